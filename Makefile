@@ -1,0 +1,79 @@
+# Every target sets up what it needs in .venv; nothing has to be installed by hand beforehand.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+# Two workers were not faster than one process on two cores: the browser tests mostly wait.
+PYTEST_WORKERS ?= 0
+
+ifndef INTERPRET_DP_DATA
+ifneq ($(wildcard ../shared/data),)
+export INTERPRET_DP_DATA := $(abspath ../shared/data)
+endif
+endif
+
+PYTEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile
+INNER_LOOP := not slow and not statistical and not browser and not notebook and not benchmark
+
+.PHONY: help demo test test-fast lint format bench check-release clean chromium
+
+help:
+	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
+	@echo "make test           lint, types and all tests but the slowest, browser tests included"
+	@echo "make test-fast      the unit tests alone, for the inner loop (ARGS=path narrows them)"
+	@echo "make lint           ruff and mypy"
+	@echo "make format         rewrite the sources as the linter wants them"
+	@echo "make bench          accuracy and time against the reference (ARGS is passed on)"
+	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest supported versions"
+	@echo "make clean          remove environments, caches and what the tests left behind"
+
+$(VENV)/.ready: pyproject.toml scripts/create_environment.sh
+	scripts/create_environment.sh $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@
+
+demo: $(VENV)/.ready
+	$(BIN)/interpret-dp demo $(ARGS)
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+chromium:
+	scripts/install_chromium.sh
+
+test: lint chromium
+	$(PYTEST) -m "not slow" $(ARGS)
+
+test-fast: $(VENV)/.ready
+	$(PYTEST) -m "$(INNER_LOOP)" $(ARGS)
+
+bench: $(VENV)/.ready
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+check-release: $(VENV)/.ready chromium .venv-minimum/.ready
+	$(PYTEST) -m slow
+	# The lowest versions may warn about each other, so here a warning is no failure.
+	.venv-minimum/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile \
+		-m "$(INNER_LOOP)" -W default
+
+.venv-minimum/.ready: pyproject.toml scripts/create_environment.sh scripts/minimum_versions.py
+	scripts/create_environment.sh .venv-minimum
+	.venv-minimum/bin/python scripts/minimum_versions.py pyproject.toml > .venv-minimum/constraints.txt
+	.venv-minimum/bin/python -m pip install --quiet --constraint .venv-minimum/constraints.txt \
+		--editable '.[test]'
+	touch $@
+
+clean:
+	rm -rf .venv .venv-minimum build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+		demo_output tests/browser/screenshots
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

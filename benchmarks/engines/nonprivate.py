@@ -1,0 +1,28 @@
+"""InterpretML's EBM without privacy and without pairs: the additive model to aim for."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
+
+from benchmarks.engines import Engine
+
+if TYPE_CHECKING:
+    from benchmarks.problems import Problem
+
+__all__ = ["ENGINE"]
+
+
+def _build(problem: Problem, epsilon: float, delta: float) -> Any:
+    estimator = (
+        ExplainableBoostingClassifier
+        if problem.task == "classification"
+        else ExplainableBoostingRegressor
+    )
+    # A fixed seed makes the one fit per split repeatable; it is no private model.
+    return estimator(interactions=0, random_state=0)
+
+
+ENGINE = Engine("nonprivate", False, f"interpret-core {version('interpret-core')}", _build)

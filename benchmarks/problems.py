@@ -1,0 +1,103 @@
+"""The benchmark problems: public tables, what is declared about them, splits and metrics."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp import PrivacyWarning, Schema
+from interpret_dp.datasets import load_benchmark
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["DELTA", "TEST_FRACTION", "Problem", "Split", "load_problem"]
+
+DELTA = 1e-6
+TEST_FRACTION = 0.2
+
+_CLASSIFICATION = ("adult", "credit_fraud")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training and test rows of one split; every engine gets the same."""
+
+    X_train: pd.DataFrame
+    y_train: pd.Series[Any]
+    X_test: pd.DataFrame
+    y_test: pd.Series[Any]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A table with its public declaration.
+
+    Attributes
+    ----------
+    name : str
+    X : DataFrame, shape (n_rows, n_features)
+    y : Series, shape (n_rows,)
+    schema : Schema
+        The file's minima and maxima and its sorted levels, taken as public; no log scales.
+    task : {"classification", "regression"}
+    """
+
+    name: str
+    X: pd.DataFrame
+    y: pd.Series[Any]
+    schema: Schema
+    task: Literal["classification", "regression"]
+
+    @property
+    def metric(self) -> str:
+        """AUROC (higher is better) or RMSE (lower is better)."""
+        return "AUROC" if self.task == "classification" else "RMSE"
+
+    def split(self, number: int) -> Split:
+        """Draw the 80/20 split with ``random_state=number``."""
+        from sklearn.model_selection import train_test_split
+
+        X_train, X_test, y_train, y_test = train_test_split(
+            self.X, self.y, test_size=TEST_FRACTION, random_state=number
+        )
+        return Split(X_train, y_train, X_test, y_test)
+
+    def score(self, y: pd.Series[Any], predicted: NDArray[np.float64]) -> float:
+        """Measure predictions.
+
+        Parameters
+        ----------
+        y : Series, shape (n_rows,)
+        predicted : ndarray of float64, shape (n_rows,)
+            Probability of the second class, or predicted target.
+        """
+        if self.task == "regression":
+            return math.sqrt(float(np.mean((y.to_numpy() - predicted) ** 2)))
+        from sklearn.metrics import roc_auc_score
+
+        return float(roc_auc_score(y, predicted))
+
+
+def load_problem(name: str) -> Problem:
+    """Load a table and declare what its file says.
+
+    Parameters
+    ----------
+    name : str
+        One of ``interpret_dp.datasets.BENCHMARKS``.
+    """
+    X, y = load_benchmark(name)
+    task: Literal["classification", "regression"] = (
+        "classification" if name in _CLASSIFICATION else "regression"
+    )
+    with warnings.catch_warnings():
+        # The tables are public.
+        warnings.simplefilter("ignore", PrivacyWarning)
+        schema = Schema.draft(X.assign(target=y), target="target", task=task)
+    return Problem(name, X, y, schema, task)

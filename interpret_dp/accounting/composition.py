@@ -1,0 +1,142 @@
+"""One request's events reduced to a (mu, delta) pair, and the composition of such pairs.
+
+A pair (mu, delta) stands for "a mu-GDP mechanism, or with probability delta everything": a
+mechanism is charged as the pair if its privacy profile lies, in both directions, below
+delta + (1 - delta) delta_G(epsilon; mu) for every epsilon >= 0. The ledger filters pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp._validate import check_real
+from interpret_dp.accounting.events import SMALLEST_MU, check_event_json, event_to_json
+from interpret_dp.accounting.gaussian import epsilon_of_mu
+from interpret_dp.accounting.rounding import reciprocal_up, sqrt_up
+
+if TYPE_CHECKING:
+    from dp_accounting import dp_event
+
+__all__ = ["GdpPair", "compose", "gaussian_part", "reduce_event"]
+
+
+@dataclass(frozen=True)
+class GdpPair:
+    """A mu-GDP mechanism, or with probability delta everything.
+
+    Attributes
+    ----------
+    mu : float
+        Gaussian differential privacy, between 0 and 1e100.
+    delta : float
+        At least 0 and at most 1; 0 for purely Gaussian requests, 1 where nothing is promised.
+    """
+
+    mu: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check both figures."""
+        object.__setattr__(self, "mu", check_real("mu", self.mu, low=0, high=1 / SMALLEST_MU))
+        object.__setattr__(self, "delta", check_real("delta", self.delta, low=0, high=1))
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return the epsilon that the pair means at this delta; infinite if delta is too small."""
+        left = gaussian_part(delta, self.delta)
+        return epsilon_of_mu(self.mu, left) if left > 0 else math.inf
+
+
+def gaussian_part(delta: float, delta_x: float) -> float:
+    """Return the largest d with delta_x + (1 - delta_x) d <= delta, rounded down.
+
+    It is what a pair's own delta leaves of a total delta for its Gaussian part; 0 or less if
+    nothing is left.
+
+    Parameters
+    ----------
+    delta : float
+        The total, above 0 and below 1.
+    delta_x : float
+        The pair's own delta, between 0 and 1.
+    """
+    delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
+    if delta_x == 0.0:
+        return delta
+    if delta_x >= delta:
+        return 0.0
+    exact = (Fraction(delta) - Fraction(delta_x)) / (1 - Fraction(delta_x))
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
+
+
+def compose(pairs: Iterable[GdpPair]) -> GdpPair:
+    """Return the pair of a composition: mu^2 = sum mu_i^2 and delta = sum delta_i, rounded up.
+
+    Holds for requests whose pairs are fixed in advance; across requests that are chosen after
+    seeing outputs, the ledger's filter is what holds (``docs/proofs/ledger-filter.md``).
+
+    Parameters
+    ----------
+    pairs : iterable of GdpPair
+        May be empty, which is the pair (0, 0).
+
+    Returns
+    -------
+    GdpPair
+        Its delta is at most 1: what adds up to more promises nothing either.
+
+    Notes
+    -----
+    Dong, Roth and Su (2019), Corollary 2, for mu; a union bound for delta.
+    """
+    square, delta = Fraction(0), Fraction(0)
+    for pair in pairs:
+        square += Fraction(pair.mu) ** 2
+        delta += Fraction(pair.delta)
+    nearest = float(delta)
+    rounded = nearest if Fraction(nearest) >= delta else math.nextafter(nearest, math.inf)
+    return GdpPair(sqrt_up(square), min(1.0, rounded))
+
+
+def reduce_event(event: Mapping[str, Any] | dp_event.DpEvent) -> GdpPair:
+    """Return the pair that a request is charged; exact, rounded up, for Gaussian trees.
+
+    Parameters
+    ----------
+    event : JSON document or dp_accounting.dp_event.DpEvent
+        The event tree of one request. A JSON document is read without importing dp_accounting.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the event is malformed, or holds a kind whose reduction to a pair is not known.
+    """
+    document = event if isinstance(event, Mapping) else event_to_json(event)
+    check_event_json(document)
+    square = Fraction(0)
+    for mu, count in _gaussian_leaves(document["event"], 1):
+        square += Fraction(mu) ** 2 * count
+    return GdpPair(sqrt_up(square))
+
+
+def _gaussian_leaves(node: Mapping[str, Any], count: int) -> Iterator[tuple[float, int]]:
+    """Yield (mu, number of repetitions) of every Gaussian release below ``node``."""
+    match node["kind"]:
+        case "no_op":
+            return
+        case "gaussian":
+            yield reciprocal_up(float(node["noise_multiplier"])), count
+        case "self_composed":
+            yield from _gaussian_leaves(node["event"], count * node["count"])
+        case "composed":
+            for part in node["events"]:
+                yield from _gaussian_leaves(part, count)
+        case kind:
+            raise ValueError(
+                f"An event of kind {kind!r} has no exact reduction to a (mu, delta) pair; only "
+                "compositions of Gaussian releases have."
+            )

@@ -1,0 +1,231 @@
+"""The event tree of a request, over dp_accounting's DpEvent, and its versioned JSON.
+
+The JSON is what the ledger stores. Its rules of evolution: the meaning of a kind never changes, a
+new kind gets a new name, and a reader refuses what it does not know. Classes are looked up in the
+table below, never by a name that a file supplies. Nothing here sees data; an event holds noise
+scales and counts of releases only.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp._validate import check_int, check_real
+from interpret_dp.accounting.rounding import reciprocal_down
+
+if TYPE_CHECKING:
+    from dp_accounting import dp_event
+
+__all__ = [
+    "EVENT_VERSION",
+    "check_event_json",
+    "event_from_json",
+    "event_to_json",
+    "gaussian_events_json",
+]
+
+EVENT_FORMAT = "interpret_dp.event"
+EVENT_VERSION = 1
+SMALLEST_MU = 1e-100
+"""Bounds mu and the noise multiplier to a range in which squares neither over- nor underflow."""
+
+_MAXIMUM_DEPTH = 32
+
+Node = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Field:
+    """How one attribute of an event is checked, written and read back."""
+
+    check: Callable[[str, Any, int], object]
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """One kind of event: the dp_accounting class and the attributes that define it."""
+
+    class_name: str
+    fields: Mapping[str, _Field]
+
+
+def event_to_json(event: dp_event.DpEvent) -> Node:
+    """Return the versioned JSON document of an event tree.
+
+    Parameters
+    ----------
+    event : dp_accounting.dp_event.DpEvent
+        A tree of NoOp, Gaussian, SelfComposed and Composed events.
+
+    Raises
+    ------
+    TypeError
+        If the tree holds an event of a kind outside the table.
+    ValueError
+        If a noise multiplier or a count is out of range.
+    """
+    document = _document(_write_event(event))
+    check_event_json(document)
+    return document
+
+
+def event_from_json(document: Mapping[str, Any]) -> dp_event.DpEvent:
+    """Return the event tree of a JSON document; the reverse of :func:`event_to_json`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the document is of another format or version, names an unknown kind, or holds a number
+        that is out of range.
+    """
+    check_event_json(document)
+    return _read_event(document["event"])
+
+
+def check_event_json(document: Mapping[str, Any]) -> None:
+    """Raise unless ``document`` is an event document that this version understands.
+
+    Does not import dp_accounting.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`event_from_json`.
+    """
+    if not isinstance(document, Mapping):
+        raise TypeError(f"An event is a JSON object; a {type(document).__name__} was given.")
+    allowed = {"format": EVENT_FORMAT, "version": EVENT_VERSION}
+    for key, value in allowed.items():
+        if document.get(key) != value or isinstance(document.get(key), bool):
+            raise ValueError(
+                f"The event's {key} is {document.get(key)!r}; this version of interpret_dp reads "
+                f"{value!r}. A file of a newer version needs a newer interpret_dp."
+            )
+    _check_keys("event document", document, {*allowed, "event"})
+    _check_node("event", document["event"], 0)
+
+
+def gaussian_events_json(parts: Sequence[tuple[float, int]]) -> Node:
+    """Return the JSON document of a composition of Gaussian releases.
+
+    Does not import dp_accounting, so that a fit does not pay for that import.
+
+    Parameters
+    ----------
+    parts : sequence of (mu, count)
+        ``count`` releases that are mu-GDP each. mu is between 1e-100 and 1e100; the stored
+        noise multiplier is 1 / mu, rounded down.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a mu or a count is out of range, or ``parts`` is empty.
+    """
+    if not parts:
+        raise ValueError("parts is empty; give at least one (mu, count) pair.")
+    events = []
+    for mu, count in parts:
+        mu = check_real("mu", mu, low=SMALLEST_MU, high=1 / SMALLEST_MU)
+        count = check_int("count", count, low=1)
+        node: Node = {"kind": "gaussian", "noise_multiplier": reciprocal_down(mu)}
+        if count > 1:
+            node = {"kind": "self_composed", "event": node, "count": count}
+        events.append(node)
+    document = _document(events[0] if len(events) == 1 else {"kind": "composed", "events": events})
+    check_event_json(document)
+    return document
+
+
+def _document(node: Node) -> Node:
+    return {"format": EVENT_FORMAT, "version": EVENT_VERSION, "event": node}
+
+
+def _check_keys(where: str, node: Mapping[str, Any], expected: set[str]) -> None:
+    missing, unknown = expected - set(node), set(map(str, node)) - expected
+    if missing or unknown:
+        raise ValueError(
+            f"The {where} has missing keys {sorted(missing)} and unknown keys {sorted(unknown)}; "
+            f"it must have exactly {sorted(expected)}."
+        )
+
+
+def _check_node(name: str, node: Any, depth: int) -> None:
+    if depth > _MAXIMUM_DEPTH:
+        raise ValueError(f"The event is nested more than {_MAXIMUM_DEPTH} levels deep.")
+    if not isinstance(node, Mapping):
+        raise TypeError(f"{name} must be a JSON object; a {type(node).__name__} was given.")
+    kind = node.get("kind")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise ValueError(
+            f"The event's kind is {kind!r}; known kinds are {', '.join(_KINDS)}. A file of a newer "
+            "version needs a newer interpret_dp."
+        )
+    fields = _KINDS[kind].fields
+    _check_keys(f"event of kind {kind!r}", node, {"kind", *fields})
+    for key, field in fields.items():
+        field.check(key, node[key], depth + 1)
+
+
+def _check_nodes(name: str, nodes: Any, depth: int) -> None:
+    if not isinstance(nodes, list | tuple):
+        raise TypeError(f"{name} must be a list of events; a {type(nodes).__name__} was given.")
+    for node in nodes:
+        _check_node(name, node, depth)
+
+
+def _write_event(event: dp_event.DpEvent) -> Node:
+    name = _kind_names().get(type(event))
+    if name is None:
+        raise TypeError(
+            f"An event of type {type(event).__name__} was given; the ledger knows "
+            f"{', '.join(kind.class_name for kind in _KINDS.values())}."
+        )
+    fields = _KINDS[name].fields
+    return {"kind": name} | {key: f.write(getattr(event, key)) for key, f in fields.items()}
+
+
+def _read_event(node: Node) -> dp_event.DpEvent:
+    from dp_accounting import dp_event
+
+    kind = _KINDS[node["kind"]]
+    arguments = {key: field.read(node[key]) for key, field in kind.fields.items()}
+    event: dp_event.DpEvent = getattr(dp_event, kind.class_name)(**arguments)
+    return event
+
+
+@functools.cache
+def _kind_names() -> dict[type[dp_event.DpEvent], str]:
+    from dp_accounting import dp_event
+
+    return {getattr(dp_event, kind.class_name): name for name, kind in _KINDS.items()}
+
+
+_NOISE_MULTIPLIER = _Field(
+    check=lambda name, value, _: check_real(name, value, low=SMALLEST_MU, high=1 / SMALLEST_MU),
+    write=float,
+    read=float,
+)
+_COUNT = _Field(
+    check=lambda name, value, _: check_int(name, value, low=1, high=10**12),
+    write=operator.index,
+    read=int,
+)
+_EVENT = _Field(check=_check_node, write=_write_event, read=_read_event)
+_EVENTS = _Field(
+    check=_check_nodes,
+    write=lambda events: [_write_event(event) for event in events],
+    read=lambda nodes: [_read_event(node) for node in nodes],
+)
+
+_KINDS: dict[str, _Kind] = {
+    "no_op": _Kind("NoOpDpEvent", {}),
+    "gaussian": _Kind("GaussianDpEvent", {"noise_multiplier": _NOISE_MULTIPLIER}),
+    "self_composed": _Kind("SelfComposedDpEvent", {"event": _EVENT, "count": _COUNT}),
+    "composed": _Kind("ComposedDpEvent", {"events": _EVENTS}),
+}

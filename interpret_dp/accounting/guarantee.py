@@ -1,0 +1,266 @@
+"""What a fit promises, as one value and as one plain sentence that is true as printed."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from interpret_dp._validate import check_choice, check_int, check_real
+from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
+from interpret_dp.accounting.rounding import ceil_text
+
+__all__ = ["DEFAULT_ASSUMPTIONS", "Guarantee", "ReleaseShare"]
+
+DEFAULT_ASSUMPTIONS = (
+    "the curator who runs the fit is trusted with the rows",
+    "the operating system's randomness is unpredictable",
+    "the ledger is neither rolled back nor copied",
+    "every refit and every tuned fit on these rows is charged to the ledger",
+    "the schema (names, types, bounds and levels) is public and was not read off the rows",
+)
+"""What every guarantee of this package assumes, as clauses of a sentence."""
+
+_FORMAT = "interpret_dp.guarantee"
+_VERSION = 1
+_FALSE_ALARMS = 0.05
+_RELATIVE_TOLERANCE = 1e-9
+
+_PAIRS_OF_TABLES = {
+    "add_or_remove_one": "any two tables that differ by adding or removing {unit}",
+    "replace_one": "any two tables of equal size that differ by replacing {unit}",
+}
+_DETECTED = {
+    "add_or_remove_one": "that a given person ({unit}) is in the table",
+    "replace_one": "which of two given contents a person ({unit}) has in the table",
+}
+
+
+@dataclass(frozen=True)
+class ReleaseShare:
+    """One line of the bill: releases of one name and what they cost together.
+
+    Attributes
+    ----------
+    name : str
+        What was released, such as ``"boosting"``.
+    mu : float
+        Gaussian differential privacy of all ``count`` releases together.
+    count : int
+        Number of releases, a public figure.
+    """
+
+    name: str
+    mu: float
+    count: int
+
+    def __post_init__(self) -> None:
+        """Check the three figures."""
+        _check_text("name", self.name)
+        object.__setattr__(self, "mu", check_real("mu", self.mu, low=0))
+        object.__setattr__(self, "count", check_int("count", self.count, low=1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """The promise of one fit; public, holds no figure of the rows.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The whole released object is (epsilon, delta)-differentially private.
+    mu : float or None
+        Its Gaussian differential privacy; None where the spend is not purely Gaussian. It must
+        imply (epsilon, delta).
+    mechanism : str
+        How the noise was made, in words.
+    neighboring : {"add_or_remove_one", "replace_one"}
+        Which tables are neighbours.
+    unit : str
+        What is added or removed.
+    assumptions : tuple of str
+        Clauses under which the promise holds.
+    releases : tuple of ReleaseShare
+        How the spend was divided.
+    dataset, ledger_head : str or None
+        Where it was charged: the data set's name, and the hash of the ledger's last entry.
+    tests_only : bool
+        The noise came from a fixed seed: nothing is promised.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field is out of range, if ``mu`` does not imply (epsilon, delta), or if the releases
+        add up to more than ``mu``.
+    """
+
+    epsilon: float
+    delta: float
+    mu: float | None
+    mechanism: str
+    neighboring: str = "add_or_remove_one"
+    unit: str = "one row"
+    assumptions: tuple[str, ...] = DEFAULT_ASSUMPTIONS
+    releases: tuple[ReleaseShare, ...] = ()
+    dataset: str | None = None
+    ledger_head: str | None = None
+    tests_only: bool = False
+
+    def __post_init__(self) -> None:
+        """Check every field, and that mu, (epsilon, delta) and the releases agree."""
+        for name, value in {
+            "epsilon": check_real("epsilon", self.epsilon, low=0),
+            "delta": check_real("delta", self.delta, low=0, high=1, high_open=True),
+            "mu": None if self.mu is None else check_real("mu", self.mu, low=0),
+            "assumptions": _checked_tuple("assumptions", self.assumptions, str),
+            "releases": _checked_tuple("releases", self.releases, ReleaseShare),
+        }.items():
+            object.__setattr__(self, name, value)
+        _check_text("mechanism", self.mechanism)
+        _check_text("unit", self.unit)
+        check_choice("neighboring", self.neighboring, _PAIRS_OF_TABLES)
+        for name in ("dataset", "ledger_head"):
+            if getattr(self, name) is not None:
+                _check_text(name, getattr(self, name))
+        if not isinstance(self.tests_only, bool):
+            raise TypeError(f"tests_only is {self.tests_only!r}; it must be True or False.")
+        if self.mu is not None:
+            self._check_agreement(self.mu)
+
+    def _check_agreement(self, mu: float) -> None:
+        implied = delta_of_mu(mu, self.epsilon)
+        if implied > self.delta * (1.0 + _RELATIVE_TOLERANCE):
+            raise ValueError(
+                f"mu {mu:.6g} at epsilon {self.epsilon:.6g} implies delta {implied:.6g}, more than "
+                f"the delta {self.delta:.6g} that is promised. Use mu_of_budget(epsilon, delta)."
+            )
+        billed = math.hypot(*(share.mu for share in self.releases))
+        if billed > mu * (1.0 + _RELATIVE_TOLERANCE):
+            raise ValueError(
+                f"The releases add up to mu {billed:.6g}, more than the mu {mu:.6g} of the whole. "
+                "Each share's mu is that of its releases together."
+            )
+
+    @property
+    def sentence(self) -> str:
+        """The promise in one sentence; every figure in it is rounded up."""
+        if self.tests_only:
+            return "For tests only: the noise was drawn from a fixed seed, so nothing is promised."
+        tables = _PAIRS_OF_TABLES[self.neighboring].format(unit=self.unit)
+        text = (
+            f"For {tables}, the probability of any outcome differs by at most a factor "
+            f"{_factor_text(self.epsilon)}"
+        )
+        if self.delta > 0:
+            text += f", plus {ceil_text(self.delta)}"
+        if self.mu is not None:
+            power = ceil_text(100.0 * detection_power(self.mu, _FALSE_ALARMS))
+            detected = _DETECTED[self.neighboring].format(unit=self.unit)
+            text += (
+                f"; at {100 * _FALSE_ALARMS:g} % false alarms an attacker detects {detected} with "
+                f"probability at most {power} %"
+            )
+        return text + "."
+
+    def __str__(self) -> str:
+        """Return the sentence and what it assumes."""
+        if self.tests_only or not self.assumptions:
+            return self.sentence
+        return f"{self.sentence} This assumes that {'; '.join(self.assumptions)}."
+
+    def _repr_html_(self) -> str:
+        """Return the sentence, the figures and the assumptions for a notebook, escaped."""
+        figures = {
+            "epsilon": ceil_text(self.epsilon, digits=6),
+            "delta": ceil_text(self.delta, digits=6),
+            "mu": "not purely Gaussian" if self.mu is None else ceil_text(self.mu, digits=6),
+            "neighbouring tables": self.neighboring.replace("_", " "),
+            "unit": self.unit,
+            "mechanism": self.mechanism,
+            "data set": self.dataset or "not named",
+            "ledger head": self.ledger_head or "none",
+        }
+        figures |= {
+            f"of which {share.name}": f"mu {ceil_text(share.mu, digits=6)} ({share.count} releases)"
+            for share in self.releases
+        }
+        rows = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
+            for name, value in figures.items()
+        )
+        clauses = "".join(f"<li>{html.escape(clause)}</li>" for clause in self.assumptions)
+        return (
+            f"<p><b>{html.escape(self.sentence)}</b></p><table>{rows}</table>"
+            f"<p>Assumptions:</p><ul>{clauses}</ul>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a versioned document that JSON can hold; :meth:`from_dict` reads it."""
+        document = {"format": _FORMAT, "version": _VERSION} | dataclasses.asdict(self)
+        document["assumptions"] = list(self.assumptions)
+        document["releases"] = [dataclasses.asdict(share) for share in self.releases]
+        return document
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Guarantee:
+        """Return the guarantee of a document that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the document is of another format or version, lacks a key or has one too many, or
+            if its figures are out of range or contradict each other.
+        """
+        if not isinstance(document, Mapping):
+            raise TypeError(f"A guarantee is a JSON object; {type(document).__name__} was given.")
+        allowed = {"format": _FORMAT, "version": _VERSION}
+        for key, value in allowed.items():
+            if document.get(key) != value or isinstance(document.get(key), bool):
+                raise ValueError(
+                    f"The guarantee's {key} is {document.get(key)!r}; this version of interpret_dp "
+                    f"reads {value!r}. A newer file needs a newer interpret_dp."
+                )
+        fields = {key: value for key, value in document.items() if key not in allowed}
+        _check_keys("guarantee", fields, cls)
+        if not isinstance(fields["releases"], list):
+            raise TypeError("The guarantee's releases must be a list.")
+        for share in fields["releases"]:
+            _check_keys("release", share, ReleaseShare)
+        fields["releases"] = tuple(ReleaseShare(**share) for share in fields["releases"])
+        return cls(**fields)
+
+
+def _factor_text(epsilon: float) -> str:
+    """Return "e^1 (2.72)" with both figures rounded up."""
+    exponent = ceil_text(epsilon, digits=6)
+    try:
+        factor = math.nextafter(math.exp(float(exponent)), math.inf)
+    except OverflowError:
+        return f"e^{exponent}"
+    return f"e^{exponent} ({ceil_text(factor)})"
+
+
+def _check_text(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{name} is {value!r}; it must be a text that is not empty.")
+
+
+def _checked_tuple(name: str, values: Any, kind: type) -> tuple[Any, ...]:
+    if not isinstance(values, list | tuple) or not all(isinstance(v, kind) for v in values):
+        raise TypeError(f"{name} is {values!r}; it must be a tuple of {kind.__name__}.")
+    return tuple(values)
+
+
+def _check_keys(what: str, document: Any, kind: type) -> None:
+    if not isinstance(document, Mapping):
+        raise TypeError(f"A {what} must be a JSON object; {type(document).__name__} was given.")
+    expected = {field.name for field in dataclasses.fields(kind)}
+    missing, unknown = expected - set(document), set(map(str, document)) - expected
+    if missing or unknown:
+        raise ValueError(
+            f"The {what} has missing keys {sorted(missing)} and unknown keys {sorted(unknown)}; "
+            f"it must have exactly {sorted(expected)}."
+        )

@@ -1,0 +1,1 @@
+"""Exact, clipped integer sums over rows; never noise."""

@@ -1,0 +1,65 @@
+"""What a trainer may ask of the rows: exact integer sums, and nothing else.
+
+Every sum is an integer, so it does not depend on the order of rows, threads or workers. Every
+row contributes through a rule that looks at that row and at public numbers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MAX_SCORE", "AdditiveRows"]
+
+#: Scores of rows saturate here (lattice units), so that no sum of updates can wrap around.
+MAX_SCORE = 2**30
+
+
+class AdditiveRows(Protocol):
+    """Rows of one additive model while it is trained. Everything here is private."""
+
+    def bin_counts(self, n_bins: Sequence[int]) -> list[NDArray[np.int64]]:
+        """Count rows per fine bin; for each feature an array of shape (n_bins[feature],)."""
+        ...
+
+    def target_sums(self) -> NDArray[np.int64]:
+        """Sum the target on the lattice: class counts, or (rows, centred and scaled target)."""
+        ...
+
+    def merge_bins(self, maps: Sequence[NDArray[np.uint16]]) -> None:
+        """Replace every feature's fine codes by ``maps[feature][code]``."""
+        ...
+
+    def begin(self, score: int) -> None:
+        """Set the score of every row to ``score`` (lattice units)."""
+        ...
+
+    def advance(
+        self,
+        updated: NDArray[np.int64],
+        updates: NDArray[np.int32],
+        wanted: NDArray[np.int64],
+        n_bins: int,
+    ) -> NDArray[np.int64]:
+        """Add updates to the scores, then sum residuals per bin, in one pass over the rows.
+
+        Parameters
+        ----------
+        updated : ndarray of int64, shape (n_updated,)
+            Features whose shape functions changed.
+        updates : ndarray of int32, shape (n_updated, n_bins)
+            The change per bin, in lattice units.
+        wanted : ndarray of int64, shape (n_wanted,)
+            Features whose residual sums are asked for.
+        n_bins : int
+            Width of the answer.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_wanted, n_bins)
+            Sum of the clipped residuals, each at most ``LATTICE`` in absolute value.
+        """
+        ...

@@ -1,0 +1,384 @@
+"""Public tables: a simulated cohort with known truth, and the public benchmark tables.
+
+Nothing here is private. The cohort is made up, so this module may draw its own numbers; it is the
+only one outside ``mechanisms`` that does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from interpret_dp._validate import check_choice, check_int
+from interpret_dp.schema import Categorical, Continuous, Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["BENCHMARKS", "DATA_VARIABLE", "Cohort", "Curve", "load_benchmark", "make_cohort"]
+
+DATA_VARIABLE = "INTERPRET_DP_DATA"
+"""Environment variable that names the folder of the benchmark tables."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The true shape function of one feature.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the feature.
+    shape : callable or mapping
+        A function from an array of values to an array of scores, or the score of each level.
+    missing : float
+        Score of a missing value, before ``factor`` and ``offset``.
+    factor : float
+        Unit of the score: 1 for log-odds, the price of one log-odds unit for costs.
+    offset : float
+        Added last; it centres the curve over the cohort.
+    """
+
+    feature: str
+    shape: Callable[[Floats], Floats] | Mapping[str, float]
+    missing: float = 0.0
+    factor: float = 1.0
+    offset: float = 0.0
+
+    def __call__(self, values: Any) -> Floats:
+        """Return the scores of raw values, missing ones included.
+
+        Parameters
+        ----------
+        values : array-like of shape (n,)
+            Numbers or levels; None and NaN are missing.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            Log-odds or currency, as ``factor`` says.
+
+        Raises
+        ------
+        ValueError
+            If a level is not one of the feature's levels.
+        """
+        import pandas as pd
+
+        column = pd.Series(values)
+        if isinstance(self.shape, Mapping):
+            unknown = sorted(set(column.dropna()) - set(self.shape))
+            if unknown:
+                raise ValueError(
+                    f"{self.feature!r} has no level {unknown[0]!r}; its levels are "
+                    f"{', '.join(map(repr, self.shape))}."
+                )
+            scores = column.map(dict(self.shape)).to_numpy(dtype=np.float64, na_value=np.nan)
+        else:
+            numbers = pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
+            scores = np.where(np.isnan(numbers), np.nan, self.shape(np.nan_to_num(numbers)))
+        scores = np.where(np.isnan(scores), self.missing, scores)
+        return np.asarray(self.factor * scores + self.offset, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """A simulated table with its public schema and the truth that it was drawn from.
+
+    Attributes
+    ----------
+    X : DataFrame of shape (n_rows, 10)
+        The features.
+    y : Series of shape (n_rows,)
+        "yes" or "no" (readmitted within 30 days), or the annual cost in currency units.
+    schema : Schema
+        Bounds and levels that a hospital could state without looking at its patients.
+    curves : mapping of str to Curve
+        The true shape function of each feature, centred so that its mean over the cohort's rows is
+        zero, as an explainable boosting machine centres its terms.
+    intercept : float
+        Log-odds, or currency units, to which the curves add.
+    """
+
+    X: pd.DataFrame
+    y: pd.Series[Any]
+    schema: Schema
+    curves: Mapping[str, Curve]
+    intercept: float
+
+    def score(self, X: pd.DataFrame) -> Floats:
+        """Return the true score (log-odds of "yes", or expected cost) of rows, shape (n,)."""
+        return np.asarray(
+            self.intercept + sum(curve(X[name]) for name, curve in self.curves.items()),
+            dtype=np.float64,
+        )
+
+
+def _age_risk(years: Floats) -> Floats:
+    return 1.6 / (1.0 + np.exp((62.0 - years) / 9.0))
+
+
+def _blood_pressure_risk(mmhg: Floats) -> Floats:
+    return np.minimum(((mmhg - 125.0) / 40.0) ** 2, 2.0)
+
+
+def _no_risk(values: Floats) -> Floats:
+    return np.zeros_like(values)
+
+
+def _stay_risk(days: Floats) -> Floats:
+    return 0.5 * np.log1p(days)
+
+
+def _creatinine_risk(mg_per_dl: Floats) -> Floats:
+    # Patients are referred for treatment from 1.5 mg/dl on, which helps them.
+    rising = 1.1 * np.log(np.clip(mg_per_dl, 0.5, 6.0))
+    return rising - 0.8 * (mg_per_dl >= 1.5)
+
+
+def _prior_admission_risk(number: Floats) -> Floats:
+    return 0.6 * np.sqrt(np.minimum(number, 8.0))
+
+
+_CURVES = (
+    Curve("age", _age_risk),
+    Curve("systolic_bp", _blood_pressure_risk),
+    Curve("bmi", _no_risk),
+    Curve("length_of_stay", _stay_risk),
+    Curve("creatinine", _creatinine_risk, missing=-0.4),
+    Curve("prior_admissions", _prior_admission_risk),
+    Curve("sex", {"female": -0.1, "male": 0.1}),
+    Curve("admission_type", {"elective": -0.4, "urgent": 0.1, "emergency": 0.4}),
+    Curve("smoker", {"never": -0.2, "former": 0.1, "current": 0.4}, missing=0.1),
+    Curve("insurance", {"public": 0.1, "private": -0.1, "none": 0.3}),
+)
+_LOG_ODDS_INTERCEPT = -3.9
+_COST_INTERCEPT = 9_000.0
+_COST_PER_LOG_ODD = 2_500.0
+_COST_BOUNDS = (0.0, 50_000.0)
+
+
+def _cohort_schema(target: Continuous | Categorical) -> Schema:
+    return Schema(
+        {
+            "age": Continuous(18, 95),
+            "systolic_bp": Continuous(70, 220),
+            "bmi": Continuous(12, 60),
+            "length_of_stay": Continuous(0, 90, scale="log"),
+            "creatinine": Continuous(0.2, 12, scale="log"),
+            "prior_admissions": Continuous(0, 20),
+            "sex": Categorical(["female", "male"]),
+            "admission_type": Categorical(["elective", "urgent", "emergency"]),
+            "smoker": Categorical(["never", "former", "current"]),
+            "insurance": Categorical(["public", "private", "none"]),
+        },
+        target=target,
+    )
+
+
+def _draw_levels(
+    rng: np.random.Generator, levels: tuple[str, ...], probabilities: Floats
+) -> NDArray[np.object_]:
+    """Draw one level a row from an (n, len(levels)) matrix of probabilities."""
+    below = np.cumsum(probabilities, axis=1)[:, :-1] < rng.random(len(probabilities))[:, None]
+    drawn: NDArray[np.object_] = np.array(levels, dtype=object)[below.sum(axis=1)]
+    return drawn
+
+
+def _draw_features(rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
+    """Draw correlated features: age drives most of the others, as in a ward."""
+    import pandas as pd
+
+    age = np.round(np.clip(18 + 77 * rng.beta(2.6, 1.8, n_rows), 18, 95))
+    decades = (age - 60) / 10
+    bmi = np.round(np.clip(rng.gamma(30, 0.9, n_rows), 12, 60), 1)
+    pressure = 122 + 4 * decades + 0.9 * (bmi - 27) + rng.normal(0, 17, n_rows)
+    admission = _draw_levels(
+        rng,
+        ("elective", "urgent", "emergency"),
+        np.column_stack([0.4 - 0.04 * decades, np.full(n_rows, 0.25), 0.35 + 0.04 * decades]),
+    )
+    stay = rng.lognormal(1.1 + 0.08 * decades + 0.35 * (admission == "emergency"), 0.8)
+    creatinine = np.round(np.clip(rng.lognormal(np.log(0.95) + 0.07 * decades, 0.38), 0.2, 12), 2)
+    measured = rng.random(n_rows) >= np.where(admission == "elective", 0.2, 0.06)
+    smoker = _draw_levels(
+        rng,
+        ("never", "former", "current"),
+        np.column_stack(
+            [0.5 - 0.02 * decades, 0.28 + 0.05 * decades, 0.22 - 0.03 * decades],
+        ),
+    )
+    smoker[rng.random(n_rows) < 0.07] = None
+    over_65 = (age >= 65)[:, None]
+    insurance = np.where(over_65, [0.85, 0.14, 0.01], [0.3, 0.6, 0.1])
+    return pd.DataFrame(
+        {
+            "age": age,
+            "systolic_bp": np.round(np.clip(pressure, 70, 220)),
+            "bmi": bmi,
+            "length_of_stay": np.minimum(np.floor(stay), 90.0),
+            "creatinine": np.where(measured, creatinine, np.nan),
+            "prior_admissions": np.minimum(
+                rng.negative_binomial(1.0, 1 / (1 + np.exp(-0.1 + 0.15 * decades))), 20
+            ).astype(np.float64),
+            "sex": _draw_levels(rng, ("female", "male"), np.full((n_rows, 2), 0.5)),
+            "admission_type": admission,
+            "smoker": smoker,
+            "insurance": _draw_levels(rng, ("public", "private", "none"), insurance),
+        }
+    )
+
+
+def make_cohort(
+    n_rows: int = 20_000,
+    *,
+    seed: int = 0,
+    task: Literal["classification", "regression"] = "classification",
+) -> Cohort:
+    """Simulate a hospital readmission cohort whose true curves are known.
+
+    The truth is additive. Risk rises with age, is U-shaped in blood pressure, grows with the
+    logarithm of the length of stay, drops at a creatinine of 1.5 mg/dl, where treatment starts,
+    and does not depend on the body mass index, which is correlated with blood pressure all the
+    same. Creatinine and smoking have missing values with a score of their own, so that the truth
+    stays additive in what is seen.
+
+    Parameters
+    ----------
+    n_rows : int, default=20_000
+        Number of patients, at least 1.
+    seed : int, default=0
+        Seed of the simulation. It has nothing to do with privacy: the cohort is public.
+    task : {"classification", "regression"}, default="classification"
+        Readmission ("yes" with probability 1 / (1 + exp(-score)), about one in five), or annual
+        cost (the score plus skewed noise of mean 0 and standard deviation 2,000, between the
+        declared bounds 0 and 50,000).
+
+    Returns
+    -------
+    Cohort
+        Table, target, public schema, true curves and intercept.
+
+    Raises
+    ------
+    TypeError
+        If ``n_rows`` or ``seed`` is no integer.
+    ValueError
+        If ``n_rows`` is below 1, ``seed`` below 0, or ``task`` unknown.
+    """
+    import pandas as pd
+
+    n_rows = check_int("n_rows", n_rows, low=1)
+    rng = np.random.default_rng(check_int("seed", seed, low=0))
+    classification = (
+        check_choice("task", task, ("classification", "regression")) == "classification"
+    )
+    X = _draw_features(rng, n_rows)
+
+    factor = 1.0 if classification else _COST_PER_LOG_ODD
+    intercept = _LOG_ODDS_INTERCEPT if classification else _COST_INTERCEPT
+    curves = {}
+    for raw in _CURVES:
+        mean = factor * float(np.mean(raw(X[raw.feature])))
+        curves[raw.feature] = Curve(raw.feature, raw.shape, raw.missing, factor, -mean)
+        intercept += mean
+
+    target: Continuous | Categorical
+    score = intercept + sum(curve(X[name]) for name, curve in curves.items())
+    if classification:
+        target = Categorical(["no", "yes"])
+        positive = rng.random(n_rows) < 1.0 / (1.0 + np.exp(-score))
+        y = pd.Series(np.where(positive, "yes", "no"), name="readmitted")
+    else:
+        target = Continuous(*_COST_BOUNDS)
+        noise = 1_000.0 * (rng.gamma(4.0, 1.0, n_rows) - 4.0)
+        y = pd.Series(np.clip(score + noise, *_COST_BOUNDS), name="annual_cost")
+    return Cohort(X, y, _cohort_schema(target), curves, intercept)
+
+
+@dataclass(frozen=True)
+class _Benchmark:
+    """Where OpenML keeps a table, and its positive class (None: a number is predicted)."""
+
+    openml_name: str
+    openml_version: int
+    positive: str | None
+
+
+_BENCHMARKS = {
+    "adult": _Benchmark("adult", 2, ">50K"),
+    "credit_fraud": _Benchmark("creditcard", 1, "1"),
+    "wine_quality": _Benchmark("wine_quality", 1, None),
+    "elevators": _Benchmark("elevators", 1, None),
+    "pol": _Benchmark("pol", 1, None),
+}
+BENCHMARKS = tuple(_BENCHMARKS)
+"""Names that `load_benchmark` knows: the tables of DP-EBM (Nori et al. 2021, Table 1)."""
+
+
+def load_benchmark(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """Load one of the public tables of the DP-EBM paper.
+
+    The file ``<name>.parquet`` in the folder that the environment variable INTERPRET_DP_DATA
+    names is used if it exists (its target is the column ``target``). Otherwise scikit-learn
+    downloads the table from OpenML, whose ``adult`` also holds the test part.
+
+    Parameters
+    ----------
+    name : {"adult", "credit_fraud", "wine_quality", "elevators", "pol"}
+        Name of the table.
+
+    Returns
+    -------
+    X : DataFrame of shape (n, n_features)
+        The features; missing values are null.
+    y : Series of shape (n,)
+        The target: 0 or 1 for adult (income above 50K) and credit_fraud (fraud), else a number.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    FileNotFoundError
+        If there is no such file and OpenML cannot be reached.
+    """
+    check_choice("name", name, BENCHMARKS)
+    folder = os.environ.get(DATA_VARIABLE)
+    path = Path(folder) / f"{name}.parquet" if folder else None
+    if path is not None and path.is_file():
+        import pandas as pd
+
+        table = pd.read_parquet(path)
+        return table.drop(columns="target"), table["target"]
+    return _from_openml(name, _BENCHMARKS[name])
+
+
+def _from_openml(name: str, benchmark: _Benchmark) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    from sklearn.datasets import fetch_openml
+
+    try:
+        bunch = fetch_openml(
+            name=benchmark.openml_name,
+            version=benchmark.openml_version,
+            as_frame=True,
+            parser="auto",
+        )
+    except (OSError, ValueError) as error:  # scikit-learn's own OpenMLError is a ValueError
+        raise FileNotFoundError(
+            f"The benchmark table {name!r} is neither a file {name}.parquet in the folder that the "
+            f"environment variable {DATA_VARIABLE} names ({os.environ.get(DATA_VARIABLE)!r}), nor "
+            f"can it be fetched from OpenML ({type(error).__name__}). Set {DATA_VARIABLE} to a "
+            "folder that holds it, or connect to the internet."
+        ) from error
+    y = bunch.target.rename("target")
+    if benchmark.positive is None:
+        return bunch.data, y.astype("float64")
+    return bunch.data, (y.astype(str) == benchmark.positive).astype("int8")

@@ -1,0 +1,1 @@
+"""DP-EBM: differentially private explainable boosting machines."""

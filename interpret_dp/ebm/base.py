@@ -1,0 +1,257 @@
+"""What both DP-EBM estimators share: fit through the door, fill interpret's attributes, explain."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
+from interpret_dp.ebm.publishing import (
+    current_model,
+    fitted_model,
+    interpret_bins,
+    interpret_bounds,
+    interpret_target_bounds,
+)
+from interpret_dp.ebm.request import ledger_of, open_request
+from interpret_dp.ebm.training import train
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.explanation.objects import attach_privacy
+from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.release import ReleaseDoor
+from interpret_dp.released import AdditiveModel
+from interpret_dp.schema import Schema, canonical_frame
+
+__all__ = ["PrivateEBM"]
+
+_MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu split by squares"
+
+
+class PrivateEBM:
+    """Mixin in front of interpret's DP-EBM classes; replaces ``fit`` and reads rows by schema."""
+
+    _task: ClassVar[str]
+    # Fitted attributes that sit beside interpret's own.
+    guarantee_: Guarantee
+    released_: AdditiveModel
+    schema_: Schema
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        bags: Any = None,
+        init_score: Any = None,
+    ) -> Self:
+        """Fit on private rows and charge the ledger.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+            Private. Missing cells, infinities and undeclared levels are encoded, never refused.
+        y : array-like, shape (n_rows,)
+            Private. Rows whose target is missing or undeclared contribute nothing.
+        sample_weight, bags, init_score
+            Must be None; they are in interpret's signature.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError, SchemaError
+            If a parameter, the form of the data or the declaration is wrong; nothing was spent.
+        BudgetExceededError
+            If the data set's budget does not cover the fit; nothing was spent.
+        ReleaseError
+            If the computation failed. What was charged is in the message.
+        """
+        for name, value in (
+            ("sample_weight", sample_weight),
+            ("bags", bags),
+            ("init_score", init_score),
+        ):
+            if value is not None:
+                raise ValueError(
+                    f"{name} was given; it must be None. A private fit that uses it needs another "
+                    "sensitivity, which this version does not have."
+                )
+        request = open_request(self, X, y, self._task)
+        epsilon, delta = float(self.epsilon), float(self.delta)  # type: ignore[attr-defined]
+        with ReleaseDoor(
+            request.ledger,
+            request.dataset,
+            request.config.plan(),
+            request.randomness,
+            explainer=type(self).__name__,
+            epsilon=epsilon,
+            delta=delta,
+        ) as door:
+            trained = train(
+                request.table,
+                request.y,
+                request.task,
+                request.config,
+                door,
+                n_threads=request.n_threads,
+                verbose=bool(self.verbose),  # type: ignore[attr-defined]
+            )
+        guarantee = Guarantee(
+            epsilon=epsilon,
+            delta=delta,
+            mu=request.config.plan().cost.mu,
+            mechanism=_MECHANISM,
+            assumptions=DEFAULT_ASSUMPTIONS,
+            releases=request.config.plan().shares,
+            dataset=request.dataset,
+            ledger_head=door.head,
+            tests_only=request.randomness.tests_only,
+        )
+        self._publish(fitted_model(self, request, trained, guarantee))
+        self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
+        return self
+
+    def _publish(self, model: AdditiveModel) -> None:
+        """Fill interpret's fitted attributes from the released model."""
+        self.released_ = model
+        self.guarantee_ = model.guarantee
+        self.schema_ = model.schema
+        features, terms = model.features, model.terms
+        self.n_features_in_ = len(features)
+        self.feature_names_in_ = [f.name for f in features]
+        self.feature_types_in_ = [f.kind for f in features]
+        self.feature_bounds_ = np.array([interpret_bounds(f) for f in features], dtype=np.float64)
+        self.bins_ = [[interpret_bins(f)] for f in features]
+        self.term_features_ = [(term.feature,) for term in terms]
+        self.term_names_ = [features[term.feature].name for term in terms]
+        self.bin_weights_ = [term.weights.copy() for term in terms]
+        self.term_scores_ = [term.scores.copy() for term in terms]
+        self.bagged_scores_ = [term.scores[np.newaxis].copy() for term in terms]
+        self.standard_deviations_ = [term.standard_deviations for term in terms]
+        self.bag_weights_ = np.array([model.n_rows])
+        self.bagged_intercept_ = np.array([model.intercept])
+        self.best_iteration_ = np.array([[model.rounds]], dtype=np.int64)
+        self.noise_scale_binning_ = model.noise_scale_binning
+        self.noise_scale_boosting_ = model.noise_scale_boosting
+        self.link_param_ = float("nan")
+        if model.classes is None:
+            self.intercept_: Any = model.intercept
+            self.link_ = "identity"
+            self.min_target_, self.max_target_ = interpret_target_bounds(model)
+        else:
+            self.intercept_ = np.array([model.intercept])
+            self.link_ = "logit"
+            self.classes_ = np.array(model.classes)
+        self.has_fitted_ = True
+
+    # ------------------------------------------------------------ reading rows by the schema
+
+    def _readable(self, X: Any) -> Any:
+        """Return rows in the form in which interpret finds the bins of the fit."""
+        check_is_fitted(self, "has_fitted_")
+        return canonical_frame(X, self._current_schema(), self.feature_names_in_)
+
+    def _current_schema(self) -> Schema:
+        """Return the schema of the features that are still in the model."""
+        known = self.schema_.features
+        return Schema({name: known[name] for name in self.feature_names_in_})
+
+    def predict(self, X: Any, init_score: Any = None) -> Any:
+        """Return predictions, shape (n_rows,); cells are read by the schema's rule."""
+        return super().predict(self._readable(X), init_score)  # type: ignore[misc]
+
+    def predict_with_uncertainty(self, X: Any, init_score: Any = None) -> Any:
+        """Return the score and the standard deviation of its noise, shape (n_rows, 2).
+
+        The noise of different terms is independent, so variances add. None where a term's noise
+        is not known, as after ``monotonize``.
+        """
+        rows = self._readable(X)
+        scores = super()._predict_score(rows, init_score)  # type: ignore[misc]
+        deviations = [d for d in self.standard_deviations_ if d is not None]
+        if len(deviations) < len(self.standard_deviations_):
+            return np.c_[scores, np.full(len(rows), np.nan)]
+        # interpret's look-up of scores per bin serves for variances as well.
+        probe = copy.copy(self)
+        probe.term_scores_ = [d**2 for d in deviations]
+        variance = super(PrivateEBM, probe).eval_terms(rows).sum(axis=1)  # type: ignore[misc]
+        return np.c_[scores, np.sqrt(variance)]
+
+    def eval_terms(self, X: Any) -> Any:
+        """Return each term's score, shape (n_rows, n_terms)."""
+        return super().eval_terms(self._readable(X))  # type: ignore[misc]
+
+    # ------------------------------------------------------------------------- explanations
+
+    @property
+    def privacy_spend_(self) -> PrivacySpend:
+        """The cost of any explanation of this model, with the ledger's figures as of now."""
+        check_is_fitted(self, "has_fitted_")
+        try:
+            ledger = ledger_of(self.ledger)  # type: ignore[attr-defined]
+        except LedgerError as error:
+            return PrivacySpend(guarantee=self.guarantee_, ledger=f"not readable now: {error}")
+        return PrivacySpend.of_model(self.guarantee_, ledger)
+
+    def explain_global(self, name: str | None = None) -> Any:
+        """Return the shape functions and importances; costs nothing, with ``.privacy``."""
+        explanation = super().explain_global(name)  # type: ignore[misc]
+        return attach_privacy(explanation, self.privacy_spend_)
+
+    def explain_local(
+        self, X: Any, y: Any = None, name: str | None = None, init_score: Any = None
+    ) -> Any:
+        """Return each term's part in the predictions of the given rows.
+
+        The rows are the caller's own: the explanation shows them, and nothing protects them. It
+        costs nothing with respect to the rows that the model was fitted on.
+        """
+        explanation = super().explain_local(self._readable(X), y, name, init_score)  # type: ignore[misc]
+        return attach_privacy(explanation, self.privacy_spend_)
+
+    # -------------------------------------------------------------------------------- files
+
+    def to_released(self) -> AdditiveModel:
+        """Return the model as it is now, edits by interpret's methods included."""
+        check_is_fitted(self, "has_fitted_")
+        return current_model(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the released model as JSON: no row, no pickle.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        text = json.dumps(self.to_released().to_dict(), indent=1, allow_nan=False)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    @classmethod
+    def from_released(cls, model: AdditiveModel, ledger: Any = None) -> Self:
+        """Return a fitted estimator that holds a released model.
+
+        Parameters
+        ----------
+        model : AdditiveModel
+        ledger : PrivacyLedger or str, default=None
+            Where the data set's account can be read.
+        """
+        if model.task != cls._task:
+            raise ValueError(
+                f"The model is a {model.task}; {cls.__name__} holds a {cls._task}. Use "
+                "interpret_dp.load_model(path), which finds the class."
+            )
+        estimator = cls(  # type: ignore[call-arg]
+            **model.parameters, schema=model.schema, ledger=ledger, dataset=model.guarantee.dataset
+        )
+        estimator._publish(model)
+        return estimator

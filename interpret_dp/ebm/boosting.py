@@ -1,0 +1,261 @@
+"""Boosting from noisy sums: random partitions, few large rounds, averaged iterates.
+
+Nori et al. (2021), Algorithm 2, with these changes: a block of features is updated from one pass
+over the rows; partitions are balanced by released weights; each update is centred, so that the
+intercept alone carries the mean; and the last half of the iterates is averaged. All of it is
+post-processing of the released sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends.base import AdditiveRows
+from interpret_dp.ebm.binning import Bins
+from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
+from interpret_dp.release import ReleaseDoor
+
+__all__ = ["BoostingResult", "Partition", "TermUpdate", "boost", "centred_spread"]
+
+# Most of a partition's balance is by weight, which averages noise best; this share is by bins, so
+# that bins next to a heavy one are not lumped together.
+_BALANCE_BY_BINS = 0.3
+# Leaves whose weight is below this many standard deviations of a count are not updated.
+_SHRINK_BELOW = 2.0
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition of one feature's bins into leaves; drawn without looking at a row.
+
+    Attributes
+    ----------
+    leaf : ndarray of uint16, shape (n_codes,)
+        Leaf of each bin. The missing and the unseen bin are leaves of their own, the last two.
+    n_leaves : int
+    """
+
+    leaf: NDArray[np.uint16]
+    n_leaves: int
+
+
+@dataclass(frozen=True)
+class TermUpdate:
+    """Public facts of one update of one term: enough to propagate its noise.
+
+    Attributes
+    ----------
+    partition : Partition
+    gain : ndarray of float64, shape (n_leaves,)
+        Score added per unit of noisy residual sum.
+    """
+
+    partition: Partition
+    gain: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BoostingResult:
+    """What boosting released, in units of score, and how.
+
+    Attributes
+    ----------
+    scores : list of ndarray of float64, shape (n_codes,) each
+        Averaged shape functions, centred.
+    intercept : float
+    updates : list of list of TermUpdate
+        For each term, its updates in order of rounds.
+    noise : float
+        Standard deviation of the noise of one residual sum, in residuals.
+    """
+
+    scores: list[NDArray[np.float64]]
+    intercept: float
+    updates: list[list[TermUpdate]]
+    noise: float
+
+
+def draw_partition(
+    weights: NDArray[np.float64], is_ordered: bool, n_leaves: int, rng: np.random.Generator
+) -> Partition:
+    """Draw a balanced random partition of the bins, from released weights.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (n_codes,)
+        Released bin weights; missing first, unseen last.
+    is_ordered : bool
+        Leaves of an ordered feature are ranges; those of a nominal one are random groups.
+    n_leaves : int
+        About how many leaves the inner bins get.
+    rng : numpy.random.Generator
+        Public coin flips.
+    """
+    inner = weights[1:-1]
+    order = np.arange(len(inner)) if is_ordered else rng.permutation(len(inner))
+    ranked = inner[order]
+    total = ranked.sum()
+    mass = np.full(len(inner), 1.0 / len(inner))
+    if total > 0:
+        mass = _BALANCE_BY_BINS * mass + (1.0 - _BALANCE_BY_BINS) * ranked / total
+    middle = np.cumsum(mass) - mass / 2
+    # A random offset moves all cuts together: leaves keep their weight, cuts fall everywhere.
+    groups = np.floor(middle * min(n_leaves, len(inner)) + rng.random()).astype(np.int64)
+    used, compact = np.unique(groups, return_inverse=True)
+    leaf = np.empty(len(weights), dtype=np.uint16)
+    leaf[1:-1][order] = compact
+    leaf[0], leaf[-1] = len(used), len(used) + 1
+    return Partition(leaf, len(used) + 2)
+
+
+def _gains(weights: NDArray[np.float64], step: float, count_noise: float) -> NDArray[np.float64]:
+    """Score per unit of residual sum: step / weight, shrunk where the weight may be only noise.
+
+    The factor is that of the positive-part James-Stein estimator; a leaf whose weight is not above
+    its noise is left alone, since nothing would ever correct the noise that it collects.
+    """
+    threshold = _SHRINK_BELOW * count_noise
+    weights = np.maximum(weights, threshold)
+    gains: NDArray[np.float64] = step / weights * (1.0 - (threshold / weights) ** 2)
+    return gains
+
+
+def centred_spread(update: TermUpdate, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the linear map from leaf sums to the change per bin, shape (n_codes, n_leaves).
+
+    The change has mean zero over the rows, so that the intercept alone carries the mean. Bins in
+    leaves without gain do not move at all.
+    """
+    leaf = update.partition.leaf
+    spread = np.zeros((len(leaf), update.partition.n_leaves))
+    spread[np.arange(len(leaf)), leaf] = update.gain[leaf]
+    moved = update.gain[leaf] > 0
+    total = float(weights[moved].sum())
+    if total > 0:
+        spread[moved] -= (weights[moved] / total) @ spread[moved]
+    return spread
+
+
+class _Terms:
+    """Shape functions while they grow, on the score lattice."""
+
+    def __init__(self, bins: Sequence[Bins]) -> None:
+        self.weights = [b.weights for b in bins]
+        self.totals = [max(float(b.weights.sum()), 1e-300) for b in bins]
+        self.scores = [np.zeros(b.n_codes) for b in bins]
+        self.sums = [np.zeros(b.n_codes) for b in bins]
+        self.updates: list[list[TermUpdate]] = [[] for _ in bins]
+
+    def add(self, term: int, update: TermUpdate, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Move a term by its noisy leaf sums; return the integer change per bin."""
+        change = np.rint(centred_spread(update, self.weights[term]) @ noisy)
+        # Far beyond any sensible score, but well inside int32: an update cannot wrap around.
+        change = np.clip(change, -(2**29), 2**29)
+        self.scores[term] += change
+        self.updates[term].append(update)
+        return change
+
+    def remember(self) -> None:
+        for total, scores in zip(self.sums, self.scores, strict=True):
+            total += scores
+
+    def averaged(self, n_rounds: int) -> list[NDArray[np.float64]]:
+        """Return averages in units of score, centred on the released weights."""
+        means = [total / (n_rounds * LATTICE) for total in self.sums]
+        return [
+            mean - mean @ weights / whole
+            for mean, weights, whole in zip(means, self.weights, self.totals, strict=True)
+        ]
+
+
+def boost(
+    rows: AdditiveRows,
+    bins: Sequence[Bins],
+    is_ordered: Sequence[bool],
+    *,
+    config: TrainerConfig,
+    settings: BoostingSettings,
+    door: ReleaseDoor,
+    intercept: float,
+    n_rows: float,
+    count_noise: float,
+    verbose: bool,
+) -> BoostingResult:
+    """Train the shape functions.
+
+    Parameters
+    ----------
+    rows : AdditiveRows
+        Private; asked for exact sums only.
+    bins : sequence of Bins, one per term
+    is_ordered : sequence of bool, one per term
+    config, settings
+        Public settings.
+    door : ReleaseDoor
+        Every sum passes through it.
+    intercept : float
+        Where the score of every row starts, in units of score.
+    n_rows, count_noise : float
+        Released number of rows; standard deviation of a released count.
+    verbose : bool
+        Show rounds and time.
+    """
+    rng = door.public_choices
+    terms = _Terms(bins)
+    width = max(b.n_codes for b in bins)
+    level = float(np.rint(intercept * LATTICE))
+    rows.begin(int(level))
+    pending = np.zeros(0, dtype=np.int64)
+    changes = np.zeros((0, width), dtype=np.int32)
+    averaged, level_sum, noise = 0, 0.0, 0.0
+    for number in _rounds(config.n_rounds, verbose):
+        for block in np.array_split(rng.permutation(len(bins)), config.n_blocks):
+            parts = [
+                draw_partition(bins[k].weights, is_ordered[k], settings.leaves, rng) for k in block
+            ]
+            exact = _leaf_sums(rows.advance(pending, changes, block, width), parts)
+            noisy, sigma = door.gaussian("boosting", exact, sensitivity=LATTICE)
+            noise = sigma / LATTICE
+            pending, changes = block, np.zeros((len(block), width), dtype=np.int32)
+            mean = 0.0
+            for slot, (k, part) in enumerate(zip(block, parts, strict=True)):
+                leaf_weights = np.bincount(
+                    part.leaf, bins[k].weights, minlength=part.n_leaves
+                ).astype(np.float64)
+                gain = _gains(leaf_weights, settings.step, count_noise)
+                sums = noisy[slot, : part.n_leaves]
+                changes[slot, : bins[k].n_codes] = terms.add(k, TermUpdate(part, gain), sums)
+                mean += float(sums[leaf_weights > 0].sum()) / (n_rows * len(block))
+            shift = np.clip(np.rint(settings.step * mean), -(2**29), 2**29)
+            changes[0] += np.int32(shift)
+            level += float(shift)
+        if number >= config.n_rounds - config.averaged_rounds:
+            terms.remember()
+            averaged, level_sum = averaged + 1, level_sum + level
+    if averaged == 0:
+        return BoostingResult([np.zeros(b.n_codes) for b in bins], intercept, terms.updates, noise)
+    return BoostingResult(
+        terms.averaged(averaged), level_sum / averaged / LATTICE, terms.updates, noise
+    )
+
+
+def _leaf_sums(sums: NDArray[np.int64], parts: Sequence[Partition]) -> NDArray[np.int64]:
+    """Add the bins of each leaf, in integers; shape (n_terms, most leaves)."""
+    leaves = np.zeros((len(parts), max(part.n_leaves for part in parts)), dtype=np.int64)
+    for slot, part in enumerate(parts):
+        np.add.at(leaves[slot], part.leaf, sums[slot, : len(part.leaf)])
+    return leaves
+
+
+def _rounds(n_rounds: int, verbose: bool) -> Iterable[int]:
+    if not verbose:
+        return range(n_rounds)
+    from tqdm.auto import trange
+
+    # Rounds and time only: a training loss would be a release.
+    return trange(n_rounds, desc="DP-EBM rounds", unit="round")

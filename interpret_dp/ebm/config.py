@@ -1,0 +1,184 @@
+"""Every choice of the trainer, by a rule in public quantities, in one place.
+
+Public are: the hyperparameters, the privacy budget, the number of features, and whatever was
+already released (the noisy number of rows and of each class). The rules were chosen by theory and
+on simulated data and training splits; docs/accuracy.md has the measurements.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from interpret_dp.release import PlannedRelease, ReleasePlan
+
+__all__ = ["BoostingSettings", "TrainerConfig", "Unit", "residual_clip"]
+
+_ROUNDS = 40
+_BLOCKS = 4
+_TARGET_SHARE = 0.02
+_RESIDUAL_CLIP = 0.25
+_ROWS_PER_BIN_IN_NOISE = 4.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """What one unit of the score means, in released numbers.
+
+    Attributes
+    ----------
+    curvature : float
+        Second derivative of the loss per row, in units of the clipping bound: 1 for squared loss,
+        4 p (1 - p) for log loss at base rate p.
+    step : float
+        Score per unit of mean residual that a full step takes.
+    """
+
+    curvature: float
+    step: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoostingSettings:
+    """Settings of the boosting stage, chosen after the binning stage was released.
+
+    Attributes
+    ----------
+    noise_level : float
+        Noise of the mean of all rows' residuals over the whole training, in units of the
+        clipping bound, corrected for the curvature of the loss. The one number that the rules
+        below depend on.
+    leaves : int
+        Most leaves of a random partition (missing and unseen bins come on top).
+    step : float
+        Score per unit of mean residual of one update: the learning rate.
+    """
+
+    noise_level: float
+    leaves: int
+    step: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainerConfig:
+    """Public settings of one fit. None means: by the rule.
+
+    Parameters
+    ----------
+    mu : float
+        Gaussian-DP budget of the whole fit.
+    n_features : int
+        Number of terms.
+    max_bins : int
+        Most bins of a continuous feature.
+    rounds : int or None
+        Rounds of boosting; every feature is updated once a round.
+    leaves : int or None
+        Most leaves of each partition.
+    learning_rate : float or None
+        Score per unit of mean residual of one update.
+    binning_share : float
+        Share of mu**2 for the histograms.
+    """
+
+    mu: float
+    n_features: int
+    max_bins: int
+    rounds: int | None = None
+    leaves: int | None = None
+    learning_rate: float | None = None
+    binning_share: float = 0.1
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of boosting; fixed before a row is read, so that the plan is."""
+        return _ROUNDS if self.rounds is None else self.rounds
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks of features per round; all features of a block see the same residuals.
+
+        Four blocks are as accurate as one feature at a time, while all features at once diverge
+        where features are correlated.
+        """
+        return min(_BLOCKS, self.n_features)
+
+    @property
+    def n_fine_bins(self) -> int:
+        """Equal-width bins of a continuous feature, before noisy counts merge them."""
+        return 2 * self.max_bins
+
+    @property
+    def averaged_rounds(self) -> int:
+        """How many of the last rounds are averaged into the released scores."""
+        return max(1, self.n_rounds // 2)
+
+    def plan(self) -> ReleasePlan:
+        """Split mu**2 over the target, the histograms and the rounds of boosting."""
+        shares = {"target": _TARGET_SHARE * (1 - self.binning_share), "bins": self.binning_share}
+        counts = {"target": 1, "bins": self.n_features}
+        if self.n_rounds > 0:
+            shares["boosting"] = 1.0 - sum(shares.values())
+            counts["boosting"] = self.n_rounds * self.n_features
+        total = sum(shares.values())
+        return ReleasePlan(
+            tuple(
+                PlannedRelease(
+                    name, self.mu * math.sqrt(shares[name] / total / counts[name]), counts[name]
+                )
+                for name in shares
+            )
+        )
+
+    def target_bins(self, n_rows: float, count_noise: float) -> int:
+        """Choose the number of merged bins: no finer than the noise of the counts allows.
+
+        Parameters
+        ----------
+        n_rows : float
+            Released number of rows.
+        count_noise : float
+            Standard deviation of one released bin count, in rows.
+        """
+        supported = int(n_rows / (_ROWS_PER_BIN_IN_NOISE * count_noise))
+        return max(1, min(self.max_bins, supported))
+
+    def boosting(self, n_rows: float, unit: Unit) -> BoostingSettings:
+        """Choose leaves and learning rate from the noise against the signal.
+
+        Parameters
+        ----------
+        n_rows : float
+            Released number of rows.
+        unit : Unit
+            Scale of the loss.
+
+        Notes
+        -----
+        A partition into L leaves has a bias of order 1/L and, with noise level nu per row mean, a
+        standard error of order nu L: their squares balance at L proportional to nu**(-1/2). The
+        step that balances convergence against accumulated noise falls more slowly; the exponent
+        1/3 and both constants come from simulated data.
+        """
+        boosting = next((p for p in self.plan().releases if p.name == "boosting"), None)
+        if boosting is None:
+            return BoostingSettings(noise_level=math.inf, leaves=1, step=0.0)
+        whole = boosting.mu * math.sqrt(self.n_rounds)
+        level = 1.0 / (whole * n_rows * unit.curvature)
+        leaves = self.leaves if self.leaves is not None else round(0.2 / math.sqrt(level))
+        rate = 0.2 * (0.002 / level) ** (1 / 3)
+        step = unit.step * min(max(rate, 0.05), 0.4)
+        return BoostingSettings(
+            noise_level=level,
+            leaves=max(1, leaves) if self.leaves is not None else min(max(leaves, 2), 16),
+            step=step if self.learning_rate is None else self.learning_rate,
+        )
+
+
+def residual_clip(lower: float, upper: float) -> float:
+    """Bound on the absolute residual of a regression: a share of the declared range.
+
+    Clipping well below the range costs little bias, since residuals shrink as the model learns,
+    and the noise is made for the bound. A range of zero leaves nothing to learn; any bound serves.
+    """
+    return _RESIDUAL_CLIP * (upper - lower) if upper > lower else 1.0

@@ -1,0 +1,235 @@
+"""DP-EBM estimators: drop-in replacements for ``interpret.privacy.DPExplainableBoosting*``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from interpret.privacy import (
+    DPExplainableBoostingClassifier as _InterpretClassifier,
+)
+from interpret.privacy import (
+    DPExplainableBoostingRegressor as _InterpretRegressor,
+)
+
+from interpret_dp.ebm.base import PrivateEBM
+
+if TYPE_CHECKING:
+    from interpret_dp.ledger import PrivacyLedger
+    from interpret_dp.schema import Schema
+
+__all__ = ["DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor"]
+
+FeatureTypes = Sequence[str | Sequence[str] | Sequence[float] | None]
+Bounds = np.ndarray[Any, Any] | Mapping[int | str, tuple[float, float]]
+
+
+class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
+    """Differentially private explainable boosting classifier for two classes.
+
+    Subclasses interpret's class of the same name and can take its place: same constructor
+    parameters, same fitted attributes, same explanations.
+
+    Parameters
+    ----------
+    feature_names : list of str, default=None
+        Names of the columns; by default those of the DataFrame.
+    feature_types : list, default=None
+        For each column ``"continuous"`` or a list of ordered levels. ``schema`` says the same and
+        more.
+    max_bins : int, default=64
+        Most bins of a continuous feature. Noisy counts merge bins, so fewer remain at small
+        epsilon.
+    exclude : list of str, int or 1-tuples of them, default=None
+        Features that get no term; they cost nothing.
+    validation_size, outer_bags
+        Only 0 and 1: the noise is known, so error bands need no held-out rows and no bags, which
+        would divide the budget.
+    learning_rate : float, default=None
+        Score per unit of mean residual that one update moves. None: by a rule in public numbers
+        (:class:`interpret_dp.ebm.config.TrainerConfig`).
+    max_rounds : int, default=None
+        Rounds of boosting; the second half of the iterates is averaged. None: by the rule.
+    max_leaves : int, default=None
+        Leaves of each random partition. None: by the rule.
+    n_jobs : int, default=-1
+        Threads that sum over rows, as joblib counts them. The result does not depend on it.
+    random_state : int, default=None
+        For tests only: any value but None voids the promise, loudly.
+    epsilon, delta : float, default=1.0, 1e-5
+        The promise for everything that the fit publishes.
+    composition : {"gdp", "classic"}, default="gdp"
+        ``"gdp"`` composes Gaussian releases exactly. ``"classic"`` is the strong composition
+        formula of the paper: more noise for the same promise.
+    bin_budget_frac : float, default=0.1
+        Share of the budget (of mu squared) for the histograms.
+    privacy_bounds : array of shape (n_features, 2) or mapping, default=None
+        Public (minimum, maximum) of the continuous columns, as interpret takes them.
+    schema : Schema, default=None
+        Public declaration of the columns and of the class labels. Whatever neither it nor the
+        arguments above declare is an error.
+    ledger : PrivacyLedger or str, default=None
+        Where the fit is charged; a string is the ledger's URL. None: the in-memory ledger of the
+        process, which records without a limit.
+    dataset : str, default=None
+        Name of the data set in the ledger; required with a ledger.
+    verbose : bool, default=False
+        Show a progress bar with rounds and time, never a loss.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        The promise, its assumptions, and the ledger's head.
+    released_ : AdditiveModel
+        Everything the fit published, as one immutable value.
+    schema_ : Schema
+        The declaration in force.
+    boosting_record_ : tuple of tuple of TermUpdate
+        For each term, the public facts of every round: partition and gain.
+    classes_ : ndarray of shape (2,)
+        The declared labels, sorted.
+    standard_deviations_ : list of ndarray
+        Standard deviation of the added noise per bin; interpret's plots draw it as the band.
+    bin_weights_, bag_weights_ : list of ndarray, ndarray
+        Released (noisy) numbers of rows.
+    noise_scale_binning_, noise_scale_boosting_ : float
+        Standard deviation of the noise of a bin count (in rows) and of one update's sum (in
+        score).
+
+    Notes
+    -----
+    Nori et al. (2021), with the corrections of docs/proofs. Private: the rows, their number, and
+    which levels occur. Released: every fitted attribute.
+    """
+
+    _task = "classification"
+
+    def __init__(
+        self,
+        feature_names: Sequence[str | None] | None = None,
+        feature_types: FeatureTypes | None = None,
+        max_bins: int = 64,
+        exclude: Sequence[Any] | None = None,
+        validation_size: int | float | None = 0,
+        outer_bags: int = 1,
+        learning_rate: float | None = None,
+        max_rounds: int | None = None,
+        max_leaves: int | None = None,
+        n_jobs: int | None = -1,
+        random_state: int | None = None,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        composition: str = "gdp",
+        bin_budget_frac: float = 0.1,
+        privacy_bounds: Bounds | None = None,
+        schema: Schema | None = None,
+        ledger: PrivacyLedger | str | None = None,
+        dataset: str | None = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            feature_names=feature_names,
+            feature_types=feature_types,
+            max_bins=max_bins,
+            exclude=exclude,
+            validation_size=validation_size,
+            outer_bags=outer_bags,
+            learning_rate=learning_rate,
+            max_rounds=max_rounds,
+            max_leaves=max_leaves,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            epsilon=epsilon,
+            delta=delta,
+            composition=composition,
+            bin_budget_frac=bin_budget_frac,
+            privacy_bounds=privacy_bounds,
+        )
+        self.schema = schema
+        self.ledger = ledger
+        self.dataset = dataset
+        self.verbose = verbose
+
+    def predict_proba(self, X: Any, init_score: Any = None) -> Any:
+        """Return class probabilities, shape (n_rows, 2); cells are read by the schema's rule."""
+        return super().predict_proba(self._readable(X), init_score)
+
+    def decision_function(self, X: Any, init_score: Any = None) -> Any:
+        """Return logits of the second class, shape (n_rows,)."""
+        return super().decision_function(self._readable(X), init_score)
+
+
+class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
+    """Differentially private explainable boosting regressor.
+
+    Subclasses interpret's class of the same name and can take its place. Residuals are clipped at
+    a quarter of the target's declared range (interpret's own class bounds the residual by the
+    range, which does not hold: docs/proofs/dp_ebm.md).
+
+    Parameters
+    ----------
+    privacy_target_min, privacy_target_max : float, default=None
+        Public bounds of the target; ``schema`` with a Continuous target says the same.
+
+    See Also
+    --------
+    DPExplainableBoostingClassifier : All other parameters and attributes are alike.
+
+    Attributes
+    ----------
+    min_target_, max_target_ : float
+        The declared bounds.
+    """
+
+    _task = "regression"
+
+    def __init__(
+        self,
+        feature_names: Sequence[str | None] | None = None,
+        feature_types: FeatureTypes | None = None,
+        max_bins: int = 64,
+        exclude: Sequence[Any] | None = None,
+        validation_size: int | float | None = 0,
+        outer_bags: int = 1,
+        learning_rate: float | None = None,
+        max_rounds: int | None = None,
+        max_leaves: int | None = None,
+        n_jobs: int | None = -1,
+        random_state: int | None = None,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        composition: str = "gdp",
+        bin_budget_frac: float = 0.1,
+        privacy_bounds: Bounds | None = None,
+        privacy_target_min: float | None = None,
+        privacy_target_max: float | None = None,
+        schema: Schema | None = None,
+        ledger: PrivacyLedger | str | None = None,
+        dataset: str | None = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            feature_names=feature_names,
+            feature_types=feature_types,
+            max_bins=max_bins,
+            exclude=exclude,
+            validation_size=validation_size,
+            outer_bags=outer_bags,
+            learning_rate=learning_rate,
+            max_rounds=max_rounds,
+            max_leaves=max_leaves,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            epsilon=epsilon,
+            delta=delta,
+            composition=composition,
+            bin_budget_frac=bin_budget_frac,
+            privacy_bounds=privacy_bounds,
+            privacy_target_min=privacy_target_min,
+            privacy_target_max=privacy_target_max,
+        )
+        self.schema = schema
+        self.ledger = ledger
+        self.dataset = dataset
+        self.verbose = verbose

@@ -1,0 +1,137 @@
+"""From trained arrays to the released model, and from that to interpret's attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.ebm.request import FitRequest
+from interpret_dp.ebm.training import TrainedTerms
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.schema import Categorical, Continuous, Schema
+
+__all__ = [
+    "current_model",
+    "fitted_model",
+    "interpret_bins",
+    "interpret_bounds",
+    "interpret_target_bounds",
+]
+
+_SAVED_PARAMETERS = (
+    "max_bins",
+    "learning_rate",
+    "max_rounds",
+    "max_leaves",
+    "epsilon",
+    "delta",
+    "composition",
+    "bin_budget_frac",
+)
+
+
+def fitted_model(
+    estimator: Any, request: FitRequest, trained: TrainedTerms, guarantee: Guarantee
+) -> AdditiveModel:
+    """Return what a fit publishes."""
+    target = request.task.target
+    cuts = {column: b.cuts for column, b in zip(request.task.columns, trained.bins, strict=True)}
+    # A feature without a term needs no bins; one bin over everything keeps interpret's layout.
+    features = tuple(
+        AdditiveFeature(
+            name, spec, None if isinstance(spec, Categorical) else cuts.get(index, np.zeros(0))
+        )
+        for index, (name, spec) in enumerate(request.schema.features.items())
+    )
+    terms = tuple(
+        AdditiveTerm(column, scores, b.weights, covariance)
+        for column, scores, b, covariance in zip(
+            request.task.columns, trained.scores, trained.bins, trained.covariances, strict=True
+        )
+    )
+    return AdditiveModel(
+        task=estimator._task,
+        schema=request.schema,
+        features=features,
+        terms=terms,
+        intercept=trained.intercept,
+        classes=target.levels if isinstance(target, Categorical) else None,
+        n_rows=trained.n_rows,
+        noise_scale_binning=trained.count_noise,
+        noise_scale_boosting=trained.update_noise,
+        rounds=request.config.n_rounds,
+        guarantee=guarantee,
+        parameters=_json_parameters(estimator),
+    )
+
+
+def current_model(estimator: Any) -> AdditiveModel:
+    """Return a fitted estimator's model as it is now, edits by interpret's methods included.
+
+    The noise covariance of a term is kept only while its scores are those of the fit.
+    """
+    base: AdditiveModel = estimator.released_
+    schema = Schema(
+        {name: base.schema.features[name] for name in estimator.feature_names_in_},
+        target=base.schema.target,
+    )
+    features = tuple(
+        AdditiveFeature(name, schema.features[name], bins[0] if kind == "continuous" else None)
+        for name, kind, bins in zip(
+            estimator.feature_names_in_, estimator.feature_types_in_, estimator.bins_, strict=True
+        )
+    )
+    fitted = {base.features[term.feature].name: term for term in base.terms}
+    terms = []
+    for (feature,), scores, weights in zip(
+        estimator.term_features_, estimator.term_scores_, estimator.bin_weights_, strict=True
+    ):
+        original = fitted[features[feature].name]
+        covariance = original.covariance if np.array_equal(scores, original.scores) else None
+        terms.append(AdditiveTerm(feature, scores, weights, covariance))
+    return AdditiveModel(
+        task=base.task,
+        schema=schema,
+        features=features,
+        terms=tuple(terms),
+        intercept=float(np.ravel(estimator.intercept_)[0]),
+        classes=base.classes,
+        n_rows=base.n_rows,
+        noise_scale_binning=base.noise_scale_binning,
+        noise_scale_boosting=base.noise_scale_boosting,
+        rounds=base.rounds,
+        guarantee=estimator.guarantee_,
+        parameters=base.parameters,
+    )
+
+
+def interpret_bounds(feature: AdditiveFeature) -> tuple[float, float]:
+    """Return ``feature_bounds_`` of one feature: NaN for a categorical one."""
+    spec = feature.spec
+    return (np.nan, np.nan) if isinstance(spec, Categorical) else (spec.lower, spec.upper)
+
+
+def interpret_bins(feature: AdditiveFeature) -> NDArray[np.float64] | dict[str, int]:
+    """Return ``bins_`` of one feature: cut points, or the bin of each level's name."""
+    if feature.cuts is not None:
+        return np.array(feature.cuts)
+    return {label: index for index, label in enumerate(feature.labels, start=1)}
+
+
+def interpret_target_bounds(model: AdditiveModel) -> tuple[float, float]:
+    """Return ``min_target_`` and ``max_target_`` of a regression: the declared bounds."""
+    target = model.schema.target
+    if not isinstance(target, Continuous):
+        raise ValueError("A regression's schema must declare its target as Continuous.")
+    return target.lower, target.upper
+
+
+def _json_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters that a file keeps; names, types and bounds are in the schema."""
+    return {
+        name: value.item() if isinstance(value := getattr(estimator, name), np.generic) else value
+        for name in _SAVED_PARAMETERS
+    }

@@ -1,0 +1,110 @@
+"""Errors and warnings of the package; each error carries the objects it speaks of."""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetExceededError",
+    "InterpretDPError",
+    "LedgerError",
+    "PrivacyWarning",
+    "ReleaseError",
+    "SchemaError",
+]
+
+
+class InterpretDPError(Exception):
+    """Base class of every error that this package raises on purpose."""
+
+
+class SchemaError(InterpretDPError, ValueError):
+    """A schema is incomplete or contradicts itself, or a table does not fit it.
+
+    The message speaks of names, types and declared bounds only, never of a value in a row.
+    """
+
+
+class LedgerError(InterpretDPError, RuntimeError):
+    """The ledger is locked, corrupt, of a foreign version, or has no such budget."""
+
+
+class ReleaseError(InterpretDPError, RuntimeError):
+    """A computation on rows failed or asked for more than it had reserved.
+
+    The message never holds a value, a level or a count of the private table.
+    """
+
+
+class BudgetExceededError(InterpretDPError, RuntimeError):
+    """A request does not fit into what is left of a data set's budget; nothing was spent.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the data set in the ledger.
+    requested_epsilon, requested_delta : float
+        The guarantee that was asked for.
+    requested_mu : float
+        The same as Gaussian differential privacy.
+    remaining_mu : float
+        The largest mu of one more Gaussian release that would fit.
+    largest_epsilon : float
+        The largest epsilon, at ``requested_delta``, of one more Gaussian release that would fit.
+    """
+
+    def __init__(
+        self,
+        dataset: str,
+        *,
+        requested_epsilon: float,
+        requested_delta: float,
+        requested_mu: float,
+        remaining_mu: float,
+        largest_epsilon: float,
+    ) -> None:
+        self.dataset = dataset
+        self.requested_epsilon = requested_epsilon
+        self.requested_delta = requested_delta
+        self.requested_mu = requested_mu
+        self.remaining_mu = remaining_mu
+        self.largest_epsilon = largest_epsilon
+        if largest_epsilon > 0:
+            mend = f"ask for epsilon <= {largest_epsilon:.4g} at delta {requested_delta:g}"
+        else:
+            mend = "nothing is left at this delta"
+        super().__init__(
+            f"The budget of data set {dataset!r} does not cover this request: it needs epsilon "
+            f"{requested_epsilon:.4g} at delta {requested_delta:g} (mu {requested_mu:.4g}), and mu "
+            f"{remaining_mu:.4g} is left. Nothing was spent. Either {mend}, or have the owner of "
+            "the data raise the budget."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild from the carried figures, so that the error crosses process borders."""
+        return (
+            _rebuild_budget_error,
+            (
+                self.dataset,
+                self.requested_epsilon,
+                self.requested_delta,
+                self.requested_mu,
+                self.remaining_mu,
+                self.largest_epsilon,
+            ),
+        )
+
+
+def _rebuild_budget_error(
+    dataset: str, epsilon: float, delta: float, mu: float, remaining_mu: float, largest: float
+) -> BudgetExceededError:
+    return BudgetExceededError(
+        dataset,
+        requested_epsilon=epsilon,
+        requested_delta=delta,
+        requested_mu=mu,
+        remaining_mu=remaining_mu,
+        largest_epsilon=largest,
+    )
+
+
+class PrivacyWarning(UserWarning):
+    """Something the user does weakens or voids the privacy promise."""

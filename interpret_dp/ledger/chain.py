@@ -1,0 +1,171 @@
+"""Entries of the append-only log and the hash chain that binds them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any
+
+from interpret_dp.exceptions import LedgerError
+
+__all__ = ["GENESIS", "KINDS", "Entry", "canonical_json", "verify_chain"]
+
+GENESIS = "0" * 64
+"""What the first entry names as its predecessor."""
+
+KINDS = ("budget", "raise", "reserve", "commit", "cancel")
+
+_HASH_FORMAT = 1
+
+
+def canonical_json(document: Mapping[str, Any]) -> str:
+    """Return the one JSON text of a document: sorted keys, no spaces, ASCII, finite numbers."""
+    return json.dumps(
+        document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One line of the log. Holds public figures of requests, never a figure of the rows.
+
+    Attributes
+    ----------
+    number : int
+        Position in the log, from 1 without gaps.
+    time : str
+        UTC, ISO 8601.
+    kind : str
+        One of `KINDS`.
+    dataset : str
+        The data set's name.
+    reservation : int or None
+        For a commit or a cancel: the number of the entry that it closes.
+    explainer, purpose : str
+        Who asked, and what for; for a raise, ``purpose`` is the reason.
+    mu, delta : float
+        The charged pair; for a budget or a raise, the limits B and delta_x; 0 for a cancel.
+    epsilon, epsilon_delta : float or None
+        The guarantee that was asked for; for a budget or a raise, what it grants.
+    event : str
+        Canonical JSON of the event tree, or the empty text.
+    package_version : str
+        Version of interpret_dp that wrote the entry.
+    context : str
+        Canonical JSON object of further facts about the caller.
+    previous : str
+        Hash of the entry before, or `GENESIS`.
+    hash : str
+        SHA-256 over the canonical JSON of all other fields.
+    """
+
+    number: int
+    time: str
+    kind: str
+    dataset: str
+    reservation: int | None
+    explainer: str
+    purpose: str
+    mu: float
+    delta: float
+    epsilon: float | None
+    epsilon_delta: float | None
+    event: str
+    package_version: str
+    context: str
+    previous: str
+    hash: str = ""
+
+    def digest(self) -> str:
+        """Return the hash that belongs to the content."""
+        content = dataclasses.asdict(self) | {"format": _HASH_FORMAT}
+        del content["hash"]
+        return hashlib.sha256(canonical_json(content).encode("ascii")).hexdigest()
+
+    def sealed(self) -> Entry:
+        """Return the entry with its hash filled in."""
+        return dataclasses.replace(self, hash=self.digest())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry with its event and context as JSON documents."""
+        document = dataclasses.asdict(self)
+        document["event"] = json.loads(self.event) if self.event else None
+        document["context"] = json.loads(self.context)
+        return document
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Entry:
+        """Return the entry of a stored row.
+
+        Raises
+        ------
+        LedgerError
+            If a field has a type that this package never writes.
+        """
+        for name, kinds in _FIELD_TYPES.items():
+            if type(row[name]) not in kinds:
+                raise LedgerError(
+                    f"Entry {row['number']!r} of the ledger is damaged: its {name} is of type "
+                    f"{type(row[name]).__name__}. Restore the ledger from a backup."
+                )
+        return cls(**row)
+
+
+_FIELD_TYPES: dict[str, tuple[type, ...]] = {
+    field.name: {
+        "int": (int,),
+        "str": (str,),
+        "float": (float,),
+        "int | None": (int, NoneType),
+        "float | None": (float, NoneType),
+    }[str(field.type)]
+    for field in dataclasses.fields(Entry)
+}
+
+
+def verify_chain(entries: Iterable[Entry], head: str | None = None) -> str:
+    """Check every entry's number, predecessor and hash; return the hash of the last entry.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        The whole log, in order of the entries' numbers.
+    head : str, optional
+        A hash that was printed earlier, in a guarantee or a report. It must still be in the log:
+        a chain alone cannot see that its tail was cut off.
+
+    Raises
+    ------
+    LedgerError
+        Names the first entry that was changed, removed or moved.
+    """
+    previous, number, seen = GENESIS, 0, head is None
+    for entry in entries:
+        number += 1
+        if entry.number != number:
+            raise LedgerError(
+                f"Entry {number} of the ledger is missing: entry {entry.number} comes in its "
+                "place. Restore the ledger from a backup."
+            )
+        if entry.previous != previous:
+            raise LedgerError(
+                f"Entry {number} of the ledger does not follow entry {number - 1}: one of them was "
+                "exchanged or moved. Restore the ledger from a backup."
+            )
+        if entry.digest() != entry.hash:
+            raise LedgerError(
+                f"Entry {number} of the ledger was changed: its content does not match its hash. "
+                "Restore the ledger from a backup."
+            )
+        previous = entry.hash
+        seen = seen or entry.hash == head
+    if not seen:
+        raise LedgerError(
+            f"The head {head!r} is not among the {number} entries of the ledger: it was cut off "
+            f"after entry {number}, rewritten, or is another ledger. Restore it from a backup."
+        )
+    return previous

@@ -1,0 +1,145 @@
+"""Which ledger an object means: its URL, opening it, copies, pickles and forks."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Any, Self
+
+from interpret_dp._validate import check_real
+from interpret_dp.exceptions import LedgerError
+
+if TYPE_CHECKING:
+    from interpret_dp.ledger.store import Store
+
+__all__ = ["LedgerHandle"]
+
+_MEMORY = "memory:"
+_serial_numbers = itertools.count(1)
+
+
+class LedgerHandle:
+    """The identity of a ledger and its connection to the store.
+
+    Parameters
+    ----------
+    url : str
+        An SQLite URL.
+    timeout : float
+        Seconds to wait while another process holds the ledger.
+
+    Notes
+    -----
+    Copies and deep copies are the same object, for a copied budget could be spent twice. A pickle
+    carries URL and timeout only and opens the file on first use, so that a pickled model can be
+    loaded, and predict, where its ledger is not.
+    """
+
+    _store: Store | None
+
+    def __init__(self, url: str, *, timeout: float) -> None:
+        from interpret_dp.ledger.store import Store, resolve_url
+
+        resolved = resolve_url(url)
+        self._set(resolved.render_as_string(hide_password=False), timeout)
+        self._store = Store(resolved, timeout=self._timeout)
+
+    @classmethod
+    def in_memory(cls) -> Self:
+        """Return a new ledger that ends with this process and needs no budget."""
+        from interpret_dp.ledger.store import Store
+
+        # The time keeps apart processes that had the same id one after the other.
+        url = f"{_MEMORY}{os.getpid()}-{time.time_ns()}-{next(_serial_numbers)}"
+        ledger = cls.__new__(cls)
+        ledger._set(url, 0.0)
+        store = Store(None, timeout=0.0)
+        ledger._store = store
+        weakref.finalize(ledger, store.close)
+        _in_memory[url] = ledger
+        return ledger
+
+    def _set(self, url: str, timeout: float) -> None:
+        self._url = url
+        self._timeout = check_real("timeout", timeout, low=0)
+        self._owner = os.getpid()
+        self._store = None
+        self._opening = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        """Where the ledger is, with a full path; ``memory:...`` for one in memory."""
+        return self._url
+
+    @property
+    def persistent(self) -> bool:
+        """Whether the ledger outlives the process."""
+        return not self._url.startswith(_MEMORY)
+
+    @property
+    def display_url(self) -> str:
+        """The URL for eyes and reports: without any password."""
+        if not self.persistent:
+            return "in memory"
+        from sqlalchemy.engine import make_url
+
+        return make_url(self._url).render_as_string(hide_password=True)
+
+    def __repr__(self) -> str:
+        """Return the call that opens this ledger, without any password."""
+        name = type(self).__name__
+        return f"{name}({self.display_url!r})" if self.persistent else f"{name}.in_memory()"
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same ledger, by URL."""
+        return isinstance(other, LedgerHandle) and self._url == other._url
+
+    def __hash__(self) -> int:
+        """Hash by URL."""
+        return hash(self._url)
+
+    def __copy__(self) -> Self:
+        """Return the ledger itself."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return the ledger itself."""
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle URL and timeout, nothing else."""
+        return _restore, (type(self), self._url, self._timeout)
+
+    def _opened(self) -> Store:
+        """Return the store; open it if this object came out of a pickle."""
+        if not self.persistent:
+            if self._store is None or self._owner != os.getpid():
+                raise LedgerError(
+                    "This in-memory ledger belongs to another process, where it goes on or has "
+                    "ended with everything it knew. Use PrivacyLedger('sqlite:///privacy.db') to "
+                    "share one budget between processes."
+                )
+            return self._store
+        from interpret_dp.ledger.store import Store, resolve_url
+
+        with self._opening:
+            if self._store is None:
+                url = resolve_url(self._url)
+                self._store = Store(url, timeout=self._timeout, must_exist=True)
+            return self._store
+
+
+_in_memory: weakref.WeakValueDictionary[str, LedgerHandle] = weakref.WeakValueDictionary()
+
+
+def _restore(kind: type[LedgerHandle], url: str, timeout: float) -> LedgerHandle:
+    """Return the ledger of a pickle: the very same in its own process, else a handle by URL."""
+    known = _in_memory.get(url)
+    if known is not None:
+        return known
+    ledger = kind.__new__(kind)
+    ledger._set(url, timeout)
+    return ledger

@@ -1,0 +1,134 @@
+"""Everything that is particular to SQLite: files, locks, triggers and error codes."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.pool import NullPool, StaticPool
+
+from interpret_dp.exceptions import LedgerError
+
+__all__ = ["EXCLUSIVE", "append_only_triggers", "explain", "open_engine", "resolve"]
+
+EXCLUSIVE = "interpret_dp_exclusive"
+"""Execution option of a connection whose transactions must shut out other writers at once."""
+
+_LOCATION_HINT = "Write sqlite:///privacy.db, or sqlite:////data/privacy.db for a full path."
+
+
+def resolve(url: URL) -> URL:
+    """Return the URL with a full path, so that it means the same file in every process.
+
+    Raises
+    ------
+    ValueError
+        If the URL names no file or carries options.
+    """
+    if not url.database or url.database == ":memory:":
+        raise ValueError(
+            f"url is {str(url)!r}, which names no file. {_LOCATION_HINT} For a ledger that ends "
+            "with the process use PrivacyLedger.in_memory()."
+        )
+    if url.query or url.host or url.database.startswith("file:"):
+        raise ValueError(
+            f"url is {url.render_as_string()!r}; an SQLite ledger takes a path alone, without host "
+            f"or options. {_LOCATION_HINT}"
+        )
+    return url.set(database=str(Path(url.database).expanduser().resolve()))
+
+
+def check_location(url: URL, *, must_exist: bool) -> None:
+    """Raise LedgerError if the file cannot be there."""
+    path = Path(url.database or "")
+    if not path.parent.is_dir():
+        raise LedgerError(
+            f"The folder {str(path.parent)!r} of the ledger does not exist. Create it, or give "
+            "another path."
+        )
+    if path.is_dir():
+        raise LedgerError(f"The ledger's path {str(path)!r} is a folder. Give the path of a file.")
+    if must_exist and not path.exists():
+        raise LedgerError(
+            f"The ledger file {str(path)!r} is gone. Put it back where it was, or open the ledger "
+            "anew with PrivacyLedger(url): a new file knows nothing of what was spent."
+        )
+
+
+def open_engine(url: URL | None, timeout: float) -> Engine:
+    """Return an engine for a file, or for memory if ``url`` is None."""
+    if url is None:
+        engine = create_engine(
+            "sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False}
+        )
+    else:
+        # One connection per transaction: nothing to share by mistake across a fork or threads.
+        engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": timeout})
+    event.listen(engine, "connect", _on_connect)
+    event.listen(engine, "begin", _on_begin)
+    return engine
+
+
+def _on_connect(connection: sqlite3.Connection, _record: Any) -> None:
+    # The driver would otherwise begin transactions late, after the check was read.
+    connection.isolation_level = None
+    # With FULL, a power cut just after a commit may bring the old state back.
+    connection.execute("PRAGMA synchronous = EXTRA")
+
+
+def _on_begin(connection: Connection) -> None:
+    exclusive = connection.get_execution_options().get(EXCLUSIVE, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if exclusive else "BEGIN")
+
+
+def append_only_triggers(table: str, number: str | None) -> list[str]:
+    """Return statements that forbid UPDATE and DELETE, and every INSERT but of the next number.
+
+    Parameters
+    ----------
+    table : str
+        Name of the table.
+    number : str or None
+        Name of its running number; None forbids every INSERT.
+    """
+    # INSERT OR REPLACE deletes without firing delete triggers, hence the third trigger.
+    condition = f"WHEN NEW.{number} <> (SELECT coalesce(max({number}), 0) + 1 FROM {table})"
+    clauses = {
+        "UPDATE": "",
+        "DELETE": "",
+        "INSERT": condition if number else "",
+    }
+    return [
+        f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} {clause} "
+        f"BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+        for verb, clause in clauses.items()
+    ]
+
+
+_BY_CODE = {
+    sqlite3.SQLITE_BUSY: (
+        "is locked by another process for longer than the timeout. Wait for that process to end, "
+        "or open the ledger with a larger timeout"
+    ),
+    sqlite3.SQLITE_LOCKED: "is locked by another connection. Try again",
+    sqlite3.SQLITE_NOTADB: (
+        "is not an SQLite database. Give another path, or restore the ledger from a backup"
+    ),
+    sqlite3.SQLITE_CORRUPT: "is damaged. Restore it from a backup",
+    sqlite3.SQLITE_READONLY: (
+        "cannot be written. Give this user the right to write the file and its folder"
+    ),
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened. Check the path and this user's rights",
+    sqlite3.SQLITE_FULL: "cannot grow: the disk is full. Free some space",
+    sqlite3.SQLITE_IOERR: "cannot be read or written. Check the disk",
+    sqlite3.SQLITE_CONSTRAINT: "refuses the change. It is append-only: entries are never changed",
+}
+
+
+def explain(error: BaseException) -> str:
+    """Return what is wrong and what to do, as the end of a sentence about the ledger."""
+    code = getattr(error, "sqlite_errorcode", None)
+    known = _BY_CODE.get(code & 0xFF) if isinstance(code, int) else None
+    return known or "cannot be used. Run verify(), and restore the ledger from a backup if it fails"

@@ -1,0 +1,21 @@
+"""The only place where randomness is drawn: noise for releases, and public coin flips."""
+
+from __future__ import annotations
+
+from interpret_dp.mechanisms.additive import gaussian_mechanism
+from interpret_dp.mechanisms.entropy import (
+    Randomness,
+    SeededRandomness,
+    SystemRandomness,
+    active_randomness,
+    use_randomness,
+)
+
+__all__ = [
+    "Randomness",
+    "SeededRandomness",
+    "SystemRandomness",
+    "active_randomness",
+    "gaussian_mechanism",
+    "use_randomness",
+]

@@ -1,0 +1,115 @@
+"""Where random numbers come from: the operating system, or, in tests only, a seed.
+
+A :class:`Randomness` answers two needs that must not be mixed up. ``public`` makes choices that
+are published with the model and protect nobody (where a random split falls). ``perturb`` is the
+noise that the guarantee rests on.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.mechanisms.samplers import discrete_gaussian
+
+__all__ = [
+    "Randomness",
+    "SeededRandomness",
+    "SystemRandomness",
+    "active_randomness",
+    "use_randomness",
+]
+
+
+class Randomness(ABC):
+    """Source of all random numbers of one request.
+
+    Attributes
+    ----------
+    public : numpy.random.Generator
+        For choices that are public and carry no part of the privacy argument.
+    tests_only : bool
+        True if the noise can be reproduced, so that no promise holds.
+    """
+
+    public: np.random.Generator
+    tests_only: bool
+
+    @abstractmethod
+    def noise(self, sigma: float, size: int) -> NDArray[np.int64]:
+        """Draw ``size`` independent integers of the discrete Gaussian of scale ``sigma``."""
+
+    def perturb(
+        self, name: str, exact: NDArray[np.int64], sensitivity: int, sigma: float
+    ) -> NDArray[np.int64]:
+        """Add noise to exact sums; audits override this to watch or to replay a release.
+
+        Parameters
+        ----------
+        name : str
+            Name of the release.
+        exact : ndarray of int64
+            The private sums. The first axis stacks releases of equal sensitivity.
+        sensitivity : int
+            Declared L2 sensitivity of each release, in lattice units.
+        sigma : float
+            Noise scale, in lattice units.
+        """
+        noise = self.noise(sigma, exact.size).reshape(exact.shape)
+        # Both parts stay far below 2**62: sums are bounded by rows * 2**20 and noise by 40 sigma.
+        return exact + noise
+
+
+class SystemRandomness(Randomness):
+    """Noise that is sampled exactly from the operating system's randomness."""
+
+    tests_only = False
+
+    def __init__(self) -> None:
+        self.public = np.random.default_rng()
+
+    def noise(self, sigma: float, size: int) -> NDArray[np.int64]:
+        """Draw exact discrete Gaussian noise."""
+        return discrete_gaussian(sigma, size)
+
+
+class SeededRandomness(Randomness):
+    """Reproducible noise, for tests only: whoever knows the seed can subtract it.
+
+    The draws are rounded normal variates. At the scales in use (sigma >= 2**10) no test of
+    feasible size tells them from the exact distribution, but nothing is promised about them.
+    """
+
+    tests_only = True
+
+    def __init__(self, seed: int) -> None:
+        public, noise = np.random.SeedSequence(seed).spawn(2)
+        self.public = np.random.default_rng(public)
+        self._noise = np.random.default_rng(noise)
+
+    def noise(self, sigma: float, size: int) -> NDArray[np.int64]:
+        """Draw rounded normal variates."""
+        return np.rint(self._noise.normal(scale=sigma, size=size)).astype(np.int64)
+
+
+_active: ContextVar[Randomness | None] = ContextVar("interpret_dp_randomness", default=None)
+
+
+def active_randomness() -> Randomness | None:
+    """Return the source that an enclosing :func:`use_randomness` set, if any."""
+    return _active.get()
+
+
+@contextmanager
+def use_randomness(randomness: Randomness) -> Iterator[Randomness]:
+    """Make every request inside the block draw from ``randomness`` (audits and tests)."""
+    token = _active.set(randomness)
+    try:
+        yield randomness
+    finally:
+        _active.reset(token)

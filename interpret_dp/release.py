@@ -1,0 +1,214 @@
+"""The one door through which anything computed from rows leaves: reserve, run, commit.
+
+A request says in advance, as a plan, every release it may make and what each costs. The door
+reserves the whole cost in the ledger, hands out noise for planned releases only, and commits.
+Nothing else in the package may turn private sums into public numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.accounting.composition import GdpPair, reduce_event
+from interpret_dp.accounting.events import gaussian_events_json
+from interpret_dp.accounting.guarantee import ReleaseShare
+from interpret_dp.exceptions import ReleaseError
+from interpret_dp.mechanisms.additive import gaussian_mechanism
+from interpret_dp.mechanisms.entropy import Randomness
+
+if TYPE_CHECKING:
+    from interpret_dp.ledger import PrivacyLedger, Reservation
+
+__all__ = ["PlannedRelease", "ReleaseDoor", "ReleasePlan"]
+
+_FAILURE = (
+    "The computation on the private rows failed. Its own message is withheld, because it may "
+    "speak of the rows. {charge} Run the same call on public or simulated rows of the same types "
+    "to see the cause."
+)
+
+
+@dataclass(frozen=True)
+class PlannedRelease:
+    """``count`` Gaussian releases of one name that cost ``mu`` each."""
+
+    name: str
+    mu: float
+    count: int
+
+
+@dataclass(frozen=True)
+class ReleasePlan:
+    """All releases that a request may make, fixed before the first row is read.
+
+    Parameters
+    ----------
+    releases : tuple of PlannedRelease
+        Names are unique.
+    """
+
+    releases: tuple[PlannedRelease, ...]
+
+    @property
+    def event(self) -> dict[str, object]:
+        """The plan as an event tree, for the ledger."""
+        return gaussian_events_json([(part.mu, part.count) for part in self.releases])
+
+    @property
+    def cost(self) -> GdpPair:
+        """What the whole plan costs: sqrt(sum of squares), rounded up."""
+        return reduce_event(self.event)
+
+    @property
+    def shares(self) -> tuple[ReleaseShare, ...]:
+        """The lines of the bill."""
+        return tuple(
+            ReleaseShare(name=part.name, mu=part.mu * part.count**0.5, count=part.count)
+            for part in self.releases
+        )
+
+
+class ReleaseDoor:
+    """Context of one request: reserves on entry, commits on exit.
+
+    Parameters
+    ----------
+    ledger : PrivacyLedger
+        Where the cost is charged.
+    dataset : str
+        Name of the data set in the ledger.
+    plan : ReleasePlan
+        What may be released.
+    randomness : Randomness
+        Source of the noise.
+    explainer : str
+        Who asks, for the ledger's log.
+    epsilon, delta : float
+        The guarantee that was asked for, for the ledger's log.
+
+    Raises
+    ------
+    BudgetExceededError
+        On entry, if the plan does not fit; nothing is spent.
+    ReleaseError
+        On exit, in place of any error that the block raised: an error message is a release too.
+        The request is charged in full if anything was released, and not at all otherwise.
+
+    Attributes
+    ----------
+    head : str
+        Hash of the ledger after the commit.
+    """
+
+    def __init__(
+        self,
+        ledger: PrivacyLedger,
+        dataset: str,
+        plan: ReleasePlan,
+        randomness: Randomness,
+        *,
+        explainer: str,
+        epsilon: float,
+        delta: float,
+    ) -> None:
+        self._ledger = ledger
+        self._dataset = dataset
+        self._plan = plan
+        self._randomness = randomness
+        self._explainer = explainer
+        self._asked = (epsilon, delta)
+        self._planned = {part.name: part for part in plan.releases}
+        self._left = {part.name: part.count for part in plan.releases}
+        self._reservation: Reservation | None = None
+        self._anything_released = False
+        self.head = ""
+
+    @property
+    def public_choices(self) -> np.random.Generator:
+        """Coin flips that are published with the model."""
+        return self._randomness.public
+
+    def __enter__(self) -> ReleaseDoor:
+        """Reserve the whole plan."""
+        cost = self._plan.cost
+        self._reservation = self._ledger.reserve(
+            self._dataset,
+            mu=cost.mu,
+            delta=cost.delta,
+            event=self._plan.event,
+            epsilon=self._asked[0],
+            epsilon_delta=self._asked[1],
+            explainer=self._explainer,
+        )
+        return self
+
+    def gaussian(
+        self, name: str, exact: NDArray[np.int64], *, sensitivity: int
+    ) -> tuple[NDArray[np.int64], float]:
+        """Release sums under the planned name.
+
+        Parameters
+        ----------
+        name : str
+            Name of a planned release.
+        exact : ndarray of int64, shape (n_releases, ...)
+            Private sums; the first axis stacks releases, each charged once.
+        sensitivity : int
+            L2 sensitivity of each of them, in lattice units.
+
+        Returns
+        -------
+        noisy : ndarray of int64, same shape
+        sigma : float
+            Noise scale in lattice units.
+
+        Raises
+        ------
+        ReleaseError
+            If the plan has no such release left, or the door is not open.
+        """
+        count = len(exact)
+        if self._reservation is None or self._left.get(name, 0) < count:
+            raise ReleaseError(
+                f"{count} releases {name!r} were asked for; the plan has "
+                f"{self._left.get(name, 0)} left. Plan every release before the request starts."
+            )
+        self._left[name] -= count
+        self._anything_released = True
+        return gaussian_mechanism(
+            name,
+            exact,
+            sensitivity=sensitivity,
+            mu=self._planned[name].mu,
+            randomness=self._randomness,
+        )
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Commit, or return the reservation if nothing was released."""
+        reservation, self._reservation = self._reservation, None
+        if reservation is None:  # entry itself failed
+            return
+        if error is None or self._anything_released:
+            self.head = self._ledger.commit(reservation)
+        else:
+            self._ledger.cancel(reservation)
+        # An interruption comes from the user, not from the rows, and passes as it is.
+        if isinstance(error, Exception):
+            charge = (
+                "The request was charged in full, since part of it had been released."
+                if self._anything_released
+                else "Nothing was released and nothing was charged."
+            )
+            failure = ReleaseError(_FAILURE.format(charge=charge))
+            failure.__suppress_context__ = True
+            raise failure from None

@@ -1,0 +1,77 @@
+"""What is public before any row is seen: types, names, bounds and levels; and the coding by them.
+
+A :class:`Schema` is the only thing that decides how a row becomes integers. Nothing in this
+package draws noise or spends budget.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp.schema.schema import Categorical, Continuous, FeatureSpec, Schema, level_labels
+
+if TYPE_CHECKING:
+    from interpret_dp.schema.arguments import schema_from_arguments
+    from interpret_dp.schema.encode import (
+        canonical_frame,
+        encode_classes,
+        encode_column,
+        encode_table,
+        encode_target,
+        fine_bin_count,
+        fine_edges,
+        unseen_label,
+    )
+    from interpret_dp.schema.report import ColumnReport, SchemaReport
+    from interpret_dp.schema.tables import Table, open_table, open_target
+
+__all__ = [
+    "Categorical",
+    "ColumnReport",
+    "Continuous",
+    "FeatureSpec",
+    "Schema",
+    "SchemaReport",
+    "Table",
+    "canonical_frame",
+    "encode_classes",
+    "encode_column",
+    "encode_table",
+    "encode_target",
+    "fine_bin_count",
+    "fine_edges",
+    "level_labels",
+    "open_table",
+    "open_target",
+    "schema_from_arguments",
+    "unseen_label",
+]
+
+# Loaded at first use: these modules need numpy, and declaring a schema does not.
+_LAZY = {
+    "ColumnReport": "report",
+    "SchemaReport": "report",
+    "Table": "tables",
+    "canonical_frame": "encode",
+    "encode_classes": "encode",
+    "encode_column": "encode",
+    "encode_table": "encode",
+    "encode_target": "encode",
+    "fine_bin_count": "encode",
+    "fine_edges": "encode",
+    "open_table": "tables",
+    "open_target": "tables",
+    "schema_from_arguments": "arguments",
+    "unseen_label": "encode",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

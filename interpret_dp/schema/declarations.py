@@ -1,0 +1,242 @@
+"""Declarations of one column: a number between bounds, or one of a list of levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from interpret_dp._validate import check_choice, check_real
+from interpret_dp.exceptions import SchemaError
+
+__all__ = [
+    "MAX_BINS",
+    "Categorical",
+    "Continuous",
+    "FeatureSpec",
+    "Level",
+    "check_text",
+    "level_label",
+    "level_labels",
+]
+
+Level: TypeAlias = str | int | float | bool
+
+#: Most bins that a feature can have: codes are 16 bits, and two of them mean missing and unseen.
+MAX_BINS = 2**16 - 2
+
+# From here on a float64 can stand for two integers, so that two cells would share one key.
+_NUMBER_LIMIT = 2**53
+_LEVELS_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Continuous:
+    """A number between two public bounds.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The public bounds, in the units of the column. Values outside are clipped; the bounds
+        may be equal. They must not be read off private data.
+    scale : {"linear", "log"}, default="linear"
+        Where fine bins lie: at equal steps of the value, or of ``log1p(value - lower)``, which
+        suits a column that is crowded near its lower bound.
+
+    Raises
+    ------
+    TypeError
+        If a bound is not a real number.
+    SchemaError
+        If a bound is not finite, ``lower`` is above ``upper``, or the range overflows a float.
+    """
+
+    lower: float
+    upper: float
+    scale: str = "linear"
+
+    def __post_init__(self) -> None:
+        """Check the bounds and keep them as floats."""
+        try:
+            lower = check_real("lower", self.lower)
+            upper = check_real("upper", self.upper)
+            check_choice("scale", self.scale, ("linear", "log"))
+        except (ValueError, OverflowError) as error:
+            raise SchemaError(str(error)) from None
+        if lower > upper:
+            raise SchemaError(
+                f"lower is {lower:g} and upper is {upper:g}; lower must not be above upper. "
+                "Swap the two."
+            )
+        if not math.isfinite(upper - lower):
+            raise SchemaError(
+                f"The range from {lower:g} to {upper:g} is wider than a float can hold. "
+                "Declare bounds that values can reach."
+            )
+        # Adding zero turns -0.0 into 0.0, so that equal bounds are written alike.
+        object.__setattr__(self, "lower", lower + 0.0)
+        object.__setattr__(self, "upper", upper + 0.0)
+
+    def __repr__(self) -> str:
+        """Show the declaration as it is written."""
+        scale = "" if self.scale == "linear" else f", scale={self.scale!r}"
+        return f"Continuous({_plain(self.lower)}, {_plain(self.upper)}{scale})"
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Categorical:
+    """One of a public list of levels.
+
+    Parameters
+    ----------
+    levels : sequence of str, int, float or bool
+        The public levels, in the order in which they are shown and coded. A cell matches a level
+        if both are strings and equal, or both are numbers or bools and equal as numbers (``1``,
+        ``1.0`` and ``True`` are one level; ``"1"`` is another). The list must not be read off
+        private data.
+    ordered : bool, default=False
+        Whether the order means something, so that only neighbouring levels may share a bin.
+
+    Raises
+    ------
+    TypeError
+        If ``levels`` is a string, a set or not iterable, or a level is of another type.
+    SchemaError
+        If there is no level, a level repeats, two levels would be written alike (``1`` and
+        ``"1"``), or a level is NaN, infinite, a number of 2**53 or beyond, or text that holds
+        NUL or cannot be encoded as UTF-8.
+    """
+
+    levels: tuple[Level, ...]
+    ordered: bool = False
+
+    # The field's type is what is kept; any ordered collection may be given.
+    def __init__(self, levels: Iterable[Any], ordered: bool = False) -> None:
+        if not isinstance(ordered, bool):
+            raise TypeError(
+                f"ordered is {ordered!r} ({type(ordered).__name__}); it must be True or False."
+            )
+        object.__setattr__(self, "levels", _checked_levels(levels))
+        object.__setattr__(self, "ordered", ordered)
+
+    def _typed(self) -> tuple[object, ...]:
+        # 1, 1.0 and True are equal in Python, and yet they make different class labels.
+        return (self.ordered, tuple((type(level), level) for level in self.levels))
+
+    def __eq__(self, other: object) -> bool:
+        """Compare levels, their types, their order and ``ordered``."""
+        return self._typed() == other._typed() if isinstance(other, Categorical) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Hash consistently with equality."""
+        return hash(self._typed())
+
+    def __repr__(self) -> str:
+        """Show the declaration as it is written, a long list of levels shortened."""
+        shown = [repr(level) for level in self.levels[:_LEVELS_SHOWN]]
+        hidden = len(self.levels) - len(shown)
+        if hidden:
+            shown.append(f"... {hidden} more")
+        ordered = ", ordered=True" if self.ordered else ""
+        return f"Categorical([{', '.join(shown)}]{ordered})"
+
+
+FeatureSpec: TypeAlias = Continuous | Categorical
+
+
+def level_labels(spec: Categorical) -> list[str]:
+    """Return the name of each level: the text by which interpret knows it in ``bins_``.
+
+    A string is its own name. A number is written as interpret itself writes it (``1``, ``1.0``
+    and ``True`` are all ``"1"``), so that a fitted model finds the level in a plain column too.
+
+    Parameters
+    ----------
+    spec : Categorical
+        The declared levels.
+
+    Returns
+    -------
+    list of str
+        Unique names, in the order of the levels.
+    """
+    return [level_label(level) for level in spec.levels]
+
+
+def level_label(level: Level) -> str:
+    """Return the name of one level, as :func:`level_labels` does."""
+    if isinstance(level, str):
+        return level
+    number = float(level)
+    return str(int(number)) if number.is_integer() else repr(number)
+
+
+def check_text(what: str, text: str) -> None:
+    """Raise SchemaError unless ``text`` can be stored as UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise SchemaError(
+            f"{what} {text!r} cannot be encoded as UTF-8, so that it cannot be stored. Remove "
+            "the lone surrogate from it."
+        ) from None
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+def _checked_level(level: Any) -> Level:
+    # NumPy's scalars become Python's, which compare, hash and serialise as declared values do.
+    value = level.item() if type(level).__module__ == "numpy" else level
+    if isinstance(value, str):
+        text = str.__str__(value)
+        check_text("The level", text)
+        if "\0" in text:
+            raise SchemaError(
+                f"The level {text!r} holds a NUL character, which arrays of strings cut off. "
+                "Remove it."
+            )
+        return text
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        number: int | float = int(value) if isinstance(value, int) else float(value)
+        # The comparison is false for NaN too.
+        if not abs(number) < _NUMBER_LIMIT:
+            raise SchemaError(
+                f"The level {number!r} must be a number between -2**53 and 2**53, where every "
+                "integer has its own float. Missing values have a bin of their own and are not "
+                "declared; declare larger numbers as strings."
+            )
+        return number
+    raise TypeError(
+        f"The level {level!r} is of type {type(level).__name__}; it must be a string, a number "
+        "or a bool."
+    )
+
+
+def _checked_levels(levels: Any) -> tuple[Level, ...]:
+    if isinstance(levels, str | bytes | set | frozenset | Mapping) or not isinstance(
+        levels, Iterable
+    ):
+        raise TypeError(
+            f"levels is of type {type(levels).__name__}; it must be a sequence of strings, "
+            'numbers or bools in a fixed order, such as ["low", "high"].'
+        )
+    checked = tuple(_checked_level(level) for level in levels)
+    if not checked:
+        raise SchemaError("levels is empty; declare at least one level.")
+    if len(checked) > MAX_BINS:
+        raise SchemaError(f"There are {len(checked)} levels; at most {MAX_BINS} are allowed.")
+    seen: dict[str, Level] = {}
+    for level in checked:
+        label = level_label(level)
+        if label in seen:
+            raise SchemaError(
+                f"The levels {seen[label]!r} and {level!r} are both written {label!r}; levels "
+                "must be unique. Remove or rename one."
+            )
+        seen[label] = level
+    return checked

@@ -1,0 +1,213 @@
+"""A schema as a file: versioned JSON and TOML that refuse whatever they do not know."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
+from interpret_dp.schema.schema import Schema, Source
+
+__all__ = [
+    "from_dict",
+    "from_json",
+    "from_toml",
+    "read",
+    "suffix_of",
+    "to_dict",
+    "to_json",
+    "to_toml",
+    "write",
+]
+
+_FORMAT = "interpret_dp.schema"
+_VERSION = 1
+
+# The keys of each table of the document: those that must be there, and those that may.
+_DOCUMENT_KEYS = (("format", "version"), ("target", "default", "features"))
+_SPEC_KEYS = {
+    "continuous": (("type", "lower", "upper"), ("scale",)),
+    "categorical": (("type", "levels"), ("ordered",)),
+}
+
+
+def to_dict(schema: Schema) -> dict[str, Any]:
+    """Return the schema as plain dicts, lists, strings and numbers."""
+    document: dict[str, Any] = {"format": _FORMAT, "version": _VERSION}
+    for role, spec in (("target", schema.target), ("default", schema.default)):
+        if spec is not None:
+            document[role] = _spec_to_dict(spec)
+    document["features"] = {name: _spec_to_dict(spec) for name, spec in schema.features.items()}
+    return document
+
+
+def from_dict(document: Mapping[str, Any]) -> Schema:
+    """Rebuild a schema from what :func:`to_dict` returned.
+
+    Raises
+    ------
+    SchemaError
+        If the format, the version, a key or a value is not one that this version writes.
+    """
+    _check_keys("the document", document, *_DOCUMENT_KEYS)
+    if document["format"] != _FORMAT:
+        raise SchemaError(f"format is {document['format']!r}; it must be {_FORMAT!r}.")
+    version = document["version"]
+    if isinstance(version, bool) or version != _VERSION:
+        raise SchemaError(
+            f"version is {version!r}; this version of interpret_dp reads {_VERSION}. A higher "
+            "number was written by a newer one: upgrade."
+        )
+    features = document.get("features", {})
+    if not isinstance(features, Mapping):
+        raise SchemaError(
+            f"features is of type {type(features).__name__}; it must map each column's name to "
+            "its declaration."
+        )
+    roles = {
+        role: _spec_from_dict(role, document[role])
+        for role in ("target", "default")
+        if role in document
+    }
+    specs = {name: _spec_from_dict(f"features.{name}", spec) for name, spec in features.items()}
+    return Schema(specs, **roles)
+
+
+def to_json(schema: Schema) -> str:
+    """Return the schema as indented JSON text."""
+    return json.dumps(to_dict(schema), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def from_json(text: str) -> Schema:
+    """Read a schema from JSON text; SchemaError if it is not a valid one."""
+    try:
+        document = json.loads(text, object_pairs_hook=_unique_pairs)
+    except SchemaError:
+        raise
+    except ValueError as error:
+        raise SchemaError(f"The schema is not valid JSON: {error}.") from error
+    return from_dict(document)
+
+
+def to_toml(schema: Schema) -> str:
+    """Return the schema as TOML text."""
+    import tomli_w
+
+    return tomli_w.dumps(to_dict(schema))
+
+
+def from_toml(text: str) -> Schema:
+    """Read a schema from TOML text; SchemaError if it is not a valid one."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SchemaError(f"The schema is not valid TOML: {error}.") from error
+    return from_dict(document)
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """Return ``.toml`` or ``.json``, in lower case; ValueError for any other suffix."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".toml", ".json"):
+        raise ValueError(
+            f"path is {os.fspath(path)!r}; its suffix must be .toml or .json, which says how the "
+            "schema is written."
+        )
+    return suffix
+
+
+def write(text: str, destination: Source | None) -> str:
+    """Write ``text`` to a path or a file object, text or binary; return it in any case."""
+    if destination is None:
+        return text
+    if isinstance(destination, str | os.PathLike):
+        Path(destination).write_bytes(text.encode("utf-8"))
+    else:
+        file: IO[Any] = destination
+        file.write(text.encode("utf-8") if _is_binary(file) else text)
+    return text
+
+
+def read(source: Source) -> str:
+    """Return the text of a path or a file object, text or binary.
+
+    Raises
+    ------
+    SchemaError
+        If the content is not UTF-8.
+    """
+    content = Path(source).read_bytes() if isinstance(source, str | os.PathLike) else source.read()
+    if isinstance(content, str):
+        return content
+    try:
+        # The mark that some editors put first is not part of the text.
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"The schema is not UTF-8 text: {error.reason}.") from error
+
+
+def _is_binary(file: IO[Any]) -> bool:
+    return isinstance(file, io.RawIOBase | io.BufferedIOBase) or "b" in str(
+        getattr(file, "mode", "")
+    )
+
+
+def _spec_to_dict(spec: FeatureSpec) -> dict[str, Any]:
+    if isinstance(spec, Continuous):
+        return {
+            "type": "continuous",
+            "lower": spec.lower,
+            "upper": spec.upper,
+            "scale": spec.scale,
+        }
+    return {"type": "categorical", "levels": list(spec.levels), "ordered": spec.ordered}
+
+
+def _spec_from_dict(where: str, spec: Any) -> FeatureSpec:
+    kind = spec.get("type") if isinstance(spec, Mapping) else None
+    if not isinstance(kind, str) or kind not in _SPEC_KEYS:
+        raise SchemaError(
+            f"{where}: type is {kind!r}; it must be one of "
+            f"{', '.join(map(repr, _SPEC_KEYS))}, with the keys that belong to it."
+        )
+    _check_keys(where, spec, *_SPEC_KEYS[kind])
+    arguments = {key: value for key, value in spec.items() if key != "type"}
+    try:
+        return Continuous(**arguments) if kind == "continuous" else Categorical(**arguments)
+    except (TypeError, ValueError) as error:
+        raise SchemaError(f"{where}: {error}") from error
+
+
+def _check_keys(
+    where: str, given: Any, required: tuple[str, ...], optional: tuple[str, ...]
+) -> None:
+    if not isinstance(given, Mapping):
+        raise SchemaError(
+            f"{where} is of type {type(given).__name__}; it must be a table with the keys "
+            f"{', '.join((*required, *optional))}."
+        )
+    unknown = [key for key in given if key not in required and key not in optional]
+    missing = [key for key in required if key not in given]
+    if unknown:
+        raise SchemaError(
+            f"{where} has unknown keys: {', '.join(map(repr, unknown))}. Allowed are "
+            f"{', '.join((*required, *optional))}."
+        )
+    if missing:
+        raise SchemaError(f"{where} lacks {', '.join(missing)}. Add it.")
+
+
+def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # JSON itself lets the last of two equal keys win, which would hide a declaration.
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        keys = [key for key, _ in pairs]
+        doubled = sorted({key for key in keys if keys.count(key) > 1})
+        raise SchemaError(f"The schema has keys twice: {', '.join(map(repr, doubled))}.")
+    return table

@@ -1,0 +1,146 @@
+"""A first draft of a schema, read off a table that the user declares to be public."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from interpret_dp._validate import check_choice, check_int
+from interpret_dp.exceptions import PrivacyWarning, SchemaError
+from interpret_dp.schema.cells import chunks, is_category_coded, level_key, numbers_of
+from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
+from interpret_dp.schema.schema import Schema
+from interpret_dp.schema.tables import Values, open_table
+
+__all__ = ["draft_schema"]
+
+_TASKS = ("auto", "classification", "regression")
+
+
+def draft_schema(frame: Any, target: str | None, max_levels: int, task: str) -> Schema:
+    """Write down minima, maxima and levels of a public table; see :meth:`Schema.draft`."""
+    check_int("max_levels", max_levels, low=1)
+    check_choice("task", task, _TASKS)
+    table = open_table(frame)
+    if target is not None and target not in table.names:
+        raise SchemaError(
+            f"The table has no column {target!r}; target must be one of "
+            f"{', '.join(map(repr, table.names))}."
+        )
+    warnings.warn(
+        "Schema.draft reads minima, maxima and levels off the rows, and whatever a schema says "
+        "counts as public. Use it for public data, or replace every bound and level by public "
+        "knowledge.",
+        PrivacyWarning,
+        # The caller of Schema.draft.
+        stacklevel=3,
+    )
+    faults: list[str] = []
+    specs: dict[str, FeatureSpec] = {}
+    for index, name in enumerate(table.names):
+        values = table.column(index)
+        try:
+            if name == target:
+                specs[name] = _target_spec(values, max_levels, task)
+            else:
+                specs[name] = _feature_spec(values, max_levels)
+        except _UndraftableError as fault:
+            faults.append(f"Column {name!r} {fault}.")
+    if faults:
+        raise SchemaError(
+            f"{' '.join(faults)} Drop such columns, raise max_levels where levels are too many, "
+            "or write the schema by hand."
+        )
+    target_spec = specs.pop(target) if target is not None else None
+    return Schema(specs, target=target_spec)
+
+
+class _UndraftableError(Exception):
+    """Why a column has no draft; the text continues 'Column x ...'."""
+
+
+def _feature_spec(values: Values, max_levels: int) -> FeatureSpec:
+    return _bounds(values) if _holds_numbers(values) else _levels(values, max_levels)
+
+
+def _target_spec(values: Values, max_levels: int, task: str) -> FeatureSpec:
+    if task == "auto":
+        is_number = _holds_numbers(values)
+        task = "regression" if is_number and _has_many_numbers(values) else "classification"
+    if task == "classification":
+        return _levels(values, max_levels)
+    if not _holds_numbers(values):
+        raise _UndraftableError("is not numeric, which the target of a regression must be")
+    return _bounds(values)
+
+
+def _holds_numbers(values: Values) -> bool:
+    if is_category_coded(values):
+        return False
+    if values.dtype.kind in "biuf":
+        return bool(values.dtype.kind != "b")
+    keys = [(cell, key) for cell in values if (key := level_key(cell)) is not None]
+    # Text that looks like a number stays text: a code book of digits is not a measurement.
+    return bool(keys) and all(
+        isinstance(key, float) and not isinstance(cell, bool | np.bool_) for cell, key in keys
+    )
+
+
+def _has_many_numbers(values: Values) -> bool:
+    found: set[float] = set()
+    for rows in chunks(len(values)):
+        numbers = numbers_of(values[rows])
+        found.update(np.unique(numbers[~np.isnan(numbers)]).tolist())
+    return len(found) > 2
+
+
+def _bounds(values: Values) -> Continuous:
+    lower, upper = np.inf, -np.inf
+    for rows in chunks(len(values)):
+        numbers = numbers_of(values[rows])
+        finite = numbers[np.isfinite(numbers)]
+        lower = min(lower, finite.min(initial=np.inf))
+        upper = max(upper, finite.max(initial=-np.inf))
+    if lower > upper:
+        raise _UndraftableError("has no finite number")
+    return Continuous(float(lower), float(upper))
+
+
+def _levels(values: Values, max_levels: int) -> Categorical:
+    ordered = is_category_coded(values) and bool(values.ordered)
+    by_key: dict[object, Any] = {}
+    for cell in _distinct(values):
+        key = level_key(cell)
+        if isinstance(key, str | float):
+            by_key.setdefault(key, cell)
+        elif key is not None:
+            kind = type(cell).__name__
+            raise _UndraftableError(
+                f"holds cells of type {kind}, which are neither text nor numbers"
+            )
+    if values.dtype.kind == "b":
+        # Both are known from the type, whether or not they occur.
+        by_key = {0.0: False, 1.0: True}
+    if not by_key:
+        raise _UndraftableError("has no value")
+    if len(by_key) > max_levels:
+        raise _UndraftableError(f"has {len(by_key)} levels, more than max_levels={max_levels}")
+    # Text and numbers do not compare: numbers first.
+    order = sorted(by_key, key=lambda key: (isinstance(key, str), key))
+    keys = list(by_key) if ordered else order
+    try:
+        return Categorical([by_key[key] for key in keys], ordered=ordered)
+    except (SchemaError, TypeError) as error:
+        raise _UndraftableError(f"has levels that cannot be declared: {error}") from error
+
+
+def _distinct(values: Values) -> Iterable[Any]:
+    if is_category_coded(values):
+        return list(values.categories)
+    if isinstance(values, np.ndarray):
+        # Objects of unlike types neither sort nor always hash.
+        return values if values.dtype.kind == "O" else np.unique(values)
+    return list(values.unique())

@@ -1,0 +1,324 @@
+"""Table to integer codes, by the schema alone: a row decides its own codes and no others.
+
+Codes follow interpret's layout. A feature with F fine bins has code 0 for a missing cell, 1 to F
+for its bins and F + 1 for a level that the schema does not declare. Codes are private: they are
+a copy of the table. Everything that depends on the schema alone (edges, labels, numbers of bins)
+is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from interpret_dp._validate import check_int
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema.cells import FloatArray, LevelTable, chunks, numbers_of
+from interpret_dp.schema.declarations import (
+    MAX_BINS,
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    Level,
+    level_labels,
+)
+from interpret_dp.schema.schema import Schema
+from interpret_dp.schema.tables import Table, Values, open_table, open_target
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "canonical_frame",
+    "encode_classes",
+    "encode_column",
+    "encode_table",
+    "encode_target",
+    "fine_bin_count",
+    "fine_edges",
+    "level_labels",
+    "unseen_label",
+]
+
+Codes: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
+
+
+def fine_edges(spec: Continuous, n_bins: int) -> FloatArray:
+    """Return the inner cut points of equally wide bins, on the feature's scale.
+
+    A value belongs to bin ``searchsorted(edges, value, side="right")`` counted from 0: one that
+    lies on a cut belongs to the bin above, as in interpret.
+
+    Parameters
+    ----------
+    spec : Continuous
+        The declared bounds and scale.
+    n_bins : int
+        Number of bins asked for, 1 to ``MAX_BINS``.
+
+    Returns
+    -------
+    ndarray of float64, shape (<= n_bins - 1,)
+        Strictly increasing, in raw units, above ``lower`` and not above ``upper``. Fewer than
+        asked for if there are not that many floats in the range; none if the bounds are equal.
+        Public.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``n_bins`` is not such an integer.
+    """
+    n_bins = check_int("n_bins", n_bins, low=1, high=MAX_BINS)
+    steps = np.arange(1, n_bins, dtype=np.float64)
+    width = spec.upper - spec.lower
+    if spec.scale == "log":
+        offsets = np.expm1(np.log1p(width) * (steps / n_bins))
+    elif width <= np.finfo(np.float64).max / n_bins:
+        # Multiplying before dividing keeps cuts between integers exact.
+        offsets = width * steps / n_bins
+    else:
+        offsets = width * (steps / n_bins)
+    edges = np.unique(spec.lower + offsets)
+    return edges[(edges > spec.lower) & (edges <= spec.upper)]
+
+
+def fine_bin_count(spec: FeatureSpec, n_bins: int) -> int:
+    """Return F, the number of fine bins that a feature gets; its codes run from 0 to F + 1.
+
+    Parameters
+    ----------
+    spec : Continuous or Categorical
+        The declaration. A categorical feature has one bin a level, whatever ``n_bins`` is.
+    n_bins : int
+        Number of bins asked for.
+    """
+    if isinstance(spec, Categorical):
+        return len(spec.levels)
+    return len(fine_edges(spec, n_bins)) + 1
+
+
+def encode_column(values: Values, spec: FeatureSpec, n_bins: int) -> Codes:
+    """Return the code of each cell of one column, by a rule that sees that cell alone.
+
+    Parameters
+    ----------
+    values : ndarray or pandas extension array, shape (n_rows,)
+        The private column, as :meth:`Table.column` returns it.
+    spec : Continuous or Categorical
+        The declaration.
+    n_bins : int
+        Number of fine bins of a continuous feature.
+
+    Returns
+    -------
+    ndarray of uint8 or uint16, shape (n_rows,)
+        0 missing (or not readable as a number), 1..F bins, F + 1 undeclared level; one byte if
+        F + 2 <= 256. Values outside the bounds, infinities included, are in the end bins.
+        Private.
+
+    Notes
+    -----
+    No value makes it raise. The argument that row i influences code i alone is in
+    docs/proofs/encoding.md; it is the precondition of every sensitivity in this package.
+    """
+    n_fine = fine_bin_count(spec, n_bins)
+    is_small = n_fine + 2 <= 256
+    codes: Codes = np.empty(len(values), np.uint8) if is_small else np.empty(len(values), np.uint16)
+    if isinstance(spec, Categorical):
+        table = LevelTable(spec.levels)
+        for rows in chunks(len(values)):
+            codes[rows] = table.positions(values[rows])
+        return codes
+    edges = fine_edges(spec, n_bins)
+    for rows in chunks(len(values)):
+        found = numbers_of(values[rows])
+        # The cuts lie inside the bounds: clipping first would not change any bin.
+        binned = np.searchsorted(edges, found, side="right") + 1
+        binned[np.isnan(found)] = 0
+        codes[rows] = binned
+    return codes
+
+
+def encode_table(
+    table: Table, specs: Schema | Sequence[FeatureSpec], n_bins: int | Sequence[int]
+) -> list[Codes]:
+    """Return the codes of every column, one contiguous array a feature.
+
+    Parameters
+    ----------
+    table : Table
+        The private table, of F features.
+    specs : Schema or sequence of Continuous or Categorical, shape (n_features,)
+        The declarations; a sequence is in the table's order.
+    n_bins : int or sequence of int, shape (n_features,)
+        Number of fine bins of the continuous features.
+
+    Returns
+    -------
+    list of ndarray of uint8 or uint16, each of shape (n_rows,)
+        As :func:`encode_column`. Private. No float copy of a whole column is made unless its
+        container makes one.
+
+    Raises
+    ------
+    SchemaError
+        If the schema and the table do not have the same columns.
+    ValueError
+        If a sequence has another length than the table has columns.
+    """
+    n_features = len(table.names)
+    resolved = specs.resolve(table.names) if isinstance(specs, Schema) else tuple(specs)
+    counts = [n_bins] * n_features if isinstance(n_bins, int | np.integer) else list(n_bins)
+    for name, given in (("specs", len(resolved)), ("n_bins", len(counts))):
+        if given != n_features:
+            raise ValueError(
+                f"{name} has {given} entries; it must have one for each of the {n_features} "
+                "columns."
+            )
+    return [
+        encode_column(table.column(index), resolved[index], counts[index])
+        for index in range(n_features)
+    ]
+
+
+def encode_classes(
+    y: Any, levels: Categorical | Sequence[Level], n_rows: int | None = None
+) -> npt.NDArray[np.int16]:
+    """Return the class of each row.
+
+    Parameters
+    ----------
+    y : array-like, shape (n_rows,) or (n_rows, 1)
+        The private labels.
+    levels : Categorical or sequence of str, int, float or bool, shape (n_classes,)
+        The public class labels, in the order of their codes.
+    n_rows : int, default=None
+        Number of rows of the table, if it must agree.
+
+    Returns
+    -------
+    ndarray of int16, shape (n_rows,)
+        0 to n_classes - 1, or -1 for a label that is missing or undeclared. Private.
+
+    Raises
+    ------
+    SchemaError
+        If ``y`` is not one column of ``n_rows`` cells, or there are more than 32,767 levels.
+    """
+    declared = levels if isinstance(levels, Categorical) else Categorical(levels)
+    if len(declared.levels) > np.iinfo(np.int16).max:
+        raise SchemaError(
+            f"There are {len(declared.levels)} class labels; at most {np.iinfo(np.int16).max} "
+            "are allowed."
+        )
+    values = open_target(y, n_rows)
+    table = LevelTable(declared.levels)
+    codes = np.empty(len(values), dtype=np.int16)
+    for rows in chunks(len(values)):
+        codes[rows] = table.positions(values[rows]).astype(np.int32) - 1
+    codes[codes == table.n_levels] = -1
+    return codes
+
+
+def encode_target(y: Any, spec: Continuous, n_rows: int | None = None) -> FloatArray:
+    """Return the target of each row, clipped to its declared bounds.
+
+    Parameters
+    ----------
+    y : array-like, shape (n_rows,) or (n_rows, 1)
+        The private target.
+    spec : Continuous
+        The declared bounds.
+    n_rows : int, default=None
+        Number of rows of the table, if it must agree.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows,)
+        Numbers from ``lower`` to ``upper``; NaN where there is none, which the caller must let
+        contribute nothing. Private.
+
+    Raises
+    ------
+    SchemaError
+        If ``y`` is not one column of ``n_rows`` cells.
+    """
+    values = open_target(y, n_rows)
+    target = np.empty(len(values), dtype=np.float64)
+    for rows in chunks(len(values)):
+        np.clip(numbers_of(values[rows]), spec.lower, spec.upper, out=target[rows])
+    return target
+
+
+def unseen_label(spec: Categorical) -> str:
+    """Return a text that is no level's name, by which undeclared levels are shown.
+
+    Parameters
+    ----------
+    spec : Categorical
+        The declared levels.
+    """
+    labels = set(level_labels(spec))
+    label = "(undeclared)"
+    while label in labels:
+        label = f"({label})"
+    return label
+
+
+def canonical_frame(
+    X: Any,
+    schema: Schema,
+    names: Sequence[str],
+) -> pd.DataFrame:
+    """Return rows in the form from which interpret's own predict finds the codes of this module.
+
+    interpret reads columns by their dtype, so that ``[1, 2]`` and ``[1.0, nan]``, ``True`` and
+    ``1`` may go to different bins. Here each cell is first read by the rule of the schema.
+
+    Parameters
+    ----------
+    X : DataFrame, array or list of rows, shape (n_rows, n_columns)
+        Rows to predict.
+    schema : Schema
+        The schema of the fit.
+    names : sequence of str, shape (n_features,)
+        The columns of the fit, in its order.
+
+    Returns
+    -------
+    pandas.DataFrame, shape (n_rows, n_features)
+        Continuous columns as float64, NaN if missing, not clipped. Categorical ones as pandas
+        categoricals of the levels' names (:func:`level_labels`): missing if missing, and
+        :func:`unseen_label` for an undeclared level, which interpret sends to the last bin.
+
+    Raises
+    ------
+    SchemaError
+        If the rows do not have the columns of the fit.
+    """
+    import pandas as pd
+
+    table = open_table(X, names)
+    specs = schema.resolve(table.names)
+    columns = {
+        name: _canonical_column(table.column(index), spec)
+        for index, (name, spec) in enumerate(zip(table.names, specs, strict=True))
+    }
+    return pd.DataFrame(columns, index=pd.RangeIndex(table.n_rows), copy=False)
+
+
+def _canonical_column(values: Values, spec: FeatureSpec) -> Any:
+    if isinstance(spec, Categorical):
+        import pandas as pd
+
+        # Codes of pandas start at 0 for the first category and are -1 for a missing cell.
+        codes = encode_column(values, spec, n_bins=1).astype(np.int32) - 1
+        labels = pd.Index([*level_labels(spec), unseen_label(spec)])
+        return pd.Categorical.from_codes(codes, categories=labels)
+    numbers = np.empty(len(values), dtype=np.float64)
+    for rows in chunks(len(values)):
+        numbers[rows] = numbers_of(values[rows])
+    return numbers

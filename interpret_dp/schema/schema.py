@@ -1,0 +1,283 @@
+"""The declaration of a table: what is public about it before any row is seen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
+
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema.declarations import (
+    MAX_BINS,
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    Level,
+    check_text,
+    level_labels,
+)
+
+if TYPE_CHECKING:
+    from interpret_dp.schema.report import SchemaReport
+
+__all__ = [
+    "MAX_BINS",
+    "Categorical",
+    "Continuous",
+    "FeatureSpec",
+    "Level",
+    "Schema",
+    "Source",
+    "absences",
+    "level_labels",
+    "listed",
+]
+
+Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
+
+
+@dataclass(frozen=True, repr=False)
+class Schema:
+    """All that is public about a table before any row is seen; immutable.
+
+    Parameters
+    ----------
+    features : mapping of str to Continuous or Categorical, default={}
+        The columns by name. The order does not matter.
+    target : Continuous or Categorical, default=None
+        The target: levels are class labels, bounds are those of a regression.
+    default : Continuous or Categorical, default=None
+        For every column that ``features`` does not list, and so for tables without names.
+
+    Raises
+    ------
+    TypeError
+        If a name is not a string or a declaration is of another type.
+    SchemaError
+        If a name cannot be encoded as UTF-8.
+
+    Notes
+    -----
+    Everything in a schema is treated as public: it is stored in released models and files.
+
+    Examples
+    --------
+    >>> Schema({"age": Continuous(17, 90)}, target=Categorical(["no", "yes"]))
+    Schema({
+        'age': Continuous(17, 90),
+    }, target=Categorical(['no', 'yes']))
+    """
+
+    features: Mapping[str, FeatureSpec] = field(default_factory=dict)
+    target: FeatureSpec | None = None
+    default: FeatureSpec | None = None
+
+    def __post_init__(self) -> None:
+        """Check names and declarations and freeze the mapping."""
+        if not isinstance(self.features, Mapping):
+            raise TypeError(
+                f"features is of type {type(self.features).__name__}; it must be a mapping such "
+                'as {"age": Continuous(17, 90)}.'
+            )
+        for name, spec in self.features.items():
+            if not isinstance(name, str):
+                raise TypeError(
+                    f"The column name {name!r} is of type {type(name).__name__}; it must be a "
+                    f"string. Write {str(name)!r}."
+                )
+            check_text("The column name", name)
+            _check_spec(f"features[{name!r}]", spec)
+        for role, declared in (("target", self.target), ("default", self.default)):
+            if declared is not None:
+                _check_spec(role, declared)
+        object.__setattr__(self, "features", MappingProxyType(dict(self.features)))
+
+    def __hash__(self) -> int:
+        """Hash consistently with equality, which does not mind the order of columns."""
+        return hash((frozenset(self.features.items()), self.target, self.default))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild through the constructor: a frozen mapping cannot be copied or pickled."""
+        return (type(self), (dict(self.features), self.target, self.default))
+
+    def __repr__(self) -> str:
+        """Show the declaration as it is written, one column a line."""
+        lines = [f"    {name!r}: {spec!r},\n" for name, spec in self.features.items()]
+        parts = ["{\n" + "".join(lines) + "}" if lines else "{}"]
+        parts += [f"target={self.target!r}"] if self.target is not None else []
+        parts += [f"default={self.default!r}"] if self.default is not None else []
+        return f"Schema({', '.join(parts)})"
+
+    def resolve(self, names: Sequence[str]) -> tuple[FeatureSpec, ...]:
+        """Return the declaration of each column, in the order of ``names``.
+
+        Parameters
+        ----------
+        names : sequence of str, shape (n_features,)
+            The columns of the table.
+
+        Raises
+        ------
+        SchemaError
+            If a column is not declared and there is no default, or a declared column is not in
+            the table. All such columns are named.
+        """
+        faults = []
+        if self.default is None:
+            undeclared = [name for name in names if name not in self.features]
+            if undeclared:
+                faults.append(
+                    f"The schema does not declare {listed(undeclared)}. Declare each as "
+                    "Continuous(lower, upper) or Categorical(levels), give "
+                    "Schema(default=...), or drop it from the table."
+                )
+        faults += absences(self, names)
+        if faults:
+            raise SchemaError(" ".join(faults))
+        # The default is there whenever a name is not listed: checked above.
+        specs = [self.features.get(name, self.default) for name in names]
+        return tuple(spec for spec in specs if spec is not None)
+
+    def check(self, X: Any, y: Any = None) -> SchemaReport:
+        """Count what the schema would change in a table. Private: for the curator's eyes only.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+            The private table.
+        y : array-like, shape (n_rows,), default=None
+            The private target; needs a declared target.
+
+        Returns
+        -------
+        SchemaReport
+            Exact counts per column of missing, clipped and unseen cells. They are outside the
+            privacy promise: do not publish them.
+
+        Raises
+        ------
+        SchemaError
+            If the table does not fit the schema.
+        """
+        from interpret_dp.schema.report import check_table
+
+        return check_table(self, X, y)
+
+    @classmethod
+    def draft(
+        cls, frame: Any, target: str | None = None, max_levels: int = 64, *, task: str = "auto"
+    ) -> Schema:
+        """Write a schema down from a table that you declare to be public.
+
+        It reads minima, maxima and levels off the rows. Use it on public data, or as a draft
+        whose every bound and level you replace by public knowledge; it issues a PrivacyWarning.
+
+        Parameters
+        ----------
+        frame : DataFrame, array or list of rows, shape (n_rows, n_columns)
+            A public table.
+        target : str, default=None
+            Name of the target column, if there is one in ``frame``.
+        max_levels : int, default=64
+            Most levels that a column may have.
+        task : {"auto", "classification", "regression"}, default="auto"
+            How to declare the target. ``"auto"`` takes numbers of more than two different values
+            as a regression and everything else as classes.
+
+        Returns
+        -------
+        Schema
+            Numbers as Continuous(minimum, maximum) over the finite values, everything else as
+            Categorical(sorted levels). Missing cells are left out.
+
+        Raises
+        ------
+        SchemaError
+            If a column has no value, more than ``max_levels`` levels, or cells that are neither
+            text nor numbers; all such columns are named.
+        """
+        from interpret_dp.schema.draft import draft_schema
+
+        return draft_schema(frame, target, max_levels, task)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the schema as plain dicts, lists, strings and numbers."""
+        from interpret_dp.schema.document import to_dict
+
+        return to_dict(self)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Schema:
+        """Rebuild what :meth:`to_dict` returned; SchemaError names whatever does not belong."""
+        from interpret_dp.schema.document import from_dict
+
+        return from_dict(document)
+
+    def to_json(self, destination: Source | None = None) -> str:
+        """Return the schema as JSON text, written to a path or file object if one is given."""
+        from interpret_dp.schema.document import to_json, write
+
+        return write(to_json(self), destination)
+
+    @classmethod
+    def from_json(cls, source: Source) -> Schema:
+        """Read a JSON schema from a path or file object; SchemaError if it is not a valid one."""
+        from interpret_dp.schema.document import from_json, read
+
+        return from_json(read(source))
+
+    def to_toml(self, destination: Source | None = None) -> str:
+        """Return the schema as TOML text, written to a path or file object if one is given."""
+        from interpret_dp.schema.document import to_toml, write
+
+        return write(to_toml(self), destination)
+
+    @classmethod
+    def from_toml(cls, source: Source) -> Schema:
+        """Read a TOML schema from a path or file object; SchemaError if it is not a valid one."""
+        from interpret_dp.schema.document import from_toml, read
+
+        return from_toml(read(source))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema to ``path``, as TOML or JSON by its suffix."""
+        from interpret_dp.schema.document import suffix_of
+
+        if suffix_of(path) == ".toml":
+            self.to_toml(path)
+        else:
+            self.to_json(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Schema:
+        """Read a schema from ``path``, as TOML or JSON by its suffix."""
+        from interpret_dp.schema.document import suffix_of
+
+        return cls.from_toml(path) if suffix_of(path) == ".toml" else cls.from_json(path)
+
+
+def absences(schema: Schema, names: Sequence[str]) -> list[str]:
+    """Return one sentence on declared columns that are not among ``names``, if there are any."""
+    present = set(names)
+    absent = [name for name in schema.features if name not in present]
+    if not absent:
+        return []
+    return [
+        f"The table does not have {listed(absent)}, which the schema declares. Rename or add it, "
+        "or remove it from the schema."
+    ]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names of columns as the object of a sentence."""
+    return ("column " if len(names) == 1 else "columns ") + ", ".join(map(repr, names))
+
+
+def _check_spec(role: str, spec: object) -> None:
+    if not isinstance(spec, Continuous | Categorical):
+        raise TypeError(
+            f"{role} is {spec!r} ({type(spec).__name__}); it must be Continuous(lower, upper) or "
+            "Categorical(levels)."
+        )

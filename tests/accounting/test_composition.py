@@ -1,0 +1,91 @@
+"""Pairs: exact composition, and reduction of Gaussian trees compared with dp_accounting."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from dp_accounting import dp_event
+from dp_accounting.pld import PLDAccountant
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp.accounting import composition
+from interpret_dp.accounting.composition import GdpPair, compose, gaussian_part, reduce_event
+from interpret_dp.accounting.events import gaussian_events_json
+from interpret_dp.accounting.gaussian import delta_of_mu, epsilon_of_mu
+
+PAIRS = st.builds(GdpPair, st.floats(0, 10), st.floats(0, 0.01))
+
+
+@given(st.lists(PAIRS, max_size=20))
+def test_composition_is_rounded_up_by_at_most_one_step(pairs: list[GdpPair]) -> None:
+    total = compose(pairs)
+    square = sum((Fraction(pair.mu) ** 2 for pair in pairs), Fraction(0))
+    delta = sum((Fraction(pair.delta) for pair in pairs), Fraction(0))
+    assert Fraction(total.mu) ** 2 >= square
+    assert total.mu == 0 or Fraction(math.nextafter(total.mu, 0)) ** 2 < square
+    assert Fraction(total.delta) >= delta
+    assert total.delta <= math.nextafter(float(delta), math.inf)
+
+
+def test_one_pair_is_itself_and_none_costs_nothing() -> None:
+    assert compose([GdpPair(0.1, 1e-7)]) == GdpPair(0.1, 1e-7)
+    assert compose([]) == GdpPair(0.0, 0.0)
+    assert compose([GdpPair(1, 0.7), GdpPair(1, 0.7)]).delta == 1.0
+
+
+def test_a_gaussian_tree_reduces_to_what_dp_accounting_says() -> None:
+    event = dp_event.ComposedDpEvent(
+        [
+            dp_event.NoOpDpEvent(),
+            dp_event.SelfComposedDpEvent(
+                dp_event.ComposedDpEvent(
+                    [dp_event.GaussianDpEvent(30.0), dp_event.GaussianDpEvent(40.0)]
+                ),
+                50,
+            ),
+        ]
+    )
+    pair = reduce_event(event)
+    assert pair.mu == pytest.approx(math.sqrt(50 * (30.0**-2 + 40.0**-2)), rel=1e-15)
+    assert pair.delta == 0.0
+    peer = PLDAccountant().compose(event).get_epsilon(1e-6)
+    assert epsilon_of_mu(pair.mu, 1e-6) == pytest.approx(peer, rel=2e-3)
+
+
+@given(st.lists(st.tuples(st.floats(1e-6, 10), st.integers(1, 10**6)), min_size=1, max_size=6))
+def test_reduction_of_the_stored_json_never_understates(parts: list[tuple[float, int]]) -> None:
+    square = sum(Fraction(mu) ** 2 * count for mu, count in parts)
+    mu = reduce_event(gaussian_events_json(parts)).mu
+    assert square <= Fraction(mu) ** 2 <= square * (1 + Fraction(1, 2**49))
+
+
+def test_a_kind_without_a_reduction_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(composition, "check_event_json", lambda document: None)
+    with pytest.raises(ValueError, match="'laplace' has no exact reduction"):
+        reduce_event({"event": {"kind": "laplace"}})
+
+
+@given(st.floats(1e-12, 0.5), st.floats(0, 0.6))
+def test_gaussian_part_leaves_the_total_intact(delta: float, own: float) -> None:
+    left = gaussian_part(delta, own)
+    exact = Fraction(own) + (1 - Fraction(own)) * Fraction(left)
+    assert left == 0.0 or exact <= Fraction(delta)
+    if own < delta * 0.99:
+        assert exact >= Fraction(delta) * (1 - Fraction(1, 10**13))
+
+
+def test_epsilon_of_a_pair() -> None:
+    pair = GdpPair(0.5, 1e-7)
+    epsilon = pair.epsilon_at(1e-6)
+    assert pair.delta + (1 - pair.delta) * delta_of_mu(0.5, epsilon) == pytest.approx(1e-6)
+    assert epsilon > GdpPair(0.5).epsilon_at(1e-6)
+    assert pair.epsilon_at(1e-7) == math.inf
+
+
+@pytest.mark.parametrize(("mu", "delta"), [(-1, 0), (math.inf, 0), (1, -1e-9), (1, 1.1)])
+def test_bad_pairs_are_refused(mu: float, delta: float) -> None:
+    with pytest.raises(ValueError, match="must be a finite number"):
+        GdpPair(mu, delta)

@@ -1,0 +1,113 @@
+"""The event tree's JSON: both ways, versioned, and closed against what it does not know."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from dp_accounting import dp_event
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp.accounting.events import (
+    check_event_json,
+    event_from_json,
+    event_to_json,
+    gaussian_events_json,
+)
+
+LEAVES = st.one_of(
+    st.just(dp_event.NoOpDpEvent()),
+    st.floats(1e-3, 1e6).map(dp_event.GaussianDpEvent),
+)
+TREES = st.recursive(
+    LEAVES,
+    lambda events: st.one_of(
+        st.lists(events, max_size=4).map(dp_event.ComposedDpEvent),
+        st.builds(dp_event.SelfComposedDpEvent, events, st.integers(1, 10**6)),
+    ),
+    max_leaves=8,
+)
+
+
+def document(node: Any, **changes: Any) -> dict[str, Any]:
+    return {"format": "interpret_dp.event", "version": 1, "event": node} | changes
+
+
+@given(TREES)
+def test_every_tree_survives_json(event: dp_event.DpEvent) -> None:
+    text = json.dumps(event_to_json(event), allow_nan=False)
+    assert event_from_json(json.loads(text)) == event
+
+
+def test_gaussian_shortcut_is_the_tree_of_the_releases() -> None:
+    parts = gaussian_events_json([(0.25, 3), (0.5, 1)])
+    assert event_from_json(parts) == dp_event.ComposedDpEvent(
+        [
+            dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(4.0), 3),
+            dp_event.GaussianDpEvent(2.0),
+        ]
+    )
+    assert event_from_json(gaussian_events_json([(0.5, 1)])) == dp_event.GaussianDpEvent(2.0)
+
+
+def test_an_unknown_event_is_refused() -> None:
+    with pytest.raises(TypeError, match="PoissonSampledDpEvent was given"):
+        event_to_json(dp_event.PoissonSampledDpEvent(0.1, dp_event.GaussianDpEvent(1.0)))
+    with pytest.raises(TypeError, match="NonPrivateDpEvent was given"):
+        event_to_json(dp_event.NonPrivateDpEvent())
+    with pytest.raises(TypeError, match="str was given"):
+        event_to_json("gaussian")  # type: ignore[arg-type]
+
+
+def nested(depth: int) -> dict[str, Any]:
+    node: dict[str, Any] = {"kind": "no_op"}
+    for _ in range(depth):
+        node = {"kind": "self_composed", "event": node, "count": 1}
+    return node
+
+
+GAUSSIAN = {"kind": "gaussian", "noise_multiplier": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("broken", "error", "message"),
+    [
+        ([], TypeError, "list was given"),
+        ({}, ValueError, "format is None"),
+        (document(GAUSSIAN, format="other"), ValueError, "format is 'other'"),
+        (document(GAUSSIAN, version=2), ValueError, "newer interpret_dp"),
+        (document(GAUSSIAN, version=True), ValueError, "version is True"),
+        (document(GAUSSIAN, extra=1), ValueError, "unknown keys \\['extra'\\]"),
+        (document({"kind": "dp_accounting.GaussianDpEvent"}), ValueError, "known kinds are"),
+        (document({"kind": ["gaussian"]}), ValueError, "known kinds are"),
+        (document({"kind": "gaussian"}), ValueError, "missing keys \\['noise_multiplier'\\]"),
+        (document({**GAUSSIAN, "note": 1}), ValueError, "unknown keys \\['note'\\]"),
+        (document({**GAUSSIAN, "noise_multiplier": 0}), ValueError, "at least 1e-100"),
+        (document({**GAUSSIAN, "noise_multiplier": math.inf}), ValueError, "finite"),
+        (document({**GAUSSIAN, "noise_multiplier": "1"}), TypeError, "real number"),
+        (document({"kind": "self_composed", "event": GAUSSIAN, "count": 0}), ValueError, "count"),
+        (document({"kind": "self_composed", "event": GAUSSIAN, "count": 1.5}), TypeError, "count"),
+        (document({"kind": "self_composed", "event": 3, "count": 1}), TypeError, "JSON object"),
+        (document({"kind": "composed", "events": GAUSSIAN}), TypeError, "list of events"),
+        (document(nested(40)), ValueError, "nested"),
+    ],
+)
+def test_a_broken_document_is_refused(broken: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        check_event_json(broken)
+    with pytest.raises(error, match=message):
+        event_from_json(broken)
+
+
+def test_bad_parts_are_refused() -> None:
+    for parts, error in (
+        ([], ValueError),
+        ([(0.0, 1)], ValueError),
+        ([(0.1, 0)], ValueError),
+        ([(0.1, 1.5)], TypeError),
+    ):
+        with pytest.raises(error):
+            gaussian_events_json(parts)  # type: ignore[arg-type]

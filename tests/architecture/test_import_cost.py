@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "dash",
+    "dp_accounting",
+    "interpret",
+    "matplotlib",
+    "numba",
+    "opendp",
+    "pandas",
+    "plotly",
+    "pyarrow",
+    "scipy",
+    "sklearn",
+    "sqlalchemy",
+    "torch",
+)
+
+PROBE = """
+import json, sys, time
+import numpy
+start = time.perf_counter()
+{statement}
+seconds = time.perf_counter() - start
+print(json.dumps([seconds, sorted({{name.split(".")[0] for name in sys.modules}})]))
+"""
+
+
+def _probe(statement: str) -> tuple[float, set[str]]:
+    """Return seconds beyond numpy, and the top-level packages loaded, in a fresh process."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROBE.format(statement=statement)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seconds, loaded = json.loads(done.stdout)
+    return seconds, set(loaded)
+
+
+def test_probe_sees_a_heavy_import():
+    assert "pandas" in _probe("import pandas")[1]
+
+
+def test_package_imports_within_300_ms_beyond_numpy():
+    # The best of several: a shared machine makes single runs slow, never fast.
+    assert min(_probe("import interpret_dp")[0] for _ in range(5)) < 0.3
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["interpret_dp", "interpret_dp.accounting", "interpret_dp.ledger", "interpret_dp.schema"],
+)
+def test_import_loads_nothing_heavy(module):
+    assert _probe(f"import {module}")[1].isdisjoint(HEAVY)
+
+
+def test_registered_estimators_load_no_plotting_and_no_torch():
+    """Importing interpret.ext.glassbox imports every plugin, so all its users pay for ours."""
+    loaded = _probe("import interpret_dp.ebm.estimators")[1]
+    assert loaded.isdisjoint({"dash", "matplotlib", "opendp", "plotly", "sqlalchemy", "torch"})

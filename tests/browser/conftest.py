@@ -1,0 +1,93 @@
+"""A headless Chromium and interpret's own server, shared by the browser tests of a session."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+CHROMIUM_VARIABLE = "INTERPRET_DP_CHROMIUM"
+
+
+def _chromium() -> str | None:
+    return os.environ.get(CHROMIUM_VARIABLE) or shutil.which("chromium")
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Start Chromium with an empty profile."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser.driver import CHROMIUM_ARGUMENTS
+
+    executable = _chromium()
+    if executable is None:
+        pytest.skip(
+            "no chromium on PATH: install Debian's package 'chromium', "
+            f"or set {CHROMIUM_VARIABLE} to an executable"
+        )
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=executable, args=list(CHROMIUM_ARGUMENTS)
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def browser_page(browser: Any) -> Iterator[Any]:
+    """Return a fresh page, 1400 x 1000 pixels, that shares nothing with other tests."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def show_server() -> Iterator[Callable[[Any], str]]:
+    """Start the server behind `interpret.show`; return the function that gives a page's address.
+
+    It is stopped at the end: a process that still serves crashes when it exits.
+    """
+    import interpret
+
+    interpret.init_show_server(("127.0.0.1", _free_port()))
+    # interpret finds a page by the identity of the object, so none may be collected.
+    served = []
+
+    def serve(explanations: Any) -> str:
+        served.append(explanations)
+        return str(interpret.show_link(explanations))
+
+    yield serve
+    assert interpret.shutdown_show_server()
+
+
+@pytest.fixture
+def dashboard(browser_page: Any, show_server: Callable[[Any], str]) -> Callable[..., Any]:
+    """Return ``dashboard(explanations, full=False)``, which opens interpret's standard dashboard.
+
+    The small dashboard shows a single explanation, the full one (``full=True``) a list of them.
+    """
+    from tests.browser.driver import Dashboard
+
+    def open_dashboard(explanations: Any, full: bool = False) -> Dashboard:
+        many = isinstance(explanations, (list, tuple))
+        if full:
+            explanations = list(explanations) if many else [explanations]
+        elif many:
+            raise TypeError("the small dashboard shows one explanation; pass full=True for several")
+        page = Dashboard(browser_page)
+        page.open(show_server(explanations))
+        return page
+
+    return open_dashboard

@@ -1,0 +1,33 @@
+"""Short ways to make requests in the ledger's tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interpret_dp.accounting import gaussian_events_json, mu_of_budget
+from interpret_dp.ledger import PrivacyLedger, Reservation
+
+NO_OP = {"format": "interpret_dp.event", "version": 1, "event": {"kind": "no_op"}}
+
+
+def reserve(ledger: PrivacyLedger, dataset: str = "adult", **changes: Any) -> Reservation:
+    """Reserve a Gaussian request of mu 0.1, or what ``changes`` say."""
+    mu = changes.get("mu", 0.1)
+    request: dict[str, Any] = {
+        "mu": mu,
+        "delta": 0.0,
+        "event": gaussian_events_json([(mu, 1)]) if mu > 0 else NO_OP,
+        "epsilon": 0.4,
+        "epsilon_delta": 1e-6,
+        "explainer": "test",
+    }
+    return ledger.reserve(dataset, **(request | changes))
+
+
+def reserve_epsilon(
+    ledger: PrivacyLedger, epsilon: float, delta: float, dataset: str = "adult"
+) -> Reservation:
+    """Reserve as an estimator does: calibrated, and split over four releases."""
+    mu = mu_of_budget(epsilon, delta)
+    event = gaussian_events_json([(mu / 2, 4)])
+    return reserve(ledger, dataset, mu=mu, event=event, epsilon=epsilon, epsilon_delta=delta)

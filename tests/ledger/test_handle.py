@@ -1,0 +1,150 @@
+"""One ledger stays one ledger through copies, pickles, threads, forks and changed folders."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from interpret_dp.exceptions import BudgetExceededError, LedgerError
+from interpret_dp.ledger import PrivacyLedger
+from tests.ledger.requests import reserve
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(code: str, *arguments: str) -> str:
+    command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> PrivacyLedger:
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
+    ledger.create_budget("adult", 1.0, 1e-6)
+    return ledger
+
+
+def test_importing_the_ledger_is_light() -> None:
+    code = (
+        "import sys, interpret_dp.ledger;"
+        "print({'sqlalchemy', 'scipy', 'pandas', 'dp_accounting', 'numpy'} & set(sys.modules))"
+    )
+    assert run(code).strip() == "set()"
+
+
+def test_copies_are_the_ledger_itself(ledger: PrivacyLedger) -> None:
+    memory = PrivacyLedger.in_memory()
+    for one in (ledger, memory):
+        assert copy.copy(one) is one
+        assert copy.deepcopy({"ledger": one})["ledger"] is one
+
+
+def test_equality_is_by_url(ledger: PrivacyLedger, tmp_path: Path) -> None:
+    again = PrivacyLedger(ledger.url, timeout=1.0)
+    other = PrivacyLedger(f"sqlite:///{tmp_path}/other.db")
+    assert again == ledger
+    assert hash(again) == hash(ledger)
+    assert len({ledger, again, other}) == 2
+    assert PrivacyLedger.in_memory() != PrivacyLedger.in_memory()
+    assert ledger != ledger.url
+
+
+def test_repr_shows_no_password(ledger: PrivacyLedger) -> None:
+    assert repr(ledger) == f"PrivacyLedger({ledger.url!r})"
+    assert repr(PrivacyLedger.in_memory()) == "PrivacyLedger.in_memory()"
+    ledger._url = "postgresql://me:secret@host/db"
+    assert "secret" not in repr(ledger)
+    assert "secret" not in ledger.display_url
+
+
+def test_a_relative_path_means_the_same_file_after_a_change_of_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ledger = PrivacyLedger("sqlite:///privacy.db")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    ledger.create_budget("adult", 1.0, 1e-6)
+    assert PrivacyLedger("sqlite:///../privacy.db") == ledger
+    assert pickle.loads(pickle.dumps(ledger)).budget("adult") is not None
+
+
+def test_a_pickle_opens_the_same_file(ledger: PrivacyLedger) -> None:
+    reserve(pickle.loads(pickle.dumps(ledger)))
+    assert ledger.spent("adult").n_requests == 1
+
+
+def test_a_pickle_loads_without_its_file_and_refuses_to_make_a_new_one(
+    ledger: PrivacyLedger, tmp_path: Path
+) -> None:
+    data = pickle.dumps(ledger)
+    file = tmp_path / "privacy.db"
+    file.unlink()
+    loaded = pickle.loads(data)
+    with pytest.raises(LedgerError, match="is gone"):
+        loaded.spent("adult")
+    assert not file.exists()
+
+
+def test_an_in_memory_ledger_comes_back_from_a_pickle_in_its_own_process() -> None:
+    ledger = PrivacyLedger.in_memory()
+    assert pickle.loads(pickle.dumps(ledger)) is ledger
+
+
+def test_an_in_memory_ledger_refuses_another_process(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.pickle"
+    file.write_bytes(pickle.dumps(PrivacyLedger.in_memory()))
+    code = (
+        "import pickle, sys\n"
+        "from interpret_dp.exceptions import LedgerError\n"
+        "ledger = pickle.load(open(sys.argv[1], 'rb'))\n"
+        "try: ledger.datasets()\n"
+        "except LedgerError as error: print(error)"
+    )
+    assert "belongs to another process" in run(code, str(file))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_an_in_memory_ledger_refuses_a_fork() -> None:
+    code = (
+        "import os\n"
+        "from interpret_dp.exceptions import LedgerError\n"
+        "from interpret_dp.ledger import default_ledger\n"
+        "ledger = default_ledger()\n"
+        "if os.fork():\n"
+        "    os.wait(); print('parent', ledger.datasets(), flush=True)\n"
+        "else:\n"
+        "    try: default_ledger().datasets()\n"
+        "    except LedgerError as error: print('child', error, flush=True)\n"
+        "    os._exit(0)\n"
+    )
+    output = run(code)
+    assert "child This in-memory ledger belongs to another process" in output
+    assert "parent []" in output
+
+
+@pytest.mark.parametrize("kind", ["file", "memory"])
+def test_threads_share_one_budget(kind: str, ledger: PrivacyLedger) -> None:
+    if kind == "memory":
+        ledger = PrivacyLedger.in_memory()
+        ledger.create_budget("adult", 1.0, 1e-6)
+    budget = ledger.budget("adult")
+    assert budget is not None
+
+    def spend(_: int) -> bool:
+        try:
+            ledger.commit(reserve(ledger, mu=budget.mu / 3 * (1 - 1e-9)))
+        except BudgetExceededError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(spend, range(16))) == 9
+    assert ledger.verify() == ledger.head

@@ -1,0 +1,263 @@
+"""The ledger's promises to its callers: budgets, requests, reports, arguments."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interpret_dp.accounting import gaussian_events_json, mu_of_budget
+from interpret_dp.exceptions import BudgetExceededError, LedgerError
+from interpret_dp.ledger import DeltaExceededError, PrivacyLedger, Reservation, default_ledger
+from tests.ledger.requests import reserve, reserve_epsilon
+
+
+@pytest.fixture(params=["file", "memory"])
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> PrivacyLedger:
+    if request.param == "memory":
+        return PrivacyLedger.in_memory()
+    return PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
+
+
+@pytest.fixture
+def file_ledger(tmp_path: Path) -> PrivacyLedger:
+    return PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
+
+
+def test_from_budget_to_refusal(ledger: PrivacyLedger) -> None:
+    budget = ledger.create_budget("adult", epsilon=2, delta=1e-6, purpose="survey of 2026")
+    assert ledger.budget("adult") == budget
+    assert ledger.remaining("adult") == 2.0
+    head = ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6))
+    assert head == ledger.head == ledger.verify()
+    spent = ledger.spent("adult")
+    assert spent.mu == pytest.approx(mu_of_budget(1.0, 1e-6), rel=1e-12)
+    assert spent.epsilon == pytest.approx(1.0, rel=1e-6)
+    assert (spent.open_reservations, spent.n_requests) == (0, 1)
+    left = ledger.remaining("adult")
+    assert 1.0 < left < 2.0
+    before = ledger.head
+    with pytest.raises(BudgetExceededError) as refused:
+        reserve_epsilon(ledger, left * 1.001, 1e-6)
+    assert ledger.head == before
+    assert refused.value.largest_epsilon == left
+    ledger.commit(reserve_epsilon(ledger, left, 1e-6))
+    assert ledger.remaining("adult") == 0.0
+    assert ledger.spent("adult").epsilon == pytest.approx(2.0, rel=1e-6)
+
+
+def test_budget_of_one_request_covers_exactly_that_request(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("adult", 1.0, 1e-6)
+    ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6))
+    with pytest.raises(BudgetExceededError, match="nothing is left at this delta"):
+        reserve_epsilon(ledger, 0.5, 1e-6)
+
+
+def test_open_reservations_count_as_spent_for_ever(file_ledger: PrivacyLedger) -> None:
+    file_ledger.create_budget("adult", 1.0, 1e-6)
+    reserve_epsilon(file_ledger, 0.9, 1e-6)
+    reopened = PrivacyLedger(file_ledger.url)
+    assert reopened.spent("adult").open_reservations == 1
+    assert reopened.report()["state"].tolist() == ["open"]
+    with pytest.raises(BudgetExceededError):
+        reserve_epsilon(reopened, 0.9, 1e-6)
+
+
+def test_a_cancelled_reservation_costs_nothing(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("adult", 1.0, 1e-6)
+    ledger.cancel(reserve_epsilon(ledger, 1.0, 1e-6))
+    assert ledger.spent("adult").mu == 0.0
+    assert ledger.spent("adult").n_requests == 0
+    ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6))
+
+
+def test_an_adaptive_request_is_charged_what_it_used(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("adult", 1.0, 1e-6, delta_x=1e-7)
+    reservation = reserve(ledger, mu=0.2, delta=5e-8)
+    with pytest.raises(ValueError, match=r"charged_mu is 0\.21"):
+        ledger.commit(reservation, charged_mu=0.21)
+    assert ledger.spent("adult").open_reservations == 1
+    ledger.commit(reservation, charged_mu=0.05)
+    spent = ledger.spent("adult")
+    assert (spent.mu, spent.delta) == (0.05, 5e-8)
+    ledger.commit(reserve(ledger, mu=0.2, delta=5e-8))
+    with pytest.raises(DeltaExceededError):
+        reserve(ledger, mu=0.01, delta=1e-8)
+
+
+def test_a_reservation_is_closed_once_and_by_its_own_ledger(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("adult", 1.0, 1e-6)
+    first, second = reserve(ledger), reserve(ledger)
+    ledger.commit(first)
+    ledger.cancel(second)
+    for close in (ledger.commit, ledger.cancel):
+        with pytest.raises(LedgerError, match="committed already"):
+            close(first)
+        with pytest.raises(LedgerError, match="cancelled already"):
+            close(second)
+    other = PrivacyLedger.in_memory()
+    other.create_budget("adult", 1.0, 1e-6)
+    with pytest.raises(LedgerError, match="is not in PrivacyLedger"):
+        other.commit(reserve(ledger))
+    with pytest.raises(LedgerError, match="is not in PrivacyLedger"):
+        ledger.commit(Reservation("adult", 1, 0.1, 0.0, "00" * 32))
+    with pytest.raises(TypeError, match="what reserve\\(\\) returned"):
+        ledger.commit("reservation")  # type: ignore[arg-type]
+
+
+def test_data_sets_have_budgets_of_their_own(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("wine", 1.0, 1e-6)
+    ledger.create_budget("adult", 2.0, 1e-6)
+    ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "wine"))
+    assert ledger.datasets() == ["adult", "wine"]
+    assert ledger.remaining("adult") == 2.0
+    assert {entry["dataset"] for entry in ledger.entries("wine")} == {"wine"}
+    assert len(ledger.entries()) == 4
+
+
+def test_a_budget_is_created_once_and_raised_as_a_logged_act(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("adult", 1.0, 1e-6)
+    for epsilon in (1.0, 3.0):
+        with pytest.raises(LedgerError, match=r"See it with ledger\.budget\('adult'\)"):
+            ledger.create_budget("adult", epsilon, 1e-6)
+    ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6))
+    raised = ledger.raise_budget("adult", 2.0, 1e-6, reason="board, 3 May")
+    assert ledger.budget("adult") == raised
+    assert ledger.spent("adult").epsilon == pytest.approx(1.0, rel=1e-6)
+    assert ledger.entries()[-1]["kind"] == "raise"
+    assert ledger.entries()[-1]["purpose"] == "board, 3 May"
+    with pytest.raises(ValueError, match="may lower neither"):
+        ledger.raise_budget("adult", 1.5, 1e-6, reason="less")
+    with pytest.raises(ValueError, match="must raise one of them"):
+        ledger.raise_budget("adult", 2.0, 1e-6, reason="the same")
+    with pytest.raises(ValueError, match="reason is ''"):
+        ledger.raise_budget("adult", 3.0, 1e-6, reason="")
+    with pytest.raises(LedgerError, match="no budget for data set 'wine'"):
+        ledger.raise_budget("wine", 3.0, 1e-6, reason="more")
+    assert ledger.raise_budget("adult", 3.0, 1e-6, reason="x", delta_x=1e-7).delta_x == 1e-7
+
+
+def test_a_persistent_ledger_needs_a_budget_first(file_ledger: PrivacyLedger) -> None:
+    assert file_ledger.budget("adult") is None
+    for ask in (reserve, PrivacyLedger.spent, PrivacyLedger.remaining):
+        with pytest.raises(LedgerError, match=r"create_budget\('adult', .*--budget"):
+            ask(file_ledger, "adult")
+    assert file_ledger.entries() == []
+    assert file_ledger.head is None
+    assert file_ledger.verify() is None
+
+
+def test_the_default_ledger_records_without_a_limit() -> None:
+    ledger = default_ledger()
+    assert ledger is default_ledger()
+    ledger.commit(reserve(ledger, "unlimited", mu=5.0))
+    assert ledger.budget("unlimited") is None
+    assert ledger.remaining("unlimited") == math.inf
+    assert ledger.spent("unlimited").epsilon is None
+    assert ledger.spent("unlimited").epsilon_at(1e-6) > 20
+    assert ledger.to_dict("unlimited")["datasets"][0]["limit"] == "no limit declared"
+    with pytest.raises(LedgerError, match="already, while no limit was declared"):
+        ledger.create_budget("unlimited", 1.0, 1e-6)
+    ledger.create_budget("unlimited", 100.0, 1e-6)
+
+
+def test_entries_hold_what_the_audit_needs(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("adult", 1.0, 1e-6)
+    ledger.commit(reserve(ledger, explainer="ebm", purpose="tuning"))
+    budget, request, commit = ledger.entries()
+    assert [e["kind"] for e in (budget, request, commit)] == ["budget", "reserve", "commit"]
+    assert request["event"] == gaussian_events_json([(0.1, 1)])
+    assert (request["explainer"], request["purpose"]) == ("ebm", "tuning")
+    assert (request["epsilon"], request["epsilon_delta"]) == (0.4, 1e-6)
+    assert request["context"] == {}
+    assert request["package_version"]
+    assert request["time"].endswith("+00:00")
+    assert commit["reservation"] == request["number"] == 2
+    assert commit["previous"] == request["hash"]
+
+
+def test_report_and_document(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("adult", 2.0, 1e-6)
+    ledger.commit(reserve_epsilon(ledger, 0.5, 1e-6))
+    ledger.cancel(reserve_epsilon(ledger, 0.5, 1e-6))
+    reserve_epsilon(ledger, 0.5, 1e-6)
+    report = ledger.report()
+    assert report["state"].tolist() == ["committed", "cancelled", "open"]
+    assert report["total_epsilon"].is_monotonic_increasing
+    assert report["total_epsilon"].iloc[-1] == pytest.approx(ledger.spent("adult").epsilon)
+    document = ledger.to_dict()
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert document["head"] == ledger.head
+    assert document["datasets"][0]["remaining_epsilon"] == ledger.remaining("adult")
+    for ask in (ledger.report, ledger.to_dict, ledger.entries):
+        with pytest.raises(LedgerError, match="no entry of data set 'adlut'; it knows 'adult'"):
+            ask("adlut")
+
+
+def test_remaining_at_another_delta(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("adult", 2.0, 1e-5)
+    strict = ledger.remaining("adult", delta=1e-8)
+    assert strict > 2.0
+    reserve_epsilon(ledger, strict, 1e-8)
+
+
+def test_composed_and_decomposed_names_are_one_data_set(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("caf\u00e9", 1.0, 1e-6)
+    reserve(ledger, "cafe\u0301")
+    assert ledger.datasets() == ["caf\u00e9"]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"dataset": ""}, ValueError, "dataset is ''"),
+        ({"dataset": " adult"}, ValueError, "spaces at its ends"),
+        ({"dataset": "a\nb"}, ValueError, "printable"),
+        ({"dataset": "a" * 201}, ValueError, "at most 200 characters"),
+        ({"dataset": None}, TypeError, "dataset is None"),
+        ({"mu": -0.1}, ValueError, "mu is -0.1"),
+        ({"mu": math.nan}, ValueError, "mu is nan"),
+        ({"delta": -1e-9}, ValueError, "delta is"),
+        ({"epsilon": -1}, ValueError, "epsilon is -1"),
+        ({"epsilon_delta": 1.0}, ValueError, "epsilon_delta is 1.0"),
+        ({"explainer": ""}, ValueError, "explainer is ''"),
+        ({"purpose": 3}, TypeError, "purpose is 3"),
+        ({"event": {}}, ValueError, "format is None"),
+        ({"event": gaussian_events_json([(0.11, 1)])}, ValueError, "event costs mu 0.11"),
+    ],
+)
+def test_bad_requests_are_named_and_cost_nothing(
+    change: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    ledger = PrivacyLedger.in_memory()
+    event = gaussian_events_json([(0.1, 1)])
+    with pytest.raises(error, match=message):
+        reserve(ledger, **({"dataset": "adult", "event": event} | change))
+    assert ledger.entries() == []
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda f: PrivacyLedger("privacy.db"), ValueError, "scheme is 'missing'"),
+        (lambda f: PrivacyLedger("mongodb://u:secret@h/d"), ValueError, "knows 'sqlite'"),
+        (lambda f: PrivacyLedger("sqlite://"), ValueError, "in_memory"),
+        (lambda f: PrivacyLedger("sqlite:///:memory:"), ValueError, "in_memory"),
+        (lambda f: PrivacyLedger(f"sqlite:///{f}/p.db?mode=ro"), ValueError, "path alone"),
+        (lambda f: PrivacyLedger(f), TypeError, "must be a text"),
+        (lambda f: PrivacyLedger(f"sqlite:///{f}/no/p.db"), LedgerError, "does not exist"),
+        (lambda f: PrivacyLedger(f"sqlite:///{f}"), LedgerError, "is a folder"),
+        (lambda f: PrivacyLedger(f"sqlite:///{f}/p.db", timeout=-1), ValueError, "timeout is -1"),
+    ],
+)
+def test_bad_locations_are_named(
+    call: Callable[[Path], Any], error: type[Exception], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=message) as raised:
+        call(tmp_path)
+    assert "secret" not in str(raised.value)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "scripts" / "minimum_versions.py"
+
+
+def _run(pyproject: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), str(pyproject)], capture_output=True, text=True
+    )
+
+
+def test_every_dependency_is_pinned_to_its_lower_bound():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pins = dict(line.split("==") for line in _run(ROOT / "pyproject.toml").stdout.split())
+    assert len(pins) == len(project["dependencies"])
+    for text in project["dependencies"]:
+        requirement = Requirement(text)
+        assert str(requirement.specifier) == f">={pins[requirement.name]}"
+
+
+def test_dependency_without_a_lower_bound_is_refused(tmp_path):
+    pyproject = tmp_path / "pyproject.toml"
+    pyproject.write_text('[project]\ndependencies = ["numpy>=1.26", "pandas"]\n')
+    done = _run(pyproject)
+    assert done.returncode != 0
+    assert "the dependency 'pandas' has no lower bound" in done.stderr

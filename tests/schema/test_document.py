@@ -1,0 +1,162 @@
+"""Schemas as files: round trips, and documents that are refused."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema import Categorical, Continuous, Schema, level_labels
+from interpret_dp.schema.declarations import FeatureSpec
+
+finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-8e307, max_value=8e307)
+level = st.one_of(
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
+    st.booleans(),
+    st.integers(-(2**53) + 1, 2**53 - 1),
+    st.floats(-(2.0**52), 2.0**52),
+)
+
+
+@st.composite
+def continuous(draw: st.DrawFn) -> Continuous:
+    lower, upper = sorted((draw(finite), draw(finite)))
+    return Continuous(lower, upper, draw(st.sampled_from(["linear", "log"])))
+
+
+def _label(value: object) -> str:
+    return level_labels(Categorical([value]))[0]
+
+
+categorical = st.builds(
+    Categorical, st.lists(level, min_size=1, unique_by=_label), ordered=st.booleans()
+)
+spec: st.SearchStrategy[FeatureSpec] = st.one_of(continuous(), categorical)
+schemas = st.builds(
+    Schema,
+    st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), spec, max_size=4),
+    target=st.none() | spec,
+    default=st.none() | spec,
+)
+
+
+def document() -> dict[str, Any]:
+    return {
+        "format": "interpret_dp.schema",
+        "version": 1,
+        "features": {
+            "age": {"type": "continuous", "lower": 17, "upper": 90, "scale": "linear"},
+            "job": {"type": "categorical", "levels": ["a", "b"], "ordered": False},
+        },
+    }
+
+
+@given(schemas)
+def test_round_trips_keep_levels_types_and_order(schema: Schema) -> None:
+    twins = [
+        Schema.from_dict(schema.to_dict()),
+        Schema.from_json(io.StringIO(schema.to_json())),
+        Schema.from_toml(io.StringIO(schema.to_toml())),
+        Schema.from_json(io.BytesIO(schema.to_json().encode())),
+        Schema.from_toml(io.BytesIO(schema.to_toml().encode())),
+    ]
+    for twin in twins:
+        assert twin == schema
+        assert list(twin.features) == list(schema.features)
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json", ".TOML"])
+def test_files_go_by_their_suffix(tmp_path: Path, suffix: str) -> None:
+    schema = Schema.from_dict(document())
+    path = tmp_path / f"schema{suffix}"
+    schema.save(path)
+    assert Schema.load(str(path)) == schema
+    # Editors may add a mark and their own line ends.
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert Schema.load(path) == schema
+
+
+def test_file_objects_may_be_text_or_binary(tmp_path: Path) -> None:
+    schema = Schema.from_dict(document())
+    with (tmp_path / "a").open("w", encoding="utf-8") as text:
+        schema.to_toml(text)
+    with (tmp_path / "b").open("wb") as binary:
+        schema.to_toml(binary)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    with (tmp_path / "b").open("rb") as binary:
+        assert Schema.from_toml(binary) == schema
+
+
+def test_other_suffixes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"must be \.toml or \.json"):
+        Schema().save(tmp_path / "schema.yaml")
+    with pytest.raises(ValueError, match=r"must be \.toml or \.json"):
+        Schema.load(tmp_path / "schema")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": "other"}, "format is 'other'"),
+        ({"version": 2}, "version is 2.*upgrade"),
+        ({"version": True}, "version is True"),
+        ({"author": "me"}, "unknown keys: 'author'. Allowed are format, version, target"),
+        ({"features": []}, "features is of type list"),
+        ({"features": {"age": [17, 90]}}, "features.age: type is None"),
+        ({"features": {"age": {"type": "ordinal"}}}, "'ordinal'; it must be one of 'continuous'"),
+        ({"features": {"age": {"type": "continuous"}}}, "features.age lacks lower, upper"),
+        (
+            {"features": {"age": {"type": "continuous", "lower": 0, "upper": 1, "bins": 3}}},
+            "features.age has unknown keys: 'bins'. Allowed are type, lower, upper, scale",
+        ),
+        (
+            {"features": {"age": {"type": "continuous", "lower": "0", "upper": 1}}},
+            "features.age: lower is '0'",
+        ),
+        ({"target": {"type": "categorical", "levels": ["a", "a"]}}, "target: The levels 'a'"),
+        (
+            {"default": {"type": "categorical", "levels": ["a"], "ordered": 1}},
+            "default: ordered is 1",
+        ),
+    ],
+)
+def test_documents_are_refused_by_name(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(SchemaError, match=said):
+        Schema.from_dict(document() | change)
+
+
+def test_a_document_needs_its_version() -> None:
+    with pytest.raises(SchemaError, match="lacks format, version"):
+        Schema.from_dict({"features": {}})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not valid JSON"),
+        ("[]", "of type list"),
+        ('{"version": 1, "version": 1}', "keys twice: 'version'"),
+        (
+            json.dumps(document()).replace("17", "NaN"),
+            "features.age: .*finite",
+        ),
+        (json.dumps(document()).replace("17", "1" * 5000), "not valid JSON"),
+    ],
+)
+def test_broken_json_is_refused(text: str, said: str) -> None:
+    with pytest.raises(SchemaError, match=said):
+        Schema.from_json(io.StringIO(text))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"a = ", "not valid TOML"), (b"\xff", "not UTF-8 text")]
+)
+def test_broken_toml_is_refused(content: bytes, said: str) -> None:
+    with pytest.raises(SchemaError, match=said):
+        Schema.from_toml(io.BytesIO(content))

@@ -1,0 +1,128 @@
+"""Schema.draft: what it reads off a public table, and its warning."""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interpret_dp.exceptions import PrivacyWarning, SchemaError
+from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
+
+
+def draft(frame: Any, *arguments: Any, **keywords: Any) -> Schema:
+    with pytest.warns(PrivacyWarning, match="counts as public"):
+        return Schema.draft(frame, *arguments, **keywords)
+
+
+def draft_column(column: Any) -> FeatureSpec:
+    return draft(pd.DataFrame({"a": column})).features["a"]
+
+
+def test_warning_points_at_the_caller() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Schema.draft(pd.DataFrame({"a": [1]}))
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize(
+    ("column", "spec"),
+    [
+        ([3, 1, 2], Continuous(1, 3)),
+        ([3.5, np.nan, -np.inf, 1], Continuous(1, 3.5)),
+        (pd.array([3, None, 1], dtype="Int64"), Continuous(1, 3)),
+        (np.array([3, None, 1.5], dtype=object), Continuous(1.5, 3)),
+        (["b", None, "a", "b"], Categorical(["a", "b"])),
+        (pd.array(["b", None, "a"], dtype="string[pyarrow]"), Categorical(["a", "b"])),
+        (np.array(["2", "10"]), Categorical(["10", "2"])),
+        ([True, True], Categorical([False, True])),
+        (pd.array([None, True], dtype="boolean"), Categorical([False, True])),
+        (np.array(["b", 2, 1.5, None, True], dtype=object), Categorical([True, 1.5, 2, "b"])),
+        (
+            pd.Categorical(["low", "high"], ["low", "high", "top"]),
+            Categorical(["high", "low", "top"]),
+        ),
+        (
+            pd.Categorical(["low", None], ["low", "high"], ordered=True),
+            Categorical(["low", "high"], ordered=True),
+        ),
+    ],
+    ids=repr,
+)
+def test_columns_are_declared_by_what_they_hold(column: Any, spec: FeatureSpec) -> None:
+    assert draft_column(column) == spec
+
+
+def test_containers_without_names_are_named_as_the_host_does() -> None:
+    assert draft([[1, "a"], [2, "b"]]) == Schema(
+        {"feature_0000": Continuous(1, 2), "feature_0001": Categorical(["a", "b"])}
+    )
+
+
+@pytest.mark.parametrize(
+    ("y", "task", "target"),
+    [
+        (["no", "yes"] * 3, "auto", Categorical(["no", "yes"])),
+        ([0, 1] * 3, "auto", Categorical([0, 1])),
+        ([0.0, 1.0, np.nan] * 2, "auto", Categorical([0.0, 1.0])),
+        ([True, False] * 3, "auto", Categorical([False, True])),
+        ([3, 5, 4] * 2, "auto", Continuous(3, 5)),
+        ([3, 5, 4] * 2, "classification", Categorical([3, 4, 5])),
+        ([0, 1] * 3, "regression", Continuous(0, 1)),
+    ],
+)
+def test_targets_are_classes_or_numbers(y: list[Any], task: str, target: FeatureSpec) -> None:
+    schema = draft(pd.DataFrame({"y": y, "a": range(6)}), "y", task=task)
+    assert schema == Schema({"a": Continuous(0, 5)}, target=target)
+
+
+def test_columns_without_a_draft_are_named_together() -> None:
+    frame = pd.DataFrame(
+        {
+            "code": [str(k) for k in range(70)],
+            "empty": [None] * 70,
+            "nothing": [np.nan] * 70,
+            "date": np.array([datetime.date(2020, 1, 1)] * 70, dtype=object),
+            "fine": range(70),
+        }
+    )
+    with pytest.raises(SchemaError) as caught:
+        draft(frame)
+    message = str(caught.value)
+    assert "Column 'code' has 70 levels, more than max_levels=64" in message
+    assert "Column 'empty' has no value" in message
+    assert "Column 'nothing' has no finite number" in message
+    assert "Column 'date' holds cells of type date" in message
+    assert "fine" not in message
+    assert len(draft(frame[["code"]], max_levels=70).features) == 1
+
+
+def test_other_arguments_are_refused() -> None:
+    frame = pd.DataFrame({"a": ["x", "y"]})
+    with pytest.raises(SchemaError, match="no column 'b'; target must be one of 'a'"):
+        Schema.draft(frame, "b")
+    with pytest.raises(ValueError, match="task is 'cluster'"):
+        Schema.draft(frame, task="cluster")
+    with pytest.raises(ValueError, match="max_levels is 0"):
+        Schema.draft(frame, max_levels=0)
+    with pytest.raises(SchemaError, match="'a' is not numeric"):
+        draft(frame, "a", task="regression")
+
+
+def test_a_draft_reads_its_own_table_cleanly() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "a": rng.normal(size=100),
+            "b": rng.integers(0, 5, 100),
+            "c": rng.choice(["x", "y"], 100),
+            "y": rng.integers(0, 2, 100),
+        }
+    )
+    schema = draft(frame, "y")
+    assert schema.check(frame.drop(columns="y"), frame["y"]).is_clean

@@ -1,0 +1,354 @@
+"""Codes: layout, edges, the scalar rules, targets."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import fractions
+import math
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema import (
+    Categorical,
+    Continuous,
+    Schema,
+    encode_classes,
+    encode_column,
+    encode_table,
+    encode_target,
+    fine_bin_count,
+    fine_edges,
+    open_table,
+    unseen_label,
+)
+from interpret_dp.schema.cells import level_key, number_of
+
+HUGE = 10**400
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+
+    def __str__(self) -> str:
+        return "a colour"
+
+
+class Rude(float):
+    def __float__(self) -> float:
+        raise RuntimeError("not today")
+
+
+def objects(*cells: object) -> np.ndarray[Any, Any]:
+    array = np.empty(len(cells), dtype=object)
+    for row, cell in enumerate(cells):
+        array[row] = cell
+    return array
+
+
+def test_integer_cuts_are_exact() -> None:
+    for width in range(2, 300):
+        edges = fine_edges(Continuous(17, 17 + width), width)
+        assert edges.tolist() == list(range(18, 17 + width))
+    assert fine_edges(Continuous(0, 1), 10).tolist() == [k / 10 for k in range(1, 10)]
+
+
+def test_log_cuts_are_even_on_the_log_scale() -> None:
+    edges = fine_edges(Continuous(-5, 994, scale="log"), 3)
+    np.testing.assert_allclose(np.log1p(edges + 5), np.log(1000) * np.array([1, 2]) / 3)
+
+
+@given(
+    st.tuples(
+        st.floats(-8e307, 8e307, allow_subnormal=True),
+        st.floats(-8e307, 8e307, allow_subnormal=True),
+    ),
+    st.sampled_from(["linear", "log"]),
+    st.integers(1, 300),
+)
+def test_cuts_increase_strictly_inside_the_bounds(
+    bounds: tuple[float, float], scale: str, n_bins: int
+) -> None:
+    spec = Continuous(min(bounds), max(bounds), scale)
+    edges = fine_edges(spec, n_bins)
+    assert len(edges) <= n_bins - 1
+    assert np.all(np.diff(edges) > 0)
+    assert np.all((edges > spec.lower) & (edges <= spec.upper))
+    codes = encode_column(np.array([spec.lower, spec.upper]), spec, n_bins)
+    assert codes.tolist() == [1, len(edges) + 1]
+
+
+def test_a_range_of_few_floats_has_few_bins() -> None:
+    lower = 1.0
+    upper = math.nextafter(math.nextafter(lower, 2), 2)
+    assert fine_bin_count(Continuous(lower, upper), 64) == 3
+    assert fine_bin_count(Continuous(5, 5), 64) == 1
+    assert encode_column(np.array([4.0, 5.0, 6.0, np.nan]), Continuous(5, 5), 64).tolist() == [
+        1,
+        1,
+        1,
+        0,
+    ]
+
+
+@pytest.mark.parametrize("n_bins", [0, 2**16 - 1])
+def test_the_number_of_bins_has_limits(n_bins: int) -> None:
+    with pytest.raises(ValueError, match="n_bins is"):
+        fine_edges(Continuous(0, 1), n_bins)
+
+
+@pytest.mark.parametrize(("n_bins", "dtype"), [(254, np.uint8), (255, np.uint16)])
+def test_codes_are_one_byte_where_they_fit(n_bins: int, dtype: type) -> None:
+    spec = Continuous(0, 1)
+    codes = encode_column(np.array([0.0, 1.0, np.nan]), spec, n_bins)
+    assert codes.dtype == dtype
+    assert codes.tolist() == [1, n_bins, 0]
+    levels = Categorical(range(n_bins))
+    codes = encode_column(np.array([0, n_bins - 1, n_bins]), levels, 1)
+    assert codes.dtype == dtype
+    assert codes.tolist() == [1, n_bins, n_bins + 1]
+
+
+def test_the_largest_number_of_bins_fits() -> None:
+    spec = Continuous(0, 2**16 - 2)
+    codes = encode_column(np.array([0.5, 65533.5, np.nan]), spec, 2**16 - 2)
+    assert codes.tolist() == [1, 65534, 0]
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [
+        (3, 3.0),
+        (True, 1.0),
+        (np.True_, 1.0),
+        (" 2.5 ", 2.5),
+        (np.str_("2"), 2.0),
+        ("-inf", -math.inf),
+        (HUGE, math.inf),
+        (-HUGE, -math.inf),
+        (fractions.Fraction(-HUGE, 3), -math.inf),
+        (decimal.Decimal("0.5"), 0.5),
+        (np.float32(0.1), float(np.float32(0.1))),
+        (np.longdouble("1.5"), 1.5),
+        (2 + 0j, 2.0),
+    ],
+)
+def test_cells_that_are_numbers(cell: object, number: float) -> None:
+    assert number_of(cell) == number
+    assert encode_target(objects(cell), Continuous(-9, 9)).tolist() == [min(max(number, -9), 9)]
+
+
+NOT_NUMBERS = [
+    None,
+    math.nan,
+    "nan",
+    "",
+    "abc",
+    "1,5",
+    b"1",
+    1j,
+    np.complex64(1j),
+    [1],
+    {"a": 1},
+    np.array([1.0]),
+    pd.NA,
+    pd.NaT,
+    pd.Timestamp("2020-01-01"),
+    np.timedelta64(1, "s"),
+    datetime.date(2020, 1, 1),
+    decimal.Decimal("sNaN"),
+    Rude(1.0),
+    object(),
+]
+
+
+@pytest.mark.parametrize("cell", NOT_NUMBERS, ids=repr)
+def test_cells_that_are_not_numbers_are_missing(cell: object) -> None:
+    assert math.isnan(number_of(cell))
+    codes = encode_column(objects(cell, 1, "1"), Continuous(0, 1), 4)
+    assert codes.tolist() == [0, 4, 4]
+
+
+@pytest.mark.parametrize(
+    ("cell", "code"),
+    [
+        ("red", 1),
+        (Colour.RED, 1),
+        (np.str_("red"), 1),
+        ("Red", 5),
+        (b"red", 5),
+        (1, 2),
+        (1.0, 2),
+        (True, 2),
+        (np.True_, 2),
+        (np.int8(1), 2),
+        (decimal.Decimal(1), 2),
+        (1 + 0j, 2),
+        (1j, 5),
+        ("1.0", 5),
+        (0.5, 3),
+        (np.float16(0.5), 3),
+        ("0.1", 4),
+        (0.1, 5),
+        (2**53 + 1, 5),
+        (HUGE, 5),
+        (math.inf, 5),
+        (None, 0),
+        (math.nan, 0),
+        (np.float32("nan"), 0),
+        (decimal.Decimal("NaN"), 0),
+        (pd.NA, 0),
+        (pd.NaT, 0),
+        (np.datetime64("NaT"), 0),
+        (np.timedelta64("NaT"), 0),
+        (np.ma.masked, 0),
+        (np.timedelta64(1, "ns"), 5),
+        (pd.Timestamp("2020-01-01"), 5),
+        ([1], 5),
+        ({"red"}, 5),
+        (np.array(["red"]), 5),
+        (Rude(1.0), 0),
+    ],
+    ids=repr,
+)
+def test_levels_match_by_typed_equality(cell: object, code: int) -> None:
+    spec = Categorical(["red", 1, 0.5, "0.1"])
+    assert encode_column(objects(cell), spec, 1).tolist() == [code]
+    # The neighbour forces the slow path, and the fast one where there is none.
+    assert encode_column(objects([], cell), spec, 1).tolist() == [5, code]
+    assert encode_column(objects("red", cell, 1.0), spec, 1).tolist() == [1, code, 2]
+
+
+def test_numeric_columns_find_their_levels() -> None:
+    spec = Categorical([7, "a", -1, 2.5])
+    cells = [7, -1, 2.5, 0, 8, -2, math.nan, math.inf]
+    expected = [1, 3, 4, 5, 5, 5, 0, 5]
+    assert encode_column(np.array(cells), spec, 1).tolist() == expected
+    assert encode_column(np.array(cells, dtype=np.float32), spec, 1).tolist() == expected
+    assert encode_column(np.array([0, 1]), Categorical(["0", "1"]), 1).tolist() == [3, 3]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.array(["b", None, "c"], dtype="string[python]"),
+        pd.array(["b", None, "c"], dtype="string[pyarrow]"),
+        pd.Series(["b", None, "c"]).array,
+        pd.Categorical(["b", None, "c"]),
+        pd.Categorical(["b", None, "c"], categories=["c", "z", "b"], ordered=True),
+        np.array(["b", None, "c"], dtype=object),
+        pd.Categorical(pd.array(["b", None, "c"], dtype="string[pyarrow]")),
+    ],
+    ids=repr,
+)
+def test_all_string_columns_agree(values: Any) -> None:
+    assert encode_column(values, Categorical(["a", "b"]), 1).tolist() == [2, 0, 3]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.array([1, None, 2**60 + 1], dtype="Int64"),
+        pd.array([1, None, 1e18], dtype="Float64"),
+        pd.array([1, None, 2**60 + 1], dtype="int64[pyarrow]"),
+        np.array([1, None, 2**60 + 1], dtype=object),
+        pd.Categorical([1, None, 2**60 + 1]),
+        np.array([1, np.nan, 1e30], dtype=np.longdouble),
+    ],
+    ids=repr,
+)
+def test_all_numeric_columns_agree(values: Any) -> None:
+    assert encode_column(values, Continuous(0, 10), 10).tolist() == [2, 0, 10]
+    assert encode_column(values, Categorical([1, 2]), 1).tolist() == [1, 0, 3]
+
+
+def test_long_doubles_beyond_the_floats_raise_no_warning() -> None:
+    values = np.array(["1e400", "1"], dtype=np.longdouble)
+    assert encode_column(values, Continuous(0, 2), 2).tolist() == [2, 2]
+    assert encode_column(values.astype(object), Continuous(0, 2), 2).tolist() == [2, 2]
+
+
+def test_tables_are_coded_column_by_column() -> None:
+    schema = Schema({"a": Continuous(0, 10), "b": Categorical(["x"]), "c": Continuous(0, 1)})
+    frame = pd.DataFrame({"b": ["x", "y"], "c": [1, 0], "a": [5, None]})
+    codes = encode_table(open_table(frame), schema, [1, 4, 2])
+    assert [column.tolist() for column in codes] == [[1, 2], [4, 1], [2, 0]]
+    assert all(column.flags.c_contiguous for column in codes)
+    again = encode_table(open_table(frame), schema.resolve(list(frame)), [1, 4, 2])
+    assert all(np.array_equal(one, two) for one, two in zip(codes, again, strict=True))
+
+
+def test_lists_of_another_length_are_refused() -> None:
+    table = open_table(np.zeros((2, 2)))
+    with pytest.raises(
+        ValueError, match="n_bins has 3 entries; it must have one for each of the 2"
+    ):
+        encode_table(table, [Continuous(0, 1)] * 2, [1, 2, 3])
+    with pytest.raises(ValueError, match="specs has 1 entries"):
+        encode_table(table, [Continuous(0, 1)], 4)
+
+
+def test_no_column_is_copied_whole() -> None:
+    n_rows, n_columns = 300_000, 4
+    table = open_table(np.asfortranarray(np.random.default_rng(0).random((n_rows, n_columns))))
+    specs = [Continuous(0, 1)] * n_columns
+    tracemalloc.start()
+    encode_table(table, specs, 64)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The codes themselves take a byte a cell; a float copy of one column would take 2.4 MB more.
+    assert peak < n_rows * n_columns + 0.9 * 8 * n_rows
+
+
+def test_classes_are_counted_from_zero() -> None:
+    levels = ["no", "yes"]
+    for y in (["yes", None, "no", "maybe"], pd.Series(["yes", None, "no", "maybe"])):
+        codes = encode_classes(y, levels)
+        assert codes.dtype == np.int16
+        assert codes.tolist() == [1, -1, 0, -1]
+    assert encode_classes(np.array([False, True]), Categorical([0, 1])).tolist() == [0, 1]
+    assert encode_classes(np.array([1.0, 0.0, np.nan]), [0, 1]).tolist() == [1, 0, -1]
+
+
+def test_too_many_classes_are_refused() -> None:
+    with pytest.raises(SchemaError, match="at most 32767"):
+        encode_classes([1], range(2**15))
+
+
+def test_targets_are_clipped() -> None:
+    y = [5, "7", None, -math.inf, 1e9, "x", True]
+    np.testing.assert_array_equal(
+        encode_target(y, Continuous(2, 8)), [5, 7, np.nan, 2, 8, np.nan, 2]
+    )
+
+
+def test_targets_are_not_written_to() -> None:
+    y = np.array([0.0, 9.0])
+    encode_target(y, Continuous(2, 8))
+    assert y.tolist() == [0.0, 9.0]
+
+
+@pytest.mark.parametrize("encode", [encode_classes, encode_target])
+def test_targets_have_as_many_rows_as_the_table(encode: Any) -> None:
+    declared = Categorical([1]) if encode is encode_classes else Continuous(0, 1)
+    assert len(encode([1, 1], declared, 2)) == 2
+    with pytest.raises(SchemaError, match="inconsistent numbers"):
+        encode([1, 1], declared, 3)
+
+
+def test_unseen_label_is_no_level_s() -> None:
+    assert unseen_label(Categorical(["a"])) == "(undeclared)"
+    assert unseen_label(Categorical(["(undeclared)"])) == "((undeclared))"
+
+
+def test_level_keys_of_levels_differ() -> None:
+    cells = ["1", 1, 1.5, "a"]
+    assert len({level_key(cell) for cell in cells}) == len(cells)

@@ -1,0 +1,63 @@
+"""The curator's report: exact counts, and that it says it is private."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema import Categorical, ColumnReport, Continuous, Schema
+
+SCHEMA = Schema(
+    {"age": Continuous(17, 90), "job": Categorical(["a", "b"])}, target=Categorical([0, 1])
+)
+FRAME = pd.DataFrame(
+    {"job": ["a", "x", None, "b", "y"], "age": [16, 17, math.nan, math.inf, 95]}, dtype=object
+)
+
+
+def test_counts_are_exact() -> None:
+    report = SCHEMA.check(FRAME, [0, 1, 2, None, 1])
+    assert report.n_rows == 5
+    assert report.columns == (
+        ColumnReport("job", "categorical", missing=1, clipped=0, unseen=2),
+        ColumnReport("age", "continuous", missing=1, clipped=3, unseen=0),
+        ColumnReport("(target)", "categorical", missing=1, clipped=0, unseen=1),
+    )
+    assert not report.is_clean
+
+
+def test_counts_add_up_over_chunks() -> None:
+    values = np.tile([0.5, 2.0, np.nan, 1.0], 50_000).reshape(-1, 1)
+    report = Schema(default=Continuous(0, 1)).check(values)
+    assert report.columns[0] == ColumnReport("feature_0000", "continuous", 50_000, 50_000, 0)
+
+
+def test_a_table_that_fits_is_clean() -> None:
+    assert SCHEMA.check(FRAME.iloc[:1].assign(age=30)).is_clean
+
+
+def test_report_prints_and_turns_into_a_frame() -> None:
+    report = SCHEMA.check(FRAME)
+    lines = str(report).splitlines()
+    assert "private" in lines[0]
+    assert [line.split() for line in lines[1:]] == [
+        ["column", "kind", "missing", "clipped", "unseen"],
+        ["job", "categorical", "1", "0", "2"],
+        ["age", "continuous", "1", "3", "0"],
+    ]
+    frame = report.to_frame()
+    assert frame.loc["age", "clipped"] == 3
+    assert list(frame.index) == ["job", "age"]
+
+
+def test_a_report_needs_what_it_reports_on() -> None:
+    with pytest.raises(SchemaError, match="does not have column 'job'"):
+        SCHEMA.check(FRAME[["age"]])
+    with pytest.raises(SchemaError, match="declares no target"):
+        Schema(SCHEMA.features).check(FRAME, [0] * 5)
+    with pytest.raises(SchemaError, match="inconsistent"):
+        SCHEMA.check(FRAME, [0])
