@@ -16,7 +16,7 @@ from interpret_dp.datasets import load_benchmark
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DELTA", "TEST_FRACTION", "Problem", "Split", "load_problem"]
+__all__ = ["DELTA", "TEST_FRACTION", "Problem", "Split", "load_problem", "metric_of"]
 
 DELTA = 1e-6
 TEST_FRACTION = 0.2
@@ -54,11 +54,6 @@ class Problem:
     schema: Schema
     task: Literal["classification", "regression"]
 
-    @property
-    def metric(self) -> str:
-        """AUROC (higher is better) or RMSE (lower is better)."""
-        return "AUROC" if self.task == "classification" else "RMSE"
-
     def split(self, number: int) -> Split:
         """Draw the 80/20 split with ``random_state=number``."""
         from sklearn.model_selection import train_test_split
@@ -82,6 +77,11 @@ class Problem:
         from sklearn.metrics import roc_auc_score
 
         return float(roc_auc_score(y, predicted))
+
+
+def metric_of(name: str) -> str:
+    """AUROC (higher is better) or RMSE (lower is better)."""
+    return "AUROC" if name in _CLASSIFICATION else "RMSE"
 
 
 def load_problem(name: str) -> Problem:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.events import gaussian_events_json
 from interpret_dp.accounting.guarantee import ReleaseShare
@@ -33,13 +34,36 @@ _FAILURE = (
 )
 
 
+# With sensitivities around LATTICE units, sigma stays between 2**10, where the lattice rule
+# begins, and 2**56, where the noise would no longer fit into the integers.
+_SMALLEST_MU, _LARGEST_MU = 2.0**-34, 2.0**10
+
+
 @dataclass(frozen=True)
 class PlannedRelease:
-    """``count`` Gaussian releases of one name that cost ``mu`` each."""
+    """``count`` Gaussian releases of one name that cost ``mu`` each.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``count`` is below 1, or ``mu`` needs noise that the lattice cannot carry. Checked
+        here, so that a fit refuses before it reserves.
+    """
 
     name: str
     mu: float
     count: int
+
+    def __post_init__(self) -> None:
+        """Check both figures."""
+        check_int(f"The number of releases {self.name!r}", self.count, low=1)
+        check_real(
+            f"mu of each release {self.name!r}",
+            self.mu,
+            low=_SMALLEST_MU,
+            high=_LARGEST_MU,
+            mend="Ask for another epsilon or delta, or for another number of rounds.",
+        )
 
 
 @dataclass(frozen=True)
@@ -49,10 +73,20 @@ class ReleasePlan:
     Parameters
     ----------
     releases : tuple of PlannedRelease
-        Names are unique.
+
+    Raises
+    ------
+    ValueError
+        If two parts have one name, so that it would not be clear what a release costs.
     """
 
     releases: tuple[PlannedRelease, ...]
+
+    def __post_init__(self) -> None:
+        """Check that names are unique."""
+        names = [part.name for part in self.releases]
+        if len(set(names)) < len(names):
+            raise ValueError(f"The planned releases are named {names}; each needs its own name.")
 
     @property
     def event(self) -> dict[str, object]:
@@ -196,19 +230,51 @@ class ReleaseDoor:
     ) -> None:
         """Commit, or return the reservation if nothing was released."""
         reservation, self._reservation = self._reservation, None
-        if reservation is None:  # entry itself failed
+        if reservation is None:
             return
-        if error is None or self._anything_released:
-            self.head = self._ledger.commit(reservation)
-        else:
-            self._ledger.cancel(reservation)
-        # An interruption comes from the user, not from the rows, and passes as it is.
-        if isinstance(error, Exception):
-            charge = (
-                "The request was charged in full, since part of it had been released."
-                if self._anything_released
-                else "Nothing was released and nothing was charged."
-            )
-            failure = ReleaseError(_FAILURE.format(charge=charge))
-            failure.__suppress_context__ = True
-            raise failure from None
+        # An interruption comes from the user, not from the rows, and passes.
+        failed = isinstance(error, Exception)
+        if error is not None and not failed:
+            error.__cause__ = error.__context__ = None
+        try:
+            if error is None or self._anything_released:
+                self.head = self._ledger.commit(reservation)
+            else:
+                self._ledger.cancel(reservation)
+        except BaseException as ledger_error:
+            _cut_out(error, ledger_error)
+            raise
+        finally:
+            # This frame is part of the traceback that the caller sees, with its variables.
+            del kind, error, trace
+        if failed:
+            _raise_failure(self._anything_released)
+
+
+def _raise_failure(charged: bool) -> NoReturn:
+    charge = (
+        "The request was charged in full, since part of it had been released."
+        if charged
+        else "Nothing was released and nothing was charged."
+    )
+    failure = ReleaseError(_FAILURE.format(charge=charge))
+    try:
+        raise failure from None
+    finally:
+        # "from None" only hides the private error; loggers and debuggers follow the link.
+        failure.__context__ = None
+        del failure
+
+
+def _cut_out(private: BaseException | None, error: BaseException) -> None:
+    """Remove ``private`` from the chain of exceptions that led to ``error``."""
+    pending: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while pending:
+        link = pending.pop()
+        if link is None or id(link) in seen:
+            continue
+        seen.add(id(link))
+        if link.__context__ is private:
+            link.__context__ = None
+        pending += [link.__context__, link.__cause__]

@@ -35,6 +35,4 @@ def _build(problem: Problem, epsilon: float, delta: float) -> Any:
     return estimator(epsilon=epsilon, delta=delta, schema=problem.schema)
 
 
-ENGINE = Engine(
-    "ours", True, f"interpret_dp {interpret_dp.__version__} {_source_digest()}", _build
-)
+ENGINE = Engine("ours", True, f"interpret_dp {interpret_dp.__version__} {_source_digest()}", _build)

@@ -54,6 +54,4 @@ def _prepare(X: pd.DataFrame) -> pd.DataFrame:
     return filled
 
 
-ENGINE = Engine(
-    "reference", True, f"interpret-core {version('interpret-core')}", _build, _prepare
-)
+ENGINE = Engine("reference", True, f"interpret-core {version('interpret-core')}", _build, _prepare)

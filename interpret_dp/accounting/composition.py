@@ -91,7 +91,7 @@ def compose(pairs: Iterable[GdpPair]) -> GdpPair:
 
     Notes
     -----
-    Dong, Roth and Su (2019), Corollary 2, for mu; a union bound for delta.
+    Dong, Roth and Su (2019), Corollary 3.3, for mu; a union bound for delta.
     """
     square, delta = Fraction(0), Fraction(0)
     for pair in pairs:

@@ -1,7 +1,7 @@
 """Gaussian differential privacy: mu to (epsilon, delta) and back, and noise on the lattice.
 
 A mechanism is mu-GDP if telling two neighbouring tables apart from its output is at least as hard
-as telling N(0, 1) from N(mu, 1) (Dong, Roth and Su 2019, Definition 4). Nothing here sees data.
+as telling N(0, 1) from N(mu, 1) (Dong, Roth and Su 2019, Definition 2.6). Nothing here sees data.
 Every function rounds so that the promise that follows is never stronger than the truth; the error
 bound and its proof are in ``docs/proofs/gaussian-accounting.md``.
 """
@@ -66,7 +66,7 @@ def delta_of_mu(mu: float, epsilon: float) -> float:
 
     Notes
     -----
-    Dong, Roth and Su (2019), Corollary 1. With a = epsilon / mu - mu / 2 and the Mills ratio R,
+    Dong, Roth and Su (2019), Corollary 2.13. With a = epsilon / mu - mu / 2 and the Mills ratio R,
     delta = phi(a) (R(a) - R(a + mu)), which neither overflows nor cancels.
     """
     mu = check_real("mu", mu, low=0)
@@ -242,7 +242,7 @@ def detection_power(mu: float, false_alarms: float = 0.05) -> float:
 
     Notes
     -----
-    Dong, Roth and Su (2019), equation (6): the trade-off function of N(0, 1) against N(mu, 1).
+    Dong, Roth and Su (2019), section 2.2: the trade-off function of N(0, 1) against N(mu, 1).
     """
     mu = check_real("mu", mu, low=0)
     false_alarms = check_real(

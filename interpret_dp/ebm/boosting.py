@@ -103,7 +103,7 @@ def draw_partition(
     mass = np.full(len(inner), 1.0 / len(inner))
     if total > 0:
         mass = _BALANCE_BY_BINS * mass + (1.0 - _BALANCE_BY_BINS) * ranked / total
-    middle = np.cumsum(mass) - mass / 2
+    middle = np.minimum(np.cumsum(mass) - mass / 2, 1.0)
     # A random offset moves all cuts together: leaves keep their weight, cuts fall everywhere.
     groups = np.floor(middle * min(n_leaves, len(inner)) + rng.random()).astype(np.int64)
     used, compact = np.unique(groups, return_inverse=True)

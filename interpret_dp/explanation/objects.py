@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from interpret_dp.explanation.figures import contributions_heatmap
 from interpret_dp.explanation.spend import PrivacySpend
 
 __all__ = ["attach_privacy"]
@@ -38,7 +39,11 @@ def _private_class(base: Any) -> Any:
 
         def visualize(self, key: int | None = None) -> Any:
             """Return interpret's figure with the privacy cost below its title."""
-            figure = super().visualize(key)
+            if self.explanation_type == "local" and key is None:
+                # interpret has nothing here and would leave an empty card.
+                figure = contributions_heatmap(self.data(-1)["specific"])
+            else:
+                figure = super().visualize(key)
             if figure is not None and hasattr(figure, "update_layout"):
                 _add_line(figure, self.privacy.line)
             return figure

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from interpret_dp.accounting.gaussian import epsilon_of_mu
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.rounding import ceil_text
 from interpret_dp.exceptions import LedgerError
@@ -18,10 +19,10 @@ class Account(Protocol):
     """What an explanation reads off a ledger; reading costs nothing."""
 
     def budget(self, dataset: str) -> Any:
-        """Return the budget, with ``.delta``, or None if no limit was declared."""
+        """Return the budget, or None if no limit was declared."""
 
     def spent(self, dataset: str) -> Any:
-        """Return what was spent, with ``.epsilon``."""
+        """Return what was spent, with ``.mu`` and ``.delta``."""
 
     def remaining(self, dataset: str, delta: float | None = None) -> float:
         """Return the largest epsilon of one more Gaussian release."""
@@ -38,12 +39,10 @@ class PrivacySpend:
     explanation_epsilon : float
         Cost of this explanation on top. 0: it is post-processing of the released model.
     total_epsilon : float or None
-        Spent on the data set so far, at ``total_delta``; None if no ledger is at hand or no limit
-        was declared.
+        Spent on the data set so far, at the model's delta, this model included; None if no ledger
+        is at hand or no limit was declared.
     remaining_epsilon : float or None
         Largest epsilon, at the model's delta, of one more Gaussian release; None likewise.
-    total_delta : float or None
-        The delta of the data set's budget.
     ledger : str
         In words: which ledger, or why there is none.
     """
@@ -52,7 +51,6 @@ class PrivacySpend:
     explanation_epsilon: float = 0.0
     total_epsilon: float | None = None
     remaining_epsilon: float | None = None
-    total_delta: float | None = None
     ledger: str = "no ledger at hand"
 
     @property
@@ -90,13 +88,15 @@ class PrivacySpend:
         """One line for a figure; every cost in it is rounded up."""
         if self.guarantee.tests_only:
             return "For tests only: seeded noise, no privacy promise"
-        model = f"model: epsilon {ceil_text(self.epsilon)}, delta {ceil_text(self.delta)}"
-        parts = [f"Privacy cost of this explanation: {self.explanation_epsilon:g}", model]
+        parts = [
+            f"Privacy cost of this explanation: {self.explanation_epsilon:g}",
+            f"of the model: epsilon {ceil_text(self.epsilon)}",
+        ]
         if self.total_epsilon is not None:
-            parts.append(f"data set so far: epsilon {ceil_text(self.total_epsilon)}")
+            parts.append(f"of all on this data set: {ceil_text(self.total_epsilon)}")
         if self.remaining_epsilon is not None:
             parts.append(f"left: {math.floor(self.remaining_epsilon * 1000) / 1000:g}")
-        return " · ".join(parts)
+        return " · ".join(parts) + f" (all at delta {ceil_text(self.delta)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON values."""
@@ -104,7 +104,6 @@ class PrivacySpend:
             "explanation_epsilon": self.explanation_epsilon,
             "total_epsilon": self.total_epsilon,
             "remaining_epsilon": self.remaining_epsilon,
-            "total_delta": self.total_delta,
             "ledger": self.ledger,
             "guarantee": self.guarantee.to_dict(),
         }
@@ -131,10 +130,17 @@ class PrivacySpend:
                 return cls(guarantee=guarantee, ledger=f"{ledger!r}: no limit declared")
             return cls(
                 guarantee=guarantee,
-                total_epsilon=ledger.spent(guarantee.dataset).epsilon,
+                total_epsilon=_epsilon_at(ledger.spent(guarantee.dataset), guarantee.delta),
                 remaining_epsilon=ledger.remaining(guarantee.dataset, guarantee.delta),
-                total_delta=budget.delta,
                 ledger=repr(ledger),
             )
         except LedgerError as error:
             return cls(guarantee=guarantee, ledger=f"not readable now: {error}")
+
+
+def _epsilon_at(spent: Any, delta: float) -> float:
+    """Return the epsilon of everything spent, at the given delta."""
+    left = delta - spent.delta
+    if left <= 0:
+        return math.inf
+    return epsilon_of_mu(spent.mu, left)

@@ -10,6 +10,10 @@ from interpret_dp.mechanisms.entropy import Randomness
 
 __all__ = ["gaussian_mechanism"]
 
+# The sampler's integers saturate at 2**63. Saturated noise hides nothing, so it must stay out of
+# reach: 2**63 is 128 sigma, which has a probability below exp(-8192).
+_LARGEST_SIGMA = 2.0**56
+
 
 def gaussian_mechanism(
     name: str,
@@ -42,11 +46,29 @@ def gaussian_mechanism(
     sigma : float
         Scale of the noise in lattice units; public.
 
+    Raises
+    ------
+    TypeError
+        If ``exact`` holds anything but 64-bit integers, for which nothing is proved.
+    ValueError
+        If sigma would be below 2**10 or above 2**56.
+
     Notes
     -----
     sigma = sqrt((sensitivity / mu)**2 + 9): the discrete Gaussian of scale sigma is a
     post-processing of a continuous Gaussian of variance sigma**2 - 9, up to 1e-60 in delta
     (docs/proofs/lattice_gaussian.md).
     """
+    if exact.dtype != np.int64:
+        raise TypeError(
+            f"The sums {name!r} are of type {exact.dtype}; they must be int64. Round them towards "
+            "zero on the lattice first."
+        )
     sigma = lattice_sigma(sensitivity, mu)
+    if sigma > _LARGEST_SIGMA:
+        raise ValueError(
+            f"Noise for sensitivity {sensitivity} at mu {mu:.6g} has sigma {sigma:.6g} in lattice "
+            f"units; it must be at most {_LARGEST_SIGMA:g} to fit into 64 bits. Ask for a larger "
+            "epsilon or delta, or choose a coarser lattice."
+        )
     return randomness.perturb(name, exact, sensitivity, sigma), sigma

@@ -61,7 +61,8 @@ class Randomness(ABC):
             Noise scale, in lattice units.
         """
         noise = self.noise(sigma, exact.size).reshape(exact.shape)
-        # Both parts stay far below 2**62: sums are bounded by rows * 2**20 and noise by 40 sigma.
+        # A sum that wraps around would still be protected, being a function of the true sum;
+        # saturated noise would not, and gaussian_mechanism keeps it out of reach.
         return exact + noise
 
 

@@ -51,7 +51,10 @@ class Table:
     _column: Callable[[int], Values] = field(repr=False)
 
     def column(self, index: int) -> Values:
-        """Return column ``index`` as an array of shape (n_rows,), in its own dtype, not copied."""
+        """Return column ``index``, an array of shape (n_rows,) in its own dtype. Private.
+
+        It shares memory with the container unless cells are masked: do not write to it.
+        """
         return self._column(index)
 
 
@@ -329,13 +332,13 @@ def _matched(
             "feature_names holds None, which only tables without names may have. Name every "
             "column, or leave feature_names out."
         )
-    present = set(names)
+    present, asked = set(names), set(known)
     absent = [name for name in known if name not in present]
     if absent:
         raise SchemaError(
             f"X lacks {listed(absent)}. Columns are matched by name: rename or add what is missing."
         )
-    _refuse_doubles(tuple(name for name in names if name in set(known)))
+    _refuse_doubles(tuple(name for name in names if name in asked))
     where = {name: position for position, name in enumerate(names)}
     return known, [where[name] for name in known]
 

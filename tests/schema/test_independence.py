@@ -45,7 +45,7 @@ SPECS: list[FeatureSpec] = [
 ]
 
 missing = st.sampled_from([None, math.nan, pd.NA])
-integers = st.integers(-3, 4) | st.sampled_from([2**53 + 1, -(2**60) - 1, 2**63, 10**400])
+integers = st.integers(-3, 4) | st.sampled_from([2**53 + 1, -(2**60) - 1])
 floats = st.floats(-3, 4) | st.sampled_from([1.0, 2.5, -0.0, math.inf, -math.inf, 1e300])
 strings = st.sampled_from(["a", "b", "1", "1.0", " 2 ", "", "nan", "inf", "True", "1e3", "ä"])
 strange = st.sampled_from(
@@ -53,6 +53,9 @@ strange = st.sampled_from(
         [1],
         {"a": 1},
         b"a",
+        2**63,
+        10**30,
+        10**400,
         1 + 0j,
         2j,
         decimal.Decimal("2.5"),
@@ -166,11 +169,8 @@ def test_dtypes_that_depend_on_other_rows_do_not_matter(spec: FeatureSpec, cells
 @pytest.mark.parametrize("spec", SPECS, ids=repr)
 @given(cells=st.one_of([PLAIN_COLUMNS[0], PLAIN_COLUMNS[3], PLAIN_COLUMNS[4], PLAIN_COLUMNS[6]]))
 def test_arrow_columns_agree(spec: FeatureSpec, cells: Cells) -> None:
-    # Arrow has no integers beyond 64 bits.
-    cells = [cell for cell in cells if not isinstance(cell, int) or abs(cell) < 2**63]
     expected = [cell_code(cell, spec) for cell in cells]
-    if cells:
-        assert codes_in(pd.DataFrame({"a": nullable(cells, "pyarrow")}), spec) == expected
+    assert codes_in(pd.DataFrame({"a": nullable(cells, "pyarrow")}), spec) == expected
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=repr)

@@ -1,0 +1,167 @@
+"""Measure accuracy and fit time against the reference: ``python -m benchmarks.run``.
+
+The engines take turns on the same rows in one process, so that a machine that slows down slows
+down both. Results are kept after every split; a run that was broken off continues where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqdm.auto import tqdm
+
+from benchmarks.cold import cold_fit
+from benchmarks.engines import ENGINES, Engine, load_engine
+from benchmarks.problems import DELTA, TEST_FRACTION, Problem, Split, load_problem
+from benchmarks.records import Fit, Results
+from benchmarks.summary import write_summary
+from interpret_dp.datasets import BENCHMARKS
+
+if TYPE_CHECKING:
+    Progress = tqdm[Any]
+
+__all__ = ["main"]
+
+_RESULTS = Path(__file__).parent / "results" / "accuracy.json"
+
+
+class _Session:
+    """Warm fits of one process, after one unmeasured fit per engine and problem."""
+
+    def __init__(self, results: Results, progress: Progress) -> None:
+        self._results = results
+        self._progress = progress
+        self._warm: set[tuple[str, str]] = set()
+
+    def measure(
+        self,
+        problem: Problem,
+        engines: Sequence[Engine],
+        epsilon: float | None,
+        number: int,
+        split: Split,
+    ) -> None:
+        """Fit all engines on one split, unless the file has them all from the same code."""
+        known = [self._results.find(problem.name, e.name, epsilon, number) for e in engines]
+        # All or none: times are only compared between fits that followed each other.
+        if all(
+            fit is not None and fit.version == engine.version
+            for fit, engine in zip(known, engines, strict=True)
+        ):
+            self._progress.update(len(engines))
+            return
+        turn = number % len(engines)
+        fits = []
+        for engine in (*engines[turn:], *engines[:turn]):
+            self._progress.set_description(f"{problem.name} {epsilon or ''} {engine.name}")
+            fits.append(self._fit(problem, engine, epsilon, number, split))
+            self._progress.update()
+        self._results.add(fits)
+
+    def _fit(
+        self, problem: Problem, engine: Engine, epsilon: float | None, number: int, split: Split
+    ) -> Fit:
+        rows = engine.prepare(split.X_train)
+        # Without privacy the value has no effect.
+        budget = 1.0 if epsilon is None else epsilon
+        if engine.is_private and (problem.name, engine.name) not in self._warm:
+            engine.build(problem, budget, DELTA).fit(rows, split.y_train)
+            self._warm.add((problem.name, engine.name))
+        model = engine.build(problem, budget, DELTA)
+        began = time.perf_counter()
+        model.fit(rows, split.y_train)
+        seconds = time.perf_counter() - began
+        predicted = engine.predict(problem, model, engine.prepare(split.X_test))
+        return Fit(
+            problem=problem.name,
+            engine=engine.name,
+            version=engine.version,
+            epsilon=epsilon,
+            split=number,
+            score=problem.score(split.y_test, predicted),
+            seconds=seconds,
+            test_rows_per_training_row=len(split.y_test) / len(split.y_train),
+        )
+
+
+def _measure_cold(results: Results, problem: str, engines: Sequence[Engine]) -> None:
+    """Measure the first fit of fresh processes; ours also before anything was compiled."""
+    for engine in engines:
+        for compiled in (True,) if engine.name != "ours" else (False, True):
+            known = results.find_cold(problem, engine.name, compiled)
+            if known is None or known.version != engine.version:
+                results.add([cold_fit(engine.name, problem, 1.0, compiled=compiled)])
+
+
+def _measure_all(arguments: argparse.Namespace, results: Results) -> None:
+    engines = [load_engine(name) for name in arguments.engines]
+    private = [engine for engine in engines if engine.is_private]
+    others = [engine for engine in engines if not engine.is_private]
+    per_split = len(private) * len(arguments.epsilons) + len(others)
+    total = len(arguments.problems) * arguments.splits * per_split
+    with tqdm(total=total, unit="fit") as progress:
+        session = _Session(results, progress)
+        for name in arguments.problems:
+            problem = load_problem(name)
+            for number in range(arguments.splits):
+                split = problem.split(number)
+                if private:
+                    for epsilon in arguments.epsilons:
+                        session.measure(problem, private, epsilon, number, split)
+                if others:
+                    session.measure(problem, others, None, number, split)
+            if arguments.cold:
+                progress.set_description(f"{name} in fresh processes")
+                _measure_cold(results, name, private)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.run",
+        description=(
+            f"Accuracy and fit time on public tables, {round(100 * (1 - TEST_FRACTION))}/"
+            f"{round(100 * TEST_FRACTION)} splits, delta {DELTA:g}. Continues an earlier run."
+        ),
+    )
+    parser.add_argument("--problems", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS))
+    parser.add_argument(
+        "--epsilons", nargs="+", type=float, default=[0.5, 1.0, 2.0, 4.0, 8.0], metavar="EPSILON"
+    )
+    parser.add_argument("--splits", type=int, default=5, help="number of splits (default: 5)")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
+    parser.add_argument(
+        "--cold",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="measure the first fit of a fresh process too (default: yes)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=_RESULTS,
+        metavar="FILE",
+        help="raw results (JSON); the tables come beside it as .md and .csv",
+    )
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what the file lacks, then write the tables."""
+    options = _parser().parse_args(arguments)
+    if options.splits < 1:
+        _parser().error(f"--splits is {options.splits}; it must be at least 1.")
+    if not all(epsilon > 0 for epsilon in options.epsilons):
+        _parser().error(f"--epsilons is {options.epsilons}; each must be above 0.")
+    results = Results(options.out)
+    began = time.perf_counter()
+    _measure_all(options, results)
+    print(write_summary(results, options.out))
+    print(f"{time.perf_counter() - began:.0f} s; tables in {options.out.with_suffix('.md')}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""Tables of the results: means, paired differences with an honest error, and times."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from statistics import fmean, median, variance
+
+from benchmarks.problems import DELTA, metric_of
+from benchmarks.records import Comparison, Fit, Results
+from benchmarks.targets import check_targets
+
+__all__ = ["compare", "corrected_standard_error", "write_summary"]
+
+
+def corrected_standard_error(
+    differences: Sequence[float], test_rows_per_training_row: float
+) -> float | None:
+    """Return the standard error of a mean over random splits of the same rows.
+
+    Notes
+    -----
+    Nadeau and Bengio (2003), "Inference for the Generalization Error", section 3.4: splits
+    overlap, so the variance of the mean is (1/J + n_test/n_train) times that of a difference, not
+    1/J times. None for fewer than two splits.
+    """
+    if len(differences) < 2:
+        return None
+    factor = 1 / len(differences) + test_rows_per_training_row
+    return math.sqrt(factor * variance(differences))
+
+
+def compare(results: Results) -> list[Comparison]:
+    """Aggregate the fits, in the order of problems in the file and of epsilon."""
+    problems = list(dict.fromkeys(fit.problem for fit in results))
+    rows: list[Comparison] = []
+    for problem in problems:
+        epsilons = sorted({f.epsilon for f in results if f.problem == problem and f.epsilon})
+        rows.extend(_compare(results, problem, epsilon) for epsilon in epsilons)
+    return rows
+
+
+def _compare(results: Results, problem: str, epsilon: float) -> Comparison:
+    ours = _by_split(results, problem, "ours", epsilon)
+    reference = _by_split(results, problem, "reference", epsilon)
+    nonprivate = _by_split(results, problem, "nonprivate", None)
+    splits = sorted(ours.keys() & reference.keys()) or sorted(ours or reference)
+    differences = [
+        ours[s].score - reference[s].score for s in splits if s in ours and s in reference
+    ]
+    error = None
+    if differences:
+        error = corrected_standard_error(differences, ours[splits[0]].test_rows_per_training_row)
+    return Comparison(
+        problem=problem,
+        metric=metric_of(problem),
+        epsilon=epsilon,
+        splits=len(splits),
+        ours=_mean([ours[s].score for s in splits if s in ours]),
+        reference=_mean([reference[s].score for s in splits if s in reference]),
+        nonprivate=_mean([nonprivate[s].score for s in splits if s in nonprivate]),
+        difference=_mean(differences),
+        standard_error=error,
+        ours_seconds=_median([ours[s].seconds for s in splits if s in ours]),
+        reference_seconds=_median([reference[s].seconds for s in splits if s in reference]),
+    )
+
+
+def _by_split(results: Results, problem: str, engine: str, epsilon: float | None) -> dict[int, Fit]:
+    return {
+        fit.split: fit
+        for fit in results
+        if (fit.problem, fit.engine, fit.epsilon) == (problem, engine, epsilon)
+    }
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return median(values) if values else None
+
+
+def write_summary(results: Results, out: Path) -> str:
+    """Write the tables beside the raw results, as Markdown and CSV; return the Markdown.
+
+    Parameters
+    ----------
+    results : Results
+    out : Path
+        The raw file; the tables have its name with other suffixes.
+    """
+    rows = compare(results)
+    versions = sorted({f"{fit.engine}: {fit.version}" for fit in results})
+    parts = [
+        "# Accuracy and fit time",
+        f"delta {DELTA:g}; {os.cpu_count()} processors, {platform.machine()}, Python "
+        f"{platform.python_version()}; {'; '.join(versions)}. The file's minima, maxima and levels "
+        "are declared public; every engine has its defaults. Differences are ours minus "
+        "reference, with the corrected resampled standard error; a warm fit follows an unmeasured "
+        "one in the same process.",
+        _table(_ACCURACY, [_accuracy_cells(row) for row in rows]),
+        "## First fit of a fresh process",
+        _table(_COLD, _cold_cells(results)),
+        "## What must hold",
+        _table(("requirement", "measured", "holds"), check_targets(rows)),
+    ]
+    text = "\n\n".join(parts) + "\n"
+    out.with_suffix(".md").write_text(text, encoding="utf-8")
+    with out.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Comparison)])
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+    return text
+
+
+_ACCURACY = (
+    "problem",
+    "metric",
+    "epsilon",
+    "splits",
+    "ours",
+    "reference",
+    "difference",
+    "standard error",
+    "not private",
+    "warm fit, ours (s)",
+    "warm fit, reference (s)",
+    "ratio",
+)
+_COLD = ("problem", "engine", "compiled code on disk", "import (s)", "fit (s)")
+
+
+def _accuracy_cells(row: Comparison) -> list[str]:
+    ratio = (
+        row.ours_seconds / row.reference_seconds
+        if row.ours_seconds is not None and row.reference_seconds is not None
+        else None
+    )
+    return [
+        row.problem,
+        row.metric,
+        f"{row.epsilon:g}",
+        str(row.splits),
+        *(
+            _number(value, 4)
+            for value in (
+                row.ours,
+                row.reference,
+                row.difference,
+                row.standard_error,
+                row.nonprivate,
+            )
+        ),
+        *(_number(value, 3) for value in (row.ours_seconds, row.reference_seconds, ratio)),
+    ]
+
+
+def _cold_cells(results: Results) -> list[list[str]]:
+    return [
+        [
+            cold.problem,
+            cold.engine,
+            "yes" if cold.compiled else "no",
+            _number(cold.import_seconds, 3),
+            _number(cold.fit_seconds, 3),
+        ]
+        for cold in results.cold
+    ]
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}g}"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,79 @@
+"""The command line ``interpret-dp``: from a table to a private model, its pictures and its bill.
+
+Importing this, and asking for help, loads nothing heavy: every command imports what it needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from interpret_dp._version import __version__
+from interpret_dp.cli import demo, fit, ledger, schema, show
+from interpret_dp.exceptions import InterpretDPError
+
+__all__ = ["build_parser", "main"]
+
+_DESCRIPTION = """\
+Differentially private, inherently interpretable models for InterpretML.
+
+A first tour that needs no data:      interpret-dp demo
+From a table to a private model:      interpret-dp schema draft, fit, show
+What was spent on a data set so far:  interpret-dp ledger report
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; each sets ``run``, the function that carries it out."""
+    parser = argparse.ArgumentParser(
+        prog="interpret-dp",
+        description=_DESCRIPTION,
+        epilog="Help on one command: interpret-dp COMMAND --help",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"interpret-dp {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+    for module in (demo, schema, fit, show, ledger):
+        module.add_to(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    argv : sequence of str, default=None
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        0 if all went well, 1 if the request was refused or failed (with one message on the
+        standard error). Wrong usage ends the process with 2, as argparse does.
+    """
+    parser = build_parser()
+    arguments = parser.parse_args(argv)
+    if not hasattr(arguments, "run"):
+        parser.print_help()
+        return 0
+    try:
+        arguments.run(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print(
+            "\ninterpret-dp: interrupted. If a fit was under way, what it had released is charged: "
+            "see `interpret-dp ledger report`.",
+            file=sys.stderr,
+        )
+        return 1
+    except BrokenPipeError:
+        # The reader of a pipe has left; a second error at exit would say so again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (InterpretDPError, ValueError, OSError) as error:
+        print(f"interpret-dp: {error}", file=sys.stderr)
+        return 1
+    return 0

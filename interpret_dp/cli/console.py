@@ -1,0 +1,118 @@
+"""What every command shares: its one kind of error, its wording, its argument types."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import textwrap
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from interpret_dp.exceptions import InterpretDPError
+
+__all__ = [
+    "CommandError",
+    "add_command",
+    "floor_text",
+    "port_number",
+    "positive_number",
+    "probability",
+    "say",
+    "say_items",
+    "step",
+]
+
+_LABEL_WIDTH = 11
+_STEP_WIDTH = 64
+_WIDEST = 100
+
+
+class CommandError(InterpretDPError):
+    """A command cannot do what was asked; the message is all that the user sees."""
+
+
+def say(text: str = "", *, end: str = "\n") -> None:
+    """Print at once, also into a pipe."""
+    print(text, end=end, flush=True)
+
+
+def say_items(items: Iterable[tuple[str, str]]) -> None:
+    """Print labels and their texts, wrapped to the width of the terminal."""
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    for label, text in items:
+        say(
+            textwrap.fill(
+                text,
+                width=max(width, 40),
+                initial_indent=label.ljust(_LABEL_WIDTH) + " ",
+                subsequent_indent=" " * (_LABEL_WIDTH + 1),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+
+
+@contextmanager
+def step(label: str) -> Iterator[None]:
+    """Print a step of the work, and how long it took."""
+    say(f"  {label} ".ljust(_STEP_WIDTH, "."), end=" ")
+    start = time.perf_counter()
+    try:
+        yield
+    except BaseException:
+        say("failed")
+        raise
+    say(f"{time.perf_counter() - start:.1f} s")
+
+
+def floor_text(value: float) -> str:
+    """Return an amount that is left with four digits, never above the true value."""
+    from decimal import ROUND_FLOOR, Context, Decimal
+
+    return f"{float(Context(prec=4, rounding=ROUND_FLOOR).plus(Decimal(repr(value)))):.4g}"
+
+
+def positive_number(text: str) -> float:
+    """Read a finite number above 0, for argparse."""
+    return _number(text, high=float("inf"), allowed="a number above 0")
+
+
+def probability(text: str) -> float:
+    """Read a number between 0 and 1, for argparse."""
+    return _number(text, high=1.0, allowed="a number above 0 and below 1, such as 1e-6")
+
+
+def port_number(text: str) -> int:
+    """Read the number of a port, for argparse."""
+    if text.isdecimal() and 1 <= int(text) <= 65535:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number from 1 to 65535")
+
+
+def _number(text: str, *, high: float, allowed: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if 0.0 < value < high:
+        return value
+    raise argparse.ArgumentTypeError(f"{text!r} is out of range; give {allowed}")
+
+
+def add_command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    *,
+    summary: str,
+    description: str,
+    example: str = "",
+) -> argparse.ArgumentParser:
+    """Add a command whose help ends with an example."""
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=description,
+        epilog=f"example:\n  {example}" if example else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )

@@ -1,0 +1,191 @@
+"""``interpret-dp fit``: train a private model on a table and charge its ledger."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp.cli.console import (
+    CommandError,
+    add_command,
+    floor_text,
+    positive_number,
+    probability,
+    say,
+    say_items,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from interpret_dp.explanation import PrivacySpend
+    from interpret_dp.ledger import PrivacyLedger
+
+__all__ = ["DEFAULT_LEDGER", "account_items", "add_to"]
+
+DEFAULT_LEDGER = "sqlite:///privacy.db"
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command ``fit``."""
+    parser = add_command(
+        commands,
+        "fit",
+        summary="train a private model on a table",
+        description="Train a differentially private explainable boosting machine and charge it to "
+        "a ledger.\nThe schema's target decides between classification and regression. Shown and "
+        "written is only\nwhat the guarantee covers: no count of rows, no training score.",
+        example="interpret-dp fit adult.parquet --target income --schema schema.toml \\\n"
+        "      --epsilon 1 --delta 1e-6 --dataset adult --budget 4 --out model.json",
+    )
+    parser.add_argument("file", metavar="FILE", help="the private table, .parquet or .csv")
+    parser.add_argument("--target", metavar="COLUMN", required=True, help="what is to be predicted")
+    parser.add_argument("--schema", metavar="SCHEMA", required=True, help="a .toml or .json schema")
+    parser.add_argument(
+        "--epsilon", type=positive_number, required=True, help="privacy loss of this model"
+    )
+    parser.add_argument(
+        "--delta", type=probability, required=True, help="its failure probability, such as 1e-6"
+    )
+    parser.add_argument(
+        "--ledger",
+        metavar="URL",
+        default=DEFAULT_LEDGER,
+        help=f"where spending is recorded (default: {DEFAULT_LEDGER}, in the working folder)",
+    )
+    parser.add_argument(
+        "--dataset",
+        metavar="NAME",
+        required=True,
+        help="the data set's name in the ledger; the same people, the same name",
+    )
+    parser.add_argument(
+        "--budget",
+        type=positive_number,
+        metavar="EPSILON",
+        help="declare what may ever be spent on the data set, if nobody has done so yet",
+    )
+    parser.add_argument(
+        "--budget-delta",
+        type=probability,
+        metavar="DELTA",
+        help="delta of the budget (default: that of the fit)",
+    )
+    parser.add_argument("--out", metavar="MODEL", required=True, help="where to write it, as JSON")
+    parser.add_argument("--overwrite", action="store_true", help="replace MODEL if it exists")
+    parser.add_argument("--verbose", action="store_true", help="show rounds and time")
+    parser.set_defaults(run=_run, usage_error=parser.error)
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    from interpret_dp.cli.outputs import pending_file
+    from interpret_dp.cli.tables import read_declared
+    from interpret_dp.schema import Schema
+
+    if arguments.budget_delta is not None and arguments.budget is None:
+        arguments.usage_error("--budget-delta was given without --budget; give both, or neither")
+    schema = Schema.load(arguments.schema)
+    # Claimed before anything is spent: a model that cannot be kept must not cost anything.
+    with pending_file(arguments.out, overwrite=arguments.overwrite) as pending:
+        table = read_declared(arguments.file, schema, arguments.target)
+        if table.note:
+            say_items([("Note", table.note)])
+        ledger = _open_ledger(arguments)
+        model = _estimator(arguments, schema, ledger).fit(table.X, table.y)
+        _save(model, pending)
+    say_items(
+        [
+            ("Written", f"the model, as {arguments.out}"),
+            ("Guarantee", model.guarantee_.sentence),
+            *account_items(model.privacy_spend_),
+            (
+                "Ledger",
+                f"{ledger.display_url}. Keep its head, which shows later that nothing was cut "
+                f"off: {model.guarantee_.ledger_head}",
+            ),
+            ("Next", f"interpret-dp show {arguments.out} --ledger {arguments.ledger}"),
+        ]
+    )
+
+
+def account_items(privacy: PrivacySpend) -> list[tuple[str, str]]:
+    """Return what a model cost, what its data set cost so far, and what is left."""
+    from interpret_dp.accounting.rounding import ceil_text
+
+    guarantee = privacy.guarantee
+    spent = f"epsilon {ceil_text(privacy.epsilon)} at delta {ceil_text(privacy.delta)} by the model"
+    if privacy.total_epsilon is not None and privacy.total_delta is not None:
+        spent += (
+            f"; data set {guarantee.dataset!r} so far: epsilon {ceil_text(privacy.total_epsilon)} "
+            f"at delta {ceil_text(privacy.total_delta)}"
+        )
+    items = [("Spent", spent)]
+    if privacy.remaining_epsilon is not None:
+        left = privacy.remaining_epsilon
+        what = (
+            f"one more release of at most epsilon {floor_text(left)} at delta {privacy.delta:g}"
+            if left > 0
+            else f"nothing at delta {privacy.delta:g}"
+        )
+        items.append(("Left", what))
+    return items
+
+
+def _open_ledger(arguments: argparse.Namespace) -> PrivacyLedger:
+    """Open the ledger, and declare the budget if it is asked for and nobody has."""
+    from interpret_dp.ledger import PrivacyLedger
+
+    ledger = PrivacyLedger(arguments.ledger)
+    if arguments.budget is None:
+        return ledger
+    name, epsilon = arguments.dataset, arguments.budget
+    delta = arguments.delta if arguments.budget_delta is None else arguments.budget_delta
+    known = ledger.budget(name)
+    if known is None:
+        ledger.create_budget(name, epsilon, delta, purpose="declared by interpret-dp fit --budget")
+        say_items([("Budget", f"epsilon {epsilon:g} at delta {delta:g} declared for {name!r}")])
+    elif (known.epsilon, known.delta) == (epsilon, delta):
+        say_items([("Budget", f"epsilon {epsilon:g} at delta {delta:g} was declared before")])
+    else:
+        raise CommandError(
+            f"--budget asks for epsilon {epsilon:g} at delta {delta:g}, and data set {name!r} has "
+            f"a budget of epsilon {known.epsilon:g} at delta {known.delta:g} already. Nothing was "
+            "spent. Leave out --budget to use the one that is there; its owner changes it with "
+            "PrivacyLedger(...).raise_budget(...)."
+        )
+    return ledger
+
+
+def _estimator(arguments: argparse.Namespace, schema: Any, ledger: PrivacyLedger) -> Any:
+    import interpret_dp
+    from interpret_dp.schema import Categorical
+
+    kind = (
+        interpret_dp.DPExplainableBoostingClassifier
+        if isinstance(schema.target, Categorical)
+        else interpret_dp.DPExplainableBoostingRegressor
+    )
+    return kind(
+        epsilon=arguments.epsilon,
+        delta=arguments.delta,
+        schema=schema,
+        ledger=ledger,
+        dataset=arguments.dataset,
+        verbose=arguments.verbose,
+    )
+
+
+def _save(model: Any, pending: Path) -> None:
+    """Write the model; a full disk must not lose what was paid for."""
+    import tempfile
+
+    try:
+        model.save(pending)
+    except OSError as error:
+        with tempfile.NamedTemporaryFile(suffix=".json", delete=False) as rescue:
+            pass
+        model.save(rescue.name)
+        raise CommandError(
+            f"The model was fitted and charged, but --out could not be written ({error.strerror}). "
+            f"It is in {rescue.name!r}: move it from there, and do not fit again."
+        ) from error

@@ -1,0 +1,124 @@
+"""``interpret-dp schema``: write a first schema down, and see what it changes in a table."""
+
+from __future__ import annotations
+
+import argparse
+
+from interpret_dp.cli.console import add_command, say, say_items
+
+__all__ = ["add_to"]
+
+_PUBLIC = (
+    "This reads minima, maxima and levels off the rows of {file!r}, and whatever a schema says "
+    "counts as public. By running it you declare that the file is public. If it is not, replace "
+    "every bound and level in the draft by public knowledge (a code book, a legal limit, the "
+    "range of an instrument) before you fit anything."
+)
+_PRIVATE = "PRIVATE: exact counts for the curator's eyes only, outside the privacy promise."
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the group ``schema`` with ``draft`` and ``check``."""
+    group = add_command(
+        commands,
+        "schema",
+        summary="write a schema, or check a table against one",
+        description="A schema says what is public about a table before any row is seen: types, "
+        "bounds, levels.",
+    )
+    parts = group.add_subparsers(metavar="COMMAND", title="commands", required=True)
+    _add_draft(parts)
+    _add_check(parts)
+
+
+def _add_draft(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = add_command(
+        parts,
+        "draft",
+        summary="draft a schema from a table that you declare to be public",
+        description="Draft a schema from a table that you declare to be public: it looks at the "
+        "rows.",
+        example="interpret-dp schema draft adult.parquet --target income --out schema.toml",
+    )
+    parser.add_argument("file", metavar="FILE", help="a public table, .parquet or .csv")
+    parser.add_argument("--target", metavar="COLUMN", required=True, help="what is to be predicted")
+    parser.add_argument(
+        "--out", metavar="SCHEMA", required=True, help="where to write it, .toml or .json"
+    )
+    parser.add_argument(
+        "--task",
+        choices=("auto", "classification", "regression"),
+        default="auto",
+        help="how to declare the target (default: numbers of more than two values are a "
+        "regression)",
+    )
+    parser.add_argument(
+        "--max-levels",
+        type=int,
+        default=64,
+        metavar="N",
+        help="most levels that a column may have (default: 64)",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace SCHEMA if it exists")
+    parser.set_defaults(run=_draft)
+
+
+def _draft(arguments: argparse.Namespace) -> None:
+    import warnings
+
+    from interpret_dp.cli.outputs import pending_file
+    from interpret_dp.cli.tables import read_public
+    from interpret_dp.exceptions import PrivacyWarning
+    from interpret_dp.schema import Categorical, Schema
+    from interpret_dp.schema.document import suffix_of
+
+    suffix_of(arguments.out)
+    say_items([("Attention", _PUBLIC.format(file=arguments.file))])
+    with pending_file(arguments.out, overwrite=arguments.overwrite) as pending:
+        frame = read_public(arguments.file)
+        with warnings.catch_warnings():
+            # It says what was just printed.
+            warnings.simplefilter("ignore", PrivacyWarning)
+            schema = Schema.draft(
+                frame, arguments.target, arguments.max_levels, task=arguments.task
+            )
+        schema.save(pending)
+    n_levels = sum(isinstance(spec, Categorical) for spec in schema.features.values())
+    say_items(
+        [
+            ("Drafted", f"{len(schema.features) - n_levels} numbers and {n_levels} lists of levels"),
+            ("Target", f"{arguments.target!r}: {schema.target!r}"),
+            ("Written", f"{arguments.out}. Read it, and mend what is not public knowledge."),
+        ]
+    )
+
+
+def _add_check(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = add_command(
+        parts,
+        "check",
+        summary="the curator's private report: what a schema changes in a table",
+        description="Count, per column, the cells that a schema makes missing, clips, or sends to "
+        "the bin of undeclared levels.\nThe report is private: exact counts, for the curator's "
+        "eyes only.",
+        example="interpret-dp schema check patients.csv --schema schema.toml --target readmitted",
+    )
+    parser.add_argument("file", metavar="FILE", help="the private table, .parquet or .csv")
+    parser.add_argument("--schema", metavar="SCHEMA", required=True, help="a .toml or .json schema")
+    parser.add_argument("--target", metavar="COLUMN", help="check the target too")
+    parser.set_defaults(run=_check)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    from interpret_dp.cli.tables import read_declared
+    from interpret_dp.schema import Schema
+
+    schema = Schema.load(arguments.schema)
+    table = read_declared(arguments.file, schema, arguments.target)
+    report = schema.check(table.X, table.y)
+    say(_PRIVATE)
+    say(str(report))
+    if table.note:
+        say(table.note)
+    if report.is_clean:
+        say("Nothing is missing, clipped or undeclared.")

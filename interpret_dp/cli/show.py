@@ -1,0 +1,69 @@
+"""``interpret-dp show``: a model's explanation in interpret's dashboard, or as one HTML file."""
+
+from __future__ import annotations
+
+import argparse
+
+from interpret_dp.cli.console import add_command, port_number, say_items
+
+__all__ = ["add_page_options", "add_to"]
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command ``show``."""
+    parser = add_command(
+        commands,
+        "show",
+        summary="show a model in interpret's dashboard, or write it as HTML",
+        description="Show the shape functions and importances of a model, with what they cost. "
+        "Looking costs nothing.",
+        example="interpret-dp show model.json --html model.html",
+    )
+    parser.add_argument("model", metavar="MODEL", help="a file that `interpret-dp fit` wrote")
+    parser.add_argument(
+        "--ledger", metavar="URL", help="show what the data set has cost so far, from this ledger"
+    )
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="write one HTML file that needs no network, and do not serve anything",
+    )
+    add_page_options(parser)
+    parser.set_defaults(run=_run)
+
+
+def add_page_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the served page."""
+    parser.add_argument(
+        "--port", type=port_number, help="port on 127.0.0.1 (default: any that is free)"
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address, open no browser"
+    )
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    from interpret_dp.cli.fit import account_items
+    from interpret_dp.cli.ledger import open_existing
+    from interpret_dp.cli.outputs import pending_file
+    from interpret_dp.ebm.files import load_model
+    from interpret_dp.explanation import PrivacySpend
+    from interpret_dp.explanation.export import write_html
+
+    ledger = None if arguments.ledger is None else open_existing(arguments.ledger)
+    model = load_model(arguments.model, ledger)
+    privacy = PrivacySpend.of_model(model.guarantee_, ledger)
+    say_items([("Guarantee", model.guarantee_.sentence), *account_items(privacy)])
+    if arguments.html is not None:
+        with pending_file(arguments.html, overwrite=True, option="--html") as pending:
+            write_html(pending, model.to_released(), privacy)
+        say_items([("Written", arguments.html)])
+        return
+    from interpret_dp.cli.serve import serve
+
+    name = model.guarantee_.dataset or "model"
+    serve(
+        model.explain_global(name=f"{name}: shape functions"),
+        port=arguments.port,
+        open_browser=not arguments.no_browser,
+    )

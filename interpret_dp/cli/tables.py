@@ -1,0 +1,255 @@
+"""Reads table files, each cell by itself: one row's text never changes what another row means."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp.cli.console import CommandError
+from interpret_dp.schema import Categorical, Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MISSING_TEXTS", "DeclaredTable", "column_names", "read_declared", "read_public"]
+
+MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
+"""Texts that mean a missing cell of a CSV file, unless the schema declares them as levels."""
+
+_SUFFIXES = (".parquet", ".csv")
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+_LEFT_OUT_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class DeclaredTable:
+    """The columns of a file that a schema speaks of.
+
+    Attributes
+    ----------
+    X : DataFrame of shape (n_rows, n_features)
+        Private. The declared features, in the schema's order.
+    y : Series of shape (n_rows,), or None
+        Private. The target, if one was asked for.
+    left_out : tuple of str
+        Names of the file's columns that the schema does not declare; public.
+    """
+
+    X: pd.DataFrame = field(repr=False)
+    y: pd.Series[Any] | None = field(repr=False)
+    left_out: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """One sentence on what was left out; empty if nothing was."""
+        if not self.left_out:
+            return ""
+        shown = ", ".join(map(repr, self.left_out[:_LEFT_OUT_SHOWN]))
+        hidden = len(self.left_out) - _LEFT_OUT_SHOWN
+        return f"Columns that the schema does not declare are left out: {shown}" + (
+            f" and {hidden} more." if hidden > 0 else "."
+        )
+
+
+def column_names(path: str) -> list[str]:
+    """Return the names of a file's columns, in order.
+
+    Parameters
+    ----------
+    path : str
+        A Parquet file, or a CSV file in UTF-8 whose first line names the columns.
+
+    Raises
+    ------
+    CommandError
+        If the suffix is another one, or the file is not there, cannot be read, or has a name twice.
+    """
+    _check_path(path)
+    if _is_csv(path):
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            try:
+                names = next(csv.reader(file), [])
+            except (csv.Error, UnicodeDecodeError):
+                raise _unreadable(path) from None
+    else:
+        import pyarrow as arrow
+        from pyarrow import parquet
+
+        try:
+            names = list(parquet.read_schema(path).names)
+        except arrow.ArrowException:
+            raise _unreadable(path) from None
+        names = [name for name in names if not _UNNAMED_INDEX.fullmatch(name)]
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled or not names:
+        what = f"names {_listed(doubled)} twice" if doubled else "names no column"
+        raise CommandError(f"The file {path!r} {what}. Each column needs a name of its own.")
+    return names
+
+
+def read_public(path: str) -> pd.DataFrame:
+    """Read a whole file that the user declares to be public; types are found by looking at it.
+
+    Raises
+    ------
+    CommandError
+        As :func:`column_names`.
+    """
+    names = column_names(path)
+    if not _is_csv(path):
+        return _read_parquet(path, names)
+    import pandas as pd
+
+    try:
+        return pd.read_csv(
+            path,
+            encoding="utf-8-sig",
+            index_col=False,
+            keep_default_na=False,
+            na_values=list(MISSING_TEXTS),
+            low_memory=False,
+        )
+    except ValueError:
+        raise _unreadable(path) from None
+
+
+def read_declared(path: str, schema: Schema, target: str | None) -> DeclaredTable:
+    """Read the columns that a schema declares, by the schema's rule alone.
+
+    Parameters
+    ----------
+    path : str
+        A Parquet or CSV file; private. Every cell of a CSV file stays text until the schema says
+        what it means: types found by looking at a whole column would let one row decide how all
+        others are read.
+    schema : Schema
+        If it has a default, all columns are read.
+    target : str or None
+        The column of the target.
+
+    Raises
+    ------
+    CommandError
+        As :func:`column_names`, or if columns are missing, or the schema has no target.
+    """
+    names = column_names(path)
+    features = _feature_columns(names, schema, target)
+    wanted = [*features, *([] if target is None else [target])]
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise CommandError(
+            f"The file {path!r} has no column {_listed(missing)}; it has {_listed(names)}. Check "
+            "the spelling of --target, or change the schema."
+        )
+    frame = _read_text(path, wanted) if _is_csv(path) else _read_parquet(path, wanted)
+    if _is_csv(path):
+        for name, spec in zip(features, schema.resolve(features), strict=True):
+            if isinstance(spec, Categorical):
+                frame[name] = _levels_of(frame[name], spec)
+        if target is not None and isinstance(schema.target, Categorical):
+            frame[target] = _levels_of(frame[target], schema.target)
+    return DeclaredTable(
+        X=frame[features],
+        y=None if target is None else frame[target],
+        left_out=tuple(name for name in names if name not in wanted),
+    )
+
+
+def _feature_columns(names: Sequence[str], schema: Schema, target: str | None) -> list[str]:
+    if target is not None and schema.target is None:
+        raise CommandError(
+            "The schema declares no target. Add a [target] table to it: type = \"categorical\" "
+            'with levels, or type = "continuous" with lower and upper.'
+        )
+    if target in schema.features:
+        raise CommandError(
+            f"The column {target!r} is the target, and the schema declares it as a feature too. "
+            f"Move its declaration from the features to [target]."
+        )
+    if schema.default is None:
+        return list(schema.features)
+    extra = [name for name in names if name not in schema.features and name != target]
+    return [*schema.features, *extra]
+
+
+def _read_parquet(path: str, columns: list[str]) -> pd.DataFrame:
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    try:
+        # The file's pandas metadata would turn one of the columns into an index.
+        frame: pd.DataFrame = parquet.read_table(path, columns=columns).to_pandas(
+            ignore_metadata=True
+        )
+    except arrow.ArrowException:
+        raise _unreadable(path) from None
+    return frame
+
+
+def _read_text(path: str, columns: list[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        return pd.read_csv(
+            path,
+            encoding="utf-8-sig",
+            index_col=False,
+            usecols=columns,
+            dtype=str,
+            na_filter=False,
+        )
+    except ValueError:
+        raise _unreadable(path) from None
+
+
+def _levels_of(texts: pd.Series[str], spec: Categorical) -> pd.Series[Any]:
+    """Return each text as the level that it stands for, None if missing."""
+    declared = {level for level in spec.levels if isinstance(level, str)}
+    holds_numbers = any(not isinstance(level, str) for level in spec.levels)
+    meanings = {text: _cell(text, declared, holds_numbers) for text in texts.unique()}
+    return texts.astype(object).map(meanings.__getitem__)
+
+
+def _cell(text: str, declared: set[str], holds_numbers: bool) -> str | float | None:
+    if text in declared:
+        return text
+    if text in MISSING_TEXTS:
+        return None
+    if holds_numbers:
+        if text.lower() in ("true", "false"):
+            return float(text.lower() == "true")
+        try:
+            return float(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _is_csv(path: str) -> bool:
+    return Path(path).suffix.lower() == ".csv"
+
+
+def _check_path(path: str) -> None:
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise CommandError(
+            f"FILE is {path!r}; its suffix must be one of {', '.join(_SUFFIXES)}. Convert the "
+            "table, for example with pandas."
+        )
+    if not Path(path).is_file():
+        raise CommandError(f"FILE is {path!r}, and there is no such file. Check the path.")
+
+
+def _unreadable(path: str) -> CommandError:
+    # The reader's own message may quote the line that it stumbled over.
+    form = "CSV file in UTF-8, with as many fields in each line as in the first"
+    kind = form if _is_csv(path) else "Parquet file"
+    return CommandError(f"The file {path!r} cannot be read as a {kind}. Repair or convert it.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))

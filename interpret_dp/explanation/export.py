@@ -1,0 +1,303 @@
+"""One HTML page of a released model that works without a network: plotly is in it, once."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp.accounting.rounding import ceil_text
+from interpret_dp.explanation.page_figures import (
+    COLORS,
+    TrueCurve,
+    importance_figure,
+    local_figure,
+    shape_figure,
+    term_importance,
+)
+from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.released import AdditiveModel
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = ["render_html", "write_html"]
+
+_WIDE_LEVELS = 14
+
+
+def write_html(
+    path: str | os.PathLike[str],
+    model: AdditiveModel,
+    privacy: PrivacySpend,
+    *,
+    title: str | None = None,
+    lead: str = "",
+    truth: Mapping[str, TrueCurve] | None = None,
+    local: Any = None,
+) -> None:
+    """Write :func:`render_html` to a file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    text = render_html(model, privacy, title=title, lead=lead, truth=truth, local=local)
+    Path(path).write_text(text, encoding="utf-8")
+
+
+def render_html(
+    model: AdditiveModel,
+    privacy: PrivacySpend,
+    *,
+    title: str | None = None,
+    lead: str = "",
+    truth: Mapping[str, TrueCurve] | None = None,
+    local: Any = None,
+) -> str:
+    """Return a page with the guarantee, the spend, importances and every shape function.
+
+    Everything on it is post-processing of the released model and costs nothing. It asks no server
+    for anything.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The released model.
+    privacy : PrivacySpend
+        What it cost, and what its data set cost so far.
+    title : str, default=None
+        Heading; by default the data set's name.
+    lead : str, default=""
+        One or two sentences below the heading.
+    truth : mapping of str to callable, default=None
+        The true curves by name of feature, for simulated data: drawn dashed.
+    local : explanation, default=None
+        A local explanation of interpret. All its rows are shown, and nothing protects them: show
+        rows of your own, or of people who do not exist.
+
+    Returns
+    -------
+    str
+        A complete HTML document; every name in it is escaped.
+    """
+    from plotly.offline import get_plotlyjs
+
+    truth = {} if truth is None else truth
+    dataset = model.guarantee.dataset
+    heading = title or (f"Model of {dataset}" if dataset else "Private additive model")
+    figures: list[Figure] = []
+
+    def place(figure: Figure) -> str:
+        figures.append(figure)
+        height = figure.layout.height
+        return f'<div class="plot" id="plot-{len(figures) - 1}" style="height:{height}px"></div>'
+
+    body = "\n".join(
+        [
+            f"<header><h1>{html.escape(heading)}</h1>",
+            f"<p>{html.escape(lead)}</p>" if lead else "",
+            "</header>",
+            _promise(model, privacy),
+            _importances(model, place),
+            _shapes(model, truth, place),
+            "" if local is None else _predictions(model, local, place),
+        ]
+    )
+    specifications = ",\n".join(_script_safe(figure.to_json()) for figure in figures)
+    return _PAGE.format(
+        title=html.escape(heading),
+        style=_STYLE,
+        plotly=get_plotlyjs(),
+        body=body,
+        figures=specifications,
+        script=_SCRIPT,
+    )
+
+
+def _promise(model: AdditiveModel, privacy: PrivacySpend) -> str:
+    guarantee = model.guarantee
+    tiles = [
+        ("Epsilon of this model", ceil_text(guarantee.epsilon)),
+        ("Delta of this model", ceil_text(guarantee.delta)),
+        ("Cost of this page", f"{privacy.explanation_epsilon:g}"),
+    ]
+    if privacy.total_epsilon is not None:
+        tiles.append(("Epsilon of the data set so far", ceil_text(privacy.total_epsilon)))
+    if privacy.remaining_epsilon is not None:
+        left = math.floor(privacy.remaining_epsilon * 1000) / 1000
+        tiles.append(("Epsilon left for one more", f"{left:g}"))
+    cells = "".join(
+        f"<div><b>{html.escape(value)}</b><span>{html.escape(name)}</span></div>"
+        for name, value in tiles
+    )
+    clauses = "".join(f"<li>{html.escape(clause)}</li>" for clause in guarantee.assumptions)
+    assumptions = f"<p>This assumes that</p><ul>{clauses}</ul>" if clauses else ""
+    voided = ' class="void"' if guarantee.tests_only else ""
+    return (
+        f'<section id="promise"{voided}><h2>What is promised</h2>'
+        f"<p class=sentence>{html.escape(guarantee.sentence)}</p>"
+        f"<div class=tiles>{cells}</div><p class=spend>{html.escape(privacy.line)}</p>"
+        f"{assumptions}<details><summary>The full record</summary>{privacy._repr_html_()}</details>"
+        "</section>"
+    )
+
+
+def _importances(model: AdditiveModel, place: Any) -> str:
+    return (
+        '<section id="importances"><h2>What matters</h2>'
+        "<p>Mean absolute effect of each term. The mark <i class=noise></i> is what the added noise "
+        "alone would give: a bar that does not reach beyond it may be nothing but noise.</p>"
+        f"{place(importance_figure(model))}</section>"
+    )
+
+
+def _shapes(model: AdditiveModel, truth: Mapping[str, TrueCurve], place: Any) -> str:
+    terms = sorted(model.terms, key=lambda term: -term_importance(term)[0])
+    cards = []
+    for term in terms:
+        feature = model.features[term.feature]
+        wide = " wide" if len(feature.labels) > _WIDE_LEVELS else ""
+        figure = shape_figure(model, term, truth.get(feature.name))
+        cards.append(
+            f'<article class="card{wide}"><h3>{html.escape(feature.name)}</h3>'
+            f"{place(figure)}</article>"
+        )
+    dashed = (
+        "<span><i class=truth></i> true curve, known because the data are simulated</span>"
+        if truth
+        else ""
+    )
+    return (
+        '<section id="shapes"><h2>Shape functions</h2><p class=legend>'
+        "<span><i class=curve></i> released curve</span>"
+        "<span><i class=band></i> 95 % band of the added noise, for each value by itself</span>"
+        f"{dashed}<span><i class=weight></i> where the rows are (noisy counts)</span>"
+        "<label><input type=checkbox id=same-scale> same scale for all</label></p>"
+        f"<div class=grid>{''.join(cards)}</div></section>"
+    )
+
+
+def _predictions(model: AdditiveModel, local: Any, place: Any) -> str:
+    cards = []
+    for row in range(len(local.selector)):
+        record = local.data(row)
+        cards.append(
+            f"<article class=card><h3>{html.escape(_outcome(model, record))}</h3>"
+            f"{place(local_figure(model, record))}</article>"
+        )
+    return (
+        '<section id="predictions"><h2>Single predictions</h2>'
+        "<p>What each value adds to the prediction. The rows shown here are not protected.</p>"
+        f"<div class=grid>{''.join(cards)}</div></section>"
+    )
+
+
+def _outcome(model: AdditiveModel, record: Mapping[str, Any]) -> str:
+    """Say what was predicted for a row, and what came true if that is known."""
+    total = math.fsum(map(float, [*record["scores"], *record["extra"]["scores"]]))
+    actual = record["perf"].get("actual") if record.get("perf") else None
+    known = actual is not None and not math.isnan(float(actual))
+    if model.classes is None:
+        text = f"Predicted {total:,.4g}"
+        return f"{text}, actual {float(actual):,.4g}" if known else text  # type: ignore[arg-type]
+    probability = 0.5 * (1.0 + math.tanh(total / 2.0))
+    text = f"Probability of {model.classes[1]}: {100 * probability:.0f} %"
+    return f"{text}, actual: {model.classes[int(actual)]}" if known else text  # type: ignore[arg-type]
+
+
+def _script_safe(document: str) -> str:
+    """Return JSON in which nothing ends the script that it is part of."""
+    return document.replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+_STYLE = """
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { margin: 0; background: #f3f5f7; color: INK; font: 15px/1.5 system-ui, sans-serif; }
+header { padding: 34px 24px 26px; background: #12344d; color: #fff; }
+header > *, section { max-width: 1240px; margin: 0 auto; }
+header h1 { font-size: 28px; line-height: 1.2; }
+header p { margin-top: 8px; color: #c9d8e4; max-width: 1240px; }
+section { padding: 26px 24px 4px; }
+h2 { margin: 0 0 8px; font-size: 20px; }
+h3 { margin: 0 0 2px; font-size: 15px; overflow-wrap: anywhere; }
+#promise, #importances, .card { background: #fff; border-radius: 8px;
+  box-shadow: 0 1px 3px rgba(18, 52, 77, .14); }
+#promise { margin-top: 24px; padding: 22px 24px; border-left: 5px solid CURVE; }
+#importances { margin-top: 24px; padding: 22px 24px; }
+#promise.void { border-color: TRUTH; background: #fff4ee; }
+.sentence { margin: 0 0 14px; font-size: 17px; line-height: 1.45; }
+.tiles { display: flex; flex-wrap: wrap; gap: 10px; }
+.tiles div { flex: 1 1 150px; padding: 9px 14px; border-radius: 6px; background: #eef3f7; }
+.tiles b { display: block; font-size: 21px; }
+.tiles span, .spend, .legend, #importances p, #predictions > p { color: #556471; font-size: 13px; }
+#promise ul { margin: 0 0 12px; padding-left: 20px; }
+#promise p { margin-bottom: 6px; }
+details summary { cursor: pointer; color: CURVE; }
+details table { border-collapse: collapse; margin: 8px 0; overflow-wrap: anywhere; }
+details th { padding: 2px 18px 2px 0; text-align: left; font-weight: 500; color: #556471;
+  vertical-align: top; white-space: nowrap; }
+.legend { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 22px; margin: 0 0 12px; }
+.legend label { margin-left: auto; cursor: pointer; }
+.legend input { vertical-align: -2px; }
+.legend i { display: inline-block; width: 24px; margin-right: 5px; vertical-align: middle; }
+i.curve { border-top: 2px solid CURVE; }
+i.truth { border-top: 2px dashed TRUTH; }
+i.band { height: 12px; background: BAND; }
+i.weight { height: 12px; background: WEIGHT; }
+i.noise { display: inline-block; width: 3px; height: 14px; background: TRUTH;
+  vertical-align: -2px; }
+.grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(480px, 100%), 1fr));
+  gap: 16px; }
+.card { padding: 14px 16px 6px; min-width: 0; }
+.card.wide { grid-column: 1 / -1; }
+section:last-of-type { padding-bottom: 48px; }
+@media print { body { background: #fff; } .card { break-inside: avoid; } .legend label {
+  display: none; } }
+"""
+for _name in ("ink", "curve", "truth", "band", "weight"):
+    _STYLE = _STYLE.replace(_name.upper(), COLORS[_name])
+
+_SCRIPT = """
+const plots = figures.map((figure, i) => {
+  const node = document.getElementById('plot-' + i);
+  Plotly.newPlot(node, figure.data, figure.layout, {displaylogo: false, responsive: true,
+    modeBarButtons: [['toImage', 'resetScale2d']]});
+  return node;
+});
+const shapes = plots.filter(node => node.closest('#shapes'));
+document.getElementById('same-scale').addEventListener('change', event => {
+  const ranges = shapes.map(node => node._fullLayout.yaxis.range);
+  const widest = [Math.min(...ranges.map(r => r[0])), Math.max(...ranges.map(r => r[1]))];
+  for (const node of shapes) {
+    Plotly.relayout(node, event.target.checked
+      ? {'yaxis.range': widest.slice(), 'yaxis.autorange': false} : {'yaxis.autorange': true});
+  }
+});
+"""
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+<script>{plotly}</script>
+</head>
+<body>
+{body}
+<script>
+const figures = [
+{figures}
+];
+{script}</script>
+</body>
+</html>
+"""

@@ -1,0 +1,97 @@
+"""Small tables of awkward cells, and the fits that the audits replay on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    PrivacyLedger,
+    Schema,
+)
+
+FEATURES = {
+    "age": Continuous(0, 100),
+    "income": Continuous(0, 1e6, scale="log"),
+    "site": Categorical(["a", "b", "rare"]),
+    "grade": Categorical([1, 2, 3], ordered=True),
+    "same": Continuous(5, 5),
+}
+LABELS = Schema(FEATURES, target=Categorical(["no", "yes"]))
+COSTS = Schema(FEATURES, target=Continuous(-10, 30))
+
+Record = tuple[Any, ...]
+Table = tuple[Any, Any]
+Fit = Callable[[Table], Any]
+
+
+def classifier(table: Table, **parameters: Any) -> DPExplainableBoostingClassifier:
+    settings = {"max_rounds": 3, "max_bins": 12, "n_jobs": 1} | parameters
+    return DPExplainableBoostingClassifier(
+        schema=LABELS, ledger=PrivacyLedger.in_memory(), dataset="audit", **settings
+    ).fit(*table)
+
+
+def regressor(table: Table, **parameters: Any) -> DPExplainableBoostingRegressor:
+    settings = {"max_rounds": 3, "max_bins": 12, "n_jobs": 1} | parameters
+    return DPExplainableBoostingRegressor(
+        schema=COSTS, ledger=PrivacyLedger.in_memory(), dataset="audit", **settings
+    ).fit(*table)
+
+
+def frame(records: Sequence[Record]) -> Table:
+    """Let pandas choose every dtype by the cells, so that one row can promote a column."""
+    columns = list(zip(*records, strict=True)) or [()] * (len(FEATURES) + 1)
+    return (
+        pd.DataFrame(
+            {
+                name: pd.Series(list(column))
+                for name, column in zip(FEATURES, columns[:-1], strict=True)
+            }
+        ),
+        pd.Series(list(columns[-1])),
+    )
+
+
+def objects(records: Sequence[Record]) -> Table:
+    """Return NumPy arrays of objects."""
+    cells = np.empty((len(records), len(FEATURES) + 1), dtype=object)
+    for row, record in enumerate(records):
+        cells[row] = record
+    return cells[:, :-1], cells[:, -1]
+
+
+def lists(records: Sequence[Record]) -> Table:
+    """Return an array of rows and a plain list of targets."""
+    features, target = objects(records)
+    return features, target.tolist()
+
+
+CONTAINERS = [frame, objects, lists]
+
+
+def base_records(task: str) -> list[Record]:
+    """Return forty ordinary rows; no row has the level "rare"."""
+    rng = np.random.default_rng(5)
+    targets = {
+        "classification": lambda: str(rng.choice(["no", "yes"])),
+        "regression": lambda: float(rng.uniform(-10, 30)),
+    }
+    return [
+        (
+            int(rng.integers(0, 100)),
+            float(rng.uniform(0, 1e6)),
+            str(rng.choice(["a", "b"])),
+            int(rng.integers(1, 4)),
+            5,
+            targets[task](),
+        )
+        for _ in range(40)
+    ]

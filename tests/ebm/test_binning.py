@@ -1,0 +1,70 @@
+"""Bins out of released histograms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.optimize import minimize
+
+from interpret_dp.ebm.binning import merge_bins, project_to_total
+
+counts = hnp.arrays(np.float64, st.integers(1, 40), elements=st.floats(-1e4, 1e4))
+
+
+@given(counts=counts, total=st.floats(1e-3, 1e6))
+def test_projection_is_a_histogram_of_the_total(counts, total):
+    projected = project_to_total(counts, total)
+    assert (projected >= 0).all()
+    assert projected.sum() == pytest.approx(total, rel=1e-6, abs=1e-6)
+    np.testing.assert_allclose(
+        project_to_total(projected, total), projected, rtol=1e-6, atol=1e-6 * total
+    )
+
+
+def test_projection_is_the_nearest_histogram():
+    noisy = np.array([30.0, -12.0, 55.0, 4.0, -3.0])
+    found = minimize(
+        lambda w: ((w - noisy) ** 2).sum(),
+        np.full(5, 12.0),
+        bounds=[(0, None)] * 5,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 60.0},
+    ).x
+    np.testing.assert_allclose(project_to_total(noisy, 60.0), found, atol=1e-3)
+
+
+@given(
+    counts=hnp.arrays(np.float64, st.integers(3, 60), elements=st.floats(0, 1e4)),
+    target=st.integers(1, 64),
+)
+def test_merging_keeps_order_and_weight(counts, target):
+    n_fine = len(counts) - 2
+    edges = np.arange(1.0, n_fine)
+    bins = merge_bins(counts, edges, target)
+    inner = bins.code_map[1:-1]
+    assert inner[0] == 1
+    assert set(np.diff(inner.astype(int))) <= {0, 1}
+    assert bins.code_map[0] == 0
+    assert bins.code_map[-1] == bins.n_codes - 1
+    assert len(bins.cuts) == bins.n_codes - 3
+    assert bins.weights.sum() == pytest.approx(counts.sum())
+    # A cut separates exactly the fine bins below it from those above.
+    for index, cut in enumerate(bins.cuts, start=1):
+        assert (inner <= index).sum() == cut
+
+
+def test_equal_counts_merge_into_equal_bins():
+    bins = merge_bins(np.array([0.0, *[10.0] * 32, 0.0]), np.arange(1.0, 32.0), 8)
+    np.testing.assert_array_equal(bins.weights, [0.0, *[40.0] * 8, 0.0])
+
+
+def test_levels_of_a_categorical_feature_stay_apart():
+    bins = merge_bins(np.array([1.0, 5.0, 0.0, 9.0, 2.0]), None, 1)
+    np.testing.assert_array_equal(bins.code_map, np.arange(5))
+    assert bins.cuts is None
+
+
+def test_an_empty_histogram_is_one_bin():
+    assert merge_bins(np.zeros(10), np.arange(1.0, 8.0), 4).n_codes == 3

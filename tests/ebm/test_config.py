@@ -1,0 +1,72 @@
+"""The rule that picks every setting, and the plan that bounds what a fit may spend."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp.ebm.config import TrainerConfig, Unit, residual_clip
+
+SQUARED_LOSS = Unit(curvature=1.0, step=1.0)
+
+
+@given(
+    mu=st.floats(1e-3, 20),
+    n_features=st.integers(1, 200),
+    rounds=st.integers(0, 500),
+    share=st.floats(0.01, 0.95),
+)
+def test_plan_spends_the_whole_budget_and_no_more(mu, n_features, rounds, share):
+    config = TrainerConfig(
+        mu=mu, n_features=n_features, max_bins=32, rounds=rounds, binning_share=share
+    )
+    cost = config.plan().cost.mu
+    assert cost == pytest.approx(mu, rel=1e-9)
+
+
+def test_binning_share_is_a_share_of_mu_squared():
+    plan = TrainerConfig(mu=2.0, n_features=10, max_bins=32, binning_share=0.3).plan()
+    shares = {share.name: share.mu**2 / 4.0 for share in plan.shares}
+    assert shares["bins"] == pytest.approx(0.3)
+    assert sum(shares.values()) == pytest.approx(1.0)
+
+
+def test_more_rows_allow_more_leaves_and_bins():
+    config = TrainerConfig(mu=0.3, n_features=10, max_bins=64)
+    few, many = (config.boosting(n, SQUARED_LOSS) for n in (1_000, 1_000_000))
+    assert few.leaves < many.leaves
+    assert few.step < many.step
+    assert few.noise_level == pytest.approx(1_000 * many.noise_level)
+    assert config.target_bins(1_000, 50.0) == 5
+    assert config.target_bins(1_000_000, 50.0) == 64
+    assert config.target_bins(1.0, 50.0) == 1
+
+
+def test_rare_classes_count_as_noise():
+    config = TrainerConfig(mu=0.3, n_features=10, max_bins=64)
+    even = config.boosting(50_000, Unit(curvature=1.0, step=2.0))
+    rare = config.boosting(50_000, Unit(curvature=0.01, step=2.0))
+    assert rare.leaves < even.leaves
+
+
+def test_explicit_settings_win_over_the_rule():
+    config = TrainerConfig(
+        mu=0.3, n_features=3, max_bins=64, rounds=7, leaves=3, learning_rate=0.01
+    )
+    settings = config.boosting(10_000, SQUARED_LOSS)
+    assert (config.n_rounds, settings.leaves, settings.step) == (7, 3, 0.01)
+    assert config.n_blocks == 3
+
+
+def test_no_rounds_spends_on_bins_and_target_only():
+    config = TrainerConfig(mu=0.5, n_features=3, max_bins=8, rounds=0)
+    assert {part.name for part in config.plan().releases} == {"bins", "target"}
+    assert math.isinf(config.boosting(100.0, SQUARED_LOSS).noise_level)
+
+
+def test_residual_clip_is_below_the_declared_range():
+    assert residual_clip(9_000.0, 10_000.0) == 250.0
+    assert residual_clip(3.0, 3.0) > 0

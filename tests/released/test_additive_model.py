@@ -1,0 +1,105 @@
+"""The released model: immutable, validated, and the same after a round trip."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from interpret_dp.accounting import Guarantee, mu_of_budget
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.schema import Categorical, Continuous, Schema
+
+
+@pytest.fixture
+def model() -> AdditiveModel:
+    schema = Schema(
+        {"age": Continuous(0, 10), "sex": Categorical(["f", "m"])},
+        target=Categorical(["no", "yes"]),
+    )
+    square = np.arange(16.0).reshape(4, 4)
+    return AdditiveModel(
+        task="classification",
+        schema=schema,
+        features=(
+            AdditiveFeature("age", schema.features["age"], np.array([5.0])),
+            AdditiveFeature("sex", schema.features["sex"]),
+        ),
+        terms=(
+            AdditiveTerm(0, np.array([0.0, -1.0, 1.0, 0.0]), np.ones(4), square + square.T),
+            AdditiveTerm(1, np.array([0.0, 0.5, -0.5, 0.0]), np.ones(4), None),
+        ),
+        intercept=-1.25,
+        classes=("no", "yes"),
+        n_rows=97.5,
+        noise_scale_binning=3.0,
+        noise_scale_boosting=0.25,
+        rounds=40,
+        guarantee=Guarantee(
+            epsilon=1.0, delta=1e-5, mu=mu_of_budget(1.0, 1e-5), mechanism="discrete Gaussian"
+        ),
+        parameters={"epsilon": 1.0},
+    )
+
+
+def test_json_round_trip_is_exact(model):
+    document = json.loads(json.dumps(model.to_dict(), allow_nan=False))
+    again = AdditiveModel.from_dict(document)
+    assert again.to_dict() == model.to_dict()
+    assert again.digest == model.digest
+    np.testing.assert_array_equal(again.terms[0].covariance, model.terms[0].covariance)
+    assert again.terms[1].covariance is None
+
+
+def test_arrays_cannot_be_changed(model):
+    for array in (model.terms[0].scores, model.terms[0].covariance, model.features[0].cuts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7.0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.intercept = 0.0
+
+
+def test_digest_sees_every_change(model):
+    other = dataclasses.replace(model, intercept=-1.26)
+    assert other.digest != model.digest
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("format",), "something", "not a model file"),
+        (("version",), 99, "newer interpret_dp"),
+        (("intercept",), None, "intercept"),
+        (("intercept",), "x", "intercept must be numbers"),
+        (("terms", 0, "scores"), [0.0], "has shape"),
+        (("terms", 0, "feature"), 5, "not one of the features"),
+        (("terms", 0, "weights"), [-1.0, 1.0, 1.0, 1.0], "negative"),
+        (("features", 0, "cuts"), [5.0, 5.0], "must increase"),
+        (("features", 0, "cuts"), None, "must have cuts"),
+        (("features", 1, "cuts"), [1.0], "cannot have cuts"),
+        (("classes",), None, "has classes"),
+        (("task",), "ranking", "must be 'classification'"),
+        (("terms",), 3, "incomplete or was changed"),
+    ],
+)
+def test_damaged_documents_are_refused(model, path, value, message):
+    document = copy.deepcopy(model.to_dict())
+    *parents, last = path
+    place = document
+    for step in parents:
+        place = place[step]
+    place[last] = value
+    with pytest.raises(ValueError, match=message):
+        AdditiveModel.from_dict(document)
+
+
+def test_missing_parts_are_named(model):
+    document = model.to_dict()
+    del document["terms"]
+    with pytest.raises(ValueError, match="terms"):
+        AdditiveModel.from_dict(document)
+    with pytest.raises(ValueError, match="not a model file"):
+        AdditiveModel.from_dict([])
