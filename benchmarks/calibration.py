@@ -3,7 +3,8 @@
 The same rows are fitted many times with fresh randomness. Bins differ from fit to fit, so every
 curve and its claimed standard deviation are read off at the same cells: the middles of the finest
 bins, each level, and a missing value. A cell is honest if claimed over observed lies within 0.8
-and 1.25.
+and 1.25. Shares are given twice: of bins, where the cells of one bin together count as one, and of
+cells, where a wide bin counts as often as it has cells.
 """
 
 from __future__ import annotations
@@ -148,8 +149,8 @@ class Calibration:
         Standard deviation of the curve over the fits.
     weights : list of ndarray of float64, shape (n_cells,)
         Mean released number of rows of the bin that the cell is in.
-    mean : list of ndarray of float64, shape (n_cells,)
-        Mean curve.
+    parts : list of ndarray of float64, shape (n_cells,)
+        Mean part of its bin that a cell is: one over the number of cells in the bin.
     count_noise : float
         Mean standard deviation of a released count, in rows.
     """
@@ -159,7 +160,7 @@ class Calibration:
     claimed: list[Floats]
     observed: list[Floats]
     weights: list[Floats]
-    mean: list[Floats]
+    parts: list[Floats]
     count_noise: float
 
     def ratios(self, feature: int) -> Floats:
@@ -173,16 +174,30 @@ class Calibration:
         enough: NDArray[np.bool_] = self.weights[feature] > _SUPPORTED * self.count_noise
         return enough
 
-    def honest_share(self, *, supported_only: bool) -> float:
-        """Return the share of honest cells; every cell that varies counts alike."""
-        honest = varying = 0
-        for feature in range(len(self.names)):
+    def honest_share(
+        self, *, supported_only: bool, per_bin: bool, features: Sequence[int] | None = None
+    ) -> float:
+        """Return the share of honest cells among those whose curve varies.
+
+        Parameters
+        ----------
+        supported_only : bool
+            Leave out cells without support.
+        per_bin : bool
+            Weigh each cell by the part of a bin that it is; otherwise all alike.
+        features : sequence of int, default=None
+            Features to look at; by default all.
+        """
+        honest = varying = 0.0
+        for feature in range(len(self.names)) if features is None else features:
             ratios = self.ratios(feature)
+            weights = self.parts[feature] if per_bin else np.ones(len(ratios))
+            counted = ~np.isnan(ratios)
             if supported_only:
-                ratios = ratios[self.supported(feature)]
-            ratios = ratios[~np.isnan(ratios)]
-            varying += len(ratios)
-            honest += int(((ratios >= LOWEST) & (ratios <= HIGHEST)).sum())
+                counted &= self.supported(feature)
+            within = counted & (ratios >= LOWEST) & (ratios <= HIGHEST)
+            varying += float(weights[counted].sum())
+            honest += float(weights[within].sum())
         return honest / varying if varying else float("nan")
 
 
@@ -212,6 +227,7 @@ def calibrate(
     scores: list[list[Floats]] = []
     variances: list[list[Floats]] = []
     weights: list[list[Floats]] = []
+    parts: list[list[Floats]] = []
     count_noise = []
     for seed in tqdm(range(repeats), desc=f"{problem.name} {epsilon:g}", unit="fit"):
         with use_randomness(SelectedSources(seed, vary, quiet)):
@@ -219,6 +235,8 @@ def calibrate(
         scores.append(grid.read(model, model.term_scores_))
         variances.append(grid.read(model, [sd**2 for sd in model.standard_deviations_]))
         weights.append(grid.read(model, model.bin_weights_))
+        bins = grid.read(model, [np.arange(len(w), dtype=float) for w in model.bin_weights_])
+        parts.append([_parts(numbers.astype(np.intp)) for numbers in bins])
         count_noise.append(model.noise_scale_binning_)
     return Calibration(
         names=names,
@@ -226,9 +244,13 @@ def calibrate(
         claimed=[np.sqrt(np.mean(fits, axis=0)) for fits in zip(*variances, strict=True)],
         observed=[np.std(fits, axis=0, ddof=1) for fits in zip(*scores, strict=True)],
         weights=[np.mean(fits, axis=0) for fits in zip(*weights, strict=True)],
-        mean=[np.mean(fits, axis=0) for fits in zip(*scores, strict=True)],
+        parts=[np.mean(fits, axis=0) for fits in zip(*parts, strict=True)],
         count_noise=float(np.mean(count_noise)),
     )
+
+
+def _parts(bins: NDArray[np.intp]) -> Floats:
+    return np.asarray(1.0 / np.bincount(bins)[bins], dtype=np.float64)
 
 
 def load_table(name: str) -> Problem:
@@ -244,25 +266,31 @@ def load_table(name: str) -> Problem:
 
 def _table(calibration: Calibration) -> str:
     lines = [
-        "| feature | honest, supported cells | quantiles .05 .25 .5 .75 .95 | honest, all cells | "
-        "missing |",
-        "| --- | --- | --- | --- | --- |",
+        "| feature | supported bins | all bins | supported cells | quantiles of the ratio in "
+        "supported cells: .05 .25 .5 .75 .95 | missing |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for feature, name in enumerate(calibration.names):
-        ratios, supported = calibration.ratios(feature), calibration.supported(feature)
-        quantiles = _quantiles(ratios[:-1][supported[:-1]])
+        ratios = calibration.ratios(feature)
         lines.append(
-            f"| {name} | {_share(ratios[supported])} | {quantiles} | {_share(ratios)} | "
-            f"{ratios[-1]:.2f} |"
+            f"| {name} | {_shares(calibration, [feature])} | "
+            f"{_quantiles(ratios[calibration.supported(feature)])} | {ratios[-1]:.2f} |"
         )
+    lines.append(f"| all | {_shares(calibration, None)} | | |")
     return "\n".join(lines)
 
 
-def _share(ratios: Floats) -> str:
-    known = ratios[~np.isnan(ratios)]
-    if len(known) == 0:
-        return "none"
-    return f"{np.mean((known >= LOWEST) & (known <= HIGHEST)):.2f} of {len(known)}"
+def _shares(calibration: Calibration, features: Sequence[int] | None) -> str:
+    kinds = ((True, True), (False, True), (True, False))
+    return " | ".join(
+        format(
+            calibration.honest_share(
+                supported_only=supported_only, per_bin=per_bin, features=features
+            ),
+            ".2f",
+        )
+        for supported_only, per_bin in kinds
+    )
 
 
 def _quantiles(ratios: Floats) -> str:
@@ -300,10 +328,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 vary=options.vary,
                 quiet=options.quiet,
             )
+            share = found.honest_share(supported_only=True, per_bin=True)
             parts += [
-                f"## {name}, epsilon {epsilon:g}, {options.repeats} fits: "
-                f"{found.honest_share(supported_only=True):.1%} of supported cells within "
-                f"{LOWEST} to {HIGHEST}, {found.honest_share(supported_only=False):.1%} of all",
+                f"## {name}, epsilon {epsilon:g}, {options.repeats} fits: {share:.1%} of supported "
+                f"bins within {LOWEST} to {HIGHEST}",
                 f"Varied: {', '.join(options.vary)}; switched off: "
                 f"{', '.join(options.quiet) or 'nothing'}.",
                 _table(found),

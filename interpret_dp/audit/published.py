@@ -7,6 +7,7 @@ import io
 import pickle
 import struct
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,19 +33,24 @@ def published_parts(explainer: Any) -> dict[str, Any]:
     Returns
     -------
     dict of str to object
-        ``"attributes"``, ``"repr"``, ``"pickle"``, ``"to_json"``, ``"save"`` and
+        ``"attributes"``, ``"pickle"``, ``"repr"``, ``"to_json"``, ``"save"`` and
         ``"explain_global"``. Ledgers are left out and the ledger's head is masked: they are
         public bookkeeping that differs from one fit to the next.
     """
     head = _ledger_head(explainer)
     parts: dict[str, Any] = {
         "attributes": {name: _without_head(part, head) for name, part in vars(explainer).items()},
-        "repr": repr(explainer),
         "pickle": _pickled(explainer, head),
     }
+    # The default of `object` shows a memory address.
+    if any("__repr__" in vars(kind) for kind in type(explainer).__mro__[:-1]):
+        parts["repr"] = repr(explainer)
     if hasattr(explainer, "to_json"):
         file = io.StringIO()
-        explainer.to_json(file)
+        with warnings.catch_warnings():
+            # interpret warns that its format may change, which does not matter here.
+            warnings.simplefilter("ignore")
+            explainer.to_json(file)
         parts["to_json"] = file.getvalue()
     if hasattr(explainer, "save"):
         with tempfile.TemporaryDirectory() as folder:
@@ -140,7 +146,7 @@ def _differences(
         return
     # The pair is kept alive, so that no other object gets its identity.
     seen[id(first), id(second)] = first, second
-    if isinstance(first, np.ndarray) and first.dtype != object:
+    if isinstance(first, np.ndarray | np.generic) and first.dtype != object:
         if _raw(first) != _raw(second):
             yield path
         return
@@ -166,8 +172,6 @@ def _children(value: Any) -> dict[str, Any]:
         return {f"{{{part!r}}}": None for part in sorted(value, key=repr)}
     if isinstance(value, np.ndarray):
         return {".shape": value.shape} | _children(list(value.ravel()))
-    if isinstance(value, np.generic):
-        return {"": _raw(np.asarray(value))}
     if hasattr(value, "iloc"):  # a pandas object
         labels = getattr(value, "columns", ())
         return {".labels": list(labels), ".index": list(value.index), ".cells": value.to_numpy()}

@@ -126,7 +126,7 @@ class _LocalRows:
             (len(codes), int(np.count_nonzero(keep))), dtype=dtype
         )
         for feature, column in enumerate(codes):
-            np.compress(keep, column, out=self._codes[feature])
+            self._codes[feature] = column[keep]
         self._scores = np.zeros(self._codes.shape[1], dtype=np.int32)
         parts = max(1, min(n_threads, len(self._scores) // _ROWS_PER_THREAD))
         borders = np.linspace(0, len(self._scores), parts + 1).astype(int).tolist()

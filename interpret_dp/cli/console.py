@@ -14,7 +14,7 @@ from interpret_dp.exceptions import InterpretDPError
 __all__ = [
     "CommandError",
     "add_command",
-    "floor_text",
+    "left_text",
     "port_number",
     "positive_number",
     "probability",
@@ -66,8 +66,14 @@ def step(label: str) -> Iterator[None]:
     say(f"{time.perf_counter() - start:.1f} s")
 
 
-def floor_text(value: float) -> str:
-    """Return an amount that is left with four digits, never above the true value."""
+def left_text(epsilon: float, delta: float) -> str:
+    """Return what one more release may cost, never above the true value."""
+    if epsilon <= 0:
+        return f"nothing at delta {delta:g}"
+    return f"one more release of at most epsilon {_floor_text(epsilon)} at delta {delta:g}"
+
+
+def _floor_text(value: float) -> str:
     from decimal import ROUND_FLOOR, Context, Decimal
 
     return f"{float(Context(prec=4, rounding=ROUND_FLOOR).plus(Decimal(repr(value)))):.4g}"

@@ -17,6 +17,7 @@ from interpret_dp.cli.console import (
     step,
 )
 from interpret_dp.cli.show import add_page_options
+from interpret_dp.exceptions import BudgetExceededError
 
 if TYPE_CHECKING:
     from interpret_dp.datasets import Cohort
@@ -28,7 +29,7 @@ _DELTA = 1e-6
 _FITS_IN_BUDGET = 4
 _FOLDER = "demo_output"
 _HELD_OUT_PART = 5
-_SHOWN_PATIENTS = 5
+_SHOWN_PATIENTS = 6
 _SERVED_PATIENTS = 25
 
 
@@ -98,9 +99,9 @@ def _folder(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
 
 def _demonstrate(arguments: argparse.Namespace, folder: Path) -> None:
     with step("loading the libraries"):
-        import interpret_dp.ebm.estimators
         from interpret_dp.cli.fit import account_items
         from interpret_dp.datasets import make_cohort
+        from interpret_dp.ebm import estimators
 
     with step(f"simulating {arguments.rows:,} patients"):
         cohort = make_cohort(arguments.rows, seed=arguments.seed, task=arguments.task)
@@ -109,9 +110,9 @@ def _demonstrate(arguments: argparse.Namespace, folder: Path) -> None:
     ledger, dataset = _open_budget(arguments, folder)
 
     kind = (
-        interpret_dp.ebm.estimators.DPExplainableBoostingClassifier
+        estimators.DPExplainableBoostingClassifier
         if arguments.task == "classification"
-        else interpret_dp.ebm.estimators.DPExplainableBoostingRegressor
+        else estimators.DPExplainableBoostingRegressor
     )
     model = kind(
         epsilon=arguments.epsilon,
@@ -121,7 +122,13 @@ def _demonstrate(arguments: argparse.Namespace, folder: Path) -> None:
         dataset=dataset,
     )
     with step(f"fitting with epsilon {arguments.epsilon:g}, delta {_DELTA:g}"):
-        model.fit(cohort.X[:n_fitted], cohort.y[:n_fitted])
+        try:
+            model.fit(cohort.X[:n_fitted], cohort.y[:n_fitted])
+        except BudgetExceededError as error:
+            raise CommandError(
+                f"{error} This is the ledger at work: earlier runs in {str(folder)!r} were charged "
+                "too. Give another --out to start anew, which only made-up people allow."
+            ) from error
         model.save(folder / "model.json")
     with step(f"measuring on {arguments.rows - n_fitted:,} held-out patients"):
         accuracy = _accuracy(model, cohort, n_fitted)
@@ -192,7 +199,8 @@ def _write_page(model: Any, cohort: Cohort, accuracy: str, local: Any, folder: P
             model.to_released(),
             model.privacy_spend_,
             title="A private model of simulated patients",
-            lead=f"Nobody's data: the cohort is simulated, so its true curves are known. {accuracy}.",
+            lead="Nobody's data: the cohort is simulated, so its true curves are known. "
+            f"{accuracy}.",
             truth=cohort.curves,
             local=local,
         )

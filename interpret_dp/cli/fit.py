@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp.cli.console import (
     CommandError,
     add_command,
-    floor_text,
+    left_text,
     positive_number,
     probability,
-    say,
     say_items,
 )
 
@@ -113,21 +112,16 @@ def account_items(privacy: PrivacySpend) -> list[tuple[str, str]]:
     from interpret_dp.accounting.rounding import ceil_text
 
     guarantee = privacy.guarantee
-    spent = f"epsilon {ceil_text(privacy.epsilon)} at delta {ceil_text(privacy.delta)} by the model"
-    if privacy.total_epsilon is not None and privacy.total_delta is not None:
+    at_delta = f"at delta {ceil_text(privacy.delta)}"
+    spent = f"epsilon {ceil_text(privacy.epsilon)} {at_delta} by this model"
+    if privacy.total_epsilon is not None:
         spent += (
-            f"; data set {guarantee.dataset!r} so far: epsilon {ceil_text(privacy.total_epsilon)} "
-            f"at delta {ceil_text(privacy.total_delta)}"
+            f"; epsilon {ceil_text(privacy.total_epsilon)} by all so far on data set "
+            f"{guarantee.dataset!r}"
         )
     items = [("Spent", spent)]
     if privacy.remaining_epsilon is not None:
-        left = privacy.remaining_epsilon
-        what = (
-            f"one more release of at most epsilon {floor_text(left)} at delta {privacy.delta:g}"
-            if left > 0
-            else f"nothing at delta {privacy.delta:g}"
-        )
-        items.append(("Left", what))
+        items.append(("Left", left_text(privacy.remaining_epsilon, privacy.delta)))
     return items
 
 
@@ -157,13 +151,13 @@ def _open_ledger(arguments: argparse.Namespace) -> PrivacyLedger:
 
 
 def _estimator(arguments: argparse.Namespace, schema: Any, ledger: PrivacyLedger) -> Any:
-    import interpret_dp
+    from interpret_dp.ebm import estimators
     from interpret_dp.schema import Categorical
 
     kind = (
-        interpret_dp.DPExplainableBoostingClassifier
+        estimators.DPExplainableBoostingClassifier
         if isinstance(schema.target, Categorical)
-        else interpret_dp.DPExplainableBoostingRegressor
+        else estimators.DPExplainableBoostingRegressor
     )
     return kind(
         epsilon=arguments.epsilon,

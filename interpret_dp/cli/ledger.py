@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp.cli.console import (
     CommandError,
     add_command,
-    floor_text,
+    left_text,
     positive_number,
     probability,
     say,
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
 __all__ = ["add_to", "open_existing"]
+
+_TO_THE_SECOND = len("2000-01-31T12:00:00")
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -153,28 +155,27 @@ def _say_account(account: Mapping[str, Any]) -> None:
     else:
         at_delta = f"at delta {budget['delta']:g}"
         total = ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
-        left = account["remaining_epsilon"]
         items += [
             ("Budget", f"epsilon {budget['epsilon']:g} {at_delta}"),
             ("Spent", f"epsilon {total} {at_delta} (mu {ceil_text(spent['mu'])})"),
-            ("Left", f"one more release of at most epsilon {floor_text(left)} {at_delta}"),
+            ("Left", left_text(account["remaining_epsilon"], budget["delta"])),
         ]
     if spent["open_reservations"]:
         items.append(
             (
                 "Open",
-                f"{spent['open_reservations']} requests are running or were left by a crash; they "
-                "count as spent",
+                f"{spent['open_reservations']} of the requests run now or were left by a crash; "
+                "all count as spent",
             )
         )
     say()
     say_items(items)
     if account["requests"]:
         say_table(
-            ("time", "who", "epsilon", "delta", "mu", "state"),
+            ("time (UTC)", "who", "epsilon", "delta", "mu", "state"),
             [
                 (
-                    request["time"],
+                    request["time"][:_TO_THE_SECOND],
                     request["explainer"],
                     f"{request['epsilon']:g}",
                     f"{request['epsilon_delta']:g}",

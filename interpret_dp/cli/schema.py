@@ -14,7 +14,7 @@ _PUBLIC = (
     "every bound and level in the draft by public knowledge (a code book, a legal limit, the "
     "range of an instrument) before you fit anything."
 )
-_PRIVATE = "PRIVATE: exact counts for the curator's eyes only, outside the privacy promise."
+_PRIVATE = "PRIVATE REPORT, outside the privacy promise. Do not publish or store it."
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -86,7 +86,10 @@ def _draft(arguments: argparse.Namespace) -> None:
     n_levels = sum(isinstance(spec, Categorical) for spec in schema.features.values())
     say_items(
         [
-            ("Drafted", f"{len(schema.features) - n_levels} numbers and {n_levels} lists of levels"),
+            (
+                "Drafted",
+                f"{len(schema.features) - n_levels} numbers and {n_levels} lists of levels",
+            ),
             ("Target", f"{arguments.target!r}: {schema.target!r}"),
             ("Written", f"{arguments.out}. Read it, and mend what is not public knowledge."),
         ]

@@ -56,7 +56,6 @@ def serve(explanations: Any, *, port: int | None, open_browser: bool) -> None:
         say("\nStopped.")
     finally:
         signal.signal(signal.SIGTERM, previous)
-        interpret.shutdown_show_server()
 
 
 def _claim_port(port: int | None) -> int:
@@ -66,8 +65,8 @@ def _claim_port(port: int | None) -> int:
             listener.bind((_HOST, port or 0))
         except OSError as error:
             raise CommandError(
-                f"--port is {port}, which cannot be used ({error.strerror}). Give another, or leave "
-                "it out to take any free one."
+                f"--port is {port}, which cannot be used ({error.strerror}). Give another, or "
+                "leave it out to take any free one."
             ) from error
         return int(listener.getsockname()[1])
 

@@ -162,7 +162,7 @@ def read_declared(path: str, schema: Schema, target: str | None) -> DeclaredTabl
 def _feature_columns(names: Sequence[str], schema: Schema, target: str | None) -> list[str]:
     if target is not None and schema.target is None:
         raise CommandError(
-            "The schema declares no target. Add a [target] table to it: type = \"categorical\" "
+            'The schema declares no target. Add a [target] table to it: type = "categorical" '
             'with levels, or type = "continuous" with lower and upper.'
         )
     if target in schema.features:
@@ -208,10 +208,13 @@ def _read_text(path: str, columns: list[str]) -> pd.DataFrame:
 
 def _levels_of(texts: pd.Series[str], spec: Categorical) -> pd.Series[Any]:
     """Return each text as the level that it stands for, None if missing."""
+    import pandas as pd
+
     declared = {level for level in spec.levels if isinstance(level, str)}
     holds_numbers = any(not isinstance(level, str) for level in spec.levels)
     meanings = {text: _cell(text, declared, holds_numbers) for text in texts.unique()}
-    return texts.astype(object).map(meanings.__getitem__)
+    # Objects stay as they are: a type found for all of them would depend on each.
+    return pd.Series([meanings[text] for text in texts], dtype=object)
 
 
 def _cell(text: str, declared: set[str], holds_numbers: bool) -> str | float | None:

@@ -49,7 +49,7 @@ class BoostingSettings:
         clipping bound, corrected for the curvature of the loss. The one number that the rules
         below depend on.
     leaves : int
-        Most leaves of a random partition (missing and unseen bins come on top).
+        Leaves of an ordered feature's partition (missing and unseen bins come on top).
     step : float
         Score per unit of mean residual of one update: the learning rate.
     """

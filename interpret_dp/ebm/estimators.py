@@ -52,7 +52,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     max_rounds : int, default=None
         Rounds of boosting; the second half of the iterates is averaged. None: by the rule.
     max_leaves : int, default=None
-        Leaves of each random partition. None: by the rule.
+        Leaves of each round's partition of an ordered feature. None: by the rule.
     n_jobs : int, default=-1
         Threads that sum over rows, as joblib counts them. The result does not depend on it.
     random_state : int, default=None

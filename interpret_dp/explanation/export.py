@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp.accounting.rounding import ceil_text
+from interpret_dp.explanation.figure_parts import COLORS, number_text
 from interpret_dp.explanation.page_figures import (
-    COLORS,
-    TrueCurve,
     importance_figure,
     local_figure,
-    shape_figure,
     term_importance,
 )
+from interpret_dp.explanation.shape_figures import TrueCurve, shape_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel
 
@@ -151,8 +149,8 @@ def _promise(model: AdditiveModel, privacy: PrivacySpend) -> str:
 def _importances(model: AdditiveModel, place: Any) -> str:
     return (
         '<section id="importances"><h2>What matters</h2>'
-        "<p>Mean absolute effect of each term. The mark <i class=noise></i> is what the added noise "
-        "alone would give: a bar that does not reach beyond it may be nothing but noise.</p>"
+        "<p>Mean absolute effect of each term. The mark <i class=noise></i> is what the added "
+        "noise alone would give: a bar that does not reach beyond it may be nothing but noise.</p>"
         f"{place(importance_figure(model))}</section>"
     )
 
@@ -179,6 +177,8 @@ def _shapes(model: AdditiveModel, truth: Mapping[str, TrueCurve], place: Any) ->
         "<span><i class=band></i> 95 % band of the added noise, for each value by itself</span>"
         f"{dashed}<span><i class=weight></i> where the rows are (noisy counts)</span>"
         "<label><input type=checkbox id=same-scale> same scale for all</label></p>"
+        "<p>The band speaks of the added noise alone, not of the luck of the sample. Where rows "
+        "are rare, the curve is also drawn towards its neighbours and towards zero.</p>"
         f"<div class=grid>{''.join(cards)}</div></section>"
     )
 
@@ -201,18 +201,19 @@ def _predictions(model: AdditiveModel, local: Any, place: Any) -> str:
 def _outcome(model: AdditiveModel, record: Mapping[str, Any]) -> str:
     """Say what was predicted for a row, and what came true if that is known."""
     total = math.fsum(map(float, [*record["scores"], *record["extra"]["scores"]]))
-    actual = record["perf"].get("actual") if record.get("perf") else None
-    known = actual is not None and not math.isnan(float(actual))
+    actual = float((record["perf"] or {}).get("actual", math.nan))
     if model.classes is None:
-        text = f"Predicted {total:,.4g}"
-        return f"{text}, actual {float(actual):,.4g}" if known else text  # type: ignore[arg-type]
-    probability = 0.5 * (1.0 + math.tanh(total / 2.0))
-    text = f"Probability of {model.classes[1]}: {100 * probability:.0f} %"
-    return f"{text}, actual: {model.classes[int(actual)]}" if known else text  # type: ignore[arg-type]
+        text, truth = f"Predicted {number_text(total)}", number_text(actual)
+    else:
+        probability = 0.5 * (1.0 + math.tanh(total / 2.0))
+        text = f"Probability of {model.classes[1]}: {100 * probability:.0f} %"
+        truth = "" if math.isnan(actual) else str(model.classes[int(actual)])
+    return text if math.isnan(actual) else f"{text}, actual: {truth}"
 
 
 def _script_safe(document: str) -> str:
     """Return JSON in which nothing ends the script that it is part of."""
+    # plotly does the same, but not where it writes with orjson.
     return document.replace("<", "\\u003c").replace(">", "\\u003e")
 
 
@@ -236,7 +237,8 @@ h3 { margin: 0 0 2px; font-size: 15px; overflow-wrap: anywhere; }
 .tiles { display: flex; flex-wrap: wrap; gap: 10px; }
 .tiles div { flex: 1 1 150px; padding: 9px 14px; border-radius: 6px; background: #eef3f7; }
 .tiles b { display: block; font-size: 21px; }
-.tiles span, .spend, .legend, #importances p, #predictions > p { color: #556471; font-size: 13px; }
+.tiles span, .spend, .legend, #importances p, #shapes > p,
+#predictions > p { color: #556471; font-size: 13px; }
 #promise ul { margin: 0 0 12px; padding-left: 20px; }
 #promise p { margin-bottom: 6px; }
 details summary { cursor: pointer; color: CURVE; }
@@ -254,7 +256,7 @@ i.weight { height: 12px; background: WEIGHT; }
 i.noise { display: inline-block; width: 3px; height: 14px; background: TRUTH;
   vertical-align: -2px; }
 .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(480px, 100%), 1fr));
-  gap: 16px; }
+  grid-auto-flow: dense; gap: 16px; }
 .card { padding: 14px 16px 6px; min-width: 0; }
 .card.wide { grid-column: 1 / -1; }
 section:last-of-type { padding-bottom: 48px; }

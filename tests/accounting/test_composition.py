@@ -55,6 +55,11 @@ def test_a_gaussian_tree_reduces_to_what_dp_accounting_says() -> None:
     assert epsilon_of_mu(pair.mu, 1e-6) == pytest.approx(peer, rel=2e-3)
 
 
+def test_nested_repetitions_multiply() -> None:
+    inner = dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(8.0), 4)
+    assert reduce_event(dp_event.SelfComposedDpEvent(inner, 16)).mu == 1.0
+
+
 @given(st.lists(st.tuples(st.floats(1e-6, 10), st.integers(1, 10**6)), min_size=1, max_size=6))
 def test_reduction_of_the_stored_json_never_understates(parts: list[tuple[float, int]]) -> None:
     square = sum(Fraction(mu) ** 2 * count for mu, count in parts)

@@ -17,7 +17,7 @@ from interpret_dp import (
     Schema,
 )
 
-FEATURES = {
+FEATURES: dict[str, Continuous | Categorical] = {
     "age": Continuous(0, 100),
     "income": Continuous(0, 1e6, scale="log"),
     "site": Categorical(["a", "b", "rare"]),
@@ -29,18 +29,20 @@ COSTS = Schema(FEATURES, target=Continuous(-10, 30))
 
 Record = tuple[Any, ...]
 Table = tuple[Any, Any]
-Fit = Callable[[Table], Any]
+Fit = Callable[..., Any]
 
 
 def classifier(table: Table, **parameters: Any) -> DPExplainableBoostingClassifier:
-    settings = {"max_rounds": 3, "max_bins": 12, "n_jobs": 1} | parameters
+    settings = {"max_rounds": 2, "max_bins": 12, "n_jobs": 1} | parameters
+    settings["feature_names"] = list(FEATURES)
     return DPExplainableBoostingClassifier(
         schema=LABELS, ledger=PrivacyLedger.in_memory(), dataset="audit", **settings
     ).fit(*table)
 
 
 def regressor(table: Table, **parameters: Any) -> DPExplainableBoostingRegressor:
-    settings = {"max_rounds": 3, "max_bins": 12, "n_jobs": 1} | parameters
+    settings = {"max_rounds": 2, "max_bins": 12, "n_jobs": 1} | parameters
+    settings["feature_names"] = list(FEATURES)
     return DPExplainableBoostingRegressor(
         schema=COSTS, ledger=PrivacyLedger.in_memory(), dataset="audit", **settings
     ).fit(*table)
@@ -80,10 +82,11 @@ CONTAINERS = [frame, objects, lists]
 def base_records(task: str) -> list[Record]:
     """Return forty ordinary rows; no row has the level "rare"."""
     rng = np.random.default_rng(5)
-    targets = {
-        "classification": lambda: str(rng.choice(["no", "yes"])),
-        "regression": lambda: float(rng.uniform(-10, 30)),
-    }
+
+    def target() -> Any:
+        is_regression = task == "regression"
+        return float(rng.uniform(-10, 30)) if is_regression else str(rng.choice(["no", "yes"]))
+
     return [
         (
             int(rng.integers(0, 100)),
@@ -91,7 +94,7 @@ def base_records(task: str) -> list[Record]:
             str(rng.choice(["a", "b"])),
             int(rng.integers(1, 4)),
             5,
-            targets[task](),
+            target(),
         )
         for _ in range(40)
     ]

@@ -8,35 +8,50 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from interpret_dp.ebm.boosting import TermUpdate, centred_spread, draw_partition
+from interpret_dp.ebm.boosting import TermUpdate, centred_spread, leaf_gains, partition_bins
 
 weights = hnp.arrays(np.float64, st.integers(3, 50), elements=st.floats(0, 1e5))
 
 
-@given(weights=weights, ordered=st.booleans(), n_leaves=st.integers(1, 20), seed=st.integers(0, 9))
-def test_partition_covers_every_bin_once(weights, ordered, n_leaves, seed):
-    part = draw_partition(weights, ordered, n_leaves, np.random.default_rng(seed))
+@given(
+    weights=weights, ordered=st.booleans(), n_leaves=st.integers(1, 20), number=st.integers(0, 99)
+)
+def test_partition_covers_every_bin_once(weights, ordered, n_leaves, number):
+    part = partition_bins(weights, ordered, n_leaves, number)
     assert part.leaf.shape == weights.shape
     assert set(part.leaf) == set(range(part.n_leaves))
     # Missing and unseen are leaves of their own.
     assert (part.leaf == part.leaf[0]).sum() == 1
     assert (part.leaf == part.leaf[-1]).sum() == 1
-    assert part.n_leaves <= min(n_leaves, len(weights) - 2) + 3
     if ordered:
+        assert part.n_leaves <= min(n_leaves, len(weights) - 2) + 3
         assert (np.diff(part.leaf[1:-1].astype(int)) >= 0).all()
+    else:
+        assert part.n_leaves == len(weights)
 
 
-def test_partition_is_balanced_by_weight():
+def test_partition_is_balanced_by_weight_and_moves():
     weights = np.array([0.0, *[100.0] * 40, 0.0])
-    part = draw_partition(weights, True, 4, np.random.default_rng(0))
-    leaf_weights = np.bincount(part.leaf, weights)[:-2]
-    assert leaf_weights.max() <= 1_100
+    parts = [partition_bins(weights, True, 4, number) for number in range(40)]
+    assert max(np.bincount(part.leaf, weights).max() for part in parts) <= 1_100
+    cuts = [np.nonzero(np.diff(part.leaf[1:-1].astype(int)))[0] for part in parts]
+    assert len(np.unique(np.concatenate(cuts))) > 30
+
+
+def test_gains_shrink_what_may_be_noise():
+    gains = leaf_gains(
+        np.array([0.0, 19.0, 40.0, 1e4, 1e5]), step=1.0, count_noise=10.0, lightest=2e4
+    )
+    assert gains[0] == gains[1] == 0.0
+    assert 0 < gains[2] < 1 / 2e4
+    assert gains[3] == pytest.approx(1 / 2e4, rel=1e-3)
+    assert gains[4] == pytest.approx(1 / 1e5, rel=1e-3)
 
 
 @given(weights=weights, seed=st.integers(0, 9))
 def test_updates_are_centred_and_skip_leaves_without_gain(weights, seed):
     rng = np.random.default_rng(seed)
-    part = draw_partition(weights, True, 5, rng)
+    part = partition_bins(weights, True, 5, seed)
     gain = rng.uniform(0.1, 1.0, part.n_leaves)
     gain[part.leaf[0]] = 0.0
     spread = centred_spread(TermUpdate(part, gain), weights)

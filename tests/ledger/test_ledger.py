@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from interpret_dp.accounting import gaussian_events_json, mu_of_budget
+from interpret_dp.accounting import gaussian_events_json, mu_of_budget, reduce_event
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.ledger import DeltaExceededError, PrivacyLedger, Reservation, default_ledger
 from tests.ledger.requests import reserve, reserve_epsilon
@@ -107,6 +107,14 @@ def test_a_reservation_is_closed_once_and_by_its_own_ledger(ledger: PrivacyLedge
         ledger.commit(Reservation("adult", 1, 0.1, 0.0, "00" * 32))
     with pytest.raises(TypeError, match="what reserve\\(\\) returned"):
         ledger.commit("reservation")  # type: ignore[arg-type]
+
+
+def test_the_event_is_charged_where_it_costs_a_rounding_more_than_the_pair() -> None:
+    ledger = PrivacyLedger.in_memory()
+    event = gaussian_events_json([(0.1, 1)])
+    reservation = reserve(ledger, mu=0.1 * (1 - 1e-12), event=event)
+    assert reservation.mu == reduce_event(event).mu >= 0.1
+    assert ledger.spent("adult").mu == reservation.mu
 
 
 def test_data_sets_have_budgets_of_their_own(ledger: PrivacyLedger) -> None:

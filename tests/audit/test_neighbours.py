@@ -1,0 +1,487 @@
+"""Replays of whole fits on neighbouring tables of every awkward kind, and fits that must fail."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interpret_dp import ReleaseError
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.audit import ReleaseCheck, ReplayReport, Violation, replay
+from interpret_dp.backends import local
+from interpret_dp.ebm import training
+from interpret_dp.mechanisms import active_randomness
+from interpret_dp.release import ReleaseDoor
+from interpret_dp.schema import encode_column
+from tests.audit.fits import (
+    CONTAINERS,
+    Fit,
+    Record,
+    Table,
+    base_records,
+    classifier,
+    frame,
+    objects,
+    regressor,
+)
+
+FITS: dict[str, Fit] = {"classification": classifier, "regression": regressor}
+
+# What the added row holds: age, income, site, grade, same, target. None keeps the ordinary cell.
+ADDED_ROWS: dict[str, Record] = {
+    "ordinary": (50, 1e3, "a", 2, 5),
+    "missing cells": (math.nan, None, None, pd.NA, math.nan),
+    "infinities": (math.inf, -math.inf, "b", math.inf, -math.inf),
+    "huge numbers": (1e308, 10**400, "b", 2**63, -(10**400)),
+    "only row of a level": (50, 1e3, "rare", 3, 5),
+    "undeclared level": (50, 1e3, "undeclared", 17, 5),
+    "number in a text column": (50, 1e3, 1, 1, 5),
+    "text in number columns": ("50", "1e3", "a", "2", "five"),
+    "not a number at all": ("", "many", "a", "one", b"5"),
+    "one missing integer": (None, 1e3, "a", None, None),
+    "bool": (True, False, True, True, True),
+    "list": ([1], (2,), ["a"], {"a": 1}, [5]),
+}
+TARGETS: dict[str, list[Any]] = {
+    "classification": ["yes", "no", "maybe", None, math.nan, 1, True, ["yes"], math.inf],
+    "regression": [30.0, -10.0, 1e308, -math.inf, math.nan, None, "7", "seven", 10**400, True],
+}
+
+
+def check_both_ways(fit: Fit, table: Table, neighbour: Table) -> None:
+    for first, second in ((table, neighbour), (neighbour, table)):
+        report = replay(fit, first, second)
+        assert report.ok, str(report)
+        assert report.worst_ratio <= 1.0
+
+
+@pytest.mark.parametrize("container", [frame, objects])
+@pytest.mark.parametrize("kind", ADDED_ROWS)
+@pytest.mark.parametrize("task", FITS)
+def test_one_row_with_awkward_cells(task: str, kind: str, container: Any) -> None:
+    records = base_records(task)
+    added = (*ADDED_ROWS[kind], TARGETS[task][0])
+    table, neighbour = container(records), container([*records[:20], added, *records[20:]])
+    check_both_ways(FITS[task], table, neighbour)
+
+
+@pytest.mark.parametrize(
+    ("task", "target"), [(task, target) for task in FITS for target in TARGETS[task]]
+)
+def test_one_row_with_an_awkward_target(task: str, target: Any) -> None:
+    records = base_records(task)
+    neighbour = [*records, (50, 1e3, "a", 2, 5, target)]
+    for container in CONTAINERS:
+        check_both_ways(FITS[task], container(records), container(neighbour))
+
+
+@pytest.mark.parametrize("container", CONTAINERS, ids=lambda container: container.__name__)
+@pytest.mark.parametrize("task", FITS)
+def test_the_last_row_of_a_table(task: str, container: Any) -> None:
+    one = base_records(task)[:1]
+    check_both_ways(FITS[task], container([]), container(one))
+    check_both_ways(FITS[task], container(one), container(one + one))
+
+
+def test_the_only_row_of_a_class() -> None:
+    of_one_class = [(*record[:-1], "no") for record in base_records("classification")]
+    neighbour = [*of_one_class, (99, 1e6, "rare", 3, 5, "yes")]
+    check_both_ways(classifier, frame(of_one_class), frame(neighbour))
+
+
+@pytest.mark.parametrize("task", FITS)
+def test_constant_columns(task: str) -> None:
+    target = {"classification": "yes", "regression": 30.0}[task]
+    constant: list[Record] = [(7, 7.0, "a", 1, 5, target)] * 30
+    different = (100, 1e6, "b", 3, 6, {"classification": "no", "regression": -10.0}[task])
+    check_both_ways(FITS[task], frame(constant), frame([*constant, different]))
+    check_both_ways(FITS[task], frame(constant), frame(constant[1:]))
+
+
+@pytest.mark.parametrize("task", FITS)
+def test_float_arrays_and_nullable_frames(task: str) -> None:
+    X, y = frame(base_records(task))
+    X = X.assign(site=X["site"].map({"a": 1.0, "b": 2.0}))
+    codes = y.map({"no": 0, "yes": 1}) if task == "classification" else y
+    keep = np.arange(len(y)) != 3
+
+    def fit(table: Table) -> Any:
+        return FITS[task](table, exclude=["site"])
+
+    for values in (X.to_numpy(dtype=np.float64), X.to_numpy(dtype=np.float32)):
+        check_both_ways(fit, (values, codes.to_numpy()), (values[keep], codes.to_numpy()[keep]))
+    nullable = X.convert_dtypes()
+    check_both_ways(
+        FITS[task], (nullable, y.convert_dtypes()), (nullable[keep], y.convert_dtypes()[keep])
+    )
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"max_rounds": 0},
+        {"max_rounds": 1, "learning_rate": 1e6},
+        {"max_rounds": 12, "max_leaves": 1},
+        {"max_bins": 300},
+        {"exclude": ["age", "site"]},
+        {"composition": "classic"},
+        {"epsilon": 1e3, "max_rounds": 20},
+        {"epsilon": 1e-3},
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("task", FITS)
+def test_settings_at_their_ends(task: str, parameters: dict[str, Any]) -> None:
+    records = base_records(task)
+
+    def fit(table: Table) -> Any:
+        return FITS[task](table, **parameters)
+
+    neighbour = [*records, (0, 1e6, "rare", 3, 5, TARGETS[task][1])]
+    check_both_ways(fit, frame(records), frame(neighbour))
+
+
+cells = st.sampled_from(
+    [0, 1, 50, 99.5, -1, 1e9, "a", "b", "rare", "x", "1", None, math.nan, math.inf, True, 10**400]
+)
+
+
+@pytest.mark.parametrize("task", FITS)
+@given(data=st.data())
+@settings(max_examples=15)
+def test_small_tables_of_any_cells(task: str, data: st.DataObject) -> None:
+    targets = cells if task == "regression" else st.sampled_from(["no", "yes", "maybe", None, 1])
+    record = st.tuples(cells, cells, cells, cells, cells, targets)
+    records = data.draw(st.lists(record, max_size=5), label="records")
+    added = data.draw(record, label="added")
+    at = data.draw(st.integers(0, len(records)), label="at")
+    container = data.draw(st.sampled_from(CONTAINERS), label="container")
+    neighbour = [*records[:at], added, *records[at:]]
+    order = [records, neighbour] if data.draw(st.booleans(), label="grow") else [neighbour, records]
+    report = replay(FITS[task], *map(container, order), seed=data.draw(st.integers(0, 9)))
+    assert report.ok, str(report)
+
+
+# ------------------------------------------------------------------ fits that must be reported
+
+
+def kinds(report: ReplayReport) -> set[str]:
+    assert not report.ok
+    return {violation.kind for violation in report.violations}
+
+
+def neighbours(task: str, added: Record, container: Callable[[Any], Table] = frame) -> list[Table]:
+    records = base_records(task)
+    return [container(records), container([*records, added])]
+
+
+EXTREME = (99, 1e6, "rare", 3, 5, 1e9)
+
+
+def test_control_residuals_without_a_clip(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unclipped(
+        codes: Any,
+        target: Any,
+        updated: Any,
+        updates: Any,
+        wanted: Any,
+        scores: Any,
+        first: int,
+        last: int,
+        sums: Any,
+    ) -> None:
+        local._add_updates(codes, updated, updates, scores, first, last)
+        for slot, feature in enumerate(wanted):
+            np.add.at(sums[slot], codes[feature, first:last], (target - scores)[first:last])
+
+    def fit(table: Table) -> Any:
+        # With little noise the intercept is near the mean, and the added target far from it.
+        return regressor(table, epsilon=100.0)
+
+    tables = neighbours("regression", (99, 1e6, "rare", 3, 5, -10))
+    assert replay(fit, *tables).ok
+    monkeypatch.setattr(local, "_advance_regression", unclipped)
+    report = replay(fit, *tables)
+    assert kinds(report) == {"sensitivity"}
+    assert {v.where.split()[0] for v in report.violations} == {"boosting"}
+    assert report.worst_ratio > 1
+
+
+def test_control_an_unclipped_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one row beyond the declared bounds, as the reference trusts that there is none."""
+    original = local.LocalRegressionRows.__init__
+
+    def trusting(self: Any, codes: Any, target: Any, *, clip: float, **others: Any) -> None:
+        original(self, codes, target, clip=clip, **others)
+        self._fraction = np.trunc((target - 10) / 20 * LATTICE).astype(np.int64)
+
+    monkeypatch.setattr(local.LocalRegressionRows, "__init__", trusting)
+    monkeypatch.setattr(training, "encode_target", lambda y, spec, n_rows: np.asarray(y))
+    report = replay(regressor, *neighbours("regression", EXTREME))
+    assert kinds(report) == {"sensitivity"}
+    assert {v.where.split()[0] for v in report.violations} == {"target"}
+
+
+def test_control_centring_by_an_exact_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The row moves everybody's residual."""
+    original = local.LocalRegressionRows.__init__
+
+    def centring(self: Any, codes: Any, target: Any, **others: Any) -> None:
+        original(self, codes, target, **others)
+        self._target = (self._target - self._target.mean()).astype(np.int32)
+
+    monkeypatch.setattr(local.LocalRegressionRows, "__init__", centring)
+    report = replay(regressor, *neighbours("regression", (99, 1e6, "rare", 3, 5, 30)))
+    assert kinds(report) == {"sensitivity"}
+
+
+def test_control_levels_matched_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One missing cell turns 1 into 1.0, and every row into an undeclared level."""
+
+    def by_text(values: Any, spec: Any, n_bins: int) -> Any:
+        if not hasattr(spec, "levels"):
+            return encode_column(values, spec, n_bins)
+        labels = {str(level): at for at, level in enumerate(spec.levels, start=1)}
+        texts = pd.Series(values).astype(str)
+        return np.array([labels.get(t, len(labels) + 1) for t in texts], dtype=np.uint8)
+
+    tables = neighbours("classification", (50, 1e3, "a", None, 5, "yes"))
+    assert replay(classifier, *tables).ok
+    monkeypatch.setattr(training, "encode_column", by_text)
+    assert "sensitivity" in kinds(replay(classifier, *tables))
+
+
+@pytest.mark.parametrize("task", FITS)
+def test_control_a_histogram_without_noise(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = ReleaseDoor.gaussian
+
+    def leaking(self: Any, name: str, exact: Any, *, sensitivity: int) -> Any:
+        noisy, sigma = original(self, name, exact, sensitivity=sensitivity)
+        return (exact, sigma) if name == "bins" else (noisy, sigma)
+
+    monkeypatch.setattr(ReleaseDoor, "gaussian", leaking)
+    report = replay(FITS[task], *neighbours(task, (*EXTREME[:-1], TARGETS[task][0])))
+    assert "published" in kinds(report)
+    assert any("bin_weights_" in violation.where for violation in report.violations)
+
+
+def test_control_a_sensitivity_that_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = ReleaseDoor.gaussian
+
+    def hopeful(self: Any, name: str, exact: Any, *, sensitivity: int) -> Any:
+        return original(self, name, exact, sensitivity=sensitivity * 9 // 10)
+
+    monkeypatch.setattr(ReleaseDoor, "gaussian", hopeful)
+    report = replay(classifier, *neighbours("classification", (50, 1e3, "a", 2, 5, "yes")))
+    assert kinds(report) == {"sensitivity"}
+    assert report.worst_ratio == pytest.approx(1 / 0.9, rel=1e-5)
+
+
+def test_control_a_release_beside_the_door() -> None:
+    def greedy(table: Table) -> Any:
+        model = classifier(table)
+        randomness = active_randomness()
+        assert randomness is not None
+        exact = np.array([[len(table[1])]]) * LATTICE
+        model.extra_ = randomness.perturb("extra", exact, LATTICE, 2.0**22)
+        return model
+
+    report = replay(greedy, *neighbours("classification", (50, 1e3, "a", 2, 5, "yes")))
+    assert kinds(report) == {"budget"}
+
+
+def leak_count(model: Any, table: Table) -> None:
+    model.n_seen_ = len(table[1])
+
+
+def leak_last_bit(model: Any, table: Table) -> None:
+    if len(table[1]) % 2:
+        model.term_scores_[0][1] = np.nextafter(model.term_scores_[0][1], np.inf)
+
+
+def leak_sign_of_zero(model: Any, table: Table) -> None:
+    model.term_scores_[0][0] = -0.0 if len(table[1]) % 2 else 0.0
+
+
+def leak_dtype(model: Any, table: Table) -> None:
+    model.zeros_ = np.zeros(3, dtype=table[0].dtypes.iloc[0])
+
+
+def leak_in_parameters(model: Any, table: Table) -> None:
+    model.feature_types = [str(dtype) for dtype in table[0].dtypes]
+
+
+@pytest.mark.parametrize(
+    ("leak", "where"),
+    [
+        (leak_count, "n_seen_"),
+        (leak_last_bit, "term_scores_"),
+        (leak_sign_of_zero, "term_scores_"),
+        (leak_dtype, "zeros_"),
+        (leak_in_parameters, "feature_types"),
+    ],
+)
+def test_control_leaks_in_attributes(leak: Callable[[Any, Table], None], where: str) -> None:
+    def fit(table: Table) -> Any:
+        model = regressor(table)
+        leak(model, table)
+        return model
+
+    report = replay(fit, *neighbours("regression", (None, 1e3, "a", 2, 5, 0.0)))
+    assert kinds(report) == {"published"}
+    paths = [violation.where for violation in report.violations]
+    assert any(where in path for path in paths)
+    assert any("pickle" in path for path in paths)
+
+
+def test_control_an_error_that_depends_on_a_value() -> None:
+    def refusing(table: Table) -> Any:
+        if table[1].max() > 1e6:
+            raise ValueError("a target is out of range")
+        return regressor(table)
+
+    tables = neighbours("regression", EXTREME)
+    for first, second in (tables, tables[::-1]):
+        report = replay(refusing, first, second)
+        assert "outcome" in kinds(report)
+
+
+def test_control_a_warning_and_a_print_that_depend_on_a_value() -> None:
+    def warning(table: Table) -> Any:
+        warnings.warn(f"{(table[1] > 1e6).sum()} targets were clipped", stacklevel=1)
+        return regressor(table)
+
+    def printing(table: Table) -> Any:
+        print("rows:", len(table[1]), file=sys.stderr)
+        return regressor(table)
+
+    for fit in (warning, printing):
+        assert kinds(replay(fit, *neighbours("regression", EXTREME))) == {"outcome"}
+
+
+def test_control_more_releases_on_the_neighbour() -> None:
+    def fit(table: Table) -> Any:
+        return classifier(table, max_rounds=2 if len(table[1]) > 40 else 1)
+
+    tables = neighbours("classification", (50, 1e3, "a", 2, 5, "yes"))
+    for first, second in (tables, tables[::-1]):
+        report = replay(fit, first, second)
+        assert "sequence" in kinds(report)
+
+
+def test_control_public_coin_flips_that_depend_on_the_rows() -> None:
+    def fit(table: Table) -> Any:
+        model = classifier(table)
+        randomness = active_randomness()
+        assert randomness is not None
+        randomness.public.random(len(table[1]))
+        return model
+
+    report = replay(fit, *neighbours("classification", (50, 1e3, "a", 2, 5, "yes")))
+    assert [str(v) for v in report.violations] == [
+        "sequence: public coin flips: another number of them was drawn"
+    ]
+
+
+def test_control_scale_that_depends_on_the_rows() -> None:
+    def fit(table: Table) -> Any:
+        return classifier(table, epsilon=1.0 + len(table[1]) / 1000)
+
+    tables = neighbours("classification", (50, 1e3, "a", 2, 5, "yes"))
+    report = replay(fit, *tables)
+    assert any("sigma" in violation.detail for violation in report.violations)
+
+
+# --------------------------------------------------------------------------------- the report
+
+
+class Counter:
+    """An explainer of another kind: it publishes a noisy count and its square root."""
+
+    def fit(self, table: list[int], moved: int = LATTICE) -> Counter:
+        randomness = active_randomness()
+        assert randomness is not None
+        exact = np.array([[moved * len(table), 0], [0, 0]])
+        noisy = randomness.perturb("count", exact, LATTICE, 2.0**21)
+        self.count_ = noisy[0]
+        self.root_ = math.sqrt(abs(int(noisy[0, 0])))
+        return self
+
+
+def test_any_explainer_can_be_replayed() -> None:
+    report = replay(lambda table: Counter().fit(table), [1, 2], [1, 2, 3])
+    assert report.ok
+    assert report.worst_ratio == 1.0
+    assert report.releases == (ReleaseCheck("count", 2, LATTICE, 2.0**21, 1.0),)
+    assert report.mu == pytest.approx(math.sqrt(2) / 2)
+    assert "count: 2 releases" in str(report)
+    assert "Nothing broke the promise" in str(report)
+
+
+def test_a_custom_extractor_decides_what_is_published() -> None:
+    def fit(table: list[int]) -> Counter:
+        counter = Counter().fit(table)
+        counter.cache_ = len(table)  # type: ignore[attr-defined]
+        return counter
+
+    assert not replay(fit, [1], [1, 2]).ok
+    assert replay(fit, [1], [1, 2], published=lambda c: {"count": c.count_, "root": c.root_}).ok
+
+
+def test_the_bound_is_exact() -> None:
+    """One lattice unit above the sensitivity is reported, even where floats could not tell."""
+    exactly = replay(lambda table: Counter().fit(table, LATTICE), [1], [])
+    above = replay(lambda table: Counter().fit(table, LATTICE + 1), [1], [])
+    huge = replay(lambda table: Counter().fit(table, 2**62), [1], [])
+    assert exactly.ok
+    assert kinds(above) == {"sensitivity"}
+    assert huge.worst_ratio == 2.0**42
+
+
+def test_reports_are_frozen_and_say_what_is_wrong() -> None:
+    report = replay(lambda table: Counter().fit(table, LATTICE + 1), [1], [])
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        report.releases = ()  # type: ignore[misc]
+    assert str(report.violations[0]) == (
+        "sensitivity: count (call 0): it changed by 1 of what was declared"
+    )
+    assert "The promise is broken in 1 places" in str(report)
+
+
+def test_a_fit_that_releases_nothing_is_not_ok() -> None:
+    report = replay(lambda table: object.__new__(Counter), [1], [])
+    assert not report.ok
+    assert "nothing was checked" in str(report)
+
+
+def test_a_fit_that_cannot_run_raises_its_own_error() -> None:
+    def broken(table: Table) -> Any:
+        return classifier(table, max_bins="many")
+
+    with pytest.raises(TypeError, match="max_bins is 'many'"):
+        replay(broken, *neighbours("classification", (50, 1e3, "a", 2, 5, "yes")))
+
+
+def test_a_failure_behind_the_door_is_not_mistaken_for_a_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failing(*arguments: Any, **keywords: Any) -> Any:
+        raise ValueError("rows")
+
+    monkeypatch.setattr(training, "boost", failing)
+    with pytest.raises(ReleaseError):
+        replay(classifier, objects(base_records("classification")), objects([]))
+
+
+def test_violations_compare_by_value() -> None:
+    assert Violation("published", "['a']", "differs") == Violation("published", "['a']", "differs")

@@ -1,0 +1,122 @@
+"""The comparison that the replays rest on sees every bit, and the extractor leaves nothing out."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interpret_dp.audit import differences, published_parts
+from interpret_dp.ledger import PrivacyLedger
+from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from tests.audit.fits import base_records, classifier, frame, regressor
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    left: Any
+    right: Any
+
+
+class Slotted:
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def loop() -> list[Any]:
+    knot: list[Any] = [1]
+    knot.append(knot)
+    return knot
+
+
+NOTHING_DIFFERS = [
+    (1.5, 1.5),
+    (math.nan, math.nan),
+    (np.array([math.nan, 1]), np.array([math.nan, 1])),
+    (np.array(["a", None], dtype=object), np.array(["a", None], dtype=object)),
+    (Pair([1, {"a": 2}], (3,)), Pair([1, {"a": 2}], (3,))),
+    (Slotted(1), Slotted(1)),
+    ({1, "a"}, {"a", 1}),
+    (pd.DataFrame({"a": [1.5, None]}), pd.DataFrame({"a": [1.5, None]})),
+    (PrivacyLedger.in_memory(), PrivacyLedger.in_memory()),
+    (np.float32(1), np.float32(1)),
+    (loop(), loop()),
+    (slice(1, 2), slice(1, 2)),
+]
+SOMETHING_DIFFERS: list[tuple[Any, Any, str]] = [
+    (1.5, math.nextafter(1.5, 2), ""),
+    (0.0, -0.0, ""),
+    (1, 1.0, ""),
+    (True, 1, ""),
+    ("a", "b", ""),
+    ([1, 2], [1, 3], "[1]"),
+    ([1, 2], (1, 2), ""),
+    ([1, 2], [1], ""),
+    ({"a": 1, "b": 2}, {"b": 2, "a": 1}, ""),
+    ({"a": [1]}, {"a": [2]}, "['a'][0]"),
+    (np.zeros(2), np.zeros((2, 1)), ""),
+    (np.zeros(2), np.zeros(2, dtype=np.float32), ""),
+    (np.array([0.0]), np.array([-0.0]), ""),
+    (np.array([1, None]), np.array([2, None]), "[0]"),
+    (np.float32(1), np.float32(2), ""),
+    (np.datetime64("2020-01-01"), np.datetime64("2020-01-02"), ""),
+    (Pair(1, [Pair(1, 2)]), Pair(1, [Pair(1, 3)]), ".right[0].right"),
+    (Slotted(1), Slotted(2), ".value"),
+    ({1}, {2}, ""),
+    (pd.DataFrame({"a": [1]}), pd.DataFrame({"b": [1]}), ".labels[0]"),
+    (pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [2]}), ".cells"),
+    (pd.Series([1], index=[0]), pd.Series([1], index=[1]), ".index[0]"),
+    (slice(1, 2), slice(1, 3), ".pickle"),
+    (len, max, ""),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), NOTHING_DIFFERS)
+def test_equal_structures(first: Any, second: Any) -> None:
+    assert differences(first, second) == []
+    assert differences([first, first], [second, second]) == []
+
+
+@pytest.mark.parametrize(("first", "second", "path"), SOMETHING_DIFFERS)
+def test_different_structures(first: Any, second: Any, path: str) -> None:
+    assert differences(first, second) == [path]
+    assert differences({"x": [first]}, {"x": [second]}) == [f"['x'][0]{path}"]
+
+
+def test_parts_that_are_made_on_the_way_are_not_confused() -> None:
+    """Short-lived objects get each other's identity, which must not pass for 'seen before'."""
+    first = [np.array([index, "x"], dtype=object) for index in range(500)]
+    second = [np.array([index + 1, "x"], dtype=object) for index in range(500)]
+    assert len(differences(first, second)) == 500
+
+
+@pytest.mark.parametrize("fit", [classifier, regressor])
+def test_every_attribute_and_every_file_is_there(fit: Any) -> None:
+    task = "classification" if fit is classifier else "regression"
+    with use_randomness(SeededRandomness(1)):
+        model = fit(frame(base_records(task)))
+    parts = published_parts(model)
+    assert set(parts) == {"attributes", "pickle", "repr", "to_json", "save", "explain_global"}
+    assert set(parts["attributes"]) == set(vars(model))
+    head = model.guarantee_.ledger_head
+    assert head is not None
+    assert head not in parts["save"]
+    assert head.encode() not in parts["pickle"]
+    assert '"scores"' in parts["save"]
+    assert len(parts["explain_global"]) == 3 + len(model.term_names_)
+
+
+def test_two_fits_of_the_same_seed_publish_the_same_but_for_the_ledger() -> None:
+    models = []
+    for _ in range(2):
+        with use_randomness(SeededRandomness(1)):
+            models.append(regressor(frame(base_records("regression"))))
+    first, second = map(published_parts, models)
+    assert models[0].guarantee_.ledger_head != models[1].guarantee_.ledger_head
+    assert differences(first, second) == []

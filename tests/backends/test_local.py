@@ -1,0 +1,134 @@
+"""Rows in local memory: tables of probabilities, odd bounds, dtypes and threads."""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends import local
+from interpret_dp.backends.local import LocalBinaryRows, LocalRegressionRows
+
+
+def test_the_table_is_the_logistic_function_truncated() -> None:
+    table = local._sigmoid_table()
+    assert len(table) == 8192
+    assert table.min() >= 0
+    assert table.max() <= LATTICE
+    assert (np.diff(table) >= 0).all()
+    for entry in (0, 1, 4000, 4095, 4096, 4097, 8191):
+        logit = (entry - 4096 + 0.5) / 256
+        assert abs(table[entry] - LATTICE / (1 + math.exp(-logit))) <= 1
+
+
+def test_probabilities_of_opposite_scores_add_up() -> None:
+    """No class is favoured by the table: entries mirror each other to within the truncation."""
+    table = local._sigmoid_table().astype(np.int64)
+    assert np.abs(table + table[::-1] - LATTICE).max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "clip"),
+    [
+        (5.0, 5.0, 1.0),
+        (-1e-300, 1e-300, 5e-301),
+        (1e15, 1e15 + 1, 0.25),
+        (-1e100, 1e100, 5e99),
+        (0.0, 1.0, 0.3),
+        (0.0, 3.0, 0.7),
+        (-1 / 3, 1 / 7, 0.1),
+    ],
+)
+def test_targets_stay_within_their_integers(lower: float, upper: float, clip: float) -> None:
+    """At both ends and between, whatever the rounding of the bounds does."""
+    target = np.array([lower, upper, (lower + upper) / 2, np.nextafter(lower, upper), np.nan])
+    codes = [np.zeros(5, dtype=np.uint8)]
+    for row in range(5):
+        rows = LocalRegressionRows(
+            [codes[0][:1]], target[row : row + 1], lower=lower, upper=upper, clip=clip
+        )
+        count, total = rows.target_sums().tolist()
+        assert count == (0 if np.isnan(target[row]) else LATTICE)
+        assert abs(total) <= count
+        assert np.abs(rows._target, dtype=np.int64).sum() <= int(
+            (upper - lower) / 2 / clip * LATTICE
+        )
+
+
+def test_truncation_is_towards_zero() -> None:
+    rows = LocalRegressionRows(
+        [np.zeros(2, dtype=np.uint8)],
+        np.array([-0.3, 0.3]) / LATTICE,
+        lower=-1.0,
+        upper=1.0,
+        clip=1.0,
+    )
+    assert rows.target_sums().tolist() == [2 * LATTICE, 0]
+    assert rows._target.tolist() == [0, 0]
+
+
+def test_features_of_one_and_of_two_bytes_live_together() -> None:
+    small: Any = np.array([1, 2, 0], dtype=np.uint8)
+    large: Any = np.array([299, 0, 300], dtype=np.uint16)
+    for codes in ([small, large], [large, small], [small, small], [large]):
+        rows = LocalBinaryRows(codes, np.array([0, 1, 1], dtype=np.int16))
+        counts = rows.bin_counts([301] * len(codes))
+        for column, count in zip(codes, counts, strict=True):
+            assert np.flatnonzero(count).tolist() == sorted(column.tolist())
+
+
+def test_merging_to_many_bins_keeps_two_bytes() -> None:
+    rows = LocalBinaryRows([np.array([0, 299], dtype=np.uint16)], np.array([0, 1], dtype=np.int16))
+    rows.merge_bins([np.arange(300, dtype=np.uint16)])
+    none = np.zeros(0, dtype=np.int64)
+    sums = rows.advance(none, np.zeros((0, 300), dtype=np.int32), np.array([0]), 300)
+    assert np.flatnonzero(sums[0]).tolist() == [0, 299]
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_threads_change_no_bit_of_a_large_table(task: str) -> None:
+    """Enough rows that the real rule gives each thread its own part, in many chunks."""
+    rng = np.random.default_rng(2)
+    n = 5 * local._ROWS_PER_THREAD + 17
+    codes = [rng.integers(0, 9, n).astype(np.uint8) for _ in range(3)]
+    identity = [np.arange(9, dtype=np.uint16)] * 3
+    wanted = np.arange(3)
+    results: list[Any] = []
+    for n_threads in (1, 2, 4, 64):
+        rows: Any
+        if task == "binary":
+            labels = (np.arange(n) % 3 - 1).astype(np.int16)
+            rows = LocalBinaryRows(codes, labels, n_threads=n_threads)
+        else:
+            target = np.where(np.arange(n) % 5 == 0, np.nan, np.linspace(-3, 5, n))
+            rows = LocalRegressionRows(
+                codes, target, lower=-3.0, upper=5.0, clip=2.0, n_threads=n_threads
+            )
+        rows.merge_bins(identity)
+        rows.begin(LATTICE // 3)
+        steps = np.random.default_rng(3).integers(-(2**20), 2**20, (3, 9)).astype(np.int32)
+        results.append(
+            (len(rows._parts), [rows.advance(wanted, steps, wanted, 9) for _ in range(3)])
+        )
+    parts = [count for count, _ in results]
+    assert parts[0] == 1
+    assert parts[1] == 2
+    assert parts[-1] > 2
+    for _, sums in results[1:]:
+        np.testing.assert_array_equal(sums, results[0][1])
+
+
+def test_an_error_in_a_thread_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_ROWS_PER_THREAD", 1)
+    rows = LocalBinaryRows([np.zeros(4, dtype=np.uint8)], np.zeros(4, dtype=np.int16), n_threads=2)
+
+    def failing(first: int, last: int, sums: Any) -> None:
+        if threading.current_thread() is not threading.main_thread() and first > 0:
+            raise RuntimeError("in a thread")
+
+    with pytest.raises(RuntimeError, match="in a thread"):
+        rows._sum_parts(failing, (1, 1))

@@ -1,0 +1,81 @@
+"""A small private table on disk, its schema, and a way to run commands as a user does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+N_ROWS = 2_345
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command answered."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, as the default ledger is in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+@pytest.fixture
+def command(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Run a command in this process."""
+    from interpret_dp.cli import main
+
+    def run(*arguments: Any) -> Outcome:
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        return Outcome(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def patients(folder: Path, cohort: Any) -> Path:
+    """Write a table of 2,345 simulated rows and its schema; return the table's path."""
+    table = cohort.X.assign(readmitted=cohort.y, patient_id=range(len(cohort.X)))[:N_ROWS]
+    table.to_parquet(folder / "patients.parquet")
+    table.to_csv(folder / "patients.csv", index=False)
+    cohort.schema.save(folder / "schema.toml")
+    return folder / "patients.parquet"
+
+
+@pytest.fixture
+def costs(folder: Path, cost_cohort: Any) -> Path:
+    """Write a regression's table and its schema; return the table's path."""
+    table = cost_cohort.X.assign(cost=cost_cohort.y)[:N_ROWS]
+    table.to_parquet(folder / "costs.parquet")
+    cost_cohort.schema.save(folder / "costs.toml")
+    return folder / "costs.parquet"
+
+
+@pytest.fixture
+def fit(command: Callable[..., Outcome]) -> Callable[..., Outcome]:
+    """Run ``fit`` on the patients with epsilon 1, what is given changed or added."""
+
+    def run(file: Any = "patients.parquet", *flags: str, **options: Any) -> Outcome:
+        given = {
+            "target": "readmitted",
+            "schema": "schema.toml",
+            "epsilon": 1,
+            "delta": 1e-6,
+            "dataset": "ward",
+            "out": "model.json",
+            **options,
+        }
+        words = [w for name, value in given.items() for w in (f"--{name.replace('_', '-')}", value)]
+        return command("fit", file, *words, *flags)
+
+    return run

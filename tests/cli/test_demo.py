@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from interpret_dp import PrivacyLedger, load_model
+from interpret_dp.accounting import gaussian_events_json
+
+FAST = ["--rows", 1_500, "--no-serve"]
+
+
+@pytest.mark.parametrize(
+    ("task", "metric"), [("classification", "AUROC 0."), ("regression", "RMSE ")]
+)
+def test_demo_writes_page_model_and_ledger(command, folder, task, metric):
+    outcome = command("demo", *FAST, "--task", task)
+    assert outcome.code == 0, outcome.err
+    text = " ".join(outcome.out.split())
+    assert metric in text
+    assert "the true curves reach" in text
+    assert "on 300 held-out patients" in text
+    made = folder / "demo_output"
+    assert str(made / "demo.html") in text
+    model = load_model(made / "model.json")
+    assert model.guarantee_.sentence in text
+    page = (made / "demo.html").read_text()
+    assert "true curve, known because the data are simulated" in page
+    assert page.count("<article") == 10 + 6
+    (dataset,) = PrivacyLedger(f"sqlite:///{made / 'privacy.db'}").datasets()
+    assert "simulated" in dataset
+
+
+def test_every_step_is_timed(command, folder):
+    outcome = command("demo", *FAST, "--out", "here")
+    steps = re.findall(r"^  (\w+).* \.\.+ [\d.]+ s$", outcome.out, re.MULTILINE)
+    assert steps == [
+        "loading",
+        "simulating",
+        "declaring",
+        "fitting",
+        "measuring",
+        "explaining",
+        "writing",
+    ]
+
+
+def test_the_seed_is_that_of_the_cohort_alone(command, folder):
+    models = []
+    for name in "ab":
+        command("demo", *FAST, "--seed", 3, "--out", name)
+        models.append(json.loads((folder / name / "model.json").read_text()))
+    assert models[0]["intercept"] != models[1]["intercept"]
+    assert not models[0]["guarantee"]["tests_only"]
+
+
+def test_runs_on_one_ledger_are_charged_together_until_it_refuses(command, folder):
+    words = ["demo", *FAST, "--out", "here"]
+    assert command(*words).code == 0
+    second = command(*words)
+    assert "the ledger of an earlier run" in second.out
+    ledger = PrivacyLedger("sqlite:///here/privacy.db")
+    (dataset,) = ledger.datasets()
+    mu = 0.99 * (ledger.budget(dataset).mu ** 2 - ledger.spent(dataset).mu ** 2) ** 0.5
+    event = gaussian_events_json([(mu, 1)])
+    ledger.reserve(
+        dataset, mu=mu, delta=0.0, event=event, epsilon=3, epsilon_delta=1e-6, explainer="Other"
+    )
+    outcome = command(*words)
+    assert outcome.code == 1
+    assert "This is the ledger at work" in outcome.err
+    assert re.search(r"fitting .* failed", outcome.out)
+
+
+def test_epsilon_and_budget_belong_together(command, folder):
+    outcome = command("demo", *FAST, "--epsilon", 0.5)
+    assert "budget of epsilon 2," in outcome.out
+    assert "fitting with epsilon 0.5," in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--rows", 100], "at least 500"),
+        (["--seed", -1], "seed is -1"),
+        (["--out", "file"], "no folder"),
+    ],
+)
+def test_mistakes_are_said(command, folder, options, message):
+    (folder / "file").write_text("")
+    outcome = command("demo", "--no-serve", *options)
+    assert outcome.code == 1
+    assert message in outcome.err

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from interpret_dp import PrivacyLedger, load_model
+from interpret_dp.cli.console import left_text
+from tests.cli.conftest import N_ROWS
+
+
+@pytest.fixture
+def spent(folder):
+    """Return what the default ledger has charged to the data set, as mu."""
+
+    def mu():
+        ledger = PrivacyLedger()
+        return ledger.spent("ward").mu if ledger.budget("ward") else 0.0
+
+    return mu
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_fit_writes_a_model_and_says_what_it_promises(fit, patients, cohort, suffix):
+    outcome = fit(f"patients.{suffix}", budget=4)
+    assert outcome.code == 0, outcome.err
+    text = " ".join(outcome.out.split())
+    model = load_model("model.json", PrivacyLedger())
+    assert model.guarantee_.sentence in text
+    assert "declared for 'ward'" in text
+    assert "epsilon 1 at delta 1e-06 by this model" in text
+    left = PrivacyLedger().remaining("ward", 1e-6)
+    assert left_text(left, 1e-6) in text
+    assert model.guarantee_.ledger_head == PrivacyLedger().head
+    assert model.guarantee_.ledger_head in text
+    assert "left out: 'patient_id'" in text
+    assert (model.predict_proba(cohort.X[:5]) > 0).all()
+
+
+def test_the_schemas_target_decides_the_task(fit, costs):
+    outcome = fit(costs, target="cost", schema="costs.toml", budget=4)
+    assert outcome.code == 0, outcome.err
+    assert type(load_model("model.json")).__name__ == "DPExplainableBoostingRegressor"
+
+
+def test_no_private_number_is_shown(fit, patients, cohort):
+    outcome = fit(patients, "--verbose", budget=4)
+    private = {N_ROWS, *Counter(cohort.y[:N_ROWS]).values(), cohort.X[:N_ROWS].isna().sum().sum()}
+    numbers = {int(word) for word in re.findall(r"\d+", outcome.out + outcome.err)}
+    assert numbers
+    assert numbers.isdisjoint(private)
+    assert not re.search(r"loss|auc|accura|rmse|rows:", outcome.out + outcome.err, re.IGNORECASE)
+
+
+def test_verbose_shows_rounds(fit, patients):
+    assert "round" in fit(patients, "--verbose", budget=4).err
+    assert "round" not in fit(patients, out="quiet.json").err
+
+
+def test_a_budget_is_declared_once(fit, patients, spent):
+    assert fit(patients, budget=4).code == 0
+    once = spent()
+    again = fit(patients, budget=4, out="b.json")
+    assert again.code == 0
+    assert "was declared before" in again.out
+    assert spent() == pytest.approx(once * 2**0.5)
+
+    other = fit(patients, budget=5, out="c.json")
+    assert other.code == 1
+    assert "has a budget of epsilon 4 at delta 1e-06 already. Nothing was spent" in other.err
+    assert fit(patients, budget=4, budget_delta=1e-5, out="c.json").code == 1
+    assert spent() == pytest.approx(once * 2**0.5)
+    assert not os.path.exists("c.json")
+
+
+def test_a_budgets_delta_may_differ_from_the_fits(fit, patients):
+    assert fit(patients, budget=4, budget_delta=1e-5).code == 0
+    assert PrivacyLedger().budget("ward").delta == 1e-5
+
+
+def test_budget_delta_alone_is_wrong_usage(fit, patients, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        fit(patients, budget_delta=1e-5)
+    assert stopped.value.code == 2
+    assert "--budget-delta was given without --budget" in capsys.readouterr().err
+
+
+def test_without_a_budget_nothing_is_fitted(fit, patients, spent):
+    outcome = fit(patients)
+    assert outcome.code == 1
+    assert "--budget EPSILON" in outcome.err
+    assert not os.path.exists("model.json")
+
+
+def test_what_the_budget_does_not_cover_is_refused(fit, patients, spent):
+    outcome = fit(patients, budget=4, epsilon=9)
+    assert outcome.code == 1
+    assert "Nothing was spent" in outcome.err
+    assert "Traceback" not in outcome.err
+    assert spent() == 0
+    assert not os.path.exists("model.json")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"out": "nowhere/model.json"}, "cannot be written"),
+        ({"out": "."}, "which is a folder"),
+        ({"out": "schema.toml"}, "--overwrite"),
+        ({"target": "absent"}, "no column 'absent'"),
+        ({"schema": "absent.toml"}, "absent.toml"),
+        ({"target": "age"}, "declares it as a feature too"),
+        ({"dataset": " "}, "dataset"),
+        ({"ledger": "mysql://x/y"}, "mysql"),
+    ],
+    ids=str,
+)
+def test_every_mistake_is_found_before_anything_is_spent(
+    fit, patients, folder, spent, changes, message
+):
+    schema = (folder / "schema.toml").read_bytes()
+    outcome = fit(patients, **{"budget": 4, **changes})
+    assert outcome.code == 1
+    assert message in outcome.err
+    assert "Traceback" not in outcome.err
+    assert spent() == 0
+    assert (folder / "schema.toml").read_bytes() == schema
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_a_model_is_replaced_only_on_demand(fit, patients, spent):
+    assert fit(patients, budget=4).code == 0
+    first, once = Path("model.json").read_text(), spent()
+    assert fit(patients).code == 1
+    assert spent() == once
+    assert Path("model.json").read_text() == first
+    assert fit(patients, "--overwrite").code == 0
+    assert Path("model.json").read_text() != first
+
+
+def test_a_full_disk_does_not_lose_what_was_paid_for(fit, patients, spent, monkeypatch):
+    from interpret_dp.ebm.base import PrivateEBM
+
+    save = PrivateEBM.save
+
+    def full(self, path):
+        if "model" in str(path):
+            raise OSError(28, "No space left on device")
+        save(self, path)
+
+    monkeypatch.setattr(PrivateEBM, "save", full)
+    outcome = fit(patients, budget=4)
+    assert outcome.code == 1
+    assert "was fitted and charged" in outcome.err
+    assert spent() > 0
+    rescued = re.search(r"It is in '(.+?)'", outcome.err).group(1)
+    assert load_model(rescued).guarantee_.epsilon == 1
+    os.unlink(rescued)
+
+
+def test_an_interrupted_fit_leaves_no_file(fit, patients, folder, monkeypatch):
+    from interpret_dp.ebm import base
+
+    def interrupt(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(base, "train", interrupt)
+    outcome = fit(patients, budget=4)
+    assert outcome.code == 1
+    assert "ledger report" in outcome.err
+    assert not [path for path in folder.iterdir() if "model" in path.name]
+
+
+@pytest.mark.parametrize("value", [3.81749, 1e-7, 4.0, 12345.6, 0.99999])
+def test_what_is_left_is_never_rounded_up(value):
+    shown = float(re.search(r"epsilon (\S+) at", left_text(value, 1e-6)).group(1))
+    assert value * (1 - 1e-3) <= shown <= value

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from interpret_dp import PrivacyLedger
+from interpret_dp.accounting import gaussian_events_json, mu_of_budget
+
+
+@pytest.fixture
+def ledger(folder):
+    """Return the default ledger with one committed and one open request."""
+    made = PrivacyLedger()
+    made.create_budget("ward", epsilon=4, delta=1e-6, purpose="board")
+    mu = mu_of_budget(1, 1e-6)
+    for closes in (True, False):
+        reservation = made.reserve(
+            "ward",
+            mu=mu,
+            delta=0.0,
+            event=gaussian_events_json([(mu, 1)]),
+            epsilon=1,
+            epsilon_delta=1e-6,
+            explainer="Model" if closes else "Crashed",
+        )
+        if closes:
+            made.commit(reservation)
+    return made
+
+
+def test_report_shows_budget_spending_and_requests(command, ledger):
+    outcome = command("ledger", "report")
+    assert outcome.code == 0
+    assert ledger.head in outcome.out
+    assert "epsilon 4 at delta 1e-06" in outcome.out
+    assert "1 of the requests run now or were left by a crash" in outcome.out
+    rows = {line.split()[1]: line.split()[-1] for line in outcome.out.splitlines() if "T" in line}
+    assert rows["Model"] == "committed"
+    assert rows["Crashed"] == "open"
+
+
+def test_report_as_json_is_the_ledgers_document(command, ledger):
+    outcome = command("ledger", "report", "--json", "--dataset", "ward")
+    assert json.loads(outcome.out) == ledger.to_dict("ward")
+
+
+def test_report_of_one_data_set_leaves_out_the_others(command, ledger):
+    ledger.create_budget("clinic", epsilon=1, delta=1e-6)
+    assert "clinic" in command("ledger", "report").out
+    only = command("ledger", "report", "--dataset", "ward").out
+    assert "'ward'" in only
+    assert "clinic" not in only
+    unknown = command("ledger", "report", "--dataset", "absent")
+    assert unknown.code == 1
+    assert "'clinic', 'ward'" in unknown.err
+
+
+def test_report_of_an_unspent_and_of_a_used_up_budget(command, folder):
+    assert command(
+        "ledger", "create", "--dataset", "ward", "--epsilon", 1, "--delta", 1e-6
+    ).code == 0  # fmt: skip
+    fresh = command("ledger", "report").out
+    assert "Spent       epsilon 0 " in fresh
+    assert "at most epsilon 1 at" in fresh
+    made = PrivacyLedger()
+    mu = made.budget("ward").mu
+    made.reserve("ward", mu=mu, delta=0.0, event=gaussian_events_json([(mu, 1)]), epsilon=1,
+                 epsilon_delta=1e-6, explainer="Model")  # fmt: skip
+    assert "Left        nothing" in command("ledger", "report").out
+
+
+def test_a_budget_is_created_once(command, folder):
+    words = ["ledger", "create", "--dataset", "ward", "--epsilon", 4, "--delta", 1e-6]
+    assert command(*words).code == 0
+    assert PrivacyLedger().budget("ward").epsilon == 4
+    again = command(*words)
+    assert again.code == 1
+    assert "has a budget already" in again.err
+
+
+@pytest.mark.parametrize("words", [["report"], ["verify"]])
+def test_reading_makes_no_ledger(command, folder, words):
+    outcome = command("ledger", *words, "--ledger", "sqlite:///absent.db")
+    assert outcome.code == 1
+    assert "no ledger file" in outcome.err
+    assert list(folder.iterdir()) == []
+
+
+def test_verify_finds_the_head_that_was_kept(command, ledger):
+    without = command("ledger", "verify")
+    assert without.code == 0
+    assert "only with --head" in without.out
+    assert "holds the head" in command("ledger", "verify", "--head", ledger.head).out
+    wrong = command("ledger", "verify", "--head", "0" * 64)
+    assert wrong.code == 1
+    assert "0" * 64 in wrong.err
+
+
+def test_verify_finds_a_changed_entry(command, ledger, folder):
+    import sqlite3
+
+    connection = sqlite3.connect(folder / "privacy.db")
+    for (name,) in connection.execute("select name from sqlite_master where type = 'trigger'"
+                                      ).fetchall():  # fmt: skip
+        connection.execute(f"drop trigger {name}")
+    (table,) = {
+        name
+        for (name,) in connection.execute("select name from sqlite_master where type = 'table'")
+        if "entr" in name
+    }
+    connection.execute(f"update {table} set mu = mu / 2 where kind = 'commit'")
+    connection.commit()
+    connection.close()
+    outcome = command("ledger", "verify")
+    assert outcome.code == 1
+    assert "Traceback" not in outcome.err

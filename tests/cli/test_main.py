@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from interpret_dp.cli import build_parser, main
+
+HEAVY = {
+    "dash",
+    "dp_accounting",
+    "interpret",
+    "numba",
+    "numpy",
+    "opendp",
+    "pandas",
+    "plotly",
+    "pyarrow",
+    "scipy",
+    "sklearn",
+    "sqlalchemy",
+}
+
+PROBE = """
+import contextlib, io, json, sys
+from interpret_dp.cli import main
+with contextlib.redirect_stdout(io.StringIO()):
+    try:
+        main(sys.argv[1:])
+    except SystemExit:
+        pass
+print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
+"""
+
+
+SCRIPT = "import sys; from interpret_dp.cli import main; sys.exit(main())"
+
+
+def _loaded_by(*arguments: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROBE, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"], []], ids=str)
+def test_help_loads_nothing_heavy(arguments):
+    assert _loaded_by(*arguments).isdisjoint(HEAVY)
+
+
+def test_probe_sees_what_a_command_loads(tmp_path):
+    url = f"sqlite:///{tmp_path}/privacy.db"
+    loaded = _loaded_by(
+        "ledger", "create", "--dataset", "a", "--epsilon", "1", "--delta", "1e-6", "--ledger", url
+    )
+    assert "sqlalchemy" in loaded
+
+
+def test_without_arguments_the_help_is_shown(capsys):
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    for name in ("demo", "schema", "fit", "show", "ledger"):
+        assert f"    {name} " in shown
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out.startswith("interpret-dp 0.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fly"], "invalid choice"),
+        (["fit"], "required"),
+        (["schema"], "required"),
+        (["ledger", "create", "--dataset", "a", "--epsilon", "0", "--delta", "1e-6"], "above 0"),
+        (["ledger", "create", "--dataset", "a", "--epsilon", "nan", "--delta", "1e-6"], "above 0"),
+        (["ledger", "create", "--dataset", "a", "--epsilon", "1", "--delta", "1"], "below 1"),
+        (["ledger", "create", "--dataset", "a", "--epsilon", "x", "--delta", "1e-6"], "above 0"),
+        (["demo", "--port", "0"], "1 to 65535"),
+        (["demo", "--port", "65536"], "1 to 65535"),
+    ],
+)
+def test_wrong_usage_ends_with_2(arguments, message, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["demo"],
+        ["schema", "draft"],
+        ["schema", "check"],
+        ["fit"],
+        ["show"],
+        ["ledger", "report"],
+        ["ledger", "create"],
+        ["ledger", "verify"],
+    ],
+    ids=" ".join,
+)
+def test_every_command_has_help_and_an_example(words, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        build_parser().parse_args([*words, "--help"])
+    assert stopped.value.code == 0
+    assert f"example:\n  interpret-dp {' '.join(words)} " in capsys.readouterr().out
+
+
+def test_a_refusal_is_one_message_without_traceback(folder):
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, "show", "absent.json"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("interpret-dp: ")
+    assert "absent.json" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interruption_says_that_it_may_have_been_charged(command, monkeypatch):
+    def interrupt(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("interpret_dp.schema.Schema.load", interrupt)
+    outcome = command("schema", "check", "a.csv", "--schema", "b.toml")
+    assert outcome.code == 1
+    assert "charged" in outcome.err
+
+
+def test_a_programming_error_is_not_swallowed(command, monkeypatch):
+    def fail(*_arguments, **_options):
+        raise AssertionError("planted")
+
+    monkeypatch.setattr("interpret_dp.schema.Schema.load", fail)
+    with pytest.raises(AssertionError, match="planted"):
+        command("schema", "check", "a.csv", "--schema", "b.toml")
+
+
+def test_a_reader_that_leaves_the_pipe_is_no_error(folder):
+    create = ["ledger", "create", "--dataset", "a", "--epsilon", "1", "--delta", "1e-6"]
+    assert main(create) == 0
+    # `true` never reads, so that the report is written into a closed pipe.
+    done = subprocess.run(
+        f"sleep 0.2; {sys.executable} -c '{SCRIPT}' ledger report | true",
+        shell=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+
+from interpret_dp.schema import Categorical, Continuous, Schema
+
+
+def test_draft_writes_a_schema_and_says_that_it_looks_at_public_data(command, patients, folder):
+    outcome = command("schema", "draft", patients, "--target", "readmitted", "--out", "draft.toml",
+                      "--max-levels", 5_000)  # fmt: skip
+    assert outcome.code == 0
+    assert outcome.err == ""
+    text = " ".join(outcome.out.split())
+    assert "By running it you declare that the file is public" in text
+    assert "7 numbers and 4 lists of levels" in text
+    schema = Schema.load(folder / "draft.toml")
+    assert schema.target == Categorical(["no", "yes"])
+    assert schema.features["smoker"] == Categorical(["current", "former", "never"])
+    assert list(folder.glob(".draft*")) == []
+
+
+def test_draft_of_csv_and_parquet_agree(command, patients, folder):
+    for suffix in ("parquet", "csv"):
+        command("schema", "draft", f"patients.{suffix}", "--target", "readmitted",
+                "--out", f"{suffix}.json")  # fmt: skip
+    assert Schema.load("parquet.json") == Schema.load("csv.json")
+
+
+@pytest.mark.parametrize(
+    ("task", "kind"), [("classification", "categorical"), ("regression", "continuous")]
+)
+def test_the_task_decides_how_the_target_is_declared(command, folder, task, kind):
+    (folder / "t.csv").write_text("a,y\n1,0\n2,1\n3,2\n")
+    assert command("schema", "draft", "t.csv", "--target", "y", "--out", "s.json", "--task", task
+                   ).code == 0  # fmt: skip
+    assert Schema.load("s.json").to_dict()["target"]["type"] == kind
+
+
+def test_draft_never_replaces_a_schema_unasked(command, patients, folder):
+    (folder / "mine.toml").write_text("written by hand")
+    words = ["schema", "draft", patients, "--target", "readmitted", "--out", "mine.toml"]
+    refused = command(*words)
+    assert refused.code == 1
+    assert "--overwrite" in refused.err
+    assert (folder / "mine.toml").read_text() == "written by hand"
+    assert command(*words, "--overwrite").code == 0
+    assert Schema.load("mine.toml").target is not None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"--out": "draft.yaml"}, "must be .toml or .json"),
+        ({"--target": "absent"}, "no column 'absent'"),
+        ({"--max-levels": 2}, "raise max_levels"),
+        ({"--out": "nowhere/draft.toml"}, "cannot be written"),
+    ],
+    ids=str,
+)
+def test_a_draft_that_cannot_be_made_leaves_nothing_behind(
+    command, patients, folder, changes, message
+):
+    before = sorted(folder.iterdir())
+    options = {"--target": "readmitted", "--out": "draft.toml", **changes}
+    outcome = command("schema", "draft", patients, *(w for o in options.items() for w in o))
+    assert outcome.code == 1
+    assert message in outcome.err
+    assert sorted(folder.iterdir()) == before
+
+
+def test_check_reports_to_the_curator_and_is_marked_private(command, folder):
+    (folder / "t.csv").write_text("age,sex,y\n50,f,1\n200,m,5\n,x,-1\n")
+    Schema(
+        {"age": Continuous(0, 120), "sex": Categorical(["f", "m"])}, target=Continuous(0, 4)
+    ).save("s.toml")
+    outcome = command("schema", "check", "t.csv", "--schema", "s.toml", "--target", "y")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("PRIVATE")
+    counts = {line.split()[0]: line.split()[1:] for line in outcome.out.splitlines() if line}
+    assert counts["age"] == ["continuous", "1", "1", "0"]
+    assert counts["sex"] == ["categorical", "0", "0", "1"]
+    assert counts["(target)"] == ["continuous", "0", "2", "0"]
+
+
+def test_check_says_when_there_is_nothing_to_mend(command, patients, folder):
+    clean = "Nothing is missing, clipped or undeclared."
+    # Smoking and creatinine are not known of everybody.
+    outcome = command("schema", "check", patients, "--schema", "schema.toml")
+    assert outcome.code == 0
+    assert clean not in outcome.out
+    assert "left out: 'readmitted', 'patient_id'" in outcome.out
+    Schema({"age": Continuous(18, 95)}).save("age.toml")
+    assert clean in command("schema", "check", patients, "--schema", "age.toml").out

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp.cli.console import CommandError
+from interpret_dp.cli.tables import column_names, read_declared, read_public
+from interpret_dp.schema import Categorical, Continuous, Schema, encode_table, open_table
+
+SCHEMA = Schema(
+    {"age": Continuous(0, 100), "ward": Categorical([1, 2, 3]), "code": Categorical(["007", "x"])},
+    target=Categorical([False, True]),
+)
+HEADER = "age,ward,code,y\n"
+
+
+def _write(folder, text, name="table.csv"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def _codes(path):
+    table = open_table(read_declared(path, SCHEMA, "y").X)
+    return np.column_stack(encode_table(table, SCHEMA.resolve(table.names), 4))
+
+
+def test_csv_cells_mean_what_the_schema_says(tmp_path):
+    path = _write(tmp_path, HEADER + "50,1,007,True\n,2.0,x,false\nhigh,4,7,\n1e9,NA,NaN,maybe\n")
+    assert _codes(path).tolist() == [[3, 1, 1], [0, 2, 2], [0, 4, 3], [4, 0, 0]]
+    assert read_declared(path, SCHEMA, "y").y.tolist() == [1.0, 0.0, None, "maybe"]
+
+
+def test_parquet_and_csv_of_one_table_are_read_alike(patients, folder, cohort):
+    tables = [
+        read_declared(str(folder / f"patients{suffix}"), cohort.schema, "readmitted")
+        for suffix in (".parquet", ".csv")
+    ]
+    codes = [encode_table(open_table(table.X), cohort.schema, 32) for table in tables]
+    for by_parquet, by_csv in zip(*codes, strict=True):
+        np.testing.assert_array_equal(by_parquet, by_csv)
+    assert tables[0].y.tolist() == tables[1].y.tolist()
+
+
+def test_a_declared_level_is_never_taken_for_a_missing_cell(tmp_path):
+    path = _write(tmp_path, "unit\nNA\nkg\n\nnull\n")
+    table = read_declared(path, Schema({"unit": Categorical(["NA", "kg"])}), None)
+    assert table.X["unit"].tolist() == ["NA", "kg", None]
+
+
+CELLS = st.sampled_from(["1", "2", "3", "1.0", "7", "007", "x", "", "NA", "nan", "1e3", "é", "-5"])
+ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS, CELLS), min_size=1, max_size=8)
+
+
+@given(rows=ROWS, data=st.data())
+def test_a_row_of_a_csv_file_decides_its_own_codes_alone(rows, data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rows")
+    removed = data.draw(st.integers(0, len(rows) - 1))
+
+    def codes(kept):
+        return _codes(_write(folder, HEADER + "".join(",".join(row) + "\n" for row in kept)))
+
+    everyone = codes(rows)
+    others = codes(rows[:removed] + rows[removed + 1 :])
+    np.testing.assert_array_equal(np.delete(everyone, removed, axis=0), others)
+
+
+def test_control_types_found_by_looking_break_that_property(tmp_path):
+    """The reader of public files lets one row turn all levels into text, so fit never uses it."""
+    with_text = read_public(_write(tmp_path, HEADER + "1,1,x,True\n1,?,x,True\n", "a.csv"))
+    without = read_public(_write(tmp_path, HEADER + "1,1,x,True\n", "b.csv"))
+    assert with_text["ward"][0] == "1"
+    assert without["ward"][0] == 1
+
+
+def test_columns_that_nobody_declared_are_left_out_and_named(patients, cohort):
+    table = read_declared(str(patients), cohort.schema, "readmitted")
+    assert table.left_out == ("patient_id",)
+    assert "'patient_id'" in table.note
+    assert list(table.X) == list(cohort.schema.features)
+    assert "2345" not in repr(table)
+
+
+def test_a_default_declares_all_columns(tmp_path):
+    schema = Schema({"b": Continuous(0, 1)}, default=Continuous(0, 9))
+    table = read_declared(_write(tmp_path, "a,b,c\n1,2,3\n"), schema, None)
+    assert list(table.X) == ["b", "a", "c"]
+    assert table.note == ""
+
+
+def test_missing_columns_are_all_named(tmp_path):
+    path = _write(tmp_path, "age,z\n1,2\n")
+    with pytest.raises(CommandError, match=r"no column 'ward', 'code', 'y'; it has 'age', 'z'"):
+        read_declared(path, SCHEMA, "y")
+
+
+@pytest.mark.parametrize("name", ["table.xlsx", "table", "table.csv.gz"])
+def test_other_suffixes_are_refused_with_the_allowed_ones(tmp_path, name):
+    path = _write(tmp_path, "a\n1\n", name)
+    with pytest.raises(CommandError, match=r"must be one of \.parquet, \.csv"):
+        column_names(path)
+
+
+def test_absent_files_and_doubled_names_are_refused(tmp_path):
+    with pytest.raises(CommandError, match="no such file"):
+        column_names(str(tmp_path / "absent.csv"))
+    with pytest.raises(CommandError, match="names 'a' twice"):
+        column_names(_write(tmp_path, "a,b,a\n"))
+    with pytest.raises(CommandError, match="names no column"):
+        column_names(_write(tmp_path, ""))
+
+
+def test_the_targets_declaration_is_asked_for_once(tmp_path):
+    path = _write(tmp_path, "age,y\n1,2\n")
+    age = {"age": Continuous(0, 100)}
+    with pytest.raises(CommandError, match="declares no target"):
+        read_declared(path, Schema(age), "y")
+    with pytest.raises(CommandError, match="'age' is the target"):
+        read_declared(path, Schema(age, target=Continuous(0, 1)), "age")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_broken_file_is_refused_without_a_word_of_its_content(tmp_path, suffix):
+    path = tmp_path / f"table{suffix}"
+    path.write_bytes(HEADER.encode() + b"50,1,secret-x,True,one,too,many\xff\n")
+    with pytest.raises(CommandError, match="cannot be read") as refused:
+        read_declared(str(path), SCHEMA, "y")
+    assert "secret" not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+def test_short_lines_have_missing_cells(tmp_path):
+    assert _codes(_write(tmp_path, HEADER + "50,1\n")).tolist() == [[3, 1, 0]]
+
+
+def test_an_index_of_pandas_is_no_column_unless_it_has_a_name(tmp_path):
+    frame = pd.DataFrame({"a": [5, 2, 9], "b": [3, 4, 4]}, index=[7, 4, 5])
+    frame.to_parquet(tmp_path / "unnamed.parquet")
+    assert column_names(str(tmp_path / "unnamed.parquet")) == ["a", "b"]
+    frame.set_index("a").to_parquet(tmp_path / "named.parquet")
+    public = read_public(str(tmp_path / "named.parquet"))
+    assert sorted(public) == ["a", "b"]
+    assert public["a"].tolist() == [5, 2, 9]

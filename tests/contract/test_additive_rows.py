@@ -1,0 +1,200 @@
+"""What every backend must do: agree with the simplest one in every bit, and keep rows apart.
+
+A backend is a factory in ``BACKENDS``. The tests run a whole training, with updates that no
+sensible trainer would make, and compare every sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends import local
+from interpret_dp.backends.base import MAX_SCORE
+from interpret_dp.backends.local import LocalBinaryRows, LocalRegressionRows
+from tests.contract.simplest_rows import SimplestBinaryRows, SimplestRegressionRows, as_lists
+
+Backend = Callable[..., Any]
+
+LOCAL = {"binary": LocalBinaryRows, "regression": LocalRegressionRows}
+SIMPLEST = {"binary": SimplestBinaryRows, "regression": SimplestRegressionRows}
+
+
+def on_one_thread(task: str, codes: Any, target: Any, **bounds: float) -> Any:
+    return LOCAL[task](codes, target, n_threads=1, **bounds)
+
+
+def on_many_threads(task: str, codes: Any, target: Any, **bounds: float) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "_ROWS_PER_THREAD", 1)
+        return LOCAL[task](codes, target, n_threads=5, **bounds)
+
+
+BACKENDS: dict[str, Backend] = {"local": on_one_thread, "local, threads": on_many_threads}
+TASKS = ["binary", "regression"]
+BOUNDS: dict[str, Any] = {"binary": {}, "regression": {"lower": -3.0, "upper": 5.0, "clip": 2.0}}
+
+
+@st.composite
+def tables(draw: st.DrawFn, task: str) -> tuple[list[int], list[Any], Any]:
+    """Draw the fine bins of each feature, the codes and the target of a small table."""
+    n_bins = draw(st.lists(st.sampled_from([2, 3, 5, 300]), min_size=1, max_size=4))
+    n_rows = draw(st.integers(0, 12))
+    codes = []
+    for width in n_bins:
+        cells = draw(st.lists(st.integers(0, width - 1), min_size=n_rows, max_size=n_rows))
+        codes.append(np.array(cells, dtype=np.uint8 if width <= 256 else np.uint16))
+    if task == "binary":
+        labels = draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=n_rows, max_size=n_rows))
+        return n_bins, codes, np.array(labels, dtype=np.int16)
+    number = st.floats(-3, 5) | st.sampled_from([np.nan, -3.0, 5.0, 1.0])
+    target = draw(st.lists(number, min_size=n_rows, max_size=n_rows))
+    return n_bins, codes, np.array(target, dtype=np.float64)
+
+
+updates_of_any_size = st.sampled_from(
+    [0, 1, -1, 4095, 4096, -4096, LATTICE, -LATTICE, 2**30, -(2**30), 2**31 - 1, -(2**31)]
+) | st.integers(-(2**31), 2**31 - 1)
+
+
+@st.composite
+def programs(draw: st.DrawFn, n_bins: Sequence[int]) -> list[tuple[str, Any]]:
+    """Draw calls in the order in which a trainer makes them."""
+    merged = [draw(st.integers(1, width)) for width in n_bins]
+    maps = [
+        np.array([draw(st.integers(0, to - 1)) for _ in range(width)], dtype=np.uint16)
+        if width < 10
+        else (np.arange(width) % to).astype(np.uint16)
+        for width, to in zip(n_bins, merged, strict=True)
+    ]
+    width = max(merged)
+    calls: list[tuple[str, Any]] = [
+        ("bin_counts", (n_bins,)),
+        ("target_sums", ()),
+        ("merge_bins", (maps,)),
+        ("begin", (draw(st.sampled_from([0, 1, -LATTICE, 2**40, -(2**40)])),)),
+    ]
+    subsets = st.lists(st.integers(0, len(n_bins) - 1), unique=True)
+    for _ in range(draw(st.integers(1, 4))):
+        updated = np.array(draw(subsets), dtype=np.int64)
+        changes = [draw(st.lists(updates_of_any_size, min_size=4, max_size=4)) for _ in updated]
+        updates = np.array([np.resize(change, width) for change in changes], dtype=np.int32)
+        wanted = np.array(draw(subsets), dtype=np.int64)
+        calls.append(("advance", (updated, updates.reshape(len(updated), width), wanted, width)))
+    return calls
+
+
+def answers(rows: Any, calls: Sequence[tuple[str, Any]]) -> list[Any]:
+    given_answers = [getattr(rows, name)(*arguments) for name, arguments in calls]
+    return [as_lists(answer) for answer in given_answers if answer is not None]
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", BACKENDS)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_every_sum_agrees_with_the_simplest_backend(
+    name: str, task: str, data: st.DataObject
+) -> None:
+    n_bins, codes, target = data.draw(tables(task))
+    calls = data.draw(programs(n_bins))
+    simplest = SIMPLEST[task](codes, target, **BOUNDS[task])
+    rows = BACKENDS[name](task, codes, target, **BOUNDS[task])
+    assert answers(rows, calls) == answers(simplest, calls)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", BACKENDS)
+@given(data=st.data())
+@settings(max_examples=40)
+def test_the_answers_of_a_table_are_the_sum_over_its_rows(
+    name: str, task: str, data: st.DataObject
+) -> None:
+    """The strongest form of 'a row influences only itself': rows may be fitted one by one.
+
+    answers(rows) = answers(row 1) + answers(row 2) + ...
+    """
+    n_bins, codes, target = data.draw(tables(task))
+    calls = data.draw(programs(n_bins))
+    whole = answers(BACKENDS[name](task, codes, target, **BOUNDS[task]), calls)
+    total = answers(BACKENDS[name](task, [c[:0] for c in codes], target[:0], **BOUNDS[task]), calls)
+    for row in range(len(target)):
+        alone = BACKENDS[name](
+            task, [c[row : row + 1] for c in codes], target[row : row + 1], **BOUNDS[task]
+        )
+        total = add(total, answers(alone, calls))
+    assert whole == total
+
+
+def add(one: Any, other: Any) -> Any:
+    if isinstance(one, int):
+        return one + other
+    return [add(a, b) for a, b in zip(one, other, strict=True)]
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", BACKENDS)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_one_row_keeps_to_the_declared_sensitivities(
+    name: str, task: str, data: st.DataObject
+) -> None:
+    n_bins, codes, target = data.draw(tables(task).filter(lambda table: len(table[2]) > 0))
+    codes, target = [c[:1] for c in codes], target[:1]
+    calls = data.draw(programs(n_bins))
+    histograms, sums, *rounds = answers(BACKENDS[name](task, codes, target, **BOUNDS[task]), calls)
+    for histogram in histograms:
+        assert sum(histogram) <= 1
+        assert set(histogram) <= {0, 1}
+    limit = 1 if task == "binary" else 2
+    assert sum(value**2 for value in sums) <= limit * LATTICE**2
+    for per_feature in rounds:
+        for leaf_sums in per_feature:
+            assert sum(value != 0 for value in leaf_sums) <= 1
+            assert max(map(abs, leaf_sums)) <= LATTICE
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", BACKENDS)
+def test_scores_saturate_and_never_wrap(name: str, task: str) -> None:
+    """A score that is driven up for ever stays up: its residual is that of the largest score."""
+    target = np.array([0, 1], dtype=np.int16) if task == "binary" else np.array([-3.0, 5.0])
+    rows = BACKENDS[name](task, [np.zeros(2, dtype=np.uint8)], target, **BOUNDS[task])
+    rows.merge_bins([np.array([0], dtype=np.uint16)])
+    rows.begin(MAX_SCORE)
+    only = np.array([0])
+    up, down = (np.array([[step]], dtype=np.int32) for step in (2**31 - 1, -(2**31)))
+    # At the largest score class 1 is certain, and every regression residual is at its clip.
+    expected = -LATTICE if task == "binary" else -2 * LATTICE
+    for _ in range(5):
+        rows.advance(only, up, only, 1)
+    assert rows.advance(only, up, only, 1).tolist() == [[pytest.approx(expected, abs=2)]]
+    assert rows.advance(only, down, only, 1).tolist() == [[pytest.approx(-expected, abs=2)]]
+
+
+def test_control_the_comparison_sees_a_row_that_moves_another() -> None:
+    """A backend that centres scores by their mean fails the sum over rows."""
+
+    class Centring(LocalRegressionRows):
+        def advance(self, *arguments: Any) -> Any:
+            self._scores -= int(self._scores.mean())
+            return super().advance(*arguments)
+
+    codes = [np.array([0, 1, 1], dtype=np.uint8)]
+    target = np.array([0.0, 1.0, 2.0])
+    only = np.array([0])
+    step = np.array([[LATTICE, 0]], dtype=np.int32)
+    calls = [("advance", (only, step, only, 2)), ("advance", (only, step, only, 2))]
+    whole = answers(Centring(codes, target, **BOUNDS["regression"]), calls)
+    total = answers(Centring([codes[0][:0]], target[:0], **BOUNDS["regression"]), calls[:0])
+    for row in range(3):
+        alone = Centring([codes[0][[row]]], target[[row]], **BOUNDS["regression"])
+        part = answers(alone, calls)
+        total = add(total, part) if total else part
+    assert whole != total

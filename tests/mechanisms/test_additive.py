@@ -1,0 +1,129 @@
+"""The Gaussian mechanism: its scale, its limits, and the noise of whole releases and fits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interpret_dp import PrivacyLedger
+from interpret_dp.accounting.gaussian import mu_of_lattice
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.mechanisms import (
+    SeededRandomness,
+    SystemRandomness,
+    gaussian_mechanism,
+    use_randomness,
+)
+from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
+from tests.audit.fits import base_records, classifier, frame, regressor
+from tests.statistical.noise_checks import LEVEL, all_p
+
+
+def release(exact: Any, mu: float = 0.5, sensitivity: int = LATTICE) -> Any:
+    return gaussian_mechanism(
+        "sums", exact, sensitivity=sensitivity, mu=mu, randomness=SeededRandomness(1)
+    )
+
+
+@pytest.mark.parametrize("mu", [1e-9, 0.01, 1.0, 900.0])
+@pytest.mark.parametrize("sensitivity", [LATTICE, 2 * LATTICE, 1_482_911])
+def test_the_scale_is_that_of_the_accounting(mu: float, sensitivity: int) -> None:
+    _, sigma = release(np.zeros((1, 1), dtype=np.int64), mu, sensitivity)
+    assert mu_of_lattice(sensitivity, sigma) <= mu
+    assert sigma == pytest.approx(math.hypot(sensitivity / mu, 3), rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int32, np.uint64, np.bool_])
+def test_only_64_bit_integers_pass(dtype: type) -> None:
+    with pytest.raises(TypeError, match="must be int64"):
+        release(np.zeros((1, 2), dtype=dtype))
+
+
+def test_noise_that_would_saturate_is_refused() -> None:
+    """At sigma 1e19 a third of OpenDP's draws are the largest integer: no noise at all."""
+    with pytest.raises(ValueError, match="must be at most"):
+        release(np.zeros((1, 1), dtype=np.int64), mu=1e-13)
+    _, sigma = release(np.zeros((1, 1), dtype=np.int64), mu=2.0**-35)
+    assert sigma < 2**56
+
+
+def test_noise_below_the_lattice_rule_is_refused() -> None:
+    with pytest.raises(ValueError, match="times finer"):
+        release(np.zeros((1, 1), dtype=np.int64), mu=2000.0)
+
+
+def standardised_noise(rounds: int, planned: float, claimed: float) -> Any:
+    """Return the noise of a door's releases in units of what ``claimed`` would need."""
+    exact = np.arange(rounds, dtype=np.int64)[:, np.newaxis] * LATTICE
+    plan = ReleasePlan((PlannedRelease("sums", planned, rounds),))
+    with ReleaseDoor(
+        PrivacyLedger.in_memory(),
+        "people",
+        plan,
+        SystemRandomness(),
+        explainer="test",
+        epsilon=1.0,
+        delta=1e-5,
+    ) as door:
+        noisy, _ = door.gaussian("sums", exact, sensitivity=LATTICE)
+    return (noisy - exact).ravel(), math.hypot(LATTICE / claimed, 3)
+
+
+@pytest.mark.statistical
+def test_the_door_adds_the_noise_of_the_plan() -> None:
+    """20,000 releases at mu = 0.03; level 1e-6; 2/3 and 3/2 of the noise are both rejected."""
+    values = all_p(*standardised_noise(20_000, 0.03, 0.03))
+    assert min(values.values()) > LEVEL, values
+    for factor in (2 / 3, 3 / 2):
+        values = all_p(*standardised_noise(20_000, 0.03 / factor, 0.03))
+        assert values["variance"] < LEVEL
+        assert values["shape"] < LEVEL
+
+
+class Watching(SystemRandomness):
+    """The operating system's noise; keeps each draw beside its name and sensitivity."""
+
+    def __init__(self, factor: float = 1.0) -> None:
+        super().__init__()
+        self.factor = factor
+        self.draws: list[tuple[str, int, Any]] = []
+
+    def perturb(self, name: str, exact: Any, sensitivity: int, sigma: float) -> Any:
+        noisy = super().perturb(name, exact, sensitivity, self.factor * sigma)
+        self.draws.append((name, sensitivity, (noisy - exact).ravel()))
+        return noisy
+
+
+def noise_of_a_fit(task: str, factor: float) -> Any:
+    """Return all noise of one fit in units of what its guarantee's bill says, times 2**20."""
+    randomness = Watching(factor)
+    with use_randomness(randomness):
+        fit = classifier if task == "classification" else regressor
+        model = fit(frame(base_records(task)), max_rounds=150, max_bins=64, max_leaves=16)
+    each = {share.name: share.mu / math.sqrt(share.count) for share in model.guarantee_.releases}
+    return np.concatenate(
+        [draws * (each[name] / sensitivity) for name, sensitivity, draws in randomness.draws]
+    )
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_whole_fit_draws_the_noise_that_its_guarantee_bills(task: str) -> None:
+    """Every draw of a fit over its billed scale is standard normal: more than 3,000 of them.
+
+    Level 1e-6 for each check. The residue check is left out, since scaled draws are no integers.
+    A scale of 2/3 is 21 and one of 3/2 is 48 standard errors of the variance away.
+    """
+    for factor, is_true in ((1.0, True), (2 / 3, False), (3 / 2, False)):
+        noise = noise_of_a_fit(task, factor)
+        assert len(noise) > 3_000
+        values = all_p(np.rint(noise * 2**20).astype(np.int64), 2.0**20)
+        del values["residues"]
+        if is_true:
+            assert min(values.values()) > LEVEL, values
+        else:
+            assert values["variance"] < LEVEL
+            assert values["shape"] < LEVEL

@@ -1,0 +1,89 @@
+"""Sources of randomness: which one is in force, what a seed means, what is added to what."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interpret_dp.accounting.gaussian import lattice_sigma
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.mechanisms import (
+    SeededRandomness,
+    SystemRandomness,
+    active_randomness,
+    use_randomness,
+)
+from tests.statistical.noise_checks import LEVEL, all_p
+
+SIGMA = lattice_sigma(LATTICE, 0.0112)
+
+
+def test_only_seeds_are_for_tests() -> None:
+    assert SeededRandomness(1).tests_only
+    assert not SystemRandomness().tests_only
+
+
+def test_a_seed_decides_everything() -> None:
+    exact = np.arange(12).reshape(3, 4)
+    first, again, other = SeededRandomness(1), SeededRandomness(1), SeededRandomness(2)
+    noisy = first.perturb("a", exact, 1, SIGMA)
+    assert np.array_equal(noisy, again.perturb("a", exact, 1, SIGMA))
+    assert not np.array_equal(noisy, other.perturb("a", exact, 1, SIGMA))
+    assert first.public.random() == again.public.random() != other.public.random()
+
+
+def test_public_coin_flips_and_noise_do_not_share_a_stream() -> None:
+    """How many coins were flipped must not change the noise."""
+    first, second = SeededRandomness(1), SeededRandomness(1)
+    first.public.random(100)
+    assert np.array_equal(first.noise(SIGMA, 5), second.noise(SIGMA, 5))
+
+
+def test_system_randomness_does_not_repeat_itself() -> None:
+    first, second = SystemRandomness(), SystemRandomness()
+    noise = [source.noise(SIGMA, 20).tolist() for source in (first, second, first)]
+    assert len({value for draws in noise for value in draws}) == 60
+    assert first.public.integers(2**60) != second.public.integers(2**60)
+
+
+@pytest.mark.parametrize("source", [SystemRandomness(), SeededRandomness(1)])
+def test_noise_is_added_and_nothing_else(source: SystemRandomness | SeededRandomness) -> None:
+    """Level below 1e-15: noise of scale 2**24 does not reach 2**29, which is 32 of its sigmas."""
+    exact = np.array([[0, 2**40], [-(2**50), 2**61]])
+    noisy = source.perturb("a", exact, LATTICE, 2.0**24)
+    assert noisy.dtype == np.int64
+    assert noisy.shape == exact.shape
+    assert (np.abs(noisy - exact) < 2**29).all()
+    assert (noisy != exact).all()
+    assert exact.tolist() == [[0, 2**40], [-(2**50), 2**61]]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("source", [SystemRandomness(), SeededRandomness(1)])
+def test_both_sources_have_the_declared_scale(source: SystemRandomness | SeededRandomness) -> None:
+    """Six tests at level 1e-6 on 20,000 draws; their power is measured in test_noise_checks."""
+    values = all_p(source.noise(SIGMA, 20_000), SIGMA)
+    assert min(values.values()) > LEVEL, values
+    for factor in (2 / 3, 3 / 2):
+        assert all_p(source.noise(factor * SIGMA, 20_000), SIGMA)["variance"] < LEVEL
+
+
+def test_the_innermost_source_is_in_force_and_is_taken_back() -> None:
+    outer, inner = SeededRandomness(1), SeededRandomness(2)
+    assert active_randomness() is None
+    with use_randomness(outer) as given:
+        assert given is active_randomness() is outer
+        with use_randomness(inner):
+            assert active_randomness() is inner
+        assert active_randomness() is outer
+    assert active_randomness() is None
+
+
+def test_a_source_is_taken_back_after_an_error() -> None:
+    def failing() -> None:
+        with use_randomness(SeededRandomness(1)):
+            raise ValueError("inside")
+
+    with pytest.raises(ValueError, match="inside"):
+        failing()
+    assert active_randomness() is None

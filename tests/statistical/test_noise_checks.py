@@ -1,0 +1,104 @@
+"""The checks of noise are tests that can fail: levels and powers are measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.statistical.noise_checks import (
+    LEVEL,
+    Integers,
+    all_p,
+    dependence_p,
+    mean_p,
+    residue_p,
+    shape_p,
+    variance_p,
+)
+
+pytestmark = pytest.mark.statistical
+
+N = 20_000
+SIGMA = 2.0**12
+
+
+def true_draws(rng: np.random.Generator, n: int = N, sigma: float = SIGMA) -> Integers:
+    """Return rounded normals: at this scale no test of this size tells them apart."""
+    return np.rint(rng.normal(scale=sigma, size=n)).astype(np.int64)
+
+
+CHECKS: dict[str, Callable[[Integers], float]] = {
+    "variance": lambda draws: variance_p(draws, SIGMA),
+    "mean": lambda draws: mean_p(draws, SIGMA),
+    "shape": lambda draws: shape_p(draws, SIGMA),
+    "residues": residue_p,
+    "lag 1": lambda draws: dependence_p(draws, SIGMA),
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_p_values_of_true_noise_are_uniform(name: str) -> None:
+    """Level 1e-6 of the test here: 400 samples of 2,000 draws, seeds fixed.
+
+    The number of p-values below 0.1 is Binomial(400, 0.1): mean 40, standard deviation 6; that
+    below 0.01 is Poisson-like with mean 4.
+    """
+    rng = np.random.default_rng(7)
+    values = np.array([CHECKS[name](true_draws(rng, 2000)) for _ in range(400)])
+    assert 11 <= np.count_nonzero(values < 0.1) <= 73
+    assert np.count_nonzero(values < 0.01) <= 18
+    assert abs(np.mean(values) - 0.5) < 0.08
+
+
+def wrong_scale(factor: float) -> Callable[[np.random.Generator], Integers]:
+    return lambda rng: true_draws(rng, sigma=factor * SIGMA)
+
+
+def shifted(rng: np.random.Generator) -> Integers:
+    return true_draws(rng) + int(SIGMA / 15)
+
+
+def laplace(rng: np.random.Generator) -> Integers:
+    """Return draws of the right variance and the wrong shape."""
+    return np.rint(rng.laplace(scale=SIGMA / np.sqrt(2), size=N)).astype(np.int64)
+
+
+def coarse(rng: np.random.Generator) -> Integers:
+    """Half precision: the last bits of large draws are zero."""
+    return true_draws(rng).astype(np.float16).astype(np.int64)
+
+
+def clipped(rng: np.random.Generator) -> Integers:
+    """Lose the tails, which is where privacy is lost first."""
+    return np.clip(true_draws(rng), -2 * int(SIGMA), 2 * int(SIGMA))
+
+
+def repeated(rng: np.random.Generator) -> Integers:
+    """Every draw twice, as a generator that is copied would give."""
+    return np.repeat(true_draws(rng, N // 2), 2)
+
+
+@pytest.mark.parametrize(
+    ("draw", "caught_by"),
+    [
+        (wrong_scale(2 / 3), {"variance", "shape"}),
+        (wrong_scale(3 / 2), {"variance", "shape"}),
+        (wrong_scale(0.95), {"variance"}),
+        (wrong_scale(1.05), {"variance"}),
+        (shifted, {"mean"}),
+        (laplace, {"shape"}),
+        (coarse, {"residues"}),
+        (clipped, {"variance"}),
+        (repeated, {"lag 1"}),
+    ],
+)
+def test_wrong_noise_is_rejected(
+    draw: Callable[[np.random.Generator], Integers], caught_by: set[str]
+) -> None:
+    """At level 1e-6 with 20,000 draws, in each of twenty samples: the power is above 0.9."""
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        values = all_p(draw(rng), SIGMA)
+        assert caught_by <= {name for name, value in values.items() if value < LEVEL}

@@ -1,0 +1,38 @@
+"""Errors carry what they speak of, also across process borders."""
+
+from __future__ import annotations
+
+import pickle
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp import BudgetExceededError
+
+
+def refusal(largest: float) -> BudgetExceededError:
+    return BudgetExceededError(
+        "trial",
+        requested_epsilon=2.0,
+        requested_delta=1e-6,
+        requested_mu=0.4,
+        remaining_mu=0.1,
+        largest_epsilon=largest,
+    )
+
+
+@given(st.floats(1e-6, 100))
+def test_the_advice_is_never_above_what_fits(largest):
+    advised = float(re.search(r"epsilon <= ([\d.]+)", str(refusal(largest))).group(1))
+    assert 0.999 * largest < advised <= largest
+
+
+def test_nothing_left_is_said():
+    assert "nothing is left" in str(refusal(0.0))
+
+
+def test_pickling_keeps_the_figures():
+    again = pickle.loads(pickle.dumps(refusal(0.25)))
+    assert vars(again) == vars(refusal(0.25))
+    assert str(again) == str(refusal(0.25))

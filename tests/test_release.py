@@ -1,0 +1,438 @@
+"""The release door keeps to the plan, charges what ran, and says nothing of the rows."""
+
+from __future__ import annotations
+
+import gc
+import math
+import traceback
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interpret_dp import (
+    BudgetExceededError,
+    DPExplainableBoostingClassifier,
+    LedgerError,
+    PrivacyLedger,
+    ReleaseError,
+)
+from interpret_dp import release as release_module
+from interpret_dp.accounting.gaussian import lattice_sigma
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.ebm import training
+from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
+from tests.audit.fits import FEATURES, LABELS, base_records, classifier, frame, objects
+
+SECRET = "Zebulon-48.7295"
+PLAN = ReleasePlan((PlannedRelease("target", 0.1, 1), PlannedRelease("rounds", 0.05, 4)))
+ONE = np.array([[LATTICE]])
+
+
+class Watching(SeededRandomness):
+    """Seeded noise that remembers what was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.asked: list[tuple[str, int, float, int]] = []
+
+    def perturb(self, name: str, exact: Any, sensitivity: int, sigma: float) -> Any:
+        self.asked.append((name, sensitivity, sigma, len(exact)))
+        return super().perturb(name, exact, sensitivity, sigma)
+
+
+def open_door(ledger: PrivacyLedger, plan: ReleasePlan = PLAN) -> ReleaseDoor:
+    return ReleaseDoor(
+        ledger, "people", plan, SeededRandomness(1), explainer="test", epsilon=1.0, delta=1e-5
+    )
+
+
+def states(ledger: PrivacyLedger, dataset: str = "people") -> list[str]:
+    kinds = [entry["kind"] for entry in ledger.entries(dataset)]
+    return [kind for kind in kinds if kind != "budget"]
+
+
+def spent_mu(ledger: Any, dataset: str = "people") -> float:
+    return float(ledger.spent(dataset).mu)
+
+
+# ------------------------------------------------------------------------------------- plans
+
+
+def test_a_whole_plan_is_charged_once() -> None:
+    ledger = PrivacyLedger.in_memory()
+    with open_door(ledger) as door:
+        door.gaussian("target", ONE, sensitivity=LATTICE)
+        door.gaussian("rounds", np.repeat(ONE, 4, axis=0), sensitivity=LATTICE)
+    assert states(ledger) == ["reserve", "commit"]
+    assert spent_mu(ledger) == pytest.approx(math.sqrt(0.1**2 + 4 * 0.05**2), rel=1e-12)
+    assert door.head == ledger.head
+    assert sum(share.mu**2 for share in PLAN.shares) == pytest.approx(spent_mu(ledger) ** 2)
+
+
+def test_an_unused_part_of_the_plan_is_charged_too() -> None:
+    """What is not used cannot be returned: whether it was used may depend on the rows."""
+    ledger = PrivacyLedger.in_memory()
+    with open_door(ledger) as door:
+        door.gaussian("target", ONE, sensitivity=LATTICE)
+    assert spent_mu(ledger) == PLAN.cost.mu
+
+
+@pytest.mark.parametrize("sensitivity", [LATTICE, 2 * LATTICE, 123_457])
+def test_each_release_gets_the_noise_of_its_plan(sensitivity: int) -> None:
+    randomness = Watching()
+    door = ReleaseDoor(
+        PrivacyLedger.in_memory(), "people", PLAN, randomness, explainer="t", epsilon=1, delta=0.1
+    )
+    with door:
+        _, sigma = door.gaussian("target", ONE, sensitivity=sensitivity)
+        door.gaussian("rounds", np.repeat(ONE, 3, axis=0), sensitivity=sensitivity)
+    assert randomness.asked == [
+        ("target", sensitivity, lattice_sigma(sensitivity, 0.1), 1),
+        ("rounds", sensitivity, lattice_sigma(sensitivity, 0.05), 3),
+    ]
+    assert sigma == pytest.approx(math.hypot(sensitivity / 0.1, 3), rel=1e-15)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_fit_draws_exactly_the_noise_that_it_is_charged_for(task: str) -> None:
+    """The plan, the noise, the guarantee and the ledger agree on every release."""
+    from tests.audit.fits import regressor
+
+    randomness = Watching()
+    with use_randomness(randomness):
+        model = (classifier if task == "classification" else regressor)(
+            frame(base_records(task)), max_rounds=7
+        )
+    per_name: dict[str, list[float]] = {}
+    for name, sensitivity, sigma, count in randomness.asked:
+        per_name.setdefault(name, []).extend([sensitivity / math.sqrt(sigma**2 - 9)] * count)
+    for share in model.guarantee_.releases:
+        assert len(per_name[share.name]) == share.count
+        each = share.mu / math.sqrt(share.count)
+        assert per_name[share.name] == pytest.approx([each] * share.count, rel=1e-9)
+        assert max(per_name[share.name]) <= each * (1 + 1e-12)
+    assert set(per_name) == {share.name for share in model.guarantee_.releases}
+    charged = spent_mu(model.ledger, "audit")
+    assert math.hypot(*(mu for mus in per_name.values() for mu in mus)) <= charged * (1 + 1e-12)
+    assert charged == model.guarantee_.mu
+
+
+@pytest.mark.parametrize(("name", "count"), [("target", 2), ("rounds", 5), ("other", 1)])
+def test_releases_beyond_the_plan_are_refused(name: str, count: int) -> None:
+    ledger = PrivacyLedger.in_memory()
+    door = open_door(ledger)
+    door.__enter__()
+    with pytest.raises(ReleaseError, match=f"{count} releases '{name}' were asked for"):
+        door.gaussian(name, np.repeat(ONE, count, axis=0), sensitivity=LATTICE)
+    door.__exit__(None, None, None)
+
+
+def test_a_plan_is_used_up() -> None:
+    with open_door(PrivacyLedger.in_memory()) as door:
+        for _ in range(4):
+            door.gaussian("rounds", ONE, sensitivity=LATTICE)
+        with pytest.raises(ReleaseError, match="the plan has 0 left"):
+            door.gaussian("rounds", ONE, sensitivity=LATTICE)
+
+
+def test_a_closed_door_releases_nothing() -> None:
+    door = open_door(PrivacyLedger.in_memory())
+    with pytest.raises(ReleaseError):
+        door.gaussian("target", ONE, sensitivity=LATTICE)
+    with door:
+        pass
+    with pytest.raises(ReleaseError):
+        door.gaussian("target", ONE, sensitivity=LATTICE)
+
+
+@pytest.mark.parametrize("mu", [0.0, -1.0, 2.0**-35, 1025.0, math.inf, math.nan])
+def test_noise_that_the_lattice_cannot_carry_is_refused_in_the_plan(mu: float) -> None:
+    with pytest.raises(ValueError, match="mu of each release 'a' is"):
+        PlannedRelease("a", mu, 1)
+
+
+def test_plans_are_checked() -> None:
+    with pytest.raises(ValueError, match="number of releases 'a' is 0"):
+        PlannedRelease("a", 0.1, 0)
+    with pytest.raises(ValueError, match="each needs its own name"):
+        ReleasePlan((PlannedRelease("a", 0.1, 1), PlannedRelease("a", 0.2, 1)))
+
+
+@pytest.mark.parametrize("asked", [{"epsilon": 1e-13, "delta": 1e-13}, {"epsilon": 1e9}])
+def test_a_fit_beyond_the_lattice_is_refused_before_it_reserves(asked: dict[str, Any]) -> None:
+    ledger = PrivacyLedger.in_memory()
+    model = DPExplainableBoostingClassifier(schema=LABELS, ledger=ledger, dataset="people", **asked)
+    with pytest.raises(ValueError, match="Ask for another epsilon or delta"):
+        model.fit(*frame(base_records("classification")))
+    assert ledger.datasets() == []
+
+
+# ---------------------------------------------------------------------------------- failures
+
+
+class PrivateError(Exception):
+    """An error that knows too much."""
+
+
+def fail_with_a_chain() -> None:
+    private_row = SECRET
+    try:
+        raise PrivateError(f"cell {private_row}")
+    except PrivateError as cause:
+        raise KeyError(private_row) from cause
+
+
+def attempt(
+    ledger: PrivacyLedger, release_first: bool, failure: Callable[[], None] = fail_with_a_chain
+) -> None:
+    with open_door(ledger) as door:
+        if release_first:
+            door.gaussian("target", ONE, sensitivity=LATTICE)
+        failure()
+
+
+def interrupt() -> None:
+    try:
+        fail_with_a_chain()
+    except KeyError:
+        raise KeyboardInterrupt  # noqa: B904
+
+
+def chain_of(error: BaseException) -> Iterator[BaseException]:
+    pending: list[BaseException | None] = [error]
+    while pending:
+        link = pending.pop()
+        if link is not None:
+            yield link
+            pending += [link.__cause__, link.__context__]
+
+
+def local_variables(trace: TracebackType | None, file: str) -> Iterator[Any]:
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            yield from trace.tb_frame.f_locals.values()
+        trace = trace.tb_next
+
+
+def assert_says_nothing(error: BaseException) -> None:
+    """Nothing that a log, a debugger or an error tracker can reach from the error is private."""
+    for link in chain_of(error):
+        assert not isinstance(link, PrivateError | KeyError)
+        assert SECRET not in repr(link)
+        assert SECRET not in repr(vars(link))
+        for value in local_variables(link.__traceback__, release_module.__file__):
+            assert not isinstance(value, BaseException | TracebackType)
+    printed = "".join(traceback.format_exception(error))
+    assert SECRET not in printed
+    assert "During handling" not in printed
+    assert PrivateError.__name__ not in printed
+
+
+def test_a_failure_before_the_first_release_costs_nothing() -> None:
+    ledger = PrivacyLedger.in_memory()
+    with pytest.raises(ReleaseError, match="nothing was charged") as caught:
+        attempt(ledger, release_first=False)
+    assert states(ledger) == ["reserve", "cancel"]
+    assert spent_mu(ledger) == 0.0
+    assert_says_nothing(caught.value)
+
+
+def test_a_failure_after_the_first_release_costs_everything() -> None:
+    ledger = PrivacyLedger.in_memory()
+    with pytest.raises(ReleaseError, match="charged in full") as caught:
+        attempt(ledger, release_first=True)
+    assert states(ledger) == ["reserve", "commit"]
+    assert spent_mu(ledger) == PLAN.cost.mu
+    assert_says_nothing(caught.value)
+
+
+def test_both_messages_are_fixed() -> None:
+    """The text depends on whether something was released, and on nothing else."""
+    texts = set()
+    for error in (
+        ValueError(SECRET),
+        KeyError(),
+        ReleaseError("3 rows"),
+        MemoryError(),
+        OSError(1),
+    ):
+        with pytest.raises(ReleaseError) as caught, open_door(PrivacyLedger.in_memory()):
+            raise error
+        texts.add(str(caught.value))
+    assert len(texts) == 1
+
+
+def test_control_a_plain_reraise_would_tell() -> None:
+    """The checks above see what `raise ... from None` alone leaves behind."""
+
+    def reraise() -> None:
+        try:
+            fail_with_a_chain()
+        except KeyError:
+            raise ReleaseError("fixed") from None
+
+    with pytest.raises(ReleaseError) as caught:
+        reraise()
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+    with pytest.raises(AssertionError):
+        assert_says_nothing(caught.value)
+
+
+@pytest.mark.parametrize("release_first", [False, True])
+def test_an_interruption_passes_and_is_charged_like_a_failure(release_first: bool) -> None:
+    ledger = PrivacyLedger.in_memory()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        attempt(ledger, release_first, interrupt)
+    assert states(ledger) == ["reserve", "commit" if release_first else "cancel"]
+    assert spent_mu(ledger) == (PLAN.cost.mu if release_first else 0.0)
+    assert list(chain_of(caught.value)) == [caught.value]
+
+
+def test_an_interruption_within_a_release_is_charged() -> None:
+    """The noise may have been drawn already; it is not known whether anybody saw it."""
+
+    class Interrupted(SeededRandomness):
+        def perturb(self, name: str, exact: Any, sensitivity: int, sigma: float) -> Any:
+            raise KeyboardInterrupt
+
+    ledger = PrivacyLedger.in_memory()
+    door = ReleaseDoor(
+        ledger, "people", PLAN, Interrupted(1), explainer="test", epsilon=1.0, delta=1e-5
+    )
+    with pytest.raises(KeyboardInterrupt), door:
+        door.gaussian("target", ONE, sensitivity=LATTICE)
+    assert spent_mu(ledger) == PLAN.cost.mu
+
+
+@pytest.mark.parametrize("release_first", [False, True])
+def test_a_ledger_that_fails_while_a_failure_is_charged(
+    release_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both go wrong: the ledger's error passes, without the private one behind it."""
+
+    def locked(*arguments: Any) -> str:
+        try:
+            raise OSError("database is locked")
+        except OSError as cause:
+            raise LedgerError("The ledger is locked.") from cause
+
+    ledger = PrivacyLedger.in_memory()
+    monkeypatch.setattr(ledger, "commit", locked)
+    monkeypatch.setattr(ledger, "cancel", locked)
+    with pytest.raises(LedgerError, match="is locked") as caught:
+        attempt(ledger, release_first)
+    assert isinstance(caught.value.__cause__, OSError)
+    for link in chain_of(caught.value):
+        assert not isinstance(link, PrivateError | KeyError)
+        for value in local_variables(link.__traceback__, release_module.__file__):
+            assert not isinstance(value, BaseException | TracebackType)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+    assert states(ledger) == ["reserve"]
+    assert spent_mu(ledger) == PLAN.cost.mu
+
+
+def test_a_ledger_that_fails_at_the_end_of_a_fit_leaves_it_charged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def locked(*arguments: Any) -> str:
+        raise LedgerError("The ledger is locked.")
+
+    ledger = PrivacyLedger.in_memory()
+    monkeypatch.setattr(ledger, "commit", locked)
+    with pytest.raises(LedgerError), open_door(ledger) as door:
+        door.gaussian("target", ONE, sensitivity=LATTICE)
+    assert spent_mu(ledger) == PLAN.cost.mu
+
+
+def test_the_error_does_not_keep_itself_alive() -> None:
+    """A cycle from error to frame to error would keep the rows until the next collection."""
+
+    class Rows:
+        pass
+
+    def attempt_with_rows() -> weakref.ref[Rows]:
+        rows = Rows()
+        watched = weakref.ref(rows)
+        try:
+            with open_door(PrivacyLedger.in_memory()):
+                raise ValueError(rows)
+        except ReleaseError:
+            pass
+        return watched
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert attempt_with_rows()() is None
+    finally:
+        gc.enable()
+
+
+# --------------------------------------------------------------------------------- whole fits
+
+
+@pytest.mark.parametrize("stage", ["encode_column", "merge_bins", "boost", "term_covariances"])
+def test_a_fit_that_fails_at_any_stage(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*arguments: Any, **keywords: Any) -> Any:
+        raise PrivateError(f"row 7: {SECRET}")
+
+    monkeypatch.setattr(training, stage, failing)
+    ledger = PrivacyLedger.in_memory()
+    model = DPExplainableBoostingClassifier(
+        schema=LABELS, feature_names=list(FEATURES), ledger=ledger, dataset="people"
+    )
+    with use_randomness(Watching()) as randomness, pytest.raises(ReleaseError) as caught:
+        model.fit(*objects([*base_records("classification"), (SECRET,) * 6]))
+    assert_says_nothing(caught.value)
+    released = bool(randomness.asked)  # type: ignore[attr-defined]
+    assert released is (stage != "encode_column")
+    assert spent_mu(ledger) == (model_cost(model) if released else 0.0)
+    assert not hasattr(model, "has_fitted_")
+
+
+def model_cost(model: Any) -> float:
+    from interpret_dp.ebm.request import open_request
+
+    request = open_request(model, *objects(base_records("classification")), "classification")
+    return request.config.plan().cost.mu
+
+
+def test_a_fit_over_the_budget_spends_nothing(tmp_path: Path) -> None:
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create_budget("people", epsilon=1.0, delta=1e-5)
+    model = DPExplainableBoostingClassifier(
+        schema=LABELS, ledger=ledger, dataset="people", epsilon=0.7, delta=1e-5, max_rounds=1
+    )
+    table = frame(base_records("classification"))
+    with use_randomness(Watching()):
+        model.fit(*table)
+    before = ledger.entries("people")
+    randomness = Watching()
+    with (
+        use_randomness(randomness),
+        pytest.raises(BudgetExceededError, match="Nothing was spent") as caught,
+    ):
+        model.fit(*table)
+    assert randomness.asked == []
+    assert ledger.entries("people") == before
+    assert caught.value.requested_epsilon == 0.7
+    assert 0 < caught.value.largest_epsilon < 0.7
+    model.set_params(epsilon=caught.value.largest_epsilon)
+    with use_randomness(Watching()):
+        model.fit(*table)
+    assert ledger.remaining("people", 1e-5) < 1e-3
+
+
+def test_a_persistent_ledger_without_a_budget_refuses_before_a_row_is_read(tmp_path: Path) -> None:
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    model = DPExplainableBoostingClassifier(schema=LABELS, ledger=ledger, dataset="people")
+    randomness = Watching()
+    with use_randomness(randomness), pytest.raises(LedgerError, match="no budget"):
+        model.fit(*frame(base_records("classification")))
+    assert randomness.asked == []
