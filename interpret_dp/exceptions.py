@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_FLOOR, Context, Decimal
+from interpret_dp._figures import floor_text
 
 __all__ = [
     "BudgetExceededError",
@@ -70,7 +70,7 @@ class BudgetExceededError(InterpretDPError, RuntimeError):
         self.remaining_mu = remaining_mu
         self.largest_epsilon = largest_epsilon
         if largest_epsilon > 0:
-            mend = f"ask for epsilon <= {_rounded_down(largest_epsilon)} at delta {requested_delta:g}"
+            mend = f"ask for epsilon <= {floor_text(largest_epsilon)} at delta {requested_delta:g}"
         else:
             mend = "nothing is left at this delta"
         super().__init__(
@@ -106,11 +106,6 @@ def _rebuild_budget_error(
         remaining_mu=remaining_mu,
         largest_epsilon=largest,
     )
-
-
-def _rounded_down(value: float) -> str:
-    # Whoever follows the advice must not be refused again.
-    return f"{Context(prec=4, rounding=ROUND_FLOOR).plus(Decimal(value)):f}"
 
 
 class PrivacyWarning(UserWarning):

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
-from interpret_dp.accounting.rounding import ceil_text
 
 __all__ = ["DEFAULT_ASSUMPTIONS", "Guarantee", "ReleaseShare"]
 

@@ -1,12 +1,11 @@
-"""Directed rounding: every figure of a promise is rounded so that the promise gets weaker."""
+"""Directed rounding of floats: a promise is only ever rounded to a weaker one."""
 
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-__all__ = ["ceil_text", "reciprocal_down", "reciprocal_up", "sqrt_up"]
+__all__ = ["reciprocal_down", "reciprocal_up", "sqrt_up"]
 
 
 def sqrt_up(square: Fraction) -> float:
@@ -43,13 +42,3 @@ def reciprocal_down(value: float) -> float:
     """Return a float that is at most 1 / ``value`` and at most one step below it."""
     nearest = 1.0 / value
     return nearest if Fraction(nearest) * Fraction(value) <= 1 else math.nextafter(nearest, 0.0)
-
-
-def ceil_text(value: float, digits: int = 3) -> str:
-    """Return ``value`` with so many significant digits, never below the true value.
-
-    A limit that is printed must hold as printed: 2.718281 becomes ``"2.72"`` and 1.0001 becomes
-    ``"1.01"``, never ``"1"``.
-    """
-    exact = Decimal(repr(value))
-    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).plus(exact)):.{digits}g}"

@@ -19,7 +19,23 @@ MAX_SCORE = 2**30
 
 
 class AdditiveRows(Protocol):
-    """Rows of one additive model while it is trained. Everything here is private."""
+    """Rows of one additive model while it is trained; the sums are private.
+
+    A row has ``n_scores`` scores: one, or one per class of a multiclass model.
+
+    Attributes
+    ----------
+    n_scores : int
+    residual_norm : int
+        Bound on the L2 norm of one row's clipped residuals, in lattice units; public. It holds for
+        the integers themselves.
+    target_norm : int
+        Bound on the L2 norm of one row's part in :meth:`target_sums`; public.
+    """
+
+    n_scores: int
+    residual_norm: int
+    target_norm: int
 
     def bin_counts(self, n_bins: Sequence[int]) -> list[NDArray[np.int64]]:
         """Count rows per fine bin; for each feature an array of shape (n_bins[feature],)."""
@@ -33,8 +49,8 @@ class AdditiveRows(Protocol):
         """Replace every feature's fine codes by ``maps[feature][code]``."""
         ...
 
-    def begin(self, score: int) -> None:
-        """Set the score of every row to ``score`` (lattice units)."""
+    def begin(self, scores: NDArray[np.int64]) -> None:
+        """Set the scores of every row, shape (n_scores,), in lattice units."""
         ...
 
     def advance(
@@ -50,7 +66,7 @@ class AdditiveRows(Protocol):
         ----------
         updated : ndarray of int64, shape (n_updated,)
             Features whose shape functions changed.
-        updates : ndarray of int32, shape (n_updated, n_bins)
+        updates : ndarray of int32, shape (n_updated, n_bins, n_scores)
             The change per bin, in lattice units.
         wanted : ndarray of int64, shape (n_wanted,)
             Features whose residual sums are asked for.
@@ -59,7 +75,7 @@ class AdditiveRows(Protocol):
 
         Returns
         -------
-        ndarray of int64, shape (n_wanted, n_bins)
-            Sum of the clipped residuals, each at most ``LATTICE`` in absolute value.
+        ndarray of int64, shape (n_wanted, n_bins, n_scores)
+            Sums of the clipped residuals.
         """
         ...

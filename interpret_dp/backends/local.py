@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE
 
-__all__ = ["LocalBinaryRows", "LocalRegressionRows"]
+__all__ = ["LocalBinaryRows", "LocalMulticlassRows", "LocalRegressionRows"]
 
 _CHUNK = 4096  # rows per pass: scores, residuals and codes of a chunk stay in the cache
 _TABLE_BITS = 12  # logits are looked up in steps of 2**12 / 2**20 = 1/256
@@ -112,8 +113,56 @@ def _advance_regression(
         _sum_residuals(codes, wanted, residuals, start, stop, sums)
 
 
+@_compile
+def _advance_multiclass(
+    codes: NDArray[np.unsignedinteger],
+    labels: NDArray[np.int16],
+    table: NDArray[np.int64],
+    updated: NDArray[np.int64],
+    updates: NDArray[np.int32],
+    wanted: NDArray[np.int64],
+    scores: NDArray[np.int32],
+    first: int,
+    last: int,
+    sums: NDArray[np.int64],
+) -> None:
+    n_classes = scores.shape[1]
+    weights = np.empty(n_classes, np.int64)
+    for row in range(first, last):
+        for slot in range(updated.shape[0]):
+            code = codes[updated[slot], row]
+            for k in range(n_classes):
+                moved = int(scores[row, k]) + int(updates[slot, code, k])
+                scores[row, k] = np.int32(min(max(moved, -MAX_SCORE), MAX_SCORE))
+        highest = int(scores[row].max())
+        total = 0
+        for k in range(n_classes):
+            entry = min((highest - int(scores[row, k])) >> _TABLE_BITS, table.shape[0] - 1)
+            weights[k] = table[entry]
+            total += weights[k]
+        for k in range(n_classes):
+            # Truncation: the probabilities add up to at most LATTICE, as the norm needs.
+            weights[k] = -(weights[k] * LATTICE // total)
+        weights[labels[row]] += LATTICE
+        for slot in range(wanted.shape[0]):
+            code = codes[wanted[slot], row]
+            for k in range(n_classes):
+                sums[slot, code, k] += weights[k]
+
+
+def _exponential_table() -> NDArray[np.int64]:
+    """Tabulate exp(-d) for score gaps d from 0 to 16 on the lattice, truncated."""
+    gaps = (np.arange(_TABLE_HALF) + 0.5) * 2.0**_TABLE_BITS / LATTICE
+    table: NDArray[np.int64] = np.floor(LATTICE * np.exp(-gaps)).astype(np.int64)
+    return table
+
+
 class _LocalRows:
     """Codes and scores of the rows that have a target."""
+
+    n_scores = 1
+    residual_norm = LATTICE
+    target_norm = LATTICE
 
     def __init__(
         self,
@@ -145,13 +194,14 @@ class _LocalRows:
             np.take(table.astype(narrow), self._codes[feature], out=merged[feature])
         self._codes = merged
 
-    def begin(self, score: int) -> None:
-        self._scores.fill(min(max(score, -MAX_SCORE), MAX_SCORE))
+    def begin(self, scores: NDArray[np.int64]) -> None:
+        clipped = np.clip(scores, -MAX_SCORE, MAX_SCORE).astype(np.int32)
+        self._scores[...] = clipped if self._scores.ndim == 2 else clipped[0]
 
     def _sum_parts(
         self,
         kernel: Callable[[int, int, NDArray[np.int64]], None],
-        shape: tuple[int, int],
+        shape: tuple[int, ...],
     ) -> NDArray[np.int64]:
         """Run the kernel on each part of the rows and add the exact sums."""
         sums = np.zeros((len(self._parts), *shape), dtype=np.int64)
@@ -202,9 +252,76 @@ class LocalBinaryRows(_LocalRows):
         n_bins: int,
     ) -> NDArray[np.int64]:
         """Sum ``label - probability`` per bin."""
+        single = np.ascontiguousarray(updates[:, :, 0])
 
         def kernel(first: int, last: int, sums: NDArray[np.int64]) -> None:
             _advance_binary(
+                self._codes,
+                self._labels,
+                self._table,
+                updated,
+                single,
+                wanted,
+                self._scores,
+                first,
+                last,
+                sums,
+            )
+
+        return self._sum_parts(kernel, (len(wanted), n_bins))[:, :, np.newaxis]
+
+
+class LocalMulticlassRows(_LocalRows):
+    """Rows with one of several labels; softmax residuals.
+
+    Parameters
+    ----------
+    codes : sequence of unsigned integer ndarray, each of shape (n_rows,)
+        Fine bin of each row, per feature.
+    labels : ndarray of int16, shape (n_rows,)
+        0 to n_classes - 1; rows with a negative code contribute nothing.
+    n_classes : int
+    n_threads : int
+        Most threads to sum with.
+
+    Notes
+    -----
+    With probabilities p that add up to at most 1, the residual ``onehot(y) - p`` has squared norm
+    (1 - p_y)^2 + sum of the other p^2, at most 2 (1 - p_y)^2.
+    """
+
+    residual_norm = math.isqrt(2 * LATTICE**2) + 1
+
+    def __init__(
+        self,
+        codes: Sequence[NDArray[np.unsignedinteger]],
+        labels: NDArray[np.int16],
+        *,
+        n_classes: int,
+        n_threads: int = 1,
+    ) -> None:
+        keep = labels >= 0
+        super().__init__(codes, keep, n_threads)
+        self.n_scores = n_classes
+        self._labels = labels[keep]
+        self._table = _exponential_table()
+        self._scores = np.zeros((len(self._labels), n_classes), dtype=np.int32)
+
+    def target_sums(self) -> NDArray[np.int64]:
+        """Count the rows of each class; shape (n_classes,)."""
+        return np.bincount(self._labels, minlength=self.n_scores).astype(np.int64) * LATTICE
+
+    def advance(
+        self,
+        updated: NDArray[np.int64],
+        updates: NDArray[np.int32],
+        wanted: NDArray[np.int64],
+        n_bins: int,
+    ) -> NDArray[np.int64]:
+        """Sum ``onehot(label) - softmax`` per bin and class."""
+
+        def kernel(first: int, last: int, sums: NDArray[np.int64]) -> None:
+            _advance_multiclass(
                 self._codes,
                 self._labels,
                 self._table,
@@ -217,7 +334,7 @@ class LocalBinaryRows(_LocalRows):
                 sums,
             )
 
-        return self._sum_parts(kernel, (len(wanted), n_bins))
+        return self._sum_parts(kernel, (len(wanted), n_bins, self.n_scores))
 
 
 class LocalRegressionRows(_LocalRows):
@@ -236,6 +353,8 @@ class LocalRegressionRows(_LocalRows):
     n_threads : int
         Most threads to sum with.
     """
+
+    target_norm = math.isqrt(2 * LATTICE**2) + 1
 
     def __init__(
         self,
@@ -269,13 +388,14 @@ class LocalRegressionRows(_LocalRows):
         n_bins: int,
     ) -> NDArray[np.int64]:
         """Sum the clipped residual per bin."""
+        single = np.ascontiguousarray(updates[:, :, 0])
 
         def kernel(first: int, last: int, sums: NDArray[np.int64]) -> None:
             _advance_regression(
                 self._codes,
                 self._target,
                 updated,
-                updates,
+                single,
                 wanted,
                 self._scores,
                 first,
@@ -283,4 +403,4 @@ class LocalRegressionRows(_LocalRows):
                 sums,
             )
 
-        return self._sum_parts(kernel, (len(wanted), n_bins))
+        return self._sum_parts(kernel, (len(wanted), n_bins))[:, :, np.newaxis]

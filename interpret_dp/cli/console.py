@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from interpret_dp._figures import floor_text
 from interpret_dp.exceptions import InterpretDPError
 
 __all__ = [
@@ -70,13 +71,7 @@ def left_text(epsilon: float, delta: float) -> str:
     """Return what one more release may cost, never above the true value."""
     if epsilon <= 0:
         return f"nothing at delta {delta:g}"
-    return f"one more release of at most epsilon {_floor_text(epsilon)} at delta {delta:g}"
-
-
-def _floor_text(value: float) -> str:
-    from decimal import ROUND_FLOOR, Context, Decimal
-
-    return f"{float(Context(prec=4, rounding=ROUND_FLOOR).plus(Decimal(repr(value)))):.4g}"
+    return f"one more release of at most epsilon {floor_text(epsilon)} at delta {delta:g}"
 
 
 def positive_number(text: str) -> float:

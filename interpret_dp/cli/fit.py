@@ -109,7 +109,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def account_items(privacy: PrivacySpend) -> list[tuple[str, str]]:
     """Return what a model cost, what its data set cost so far, and what is left."""
-    from interpret_dp.accounting.rounding import ceil_text
+    from interpret_dp._figures import ceil_text
 
     guarantee = privacy.guarantee
     at_delta = f"at delta {ceil_text(privacy.delta)}"

@@ -146,7 +146,7 @@ def _report(arguments: argparse.Namespace) -> None:
 
 
 def _say_account(account: Mapping[str, Any]) -> None:
-    from interpret_dp.accounting.rounding import ceil_text
+    from interpret_dp._figures import ceil_text
 
     budget, spent = account["budget"], account["spent"]
     items = [("Data set", repr(account["dataset"]))]

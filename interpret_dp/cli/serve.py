@@ -44,13 +44,16 @@ def serve(explanations: Any, *, port: int | None, open_browser: bool) -> None:
     atexit.register(interpret.shutdown_show_server)
     url = interpret.show_link(explanations)
     _wait_for_server(port)
-    say_items([("Dashboard", url), ("", "Only this machine can reach it. Stop it with Ctrl-C.")])
-    if open_browser and _has_screen():
-        import webbrowser
-
-        webbrowser.open(url)
+    # Before the address is printed: whoever reads it may stop the server at once.
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        say_items(
+            [("Dashboard", url), ("", "Only this machine can reach it. Stop it with Ctrl-C.")]
+        )
+        if open_browser and _has_screen():
+            import webbrowser
+
+            webbrowser.open(url)
         threading.Event().wait()
     except KeyboardInterrupt:
         say("\nStopped.")

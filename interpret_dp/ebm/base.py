@@ -136,18 +136,22 @@ class PrivateEBM:
         self.bagged_scores_ = [term.scores[np.newaxis].copy() for term in terms]
         self.standard_deviations_ = [term.standard_deviations for term in terms]
         self.bag_weights_ = np.array([model.n_rows])
-        self.bagged_intercept_ = np.array([model.intercept])
+        self.bagged_intercept_ = (
+            model.intercept.copy()
+            if len(model.intercept) == 1
+            else model.intercept[np.newaxis].copy()
+        )
         self.best_iteration_ = np.array([[model.rounds]], dtype=np.int64)
         self.noise_scale_binning_ = model.noise_scale_binning
         self.noise_scale_boosting_ = model.noise_scale_boosting
         self.link_param_ = float("nan")
         if model.classes is None:
-            self.intercept_: Any = model.intercept
+            self.intercept_: Any = float(model.intercept[0])
             self.link_ = "identity"
             self.min_target_, self.max_target_ = interpret_target_bounds(model)
         else:
-            self.intercept_ = np.array([model.intercept])
-            self.link_ = "logit"
+            self.intercept_ = model.intercept.copy()
+            self.link_ = "logit" if len(model.classes) == 2 else "mlogit"
             self.classes_ = np.array(model.classes)
         self.has_fitted_ = True
 
@@ -168,21 +172,25 @@ class PrivateEBM:
         return super().predict(self._readable(X), init_score)  # type: ignore[misc]
 
     def predict_with_uncertainty(self, X: Any, init_score: Any = None) -> Any:
-        """Return the score and the standard deviation of its noise, shape (n_rows, 2).
+        """Return the score and the standard deviation of its noise.
 
-        The noise of different terms is independent, so variances add. None where a term's noise
-        is not known, as after ``monotonize``.
+        The noise of different terms is taken as independent, so variances add. NaN where a term's
+        noise is not known, as after ``monotonize``.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, 2), or (n_rows, 2, n_classes) for more than two classes
         """
         rows = self._readable(X)
         scores = super()._predict_score(rows, init_score)  # type: ignore[misc]
         deviations = [d for d in self.standard_deviations_ if d is not None]
         if len(deviations) < len(self.standard_deviations_):
-            return np.c_[scores, np.full(len(rows), np.nan)]
+            return np.stack([scores, np.full_like(scores, np.nan)], axis=1)
         # interpret's look-up of scores per bin serves for variances as well.
         probe = copy.copy(self)
         probe.term_scores_ = [d**2 for d in deviations]
         variance = super(PrivateEBM, probe).eval_terms(rows).sum(axis=1)  # type: ignore[misc]
-        return np.c_[scores, np.sqrt(variance)]
+        return np.stack([scores, np.sqrt(variance)], axis=1)
 
     def eval_terms(self, X: Any) -> Any:
         """Return each term's score, shape (n_rows, n_terms)."""

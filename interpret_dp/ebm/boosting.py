@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,9 +76,9 @@ class BoostingResult:
 
     Attributes
     ----------
-    scores : list of ndarray of float64, shape (n_codes,) each
+    scores : list of ndarray of float64, shape (n_codes, n_scores) each
         Averaged shape functions, centred.
-    intercept : float
+    intercept : ndarray of float64, shape (n_scores,)
     updates : list of list of TermUpdate
         For each term, its updates in order of rounds.
     noise : float
@@ -85,7 +86,7 @@ class BoostingResult:
     """
 
     scores: list[NDArray[np.float64]]
-    intercept: float
+    intercept: NDArray[np.float64]
     updates: list[list[TermUpdate]]
     noise: float
 
@@ -169,19 +170,31 @@ def centred_spread(update: TermUpdate, weights: NDArray[np.float64]) -> NDArray[
     return spread
 
 
+def without_common_part(sums: NDArray[Any]) -> NDArray[np.float64]:
+    """Subtract the mean over the classes, shape (..., n_scores).
+
+    Adding the same to every class's score changes no probability, and exact residuals add up to
+    zero over the classes: what the classes have in common is noise.
+    """
+    if sums.shape[-1] == 1:
+        return sums.astype(np.float64)
+    centred: NDArray[np.float64] = sums - sums.mean(axis=-1, keepdims=True)
+    return centred
+
+
 class _Terms:
     """Shape functions while they grow, on the score lattice."""
 
-    def __init__(self, bins: Sequence[Bins]) -> None:
+    def __init__(self, bins: Sequence[Bins], n_scores: int) -> None:
         self.weights = [b.weights for b in bins]
         self.totals = [max(float(b.weights.sum()), 1e-300) for b in bins]
-        self.scores = [np.zeros(b.n_codes) for b in bins]
-        self.sums = [np.zeros(b.n_codes) for b in bins]
+        self.scores = [np.zeros((b.n_codes, n_scores)) for b in bins]
+        self.sums = [np.zeros((b.n_codes, n_scores)) for b in bins]
         self.updates: list[list[TermUpdate]] = [[] for _ in bins]
 
     def add(self, term: int, update: TermUpdate, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Move a term by its noisy leaf sums; return the integer change per bin."""
-        change = np.rint(centred_spread(update, self.weights[term]) @ noisy)
+        """Move a term by its noisy leaf sums; return the integer change per bin and score."""
+        change = np.rint(centred_spread(update, self.weights[term]) @ without_common_part(noisy))
         # Far beyond any sensible score, but well inside int32: an update cannot wrap around.
         change = np.clip(change, -(2**29), 2**29)
         self.scores[term] += change
@@ -196,7 +209,7 @@ class _Terms:
         """Return averages in units of score, centred on the released weights."""
         means = [total / (n_rounds * LATTICE) for total in self.sums]
         return [
-            mean - mean @ weights / whole
+            mean - weights @ mean / whole
             for mean, weights, whole in zip(means, self.weights, self.totals, strict=True)
         ]
 
@@ -209,7 +222,7 @@ def boost(
     config: TrainerConfig,
     settings: BoostingSettings,
     door: ReleaseDoor,
-    intercept: float,
+    intercept: NDArray[np.float64],
     n_rows: float,
     count_noise: float,
     verbose: bool,
@@ -226,7 +239,7 @@ def boost(
         Public settings.
     door : ReleaseDoor
         Every sum passes through it.
-    intercept : float
+    intercept : ndarray of float64, shape (n_scores,)
         Where the score of every row starts, in units of score.
     n_rows, count_noise : float
         Released number of rows; standard deviation of a released count.
@@ -234,13 +247,13 @@ def boost(
         Show rounds and time.
     """
     rng = door.public_choices
-    terms = _Terms(bins)
+    terms = _Terms(bins, rows.n_scores)
     width = max(b.n_codes for b in bins)
-    level = float(np.rint(intercept * LATTICE))
-    rows.begin(int(level))
+    level = np.rint(intercept * LATTICE)
+    rows.begin(level.astype(np.int64))
     pending = np.zeros(0, dtype=np.int64)
-    changes = np.zeros((0, width), dtype=np.int32)
-    averaged, level_sum, noise = 0, 0.0, 0.0
+    changes = np.zeros((0, width, rows.n_scores), dtype=np.int32)
+    averaged, level_sum, noise = 0, np.zeros(rows.n_scores), 0.0
     for number in _rounds(config.n_rounds, verbose):
         for block in np.array_split(rng.permutation(len(bins)), config.n_blocks):
             parts = [
@@ -248,10 +261,11 @@ def boost(
                 for k in block
             ]
             exact = _leaf_sums(rows.advance(pending, changes, block, width), parts)
-            noisy, sigma = door.gaussian("boosting", exact, sensitivity=LATTICE)
+            noisy, sigma = door.gaussian("boosting", exact, sensitivity=rows.residual_norm)
             noise = sigma / LATTICE
-            pending, changes = block, np.zeros((len(block), width), dtype=np.int32)
-            mean = 0.0
+            pending = block
+            changes = np.zeros((len(block), width, rows.n_scores), dtype=np.int32)
+            mean = np.zeros(rows.n_scores)
             for slot, (k, part) in enumerate(zip(block, parts, strict=True)):
                 leaf_weights = np.bincount(
                     part.leaf, bins[k].weights, minlength=part.n_leaves
@@ -264,23 +278,24 @@ def boost(
                 )
                 sums = noisy[slot, : part.n_leaves]
                 changes[slot, : bins[k].n_codes] = terms.add(k, TermUpdate(part, gain), sums)
-                mean += float(sums[leaf_weights > 0].sum()) / (n_rows * len(block))
-            shift = np.clip(np.rint(settings.step * mean), -(2**29), 2**29)
-            changes[0] += np.int32(shift)
-            level += float(shift)
+                mean += without_common_part(sums[leaf_weights > 0].sum(axis=0)) / n_rows
+            shift = np.clip(np.rint(settings.step * mean / len(block)), -(2**29), 2**29)
+            changes[0] += shift.astype(np.int32)
+            level += shift
         if number >= config.n_rounds - config.averaged_rounds:
             terms.remember()
             averaged, level_sum = averaged + 1, level_sum + level
     if averaged == 0:
-        return BoostingResult([np.zeros(b.n_codes) for b in bins], intercept, terms.updates, noise)
+        return BoostingResult(terms.scores, intercept, terms.updates, noise)
     return BoostingResult(
         terms.averaged(averaged), level_sum / averaged / LATTICE, terms.updates, noise
     )
 
 
 def _leaf_sums(sums: NDArray[np.int64], parts: Sequence[Partition]) -> NDArray[np.int64]:
-    """Add the bins of each leaf, in integers; shape (n_terms, most leaves)."""
-    leaves = np.zeros((len(parts), max(part.n_leaves for part in parts)), dtype=np.int64)
+    """Add the bins of each leaf, in integers; shape (n_terms, most leaves, n_scores)."""
+    most = max(part.n_leaves for part in parts)
+    leaves = np.zeros((len(parts), most, sums.shape[2]), dtype=np.int64)
     for slot, part in enumerate(parts):
         np.add.at(leaves[slot], part.leaf, sums[slot, : len(part.leaf)])
     return leaves

@@ -29,13 +29,16 @@ class Unit:
     ----------
     curvature : float
         Second derivative of the loss per row, in units of the clipping bound: 1 for squared loss,
-        4 p (1 - p) for log loss at base rate p.
+        4 p (1 - p) for log loss at base rate p, averaged over the classes.
     step : float
         Score per unit of mean residual that a full step takes.
+    norm : float
+        Norm of one row's residuals, in units of the clipping bound: the noise is made for it.
     """
 
     curvature: float
     step: float
+    norm: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +167,7 @@ class TrainerConfig:
         if boosting is None:
             return BoostingSettings(noise_level=math.inf, leaves=1, step=0.0)
         whole = boosting.mu * math.sqrt(self.n_rounds)
-        level = 1.0 / (whole * n_rows * unit.curvature)
+        level = unit.norm / (whole * n_rows * unit.curvature)
         leaves = self.leaves if self.leaves is not None else round(0.2 / math.sqrt(level))
         rate = 0.2 * (0.002 / level) ** (1 / 3)
         step = unit.step * min(max(rate, 0.05), 0.4)

@@ -97,7 +97,7 @@ def current_model(estimator: Any) -> AdditiveModel:
         schema=schema,
         features=features,
         terms=tuple(terms),
-        intercept=float(np.ravel(estimator.intercept_)[0]),
+        intercept=np.ravel(estimator.intercept_),
         classes=base.classes,
         n_rows=base.n_rows,
         noise_scale_binning=base.noise_scale_binning,

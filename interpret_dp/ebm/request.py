@@ -197,9 +197,10 @@ def _target(schema: Schema) -> Categorical | Continuous:
             raise SchemaError("The schema has no target. Declare Schema(..., target=...).")
         return schema.target
     levels = schema.target.levels
-    if len(levels) != 2:
+    if len(levels) < 2:
         raise SchemaError(
-            f"The target has {len(levels)} declared classes; this classifier takes two."
+            f"The target has one declared class, {levels[0]!r}; a classifier needs at least two. "
+            "Declare every label that could occur, whether or not it does."
         )
     return Categorical(np.sort(np.asarray(levels)).tolist())
 

@@ -6,7 +6,6 @@ between them is post-processing.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,11 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.backends.local import LocalBinaryRows, LocalRegressionRows
+from interpret_dp.backends.local import (
+    LocalBinaryRows,
+    LocalMulticlassRows,
+    LocalRegressionRows,
+)
 from interpret_dp.ebm.binning import Bins, merge_bins, project_to_total
 from interpret_dp.ebm.boosting import BoostingResult, boost
 from interpret_dp.ebm.config import TrainerConfig, Unit, residual_clip
@@ -47,7 +50,7 @@ class TrainingTask:
     columns : tuple of int
         Column of the table of each term's feature.
     target : Continuous or Categorical
-        Bounds of a regression's target, or the two class labels in order.
+        Bounds of a regression's target, or the class labels in order.
     """
 
     specs: tuple[FeatureSpec, ...]
@@ -62,9 +65,11 @@ class TrainedTerms:
     Attributes
     ----------
     bins : list of Bins
-    scores, covariances : list of ndarray
-        Shape function of each term, and covariance of its noise.
-    intercept : float
+    scores : list of ndarray
+        Shape function of each term, shape (n_codes,), or (n_codes, n_classes) for more than two.
+    covariances : list of ndarray
+        Covariance of its noise, shape (n_codes, n_codes), or (n_classes, n_codes, n_codes).
+    intercept : ndarray of float64, shape (1,) or (n_classes,)
     n_rows : float
         Released number of rows with a target.
     count_noise : float
@@ -78,7 +83,7 @@ class TrainedTerms:
     bins: list[Bins]
     scores: list[NDArray[np.float64]]
     covariances: list[NDArray[np.float64]]
-    intercept: float
+    intercept: NDArray[np.float64]
     n_rows: float
     count_noise: float
     update_noise: float
@@ -90,7 +95,7 @@ class _Start:
     """Where boosting starts: released by the first request, in units of the score lattice."""
 
     n_rows: float
-    level: float
+    level: NDArray[np.float64]
     unit: Unit
 
 
@@ -146,8 +151,8 @@ def train(
     )
     return TrainedTerms(
         bins=bins,
-        scores=[scale * scores for scores in result.scores],
-        covariances=[scale**2 * covariance for covariance in covariances],
+        scores=[scale * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores],
+        covariances=[scale**2 * (c[0] if len(c) == 1 else c) for c in covariances],
         intercept=offset + scale * result.intercept,
         n_rows=start.n_rows,
         count_noise=count_noise,
@@ -170,7 +175,14 @@ def _open_rows(
     ]
     if isinstance(task.target, Categorical):
         labels = encode_classes(y, task.target, table.n_rows)
-        return LocalBinaryRows(codes, labels, n_threads=n_threads), 1.0, 0.0
+        n_classes = len(task.target.levels)
+        if n_classes == 2:
+            return LocalBinaryRows(codes, labels, n_threads=n_threads), 1.0, 0.0
+        return (
+            LocalMulticlassRows(codes, labels, n_classes=n_classes, n_threads=n_threads),
+            1.0,
+            0.0,
+        )
     lower, upper = task.target.lower, task.target.upper
     clip = residual_clip(lower, upper)
     rows = LocalRegressionRows(
@@ -190,24 +202,24 @@ def _release_target(rows: AdditiveRows, task: TrainingTask, door: ReleaseDoor) -
     Sensitivity: a row is in one class, so class counts change by 1; in a regression it changes
     the count by 1 and the scaled target by at most 1, together by sqrt(2).
     """
-    is_classification = isinstance(task.target, Categorical)
-    sensitivity = LATTICE if is_classification else math.isqrt(2 * LATTICE**2) + 1
     released, sigma = door.gaussian(
-        "target", rows.target_sums()[np.newaxis], sensitivity=sensitivity
+        "target", rows.target_sums()[np.newaxis], sensitivity=rows.target_norm
     )
     sums, noise = released[0] / LATTICE, sigma / LATTICE
+    norm = rows.residual_norm / LATTICE
     if isinstance(task.target, Continuous):
         n_rows = max(float(sums[0]), noise)
         half = (task.target.upper - task.target.lower) / 2
         mean = min(max(float(sums[1]) / n_rows, -1.0), 1.0)
         level = mean * half / residual_clip(task.target.lower, task.target.upper)
-        return _Start(n_rows, level, Unit(curvature=1.0, step=1.0))
+        return _Start(n_rows, np.array([level]), Unit(curvature=1.0, step=1.0, norm=norm))
     # A class may be empty or drowned in noise: no count is believed to be below one noise unit.
     counts = np.maximum(sums, noise)
-    n_rows = float(counts.sum())
-    curvature = 4.0 * float(counts[0] * counts[1]) / n_rows**2
-    level = math.log(counts[1] / counts[0])
-    return _Start(n_rows, level, Unit(curvature=curvature, step=2.0))
+    shares = counts / counts.sum()
+    unit = Unit(curvature=4.0 * float(np.mean(shares * (1.0 - shares))), step=2.0, norm=norm)
+    logs = np.log(counts)
+    level = logs[1:] - logs[0] if len(counts) == 2 else logs - logs.mean()
+    return _Start(float(counts.sum()), level, unit)
 
 
 def _release_bins(

@@ -34,25 +34,40 @@ def bin_curvatures(
 
     Returns
     -------
-    list of ndarray of float64, shape (n_codes,) each
+    list of ndarray of float64, shape (n_codes, n_scores) each
     """
     if not is_classification:
-        return [np.ones(b.n_codes) for b in bins]
+        return [np.ones_like(scores) for scores in result.scores]
     spreads = np.array(
         [
             b.weights @ scores**2 / max(b.weights.sum(), 1e-300)
             for b, scores in zip(bins, result.scores, strict=True)
         ]
     )
-    nodes, node_weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    node_weights = node_weights / node_weights.sum()
     curvatures = []
     for scores, own in zip(result.scores, spreads, strict=True):
-        others = np.sqrt(max(spreads.sum() - own, 0.0))
-        logits = result.intercept + scores[:, None] + others * nodes
-        probabilities = 1.0 / (1.0 + np.exp(-np.clip(logits, -500, 500)))
-        curvatures.append((probabilities * (1.0 - probabilities)) @ node_weights)
+        others = np.sqrt(np.maximum(spreads.sum(axis=0) - own, 0.0))
+        curvatures.append(_mean_curvature(result.intercept + scores, others))
     return curvatures
+
+
+def _mean_curvature(
+    centres: NDArray[np.float64], spread: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Average p (1 - p) over normal scores around ``centres``, by Gauss-Hermite quadrature.
+
+    With several classes the others' scores stay at their centres.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    weights = weights / weights.sum()
+    if centres.shape[1] > 1:
+        rest = np.logaddexp.reduce(centres, axis=1, keepdims=True)
+        own = np.exp(np.minimum(centres - rest, -1e-12))
+        centres = np.log(own) - np.log1p(-own)
+    logits = centres[..., np.newaxis] + spread[:, np.newaxis] * nodes
+    probabilities = 1.0 / (1.0 + np.exp(-np.clip(logits, -500, 500)))
+    averaged: NDArray[np.float64] = (probabilities * (1.0 - probabilities)) @ weights
+    return averaged
 
 
 def noise_covariance(
@@ -107,11 +122,23 @@ def term_covariances(
     averaged_rounds: int,
     is_classification: bool,
 ) -> list[NDArray[np.float64]]:
-    """Return :func:`noise_covariance` of every term."""
+    """Return :func:`noise_covariance` of every term, shape (n_scores, n_codes, n_codes) each."""
     curvatures = bin_curvatures(result, bins, is_classification=is_classification)
+    n_scores = len(result.intercept)
+    # Taking away what the classes have in common takes away that part of the noise.
+    noise = result.noise * (1.0 if n_scores == 1 else (1.0 - 1.0 / n_scores) ** 0.5)
     return [
-        noise_covariance(
-            updates, b.weights, curvature, noise=result.noise, averaged_rounds=averaged_rounds
+        np.stack(
+            [
+                noise_covariance(
+                    updates,
+                    b.weights,
+                    curvature[:, k],
+                    noise=noise,
+                    averaged_rounds=averaged_rounds,
+                )
+                for k in range(n_scores)
+            ]
         )
         for updates, b, curvature in zip(result.updates, bins, curvatures, strict=True)
     ]

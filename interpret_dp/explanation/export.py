@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp.accounting.rounding import ceil_text
+from interpret_dp._figures import ceil_text, floor_text
 from interpret_dp.explanation.figure_parts import COLORS, number_text
 from interpret_dp.explanation.page_figures import (
     importance_figure,
@@ -128,8 +128,7 @@ def _promise(model: AdditiveModel, privacy: PrivacySpend) -> str:
     if privacy.total_epsilon is not None:
         tiles.append(("Epsilon of the data set so far", ceil_text(privacy.total_epsilon)))
     if privacy.remaining_epsilon is not None:
-        left = math.floor(privacy.remaining_epsilon * 1000) / 1000
-        tiles.append(("Epsilon left for one more", f"{left:g}"))
+        tiles.append(("Epsilon left for one more", floor_text(privacy.remaining_epsilon)))
     cells = "".join(
         f"<div><b>{html.escape(value)}</b><span>{html.escape(name)}</span></div>"
         for name, value in tiles

@@ -19,7 +19,8 @@ def contributions_heatmap(rows: Sequence[Mapping[str, Any]]) -> Any:
     ----------
     rows : sequence of mapping, shape (n_rows,)
         ``names`` and ``scores`` of the terms of each row, as interpret's local explanation holds
-        them. The first 200 rows are drawn.
+        them; with several classes, the contributions to the predicted one are drawn. The first
+        200 rows are drawn.
 
     Returns
     -------
@@ -28,7 +29,7 @@ def contributions_heatmap(rows: Sequence[Mapping[str, Any]]) -> Any:
     import plotly.graph_objects as go
 
     shown = rows[:_MOST_ROWS]
-    scores = np.array([row["scores"] for row in shown], dtype=np.float64)
+    scores = np.array([_predicted_scores(row) for row in shown], dtype=np.float64)
     names = list(shown[0]["names"]) if shown else []
     reach = float(np.abs(scores).max()) if scores.size else 1.0
     figure = go.Figure(
@@ -47,3 +48,12 @@ def contributions_heatmap(rows: Sequence[Mapping[str, Any]]) -> Any:
     figure.update_layout(title=f"Contributions to the predictions{cut}")
     figure.update_yaxes(autorange="reversed", automargin=True)
     return figure
+
+
+def _predicted_scores(row: Mapping[str, Any]) -> Any:
+    """Return the terms' scores; with several classes, those of the predicted one."""
+    scores = np.asarray(row["scores"], dtype=np.float64)
+    if scores.ndim == 1:
+        return scores
+    intercept = np.asarray(row["extra"]["scores"], dtype=np.float64).reshape(-1)
+    return scores[:, int(np.argmax(scores.sum(axis=0) + intercept))]

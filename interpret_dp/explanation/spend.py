@@ -7,9 +7,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from interpret_dp._figures import ceil_text, floor_text
 from interpret_dp.accounting.gaussian import epsilon_of_mu
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.accounting.rounding import ceil_text
 from interpret_dp.exceptions import LedgerError
 
 __all__ = ["Account", "PrivacySpend"]
@@ -95,7 +95,7 @@ class PrivacySpend:
         if self.total_epsilon is not None:
             parts.append(f"of all on this data set: {ceil_text(self.total_epsilon)}")
         if self.remaining_epsilon is not None:
-            parts.append(f"left: {math.floor(self.remaining_epsilon * 1000) / 1000:g}")
+            parts.append(f"left: {floor_text(self.remaining_epsilon)}")
         return " · ".join(parts) + f" (all at delta {ceil_text(self.delta)})"
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,12 +10,15 @@ from interpret_dp.mechanisms.entropy import (
     active_randomness,
     use_randomness,
 )
+from interpret_dp.mechanisms.selection import Selection, gaussian_thresholding
 
 __all__ = [
     "Randomness",
     "SeededRandomness",
+    "Selection",
     "SystemRandomness",
     "active_randomness",
     "gaussian_mechanism",
+    "gaussian_thresholding",
     "use_randomness",
 ]

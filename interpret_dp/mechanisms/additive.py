@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.mechanisms.entropy import Randomness
 
-__all__ = ["gaussian_mechanism"]
+__all__ = ["gaussian_mechanism", "noise_scale"]
 
 # The sampler's integers saturate at 2**63. Saturated noise hides nothing, so it must stay out of
 # reach: 2**63 is 128 sigma, which has a probability below exp(-8192).
@@ -64,11 +64,32 @@ def gaussian_mechanism(
             f"The sums {name!r} are of type {exact.dtype}; they must be int64. Round them towards "
             "zero on the lattice first."
         )
+    sigma = noise_scale(name, sensitivity, mu)
+    return randomness.perturb(name, exact, sensitivity, sigma), sigma
+
+
+def noise_scale(name: str, sensitivity: int, mu: float) -> float:
+    """Return the scale of the noise of one release, in lattice units.
+
+    Parameters
+    ----------
+    name : str
+        Name of the release, for the message.
+    sensitivity : int
+        L2 sensitivity, in lattice units.
+    mu : float
+        Gaussian-DP parameter of the release.
+
+    Raises
+    ------
+    ValueError
+        If it would be below 2**10 or above 2**56.
+    """
     sigma = lattice_sigma(sensitivity, mu)
     if sigma > _LARGEST_SIGMA:
         raise ValueError(
-            f"Noise for sensitivity {sensitivity} at mu {mu:.6g} has sigma {sigma:.6g} in lattice "
-            f"units; it must be at most {_LARGEST_SIGMA:g} to fit into 64 bits. Ask for a larger "
-            "epsilon or delta, or choose a coarser lattice."
+            f"Noise of {name!r} for sensitivity {sensitivity} at mu {mu:.6g} has sigma "
+            f"{sigma:.6g} in lattice units; it must be at most {_LARGEST_SIGMA:g} to fit into 64 "
+            "bits. Ask for a larger epsilon or delta, or choose a coarser lattice."
         )
-    return randomness.perturb(name, exact, sensitivity, sigma), sigma
+    return sigma

@@ -8,7 +8,7 @@ noise that the guarantee rests on.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -65,9 +65,42 @@ class Randomness(ABC):
         # saturated noise would not, and gaussian_mechanism keeps it out of reach.
         return exact + noise
 
+    def perturb_occurring(
+        self,
+        name: str,
+        keys: Sequence[str | float],
+        exact: NDArray[np.int64],
+        *,
+        newcomer: int,
+        sensitivity: int,
+        sigma: float,
+    ) -> NDArray[np.int64]:
+        """Add noise to the counts of the values that occur; audits override this as well.
+
+        Which values occur may differ between neighbouring tables: that is what the delta of a
+        selection pays for, as long as such a value's count is at most ``newcomer``.
+
+        Parameters
+        ----------
+        name : str
+            Name of the release.
+        keys : sequence of str or float, shape (n_occurring,)
+            The values, private until their noisy count has passed the threshold.
+        exact : ndarray of int64, shape (n_occurring,)
+            Their private counts, in lattice units.
+        newcomer : int
+            Largest count of a value that only one of two neighbouring tables has, in lattice
+            units.
+        sensitivity : int
+            Declared L2 sensitivity of all counts together, in lattice units.
+        sigma : float
+            Noise scale, in lattice units.
+        """
+        return exact + self.noise(sigma, exact.size)
+
 
 class SystemRandomness(Randomness):
-    """Noise that is sampled exactly from the operating system's randomness."""
+    """Noise that is sampled exactly, from OpenSSL's generator, which the system seeds."""
 
     tests_only = False
 

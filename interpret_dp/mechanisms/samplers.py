@@ -28,7 +28,7 @@ def _noise_measurement(sigma: float) -> Any:
 
 
 def discrete_gaussian(sigma: float, size: int) -> NDArray[np.int64]:
-    """Draw exact discrete Gaussian noise from the operating system's randomness.
+    """Draw exact discrete Gaussian noise; nobody can reproduce it.
 
     Parameters
     ----------
@@ -45,7 +45,9 @@ def discrete_gaussian(sigma: float, size: int) -> NDArray[np.int64]:
     Notes
     -----
     OpenDP's implementation of Canonne, Kamath and Steinke, "The Discrete Gaussian for
-    Differential Privacy" (2020), Algorithm 3: rational arithmetic only, no floating point.
+    Differential Privacy" (2020), Algorithm 3: rational arithmetic only, no floating point. Its
+    bits come from OpenSSL's generator, which the operating system seeds. Draws saturate at 2**63;
+    :func:`~interpret_dp.mechanisms.gaussian_mechanism` keeps scales far below that.
     """
     if size == 0:
         return np.zeros(0, dtype=np.int64)

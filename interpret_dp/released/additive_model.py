@@ -93,11 +93,12 @@ class AdditiveTerm:
     ----------
     feature : int
         Index of its feature.
-    scores : ndarray of float64, shape (n_codes,)
-        Score of the missing bin, of each bin, and of the unseen bin.
+    scores : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
+        Score of the missing bin, of each bin, and of the unseen bin; one column a class if there
+        are more than two.
     weights : ndarray of float64, shape (n_codes,)
         Released number of rows per bin.
-    covariance : ndarray of float64, shape (n_codes, n_codes), or None
+    covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
         Covariance of the added noise in ``scores``; None where it is not known.
     """
 
@@ -108,21 +109,25 @@ class AdditiveTerm:
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check their shapes against one another."""
-        n_codes = len(self.scores)
-        for name, shape in (("scores", (n_codes,)), ("weights", (n_codes,))):
-            object.__setattr__(self, name, _frozen(getattr(self, name), shape, f"term {name}"))
+        shape = np.shape(self.scores)
+        if len(shape) not in (1, 2):
+            raise ValueError(f"term scores have shape {shape}; one or two axes are allowed.")
+        for name, expected in (("scores", shape), ("weights", shape[:1])):
+            object.__setattr__(self, name, _frozen(getattr(self, name), expected, f"term {name}"))
         if (self.weights < 0).any():
             raise ValueError("term weights must not be negative.")
         if self.covariance is not None:
-            square = _frozen(self.covariance, (n_codes, n_codes), "term covariance")
+            expected = (*shape[1:], shape[0], shape[0])
+            square = _frozen(self.covariance, expected, "term covariance")
             object.__setattr__(self, "covariance", square)
 
     @property
     def standard_deviations(self) -> FloatArray | None:
-        """Standard deviation of the added noise per bin, shape (n_codes,)."""
+        """Standard deviation of the added noise, of the same shape as ``scores``."""
         if self.covariance is None:
             return None
-        deviations: FloatArray = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        variances = np.diagonal(self.covariance, axis1=-2, axis2=-1).T
+        deviations: FloatArray = np.sqrt(np.maximum(variances, 0.0))
         return deviations
 
 
@@ -141,7 +146,7 @@ class AdditiveModel:
         The declaration that the rows were read by.
     features : tuple of AdditiveFeature
     terms : tuple of AdditiveTerm
-    intercept : float
+    intercept : ndarray of float64, shape (1,) or (n_classes,)
     classes : tuple of str, number or bool, or None
         Class labels in the order of the probabilities; None for a regression.
     n_rows : float
@@ -161,7 +166,7 @@ class AdditiveModel:
     schema: Schema
     features: tuple[AdditiveFeature, ...]
     terms: tuple[AdditiveTerm, ...]
-    intercept: float
+    intercept: FloatArray
     classes: tuple[Any, ...] | None
     n_rows: float
     noise_scale_binning: float
@@ -176,7 +181,14 @@ class AdditiveModel:
             raise ValueError(f"task is {self.task!r}; it must be 'classification' or 'regression'.")
         if (self.classes is None) != (self.task == "regression"):
             raise ValueError("A classification has classes and a regression has none.")
+        n_scores = len(self.classes) if self.classes and len(self.classes) > 2 else 1
+        intercept = np.atleast_1d(np.asarray(self.intercept))
+        object.__setattr__(self, "intercept", _frozen(intercept, (n_scores,), "intercept"))
         for term in self.terms:
+            if term.scores[0].size != n_scores:
+                raise ValueError(
+                    f"A term has {term.scores[0].size} scores per bin; the classes need {n_scores}."
+                )
             if not 0 <= term.feature < len(self.features):
                 raise ValueError(f"A term's feature {term.feature} is not one of the features.")
             feature = self.features[term.feature]
@@ -185,7 +197,7 @@ class AdditiveModel:
                     f"The term of feature {feature.name!r} has {len(term.scores)} scores; its "
                     f"bins need {feature.n_codes}."
                 )
-        for name in ("intercept", "n_rows", "noise_scale_binning", "noise_scale_boosting"):
+        for name in ("n_rows", "noise_scale_binning", "noise_scale_boosting"):
             object.__setattr__(self, name, float(_frozen(getattr(self, name), (), name)))
 
     @property
@@ -214,7 +226,7 @@ class AdditiveModel:
                 }
                 for term in self.terms
             ],
-            "intercept": self.intercept,
+            "intercept": self.intercept.tolist(),
             "classes": None if self.classes is None else list(self.classes),
             "n_rows": self.n_rows,
             "noise_scale_binning": self.noise_scale_binning,
@@ -284,16 +296,24 @@ class AdditiveModel:
         )
 
 
-def _lower_triangle(square: FloatArray | None) -> list[float] | None:
-    """Flatten the lower triangle; seven digits are far more than a noise estimate has."""
+def _lower_triangle(square: FloatArray | None) -> list[Any] | None:
+    """Flatten the lower triangles; seven digits are far more than a noise estimate has."""
     if square is None:
         return None
+    if square.ndim == 3:
+        return [_lower_triangle(layer) for layer in square]
     return [float(f"{value:.7g}") for value in square[np.tril_indices(len(square))]]
 
 
-def _full_square(triangle: list[float] | None, size: int) -> FloatArray | None:
+def _full_square(triangle: list[Any] | None, size: int) -> FloatArray | None:
     if triangle is None:
         return None
+    if triangle and isinstance(triangle[0], list):
+        return np.stack([_square(layer, size) for layer in triangle])
+    return _square(triangle, size)
+
+
+def _square(triangle: list[float], size: int) -> FloatArray:
     rows, columns = np.tril_indices(size)
     square = np.zeros((size, size))
     square[rows, columns] = _frozen(triangle, rows.shape, "term covariance")

@@ -13,16 +13,14 @@ from interpret_dp.schema.schema import Categorical, Continuous, FeatureSpec, Sch
 
 if TYPE_CHECKING:
     from interpret_dp.schema.arguments import schema_from_arguments
+    from interpret_dp.schema.canonical import canonical_frame
     from interpret_dp.schema.encode import (
-        canonical_frame,
         encode_classes,
         encode_column,
         encode_table,
         encode_target,
-        fine_bin_count,
-        fine_edges,
-        unseen_label,
     )
+    from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges, unseen_label
     from interpret_dp.schema.report import ColumnReport, SchemaReport
     from interpret_dp.schema.tables import Table, open_table, open_target
 
@@ -53,17 +51,17 @@ _LAZY = {
     "ColumnReport": "report",
     "SchemaReport": "report",
     "Table": "tables",
-    "canonical_frame": "encode",
+    "canonical_frame": "canonical",
     "encode_classes": "encode",
     "encode_column": "encode",
     "encode_table": "encode",
     "encode_target": "encode",
-    "fine_bin_count": "encode",
-    "fine_edges": "encode",
+    "fine_bin_count": "fine_bins",
+    "fine_edges": "fine_bins",
     "open_table": "tables",
     "open_target": "tables",
     "schema_from_arguments": "arguments",
-    "unseen_label": "encode",
+    "unseen_label": "fine_bins",
 }
 
 

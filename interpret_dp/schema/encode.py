@@ -9,95 +9,21 @@ is public.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from interpret_dp._validate import check_int
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import FloatArray, LevelTable, chunks, numbers_of
-from interpret_dp.schema.declarations import (
-    MAX_BINS,
-    Categorical,
-    Continuous,
-    FeatureSpec,
-    Level,
-    level_labels,
-)
+from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, Level
+from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges
 from interpret_dp.schema.schema import Schema
-from interpret_dp.schema.tables import Table, Values, open_table, open_target
+from interpret_dp.schema.tables import Table, Values, open_target
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = [
-    "canonical_frame",
-    "encode_classes",
-    "encode_column",
-    "encode_table",
-    "encode_target",
-    "fine_bin_count",
-    "fine_edges",
-    "level_labels",
-    "unseen_label",
-]
+__all__ = ["encode_classes", "encode_column", "encode_table", "encode_target"]
 
 Codes: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
-
-
-def fine_edges(spec: Continuous, n_bins: int) -> FloatArray:
-    """Return the inner cut points of equally wide bins, on the feature's scale.
-
-    A value belongs to bin ``searchsorted(edges, value, side="right")`` counted from 0: one that
-    lies on a cut belongs to the bin above, as in interpret.
-
-    Parameters
-    ----------
-    spec : Continuous
-        The declared bounds and scale.
-    n_bins : int
-        Number of bins asked for, 1 to ``MAX_BINS``.
-
-    Returns
-    -------
-    ndarray of float64, shape (<= n_bins - 1,)
-        Strictly increasing, in raw units, above ``lower`` and not above ``upper``. Fewer than
-        asked for if there are not that many floats in the range; none if the bounds are equal.
-        Public.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_bins`` is not such an integer.
-    """
-    n_bins = check_int("n_bins", n_bins, low=1, high=MAX_BINS)
-    steps = np.arange(1, n_bins, dtype=np.float64)
-    width = spec.upper - spec.lower
-    if spec.scale == "log":
-        offsets = np.expm1(np.log1p(width) * (steps / n_bins))
-    elif width <= np.finfo(np.float64).max / n_bins:
-        # Multiplying before dividing keeps cuts between integers exact.
-        offsets = width * steps / n_bins
-    else:
-        offsets = width * (steps / n_bins)
-    edges = np.unique(spec.lower + offsets)
-    return edges[(edges > spec.lower) & (edges <= spec.upper)]
-
-
-def fine_bin_count(spec: FeatureSpec, n_bins: int) -> int:
-    """Return F, the number of fine bins that a feature gets; its codes run from 0 to F + 1.
-
-    Parameters
-    ----------
-    spec : Continuous or Categorical
-        The declaration. A categorical feature has one bin a level, whatever ``n_bins`` is.
-    n_bins : int
-        Number of bins asked for.
-    """
-    if isinstance(spec, Categorical):
-        return len(spec.levels)
-    return len(fine_edges(spec, n_bins)) + 1
 
 
 def encode_column(values: Values, spec: FeatureSpec, n_bins: int) -> Codes:
@@ -251,74 +177,3 @@ def encode_target(y: Any, spec: Continuous, n_rows: int | None = None) -> FloatA
     for rows in chunks(len(values)):
         np.clip(numbers_of(values[rows]), spec.lower, spec.upper, out=target[rows])
     return target
-
-
-def unseen_label(spec: Categorical) -> str:
-    """Return a text that is no level's name, by which undeclared levels are shown.
-
-    Parameters
-    ----------
-    spec : Categorical
-        The declared levels.
-    """
-    labels = set(level_labels(spec))
-    label = "(undeclared)"
-    while label in labels:
-        label = f"({label})"
-    return label
-
-
-def canonical_frame(
-    X: Any,
-    schema: Schema,
-    names: Sequence[str],
-) -> pd.DataFrame:
-    """Return rows in the form from which interpret's own predict finds the codes of this module.
-
-    interpret reads columns by their dtype, so that ``[1, 2]`` and ``[1.0, nan]``, ``True`` and
-    ``1`` may go to different bins. Here each cell is first read by the rule of the schema.
-
-    Parameters
-    ----------
-    X : DataFrame, array or list of rows, shape (n_rows, n_columns)
-        Rows to predict.
-    schema : Schema
-        The schema of the fit.
-    names : sequence of str, shape (n_features,)
-        The columns of the fit, in its order.
-
-    Returns
-    -------
-    pandas.DataFrame, shape (n_rows, n_features)
-        Continuous columns as float64, NaN if missing, not clipped. Categorical ones as pandas
-        categoricals of the levels' names (:func:`level_labels`): missing if missing, and
-        :func:`unseen_label` for an undeclared level, which interpret sends to the last bin.
-
-    Raises
-    ------
-    SchemaError
-        If the rows do not have the columns of the fit.
-    """
-    import pandas as pd
-
-    table = open_table(X, names)
-    specs = schema.resolve(table.names)
-    columns = {
-        name: _canonical_column(table.column(index), spec)
-        for index, (name, spec) in enumerate(zip(table.names, specs, strict=True))
-    }
-    return pd.DataFrame(columns, index=pd.RangeIndex(table.n_rows), copy=False)
-
-
-def _canonical_column(values: Values, spec: FeatureSpec) -> Any:
-    if isinstance(spec, Categorical):
-        import pandas as pd
-
-        # Codes of pandas start at 0 for the first category and are -1 for a missing cell.
-        codes = encode_column(values, spec, n_bins=1).astype(np.int32) - 1
-        labels = pd.Index([*level_labels(spec), unseen_label(spec)])
-        return pd.Categorical.from_codes(codes, categories=labels)
-    numbers = np.empty(len(values), dtype=np.float64)
-    for rows in chunks(len(values)):
-        numbers[rows] = numbers_of(values[rows])
-    return numbers

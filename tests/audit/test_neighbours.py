@@ -15,12 +15,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpret_dp import ReleaseError
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    PrivacyLedger,
+    ReleaseError,
+    Schema,
+)
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.audit import ReleaseCheck, ReplayReport, Violation, replay
+from interpret_dp.audit import (
+    ReleaseCheck,
+    ReplayReport,
+    Violation,
+    differences,
+    published_parts,
+    replay,
+)
 from interpret_dp.backends import local
 from interpret_dp.ebm import training
-from interpret_dp.mechanisms import active_randomness
+from interpret_dp.mechanisms import SeededRandomness, active_randomness, use_randomness
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import encode_column
 from tests.audit.fits import (
@@ -149,6 +163,38 @@ def test_settings_at_their_ends(task: str, parameters: dict[str, Any]) -> None:
 
     neighbour = [*records, (0, 1e6, "rare", 3, 5, TARGETS[task][1])]
     check_both_ways(fit, frame(records), frame(neighbour))
+
+
+def test_a_repeated_column_is_charged_for_each_copy() -> None:
+    """A row moves every copy of its cell, and each copy is a release of its own."""
+    ages = np.random.default_rng(6).uniform(0, 100, (30, 1))
+    target = np.where(ages[:, 0] > 50, "yes", "no")
+
+    def fit(table: Table) -> Any:
+        return DPExplainableBoostingClassifier(
+            schema=Schema(default=Continuous(0, 100), target=Categorical(["no", "yes"])),
+            ledger=PrivacyLedger.in_memory(),
+            dataset="audit",
+            max_rounds=2,
+        ).fit(*table)
+
+    copies = np.repeat(ages, 5, axis=1)
+    check_both_ways(fit, (copies, target), (copies[1:], target[1:]))
+    report = replay(fit, (copies, target), (copies[1:], target[1:]))
+    moved = [release.ratio for release in report.releases if release.name == "bins"]
+    assert moved == [1.0] * 5
+
+
+@pytest.mark.parametrize("task", FITS)
+def test_threads_change_no_bit_of_a_fit(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_ROWS_PER_THREAD", 4)
+    parts = []
+    for n_jobs in (1, 2, 7):
+        with use_randomness(SeededRandomness(3)):
+            model = FITS[task](frame(base_records(task)), n_jobs=n_jobs, max_rounds=8)
+        parts.append(published_parts(model.set_params(n_jobs=1)))
+    assert differences(parts[0], parts[1]) == []
+    assert differences(parts[0], parts[2]) == []
 
 
 cells = st.sampled_from(

@@ -76,8 +76,9 @@ def facts_of(model: Any) -> list[float]:
 def run(fit: Callable[[bool, PrivacyLedger], Any], present: bool, runs: int) -> Any:
     """Fit that often; return the facts and the published row counts."""
     facts, counts = [], []
+    ledger = PrivacyLedger.in_memory()
     for number in range(runs):
-        if number % 20 == 0:  # a ledger reads its whole log: a short one is faster
+        if number % 20 == 0:  # a request reads the whole log: a short one is faster
             ledger = PrivacyLedger.in_memory()
         model = fit(present, ledger)
         facts.append(facts_of(model))

@@ -1,0 +1,148 @@
+"""Partition selection: which values occur often enough to be named, by Gaussian thresholding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp._validate import check_int, check_real
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.mechanisms.additive import noise_scale
+from interpret_dp.mechanisms.entropy import Randomness
+
+__all__ = ["Key", "Selection", "gaussian_thresholding", "normal_tail_quantile", "threshold"]
+
+#: What occurring values are told apart by: a text, or a number.
+Key = str | float
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Values that were released, sorted, with the noisy counts that decided it; public.
+
+    Attributes
+    ----------
+    keys : tuple of str or float, shape (n_released,)
+        Numbers before texts, each sorted by value.
+    counts : ndarray of int64, shape (n_released,)
+        Noisy counts in lattice units, each above ``threshold``.
+    sigma : float
+        Noise scale, in lattice units.
+    threshold : int
+        In lattice units.
+    """
+
+    keys: tuple[Key, ...]
+    counts: NDArray[np.int64]
+    sigma: float
+    threshold: int
+
+
+def gaussian_thresholding(
+    name: str,
+    counts: Mapping[Key, int],
+    *,
+    unit_rows: int,
+    sensitivity: int,
+    mu: float,
+    delta: float,
+    randomness: Randomness,
+) -> Selection:
+    """Release the values whose noisy count exceeds the threshold, with these noisy counts.
+
+    Parameters
+    ----------
+    name : str
+        Name of the release, for audits.
+    counts : mapping of str or float to int
+        Private: exact number of rows of each value that occurs. Values that do not occur are not
+        listed, so that there is no need for a public list of what could.
+    unit_rows : int
+        Most rows of one unit.
+    sensitivity : int
+        Bound on the L2 norm of the change of all counts together for neighbouring tables, in
+        lattice units: ``unit_rows * LATTICE`` for adding or removing a unit.
+    mu : float
+        Gaussian differential privacy of the noisy counts.
+    delta : float
+        Largest probability that a value which only one of two neighbouring tables has is released.
+    randomness : Randomness
+        Source of the noise.
+
+    Returns
+    -------
+    Selection
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    The result has the pair (mu, delta): its privacy profile lies below
+    ``delta + (1 - delta) delta_G(epsilon; mu)`` (docs/proofs/partition_selection.md). One noise
+    draw per value serves for both the test and the released count: testing with a draw of its own
+    would cost twice.
+    """
+    unit_rows = check_int("unit_rows", unit_rows, low=1)
+    sigma = noise_scale(name, sensitivity, mu)
+    limit = threshold(unit_rows, sigma, delta)
+    # The order is that of the values, never that of the rows.
+    keys = sorted(counts, key=_order)
+    exact = np.array([counts[key] for key in keys], dtype=np.int64) * LATTICE
+    noisy = randomness.perturb_occurring(
+        name, keys, exact, newcomer=unit_rows * LATTICE, sensitivity=sensitivity, sigma=sigma
+    )
+    kept = np.flatnonzero(noisy > limit)
+    return Selection(tuple(keys[at] for at in kept), noisy[kept], sigma, limit)
+
+
+def threshold(unit_rows: int, sigma: float, delta: float) -> int:
+    """Return the threshold, in lattice units, rounded up.
+
+    Parameters
+    ----------
+    unit_rows : int
+        Most rows of one unit.
+    sigma : float
+        Noise scale in lattice units.
+    delta : float
+        Of the whole selection, above 0 and below 1.
+
+    Returns
+    -------
+    int
+        ``unit_rows + sigma Phi^-1(1 - delta / unit_rows)``: one unit may bring as many new
+        values as it has rows, and each of them has at most that many rows.
+    """
+    delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
+    quantile = normal_tail_quantile(delta / unit_rows)
+    return unit_rows * LATTICE + math.ceil(sigma * quantile * (1.0 + _ROUNDING))
+
+
+def normal_tail_quantile(probability: float) -> float:
+    """Return z >= 0 with ``P(N(0, 1) > z) <= probability``, rounded up.
+
+    Parameters
+    ----------
+    probability : float
+        Above 0 and below 1.
+    """
+    # The upper tail, by symmetry: 1 - probability would lose the digits that matter.
+    z = max(0.0, -NormalDist().inv_cdf(probability)) * (1.0 + _ROUNDING)
+    while 0.5 * math.erfc(z / math.sqrt(2.0)) > probability:
+        z *= 1.0 + _ROUNDING
+    return z
+
+
+def _order(key: Key) -> tuple[bool, Key]:
+    return isinstance(key, str), key
+

@@ -1,0 +1,89 @@
+"""The layout of a feature's codes, which follows from its declaration alone and is public.
+
+Code 0 is a missing cell, 1 to F are the fine bins, F + 1 is a level that is not declared.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from interpret_dp._validate import check_int
+from interpret_dp.schema.declarations import (
+    MAX_BINS,
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    level_labels,
+)
+
+__all__ = ["fine_bin_count", "fine_edges", "unseen_label"]
+
+
+def fine_edges(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
+    """Return the inner cut points of equally wide bins, on the feature's scale.
+
+    A value belongs to bin ``searchsorted(edges, value, side="right")`` counted from 0: one that
+    lies on a cut belongs to the bin above, as in interpret.
+
+    Parameters
+    ----------
+    spec : Continuous
+        The declared bounds and scale.
+    n_bins : int
+        Number of bins asked for, 1 to ``MAX_BINS``.
+
+    Returns
+    -------
+    ndarray of float64, shape (<= n_bins - 1,)
+        Strictly increasing, in raw units, above ``lower`` and not above ``upper``. Fewer than
+        asked for if there are not that many floats in the range; none if the bounds are equal.
+        Public.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``n_bins`` is not such an integer.
+    """
+    n_bins = check_int("n_bins", n_bins, low=1, high=MAX_BINS)
+    steps = np.arange(1, n_bins, dtype=np.float64)
+    width = spec.upper - spec.lower
+    if spec.scale == "log":
+        offsets = np.expm1(np.log1p(width) * (steps / n_bins))
+    elif width <= np.finfo(np.float64).max / n_bins:
+        # Multiplying before dividing keeps cuts between integers exact.
+        offsets = width * steps / n_bins
+    else:
+        offsets = width * (steps / n_bins)
+    edges = np.unique(spec.lower + offsets)
+    return edges[(edges > spec.lower) & (edges <= spec.upper)]
+
+
+def fine_bin_count(spec: FeatureSpec, n_bins: int) -> int:
+    """Return F, the number of fine bins that a feature gets; its codes run from 0 to F + 1.
+
+    Parameters
+    ----------
+    spec : Continuous or Categorical
+        The declaration. A categorical feature has one bin a level, whatever ``n_bins`` is.
+    n_bins : int
+        Number of bins asked for.
+    """
+    if isinstance(spec, Categorical):
+        return len(spec.levels)
+    return len(fine_edges(spec, n_bins)) + 1
+
+
+def unseen_label(spec: Categorical) -> str:
+    """Return a text that is no level's name, by which undeclared levels are shown.
+
+    Parameters
+    ----------
+    spec : Categorical
+        The declared levels.
+    """
+    labels = set(level_labels(spec))
+    label = "(undeclared)"
+    while label in labels:
+        label = f"({label})"
+    return label
