@@ -58,7 +58,7 @@ test-fast: $(VENV)/.ready
 	$(PYTEST) -m "$(INNER_LOOP)" $(ARGS)
 
 bench: $(VENV)/.ready
-	$(BIN)/python benchmarks/run.py $(ARGS)
+	$(BIN)/python -m benchmarks.run $(ARGS)
 
 check-release: $(VENV)/.ready chromium .venv-minimum/.ready
 	$(PYTEST) -m slow

@@ -37,6 +37,8 @@ SOURCES = ("boosting", "histograms", "partitions")
 LOWEST, HIGHEST = 0.8, 1.25
 _CELLS = 128
 _SUPPORTED = 3.0  # a cell counts as supported above this many standard deviations of a count
+# An empty bin's score is rounded to the lattice and has no noise: this far below the largest.
+_ROUNDING = 1e-4
 
 Floats = NDArray[np.float64]
 
@@ -164,9 +166,9 @@ class Calibration:
     count_noise: float
 
     def ratios(self, feature: int) -> Floats:
-        """Return claimed over observed; NaN where the curve does not vary at all."""
+        """Return claimed over observed; NaN where the curve does not vary but by rounding."""
         observed = self.observed[feature]
-        varies = observed > 0
+        varies = observed > _ROUNDING * observed.max()
         return np.where(varies, self.claimed[feature] / np.where(varies, observed, 1.0), np.nan)
 
     def supported(self, feature: int) -> NDArray[np.bool_]:

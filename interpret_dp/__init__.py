@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         PrivacyWarning,
         ReleaseError,
         SchemaError,
+        UndeclaredWarning,
     )
     from interpret_dp.explanation.spend import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
@@ -42,6 +43,7 @@ __all__ = [
     "ReleaseError",
     "Schema",
     "SchemaError",
+    "UndeclaredWarning",
     "__version__",
     "load_model",
 ]
@@ -60,6 +62,7 @@ _HOMES = {
     "ReleaseError": "exceptions",
     "Schema": "schema",
     "SchemaError": "exceptions",
+    "UndeclaredWarning": "exceptions",
     "load_model": "ebm.files",
 }
 

@@ -11,6 +11,7 @@ __all__ = [
     "PrivacyWarning",
     "ReleaseError",
     "SchemaError",
+    "UndeclaredWarning",
 ]
 
 
@@ -110,3 +111,10 @@ def _rebuild_budget_error(
 
 class PrivacyWarning(UserWarning):
     """Something the user does weakens or voids the privacy promise."""
+
+
+class UndeclaredWarning(UserWarning):
+    """Columns are not declared, so that the fit spends a part of its budget on finding out.
+
+    The promise holds all the same. Given once per process.
+    """

@@ -7,6 +7,7 @@ Nothing else in the package may turn private sums into public numbers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn
@@ -16,11 +17,12 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
-from interpret_dp.accounting.events import gaussian_events_json
+from interpret_dp.accounting.events import composed_json, gaussian_node, thresholding_node
 from interpret_dp.accounting.guarantee import ReleaseShare
 from interpret_dp.exceptions import ReleaseError
 from interpret_dp.mechanisms.additive import gaussian_mechanism
 from interpret_dp.mechanisms.entropy import Randomness
+from interpret_dp.mechanisms.selection import Selection, gaussian_thresholding
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger, Reservation
@@ -41,21 +43,32 @@ _SMALLEST_MU, _LARGEST_MU = 2.0**-34, 2.0**10
 
 @dataclass(frozen=True)
 class PlannedRelease:
-    """``count`` Gaussian releases of one name that cost ``mu`` each.
+    """``count`` releases of one name that cost ``mu`` each.
+
+    Attributes
+    ----------
+    name : str
+    mu : float
+        Gaussian differential privacy of each.
+    count : int
+    delta : float
+        Above 0, each is a selection among the values that occur, and this is its probability of
+        naming one that only one of two neighbouring tables has. 0: each is a Gaussian release.
 
     Raises
     ------
     TypeError, ValueError
-        If ``count`` is below 1, or ``mu`` needs noise that the lattice cannot carry. Checked
-        here, so that a fit refuses before it reserves.
+        If ``count`` is below 1, ``delta`` is not a probability, or ``mu`` needs noise that the
+        lattice cannot carry. Checked here, so that a fit refuses before it reserves.
     """
 
     name: str
     mu: float
     count: int
+    delta: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check both figures."""
+        """Check the figures."""
         check_int(f"The number of releases {self.name!r}", self.count, low=1)
         check_real(
             f"mu of each release {self.name!r}",
@@ -64,6 +77,21 @@ class PlannedRelease:
             high=_LARGEST_MU,
             mend="Ask for another epsilon or delta, or for another number of rounds.",
         )
+        check_real(
+            f"delta of each release {self.name!r}", self.delta, low=0, high=1, high_open=True
+        )
+
+    @property
+    def node(self) -> dict[str, object]:
+        """One of the releases, as an event."""
+        return thresholding_node(self.mu, self.delta) if self.delta else gaussian_node(self.mu)
+
+    @property
+    def share(self) -> ReleaseShare:
+        """All of them together, as a line of the bill."""
+        # As the event is, so that the bill and the charge are the same numbers.
+        delta = reduce_event(composed_json([(self.node, self.count)])).delta
+        return ReleaseShare(self.name, self.mu * self.count**0.5, self.count, delta)
 
 
 @dataclass(frozen=True)
@@ -91,20 +119,17 @@ class ReleasePlan:
     @property
     def event(self) -> dict[str, object]:
         """The plan as an event tree, for the ledger."""
-        return gaussian_events_json([(part.mu, part.count) for part in self.releases])
+        return composed_json([(part.node, part.count) for part in self.releases])
 
     @property
     def cost(self) -> GdpPair:
-        """What the whole plan costs: sqrt(sum of squares), rounded up."""
+        """What the whole plan costs, rounded up: sqrt(sum of squares) of mu, and sum of delta."""
         return reduce_event(self.event)
 
     @property
     def shares(self) -> tuple[ReleaseShare, ...]:
         """The lines of the bill."""
-        return tuple(
-            ReleaseShare(name=part.name, mu=part.mu * part.count**0.5, count=part.count)
-            for part in self.releases
-        )
+        return tuple(part.share for part in self.releases)
 
 
 class ReleaseDoor:
@@ -206,21 +231,57 @@ class ReleaseDoor:
         ReleaseError
             If the plan has no such release left, or the door is not open.
         """
-        count = len(exact)
-        if self._reservation is None or self._left.get(name, 0) < count:
+        planned = self._take(name, len(exact), is_selection=False)
+        return gaussian_mechanism(
+            name, exact, sensitivity=sensitivity, mu=planned.mu, randomness=self._randomness
+        )
+
+    def select(
+        self, name: str, counts: Mapping[str | float, int], *, sensitivity: int, unit_rows: int = 1
+    ) -> Selection:
+        """Release which values occur often, with their noisy counts, under the planned name.
+
+        Parameters
+        ----------
+        name : str
+            Name of a planned selection, of which one is used up.
+        counts : mapping of str or float to int
+            Private: number of rows of each value that occurs.
+        sensitivity : int
+            L2 sensitivity of all counts together, in lattice units.
+        unit_rows : int
+            Most rows of one unit.
+
+        Raises
+        ------
+        ReleaseError
+            If the plan has no such selection left, or the door is not open.
+        """
+        planned = self._take(name, 1, is_selection=True)
+        return gaussian_thresholding(
+            name,
+            counts,
+            unit_rows=unit_rows,
+            sensitivity=sensitivity,
+            mu=planned.mu,
+            delta=planned.delta,
+            randomness=self._randomness,
+        )
+
+    def _take(self, name: str, count: int, *, is_selection: bool) -> PlannedRelease:
+        """Use up ``count`` planned releases of a name, or refuse."""
+        planned = self._planned.get(name)
+        is_other_kind = planned is not None and (planned.delta > 0) != is_selection
+        left = 0 if is_other_kind or self._reservation is None else self._left.get(name, 0)
+        if planned is None or left < count:
+            what = "selections" if is_selection else "releases"
             raise ReleaseError(
-                f"{count} releases {name!r} were asked for; the plan has "
-                f"{self._left.get(name, 0)} left. Plan every release before the request starts."
+                f"{count} {what} {name!r} were asked for; the plan has {left} left. Plan every "
+                "release before the request starts."
             )
         self._left[name] -= count
         self._anything_released = True
-        return gaussian_mechanism(
-            name,
-            exact,
-            sensitivity=sensitivity,
-            mu=self._planned[name].mu,
-            randomness=self._randomness,
-        )
+        return planned
 
     def __exit__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from benchmarks.problems import Problem
 
 __all__ = ["ENGINE"]
+
+
+# It speaks of its figures, which nobody draws here.
+warnings.filterwarnings("ignore", message="Missing values detected", category=UserWarning)
 
 
 def _build(problem: Problem, epsilon: float, delta: float) -> Any:

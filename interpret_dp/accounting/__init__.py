@@ -5,7 +5,7 @@ Never sees data. Importing it is light: SciPy and dp_accounting are imported on 
 
 from __future__ import annotations
 
-from interpret_dp.accounting.composition import GdpPair, compose, reduce_event
+from interpret_dp.accounting.composition import GdpPair, compose, gaussian_part, reduce_event
 from interpret_dp.accounting.events import event_from_json, event_to_json, gaussian_events_json
 from interpret_dp.accounting.gaussian import (
     classic_mu,
@@ -17,10 +17,16 @@ from interpret_dp.accounting.gaussian import (
     mu_of_budget,
     mu_of_lattice,
 )
-from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee, ReleaseShare
+from interpret_dp.accounting.guarantee import (
+    DEFAULT_ASSUMPTIONS,
+    UNDECLARED_ASSUMPTIONS,
+    Guarantee,
+    ReleaseShare,
+)
 
 __all__ = [
     "DEFAULT_ASSUMPTIONS",
+    "UNDECLARED_ASSUMPTIONS",
     "GdpPair",
     "Guarantee",
     "ReleaseShare",
@@ -32,6 +38,7 @@ __all__ = [
     "event_from_json",
     "event_to_json",
     "gaussian_events_json",
+    "gaussian_part",
     "largest_mu",
     "lattice_sigma",
     "mu_of_budget",

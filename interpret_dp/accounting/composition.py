@@ -21,7 +21,7 @@ from interpret_dp.accounting.rounding import reciprocal_up, sqrt_up
 if TYPE_CHECKING:
     from dp_accounting import dp_event
 
-__all__ = ["GdpPair", "compose", "gaussian_part", "reduce_event"]
+__all__ = ["GdpPair", "compose", "compose_repeated", "gaussian_part", "reduce_event"]
 
 
 @dataclass(frozen=True)
@@ -93,17 +93,22 @@ def compose(pairs: Iterable[GdpPair]) -> GdpPair:
     -----
     Dong, Roth and Su (2019), Corollary 3.3, for mu; a union bound for delta.
     """
+    return compose_repeated((pair, 1) for pair in pairs)
+
+
+def compose_repeated(pairs: Iterable[tuple[GdpPair, int]]) -> GdpPair:
+    """Return :func:`compose` of pairs that are each repeated so many times."""
     square, delta = Fraction(0), Fraction(0)
-    for pair in pairs:
-        square += Fraction(pair.mu) ** 2
-        delta += Fraction(pair.delta)
+    for pair, count in pairs:
+        square += Fraction(pair.mu) ** 2 * count
+        delta += Fraction(pair.delta) * count
     nearest = float(delta)
     rounded = nearest if Fraction(nearest) >= delta else math.nextafter(nearest, math.inf)
     return GdpPair(sqrt_up(square), min(1.0, rounded))
 
 
 def reduce_event(event: Mapping[str, Any] | dp_event.DpEvent) -> GdpPair:
-    """Return the pair that a request is charged; exact, rounded up, for Gaussian trees.
+    """Return the pair that a request is charged: exact sums, rounded up.
 
     Parameters
     ----------
@@ -117,26 +122,27 @@ def reduce_event(event: Mapping[str, Any] | dp_event.DpEvent) -> GdpPair:
     """
     document = event if isinstance(event, Mapping) else event_to_json(event)
     check_event_json(document)
-    square = Fraction(0)
-    for mu, count in _gaussian_leaves(document["event"], 1):
-        square += Fraction(mu) ** 2 * count
-    return GdpPair(sqrt_up(square))
+    return compose_repeated(_leaves(document["event"], 1))
 
 
-def _gaussian_leaves(node: Mapping[str, Any], count: int) -> Iterator[tuple[float, int]]:
-    """Yield (mu, number of repetitions) of every Gaussian release below ``node``."""
+def _leaves(node: Mapping[str, Any], count: int) -> Iterator[tuple[GdpPair, int]]:
+    """Yield the pair and the number of repetitions of every release below ``node``."""
     match node["kind"]:
         case "no_op":
             return
         case "gaussian":
-            yield reciprocal_up(float(node["noise_multiplier"])), count
+            yield GdpPair(reciprocal_up(float(node["noise_multiplier"]))), count
+        case "gaussian_thresholding":
+            mu = reciprocal_up(float(node["noise_multiplier"]))
+            yield GdpPair(mu, float(node["delta"])), count
         case "self_composed":
-            yield from _gaussian_leaves(node["event"], count * node["count"])
+            yield from _leaves(node["event"], count * node["count"])
         case "composed":
             for part in node["events"]:
-                yield from _gaussian_leaves(part, count)
+                yield from _leaves(part, count)
         case kind:
             raise ValueError(
                 f"An event of kind {kind!r} has no exact reduction to a (mu, delta) pair; only "
-                "compositions of Gaussian releases have."
+                "compositions of Gaussian releases and of selections among their noisy counts "
+                "have."
             )

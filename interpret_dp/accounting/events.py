@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EVENT_VERSION",
+    "GaussianThresholdingEvent",
     "check_event_json",
+    "composed_json",
     "event_from_json",
     "event_to_json",
     "gaussian_events_json",
+    "gaussian_node",
+    "thresholding_node",
 ]
 
 EVENT_FORMAT = "interpret_dp.event"
@@ -39,6 +43,25 @@ Node = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class GaussianThresholdingEvent:
+    """Partition selection: noisy counts of the values that occur, released above a threshold.
+
+    dp_accounting has no event for it. Its pair is (1 / noise_multiplier, delta); statement and
+    proof: ``docs/proofs/partition_selection.md``.
+
+    Attributes
+    ----------
+    noise_multiplier : float
+        Noise scale over the sensitivity of the counts.
+    delta : float
+        Largest probability that a value which only one of two neighbouring tables has is released.
+    """
+
+    noise_multiplier: float
+    delta: float
+
+
+@dataclass(frozen=True)
 class _Field:
     """How one attribute of an event is checked, written and read back."""
 
@@ -49,10 +72,23 @@ class _Field:
 
 @dataclass(frozen=True)
 class _Kind:
-    """One kind of event: the dp_accounting class and the attributes that define it."""
+    """One kind of event: its class and the attributes that define it.
+
+    The class is dp_accounting's of that name, unless it is one of ours.
+    """
 
     class_name: str
     fields: Mapping[str, _Field]
+    own: type | None = None
+
+    @property
+    def event_class(self) -> Any:
+        """The class; dp_accounting is imported only for one of its own."""
+        if self.own is not None:
+            return self.own
+        from dp_accounting import dp_event
+
+        return getattr(dp_event, self.class_name)
 
 
 def event_to_json(event: dp_event.DpEvent) -> Node:
@@ -61,7 +97,8 @@ def event_to_json(event: dp_event.DpEvent) -> Node:
     Parameters
     ----------
     event : dp_accounting.dp_event.DpEvent
-        A tree of NoOp, Gaussian, SelfComposed and Composed events.
+        A tree of NoOp, Gaussian, SelfComposed and Composed events, or a
+        :class:`GaussianThresholdingEvent`, also as a part of such a tree.
 
     Raises
     ------
@@ -129,17 +166,43 @@ def gaussian_events_json(parts: Sequence[tuple[float, int]]) -> Node:
     """
     if not parts:
         raise ValueError("parts is empty; give at least one (mu, count) pair.")
+    return composed_json([(gaussian_node(mu), count) for mu, count in parts])
+
+
+def composed_json(parts: Sequence[tuple[Node, int]]) -> Node:
+    """Return the JSON document of a composition of repeated events.
+
+    Parameters
+    ----------
+    parts : sequence of (node, count)
+        At least one event, as :func:`gaussian_node` or :func:`thresholding_node` returns it, and
+        how often it is repeated.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a count or a figure is out of range.
+    """
     events = []
-    for mu, count in parts:
-        mu = check_real("mu", mu, low=SMALLEST_MU, high=1 / SMALLEST_MU)
+    for node, count in parts:
         count = check_int("count", count, low=1)
-        node: Node = {"kind": "gaussian", "noise_multiplier": reciprocal_down(mu)}
-        if count > 1:
-            node = {"kind": "self_composed", "event": node, "count": count}
-        events.append(node)
+        events.append(
+            {"kind": "self_composed", "event": node, "count": count} if count > 1 else node
+        )
     document = _document(events[0] if len(events) == 1 else {"kind": "composed", "events": events})
     check_event_json(document)
     return document
+
+
+def gaussian_node(mu: float) -> Node:
+    """Return the event of one mu-GDP Gaussian release; the multiplier 1 / mu is rounded down."""
+    mu = check_real("mu", mu, low=SMALLEST_MU, high=1 / SMALLEST_MU)
+    return {"kind": "gaussian", "noise_multiplier": reciprocal_down(mu)}
+
+
+def thresholding_node(mu: float, delta: float) -> Node:
+    """Return the event of one partition selection with the pair (mu, delta)."""
+    return gaussian_node(mu) | {"kind": "gaussian_thresholding", "delta": float(delta)}
 
 
 def _document(node: Node) -> Node:
@@ -191,23 +254,26 @@ def _write_event(event: dp_event.DpEvent) -> Node:
 
 
 def _read_event(node: Node) -> dp_event.DpEvent:
-    from dp_accounting import dp_event
-
     kind = _KINDS[node["kind"]]
     arguments = {key: field.read(node[key]) for key, field in kind.fields.items()}
-    event: dp_event.DpEvent = getattr(dp_event, kind.class_name)(**arguments)
+    event: dp_event.DpEvent = kind.event_class(**arguments)
     return event
 
 
 @functools.cache
 def _kind_names() -> dict[type[dp_event.DpEvent], str]:
-    from dp_accounting import dp_event
-
-    return {getattr(dp_event, kind.class_name): name for name, kind in _KINDS.items()}
+    return {kind.event_class: name for name, kind in _KINDS.items()}
 
 
 _NOISE_MULTIPLIER = _Field(
     check=lambda name, value, _: check_real(name, value, low=SMALLEST_MU, high=1 / SMALLEST_MU),
+    write=float,
+    read=float,
+)
+_DELTA = _Field(
+    check=lambda name, value, _: check_real(
+        name, value, low=0, high=1, low_open=True, high_open=True
+    ),
     write=float,
     read=float,
 )
@@ -228,4 +294,9 @@ _KINDS: dict[str, _Kind] = {
     "gaussian": _Kind("GaussianDpEvent", {"noise_multiplier": _NOISE_MULTIPLIER}),
     "self_composed": _Kind("SelfComposedDpEvent", {"event": _EVENT, "count": _COUNT}),
     "composed": _Kind("ComposedDpEvent", {"events": _EVENTS}),
+    "gaussian_thresholding": _Kind(
+        "GaussianThresholdingEvent",
+        {"noise_multiplier": _NOISE_MULTIPLIER, "delta": _DELTA},
+        own=GaussianThresholdingEvent,
+    ),
 }

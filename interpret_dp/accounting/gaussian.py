@@ -225,7 +225,7 @@ def mu_of_lattice(sensitivity: int, sigma: float) -> float:
     return sqrt_up(Fraction(sensitivity) ** 2 / (Fraction(sigma) ** 2 - _SMOOTHING_VARIANCE))
 
 
-def detection_power(mu: float, false_alarms: float = 0.05) -> float:
+def detection_power(mu: float, false_alarms: float = 0.05, delta: float = 0.0) -> float:
     """Return the largest probability of detecting a person's presence, rounded up.
 
     Parameters
@@ -234,11 +234,14 @@ def detection_power(mu: float, false_alarms: float = 0.05) -> float:
         Gaussian differential privacy, at least 0.
     false_alarms : float
         Share of absent persons whom the attacker is ready to accuse, between 0 and 1.
+    delta : float
+        Probability with which everything is revealed, at least 0; that of a (mu, delta) pair.
 
     Returns
     -------
     float
-        Phi(mu + Phi^-1(false_alarms)), the power of the best test of that level.
+        Phi(mu + Phi^-1(false_alarms)), the power of the best test of that level. With a delta, the
+        test always detects where everything is revealed, and spends its false alarms elsewhere.
 
     Notes
     -----
@@ -248,9 +251,12 @@ def detection_power(mu: float, false_alarms: float = 0.05) -> float:
     false_alarms = check_real(
         "false_alarms", false_alarms, low=0, high=1, low_open=True, high_open=True
     )
-    shift = mu + NormalDist().inv_cdf(false_alarms)
-    power = 0.5 * math.erfc(-shift / math.sqrt(2.0))
-    return min(1.0, power * (1.0 + 1e-13 * (1.0 + shift * shift)))
+    delta = check_real("delta", delta, low=0, high=1, high_open=True)
+    if false_alarms >= 1.0 - delta:
+        return 1.0
+    shift = mu + NormalDist().inv_cdf(false_alarms / (1.0 - delta))
+    power = 0.5 * math.erfc(-shift / math.sqrt(2.0)) * (1.0 + 1e-13 * (1.0 + shift * shift))
+    return min(1.0, delta + (1.0 - delta) * power)
 
 
 def _check_delta(delta: float) -> float:

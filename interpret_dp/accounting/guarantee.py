@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_choice, check_int, check_real
+from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
 
-__all__ = ["DEFAULT_ASSUMPTIONS", "Guarantee", "ReleaseShare"]
+__all__ = ["DEFAULT_ASSUMPTIONS", "UNDECLARED_ASSUMPTIONS", "Guarantee", "ReleaseShare"]
 
 DEFAULT_ASSUMPTIONS = (
     "the curator who runs the fit is trusted with the rows",
@@ -23,6 +24,14 @@ DEFAULT_ASSUMPTIONS = (
     "the schema (names, types, bounds and levels) is public and was not read off the rows",
 )
 """What every guarantee of this package assumes, as clauses of a sentence."""
+
+UNDECLARED_ASSUMPTIONS = (
+    *DEFAULT_ASSUMPTIONS[:-1],
+    "the names and types of the columns, and the bounds and levels that were declared, are public "
+    "and were not read off the rows",
+    "bounds and levels that were not declared were released within this promise",
+)
+"""The same where something was left undeclared."""
 
 _FORMAT = "interpret_dp.guarantee"
 _VERSION = 1
@@ -51,17 +60,30 @@ class ReleaseShare:
         Gaussian differential privacy of all ``count`` releases together.
     count : int
         Number of releases, a public figure.
+    delta : float
+        Of all of them together, where they are selections among what occurs in the rows; 0 for
+        purely Gaussian releases.
     """
 
     name: str
     mu: float
     count: int
+    delta: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the three figures."""
+        """Check the figures."""
         _check_text("name", self.name)
         object.__setattr__(self, "mu", check_real("mu", self.mu, low=0))
         object.__setattr__(self, "count", check_int("count", self.count, low=1))
+        delta = check_real("delta", self.delta, low=0, high=1, high_open=True)
+        object.__setattr__(self, "delta", delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as a JSON object; a delta of 0 is left out."""
+        document = dataclasses.asdict(self)
+        if not self.delta:
+            del document["delta"]
+        return document
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +96,8 @@ class Guarantee:
         The whole released object is (epsilon, delta)-differentially private.
     mu : float or None
         Its Gaussian differential privacy; None where the spend is not purely Gaussian. It must
-        imply (epsilon, delta).
+        imply (epsilon, delta). Where the releases have deltas of their own, these and their mu
+        together must imply it.
     mechanism : str
         How the noise was made, in words.
     neighboring : {"add_or_remove_one", "replace_one"}
@@ -93,8 +116,8 @@ class Guarantee:
     Raises
     ------
     TypeError, ValueError
-        If a field is out of range, if ``mu`` does not imply (epsilon, delta), or if the releases
-        add up to more than ``mu``.
+        If a field is out of range, if ``mu`` or the bill does not imply (epsilon, delta), or if
+        the releases add up to more than ``mu``.
     """
 
     epsilon: float
@@ -127,21 +150,36 @@ class Guarantee:
                 _check_text(name, getattr(self, name))
         if not isinstance(self.tests_only, bool):
             raise TypeError(f"tests_only is {self.tests_only!r}; it must be True or False.")
-        if self.mu is not None:
-            self._check_agreement(self.mu)
+        self._check_agreement()
 
-    def _check_agreement(self, mu: float) -> None:
-        implied = delta_of_mu(mu, self.epsilon)
+    @property
+    def pair(self) -> GdpPair | None:
+        """The spend as a (mu, delta) pair; None if it is neither purely Gaussian nor billed."""
+        if self.mu is not None:
+            return GdpPair(self.mu)
+        if not self.releases:
+            return None
+        return compose(GdpPair(share.mu, share.delta) for share in self.releases)
+
+    def _check_agreement(self) -> None:
+        billed = compose(GdpPair(share.mu, share.delta) for share in self.releases)
+        if self.mu is not None and (
+            billed.delta or billed.mu > self.mu * (1.0 + _RELATIVE_TOLERANCE)
+        ):
+            raise ValueError(
+                f"The releases add up to mu {billed.mu:.6g} and delta {billed.delta:.6g}, more "
+                f"than the mu {self.mu:.6g} of the whole. Each share's mu is that of its releases "
+                "together; mu is None where a release is not purely Gaussian."
+            )
+        pair = self.pair
+        if pair is None:
+            return
+        implied = pair.delta + (1.0 - pair.delta) * delta_of_mu(pair.mu, self.epsilon)
         if implied > self.delta * (1.0 + _RELATIVE_TOLERANCE):
             raise ValueError(
-                f"mu {mu:.6g} at epsilon {self.epsilon:.6g} implies delta {implied:.6g}, more than "
-                f"the delta {self.delta:.6g} that is promised. Use mu_of_budget(epsilon, delta)."
-            )
-        billed = math.hypot(*(share.mu for share in self.releases))
-        if billed > mu * (1.0 + _RELATIVE_TOLERANCE):
-            raise ValueError(
-                f"The releases add up to mu {billed:.6g}, more than the mu {mu:.6g} of the whole. "
-                "Each share's mu is that of its releases together."
+                f"mu {pair.mu:.6g} at epsilon {self.epsilon:.6g} implies delta {implied:.6g}, more "
+                f"than the delta {self.delta:.6g} that is promised. Use mu_of_budget(epsilon, "
+                "delta), with gaussian_part(delta, ...) for releases that have deltas of their own."
             )
 
     @property
@@ -156,8 +194,9 @@ class Guarantee:
         )
         if self.delta > 0:
             text += f", plus {ceil_text(self.delta)}"
-        if self.mu is not None:
-            power = ceil_text(100.0 * detection_power(self.mu, _FALSE_ALARMS))
+        pair = self.pair
+        if pair is not None:
+            power = ceil_text(100.0 * detection_power(pair.mu, _FALSE_ALARMS, pair.delta))
             detected = _DETECTED[self.neighboring].format(unit=self.unit)
             text += (
                 f"; at {100 * _FALSE_ALARMS:g} % false alarms an attacker detects {detected} with "
@@ -183,10 +222,7 @@ class Guarantee:
             "data set": self.dataset or "not named",
             "ledger head": self.ledger_head or "none",
         }
-        figures |= {
-            f"of which {share.name}": f"mu {ceil_text(share.mu, digits=6)} ({share.count} releases)"
-            for share in self.releases
-        }
+        figures |= {f"of which {share.name}": _share_text(share) for share in self.releases}
         rows = "".join(
             f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
             for name, value in figures.items()
@@ -201,7 +237,7 @@ class Guarantee:
         """Return a versioned document that JSON can hold; :meth:`from_dict` reads it."""
         document = {"format": _FORMAT, "version": _VERSION} | dataclasses.asdict(self)
         document["assumptions"] = list(self.assumptions)
-        document["releases"] = [dataclasses.asdict(share) for share in self.releases]
+        document["releases"] = [share.to_dict() for share in self.releases]
         return document
 
     @classmethod
@@ -228,7 +264,7 @@ class Guarantee:
         if not isinstance(fields["releases"], list):
             raise TypeError("The guarantee's releases must be a list.")
         for share in fields["releases"]:
-            _check_keys("release", share, ReleaseShare)
+            _check_keys("release", share, ReleaseShare, optional={"delta"})
         fields["releases"] = tuple(ReleaseShare(**share) for share in fields["releases"])
         return cls(**fields)
 
@@ -254,11 +290,19 @@ def _checked_tuple(name: str, values: Any, kind: type) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _check_keys(what: str, document: Any, kind: type) -> None:
+def _share_text(share: ReleaseShare) -> str:
+    own = f" and delta {ceil_text(share.delta, digits=6)}" if share.delta else ""
+    return f"mu {ceil_text(share.mu, digits=6)}{own} ({share.count} releases)"
+
+
+def _check_keys(
+    what: str, document: Any, kind: type, optional: Collection[str] = frozenset()
+) -> None:
     if not isinstance(document, Mapping):
         raise TypeError(f"A {what} must be a JSON object; {type(document).__name__} was given.")
     expected = {field.name for field in dataclasses.fields(kind)}
-    missing, unknown = expected - set(document), set(map(str, document)) - expected
+    missing = expected - set(document) - set(optional)
+    unknown = set(map(str, document)) - expected
     if missing or unknown:
         raise ValueError(
             f"The {what} has missing keys {sorted(missing)} and unknown keys {sorted(unknown)}; "

@@ -11,8 +11,9 @@ from interpret_dp.audit.bounds import (
     epsilon_lower_bound,
     mu_lower_bound,
 )
-from interpret_dp.audit.neighbours import ReleaseCheck, ReplayReport, Violation, replay
+from interpret_dp.audit.neighbours import replay
 from interpret_dp.audit.published import differences, published_parts
+from interpret_dp.audit.report import ReleaseCheck, ReplayReport, Violation
 
 __all__ = [
     "AttackBound",

@@ -5,12 +5,21 @@ from __future__ import annotations
 import copy
 import json
 import os
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
+from interpret_dp._optional import import_optional
+from interpret_dp.accounting.guarantee import (
+    DEFAULT_ASSUMPTIONS,
+    UNDECLARED_ASSUMPTIONS,
+    Guarantee,
+)
+from interpret_dp.ebm.constant import has_one_class, train_constant
+from interpret_dp.ebm.declaring import declare
+from interpret_dp.ebm.interpret_json import completed
 from interpret_dp.ebm.publishing import (
     current_model,
     fitted_model,
@@ -21,15 +30,22 @@ from interpret_dp.ebm.publishing import (
 from interpret_dp.ebm.request import ledger_of, open_request
 from interpret_dp.ebm.training import train
 from interpret_dp.exceptions import LedgerError
+from interpret_dp.explanation.guarantee_card import guarantee_card
 from interpret_dp.explanation.objects import attach_privacy
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.released import AdditiveModel
+from interpret_dp.released.lookup import lookup_tables
 from interpret_dp.schema import Schema, canonical_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["PrivateEBM"]
 
 _MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu split by squares"
+
+_LINKS = {1: "monoclassification", 2: "logit"}
 
 
 class PrivateEBM:
@@ -88,28 +104,36 @@ class PrivateEBM:
         with ReleaseDoor(
             request.ledger,
             request.dataset,
-            request.config.plan(),
+            request.plan,
             request.randomness,
             explainer=type(self).__name__,
             epsilon=epsilon,
             delta=delta,
         ) as door:
-            trained = train(
-                request.table,
-                request.y,
-                request.task,
-                request.config,
-                door,
-                n_threads=request.n_threads,
-                verbose=bool(self.verbose),  # type: ignore[attr-defined]
-            )
+            if request.declaring.is_needed:
+                schema = declare(request.declaring, request.table, request.y, door)
+                request = request.with_schema(schema)
+            if has_one_class(request.task):
+                trained = train_constant(request.y, request.task, request.config, door)
+            else:
+                trained = train(
+                    request.table,
+                    request.y,
+                    request.task,
+                    request.config,
+                    door,
+                    n_threads=request.n_threads,
+                    verbose=bool(self.verbose),  # type: ignore[attr-defined]
+                )
         guarantee = Guarantee(
             epsilon=epsilon,
             delta=delta,
-            mu=request.config.plan().cost.mu,
+            mu=request.plan.cost.mu if request.plan.cost.delta == 0.0 else None,
             mechanism=_MECHANISM,
-            assumptions=DEFAULT_ASSUMPTIONS,
-            releases=request.config.plan().shares,
+            assumptions=(
+                UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS
+            ),
+            releases=request.plan.shares,
             dataset=request.dataset,
             ledger_head=door.head,
             tests_only=request.randomness.tests_only,
@@ -151,8 +175,12 @@ class PrivateEBM:
             self.min_target_, self.max_target_ = interpret_target_bounds(model)
         else:
             self.intercept_ = model.intercept.copy()
-            self.link_ = "logit" if len(model.classes) == 2 else "mlogit"
-            self.classes_ = np.array(model.classes)
+            self.link_ = _LINKS.get(len(model.classes), "mlogit")
+            if len(model.classes) == 1:
+                # interpret's sign of a classifier that has seen one label.
+                self.intercept_ = np.array([-np.inf])
+            mixed = len({isinstance(label, str) for label in model.classes}) > 1
+            self.classes_ = np.array(model.classes, dtype=object if mixed else None)
         self.has_fitted_ = True
 
     # ------------------------------------------------------------ reading rows by the schema
@@ -242,6 +270,68 @@ class PrivateEBM:
         text = json.dumps(self.to_released().to_dict(), indent=1, allow_nan=False)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+
+    def to_tables(self) -> dict[str, pd.DataFrame]:
+        """Return one lookup table a term, and one with the intercept and the link.
+
+        See :func:`interpret_dp.released.lookup.lookup_tables` for the columns.
+        """
+        return lookup_tables(self.to_released())
+
+    def to_sql(
+        self,
+        dialect: str = "ansi",
+        *,
+        table: str | Sequence[str] = "data",
+        columns: Mapping[str, str] | None = None,
+        keep: Sequence[str] = (),
+    ) -> str:
+        """Return a SELECT statement that predicts for each row of a database's table.
+
+        Needs the extra ``sql``. See :func:`interpret_dp.released.sql.scoring_sql` for the
+        parameters, the columns of the result and the errors.
+        """
+        import_optional("sqlglot", extra="sql", purpose="Writing SQL")
+        from interpret_dp.released.sql import scoring_sql
+
+        return scoring_sql(self.to_released(), dialect, table=table, columns=columns, keep=keep)
+
+    def to_jsonable(self, detail: str = "all") -> dict[str, Any]:
+        """Return interpret's own JSON document, with every key that interpret's reader needs.
+
+        Parameters
+        ----------
+        detail : {"minimal", "interpretable", "mergeable", "all"}, default="all"
+            interpret reads back only ``"all"``. Use :meth:`save` to keep the guarantee as well.
+        """
+        document = super().to_jsonable(detail)  # type: ignore[misc]
+        return completed(document, self, detail)
+
+    def to_json(self, file: Any, detail: str = "all", indent: int | str | None = 2) -> None:
+        """Write :meth:`to_jsonable` to a path or an object with ``write``."""
+        text = json.dumps(self.to_jsonable(detail), allow_nan=False, indent=indent)
+        if isinstance(file, str | os.PathLike):
+            with open(file, "w", encoding="utf-8") as opened:
+                opened.write(text)
+        else:
+            file.write(text)
+
+    # ----------------------------------------------------------------------------- notebooks
+
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram and, once fitted, the guarantee."""
+        return str(super()._repr_html_inner()) + self._guarantee_html()  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """Return what a notebook shows; scikit-learn's setting ``display`` is kept."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._guarantee_html()
+        return bundle
+
+    def _guarantee_html(self) -> str:
+        guarantee = getattr(self, "guarantee_", None)
+        return "" if guarantee is None else guarantee_card(guarantee)
 
     @classmethod
     def from_released(cls, model: AdditiveModel, ledger: Any = None) -> Self:

@@ -39,8 +39,10 @@ class Bins:
         return len(self.weights)
 
 
-def project_to_total(counts: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Project noisy counts onto non-negative counts with the given sum, in least squares.
+def project_to_total(
+    counts: NDArray[np.float64], total: float, cells: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Project noisy counts onto non-negative counts with the given sum.
 
     Parameters
     ----------
@@ -48,40 +50,57 @@ def project_to_total(counts: NDArray[np.float64], total: float) -> NDArray[np.fl
         Released counts.
     total : float
         Released number of rows, above 0.
+    cells : ndarray of float64, shape (n_bins,), optional
+        Number of equally noisy counts that each one is the sum of, above 0; by default one.
 
     Notes
     -----
-    Euclidean projection onto a simplex (Duchi et al. 2008, figure 1). Without it, negative counts
-    become tiny denominators, and the total of many bins is noisier than the number of rows.
+    Nearest in squares weighted by precision: the solution is ``max(counts - shift * cells, 0)``
+    (Duchi et al. 2008, figure 1, for equal cells). Without it, negative counts become tiny
+    denominators, and the total of many bins is noisier than the number of rows.
     """
-    descending = np.sort(counts)[::-1]
-    excess = (np.cumsum(descending) - total) / np.arange(1, len(counts) + 1)
-    last = int(np.nonzero(descending > excess)[0][-1])
-    projected: NDArray[np.float64] = np.maximum(counts - excess[last], 0.0)
+    cells = np.ones(len(counts)) if cells is None else cells
+    order = np.argsort(-counts / cells)
+    shifts = (np.cumsum(counts[order]) - total) / np.cumsum(cells[order])
+    last = int(np.nonzero(counts[order] > shifts * cells[order])[0][-1])
+    projected: NDArray[np.float64] = np.maximum(counts - shifts[last] * cells, 0.0)
     return projected
 
 
 def merge_bins(
-    counts: NDArray[np.float64], edges: NDArray[np.float64] | None, target_bins: int
+    counts: NDArray[np.float64],
+    edges: NDArray[np.float64] | None,
+    target_bins: int,
+    total: float,
 ) -> Bins:
     """Merge neighbouring fine bins until each holds about ``1 / target_bins`` of the rows.
 
     Parameters
     ----------
     counts : ndarray of float64, shape (n_fine_bins + 2,)
-        Non-negative released counts; the first is missing, the last unseen.
+        Released counts; the first is missing, the last unseen.
     edges : ndarray of float64, shape (n_fine_bins - 1,), or None
         Cut points of the fine bins; None for a categorical feature, whose levels stay apart.
     target_bins : int
         Number of bins to aim for, at least 1.
+    total : float
+        Released number of rows, above 0.
+
+    Notes
+    -----
+    Groups follow from the projected fine counts. Their weights are projected sums of the counts as
+    released: in a range without rows the noise of many fine counts cancels, while that of their
+    positive parts adds up.
     """
     n_fine = len(counts) - 2
-    groups = np.arange(n_fine) if edges is None else _equal_weight_groups(counts[1:-1], target_bins)
+    fine = project_to_total(counts, total)[1:-1]
+    groups = np.arange(n_fine) if edges is None else _equal_weight_groups(fine, target_bins)
     n_groups = int(groups[-1]) + 1
-    inner = np.bincount(groups, weights=counts[1:-1], minlength=n_groups)
+    code_map = np.concatenate(([0], groups + 1, [n_groups + 1])).astype(np.uint16)
+    sums = np.bincount(code_map, weights=counts).astype(np.float64)
     return Bins(
-        code_map=np.concatenate(([0], groups + 1, [n_groups + 1])).astype(np.uint16),
-        weights=np.concatenate((counts[:1], inner, counts[-1:])),
+        code_map=code_map,
+        weights=project_to_total(sums, total, np.bincount(code_map).astype(np.float64)),
         cuts=None if edges is None else edges[np.nonzero(np.diff(groups))[0]].astype(np.float64),
     )
 

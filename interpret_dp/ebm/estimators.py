@@ -68,7 +68,10 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         Public (minimum, maximum) of the continuous columns, as interpret takes them.
     schema : Schema, default=None
         Public declaration of the columns and of the class labels. Whatever neither it nor the
-        arguments above declare is an error.
+        arguments above declare is released privately, out of the fit's budget: frequent levels
+        and labels with a tenth of delta, rough bounds without (docs/proofs). Up to 10 % of the
+        budget (of mu squared) goes there; what is declared costs nothing and is exact. Columns of
+        numbers are taken as continuous and all others as nominal, by their dtype.
     ledger : PrivacyLedger or str, default=None
         Where the fit is charged; a string is the ledger's URL. None: the in-memory ledger of the
         process, which records without a limit.

@@ -84,6 +84,7 @@ def current_model(estimator: Any) -> AdditiveModel:
             estimator.feature_names_in_, estimator.feature_types_in_, estimator.bins_, strict=True
         )
     )
+    has_one_class = base.classes is not None and len(base.classes) == 1
     fitted = {base.features[term.feature].name: term for term in base.terms}
     terms = []
     for (feature,), scores, weights in zip(
@@ -97,7 +98,8 @@ def current_model(estimator: Any) -> AdditiveModel:
         schema=schema,
         features=features,
         terms=tuple(terms),
-        intercept=np.ravel(estimator.intercept_),
+        # That of a model with one class is interpret's sign, minus infinity.
+        intercept=base.intercept if has_one_class else np.ravel(estimator.intercept_),
         classes=base.classes,
         n_rows=base.n_rows,
         noise_scale_binning=base.noise_scale_binning,

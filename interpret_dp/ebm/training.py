@@ -19,7 +19,7 @@ from interpret_dp.backends.local import (
     LocalMulticlassRows,
     LocalRegressionRows,
 )
-from interpret_dp.ebm.binning import Bins, merge_bins, project_to_total
+from interpret_dp.ebm.binning import Bins, merge_bins
 from interpret_dp.ebm.boosting import BoostingResult, boost
 from interpret_dp.ebm.config import TrainerConfig, Unit, residual_clip
 from interpret_dp.ebm.uncertainty import term_covariances
@@ -238,12 +238,12 @@ def _release_bins(
         counted = exact[:-1] if isinstance(spec, Continuous) else exact
         noisy, sigma = door.gaussian("bins", counted[np.newaxis] * LATTICE, sensitivity=LATTICE)
         histogram = np.zeros(len(exact))
-        histogram[: len(counted)] = project_to_total(noisy[0] / LATTICE, n_rows)
+        histogram[: len(counted)] = noisy[0] / LATTICE
         histograms.append(histogram)
     count_noise = sigma / LATTICE
     target_bins = config.target_bins(n_rows, count_noise)
     bins = [
-        merge_bins(histogram, _edges(spec, config.n_fine_bins), target_bins)
+        merge_bins(histogram, _edges(spec, config.n_fine_bins), target_bins, n_rows)
         for spec, histogram in zip(task.specs, histograms, strict=True)
     ]
     return bins, count_noise

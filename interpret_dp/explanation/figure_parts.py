@@ -44,7 +44,8 @@ def score_unit(model: AdditiveModel) -> str:
     """Return what a score counts: log-odds of the second class, or the target's own unit."""
     if model.classes is None:
         return "change of the prediction"
-    return f"log-odds of {literal(str(model.classes[1]))}"
+    # A model of one class has no other to set it against.
+    return f"log-odds of {literal(str(model.classes[-1]))}"
 
 
 def dress(figure: Figure, *, height: int, margin: dict[str, int]) -> None:

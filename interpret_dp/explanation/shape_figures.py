@@ -23,7 +23,12 @@ from interpret_dp.explanation.figure_parts import (
     score_unit,
     shortened,
 )
-from interpret_dp.schema.declarations import Categorical, Continuous, level_labels
+from interpret_dp.schema.declarations import (
+    SYMLOG_UNIT,
+    Categorical,
+    Continuous,
+    level_labels,
+)
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -55,12 +60,23 @@ class _Axis:
         raw = np.asarray(values, dtype=np.float64)
         if self.spec.scale == "log":
             return np.asarray(np.log1p(np.maximum(raw - self.spec.lower, 0.0)))
+        if self._unit:
+            return np.asarray(np.arcsinh(raw / self._unit))
         return raw
 
     def values(self, positions: FloatArray) -> FloatArray:
         if self.spec.scale == "log":
             return np.asarray(np.expm1(positions) + self.spec.lower)
+        if self._unit:
+            return np.asarray(np.sinh(positions) * self._unit)
         return positions
+
+    @property
+    def _unit(self) -> float:
+        """Where a symmetric-log axis turns from linear to logarithmic; 0 for other scales."""
+        if self.spec.scale != "symlog":
+            return 0.0
+        return max(abs(self.spec.lower), abs(self.spec.upper)) * SYMLOG_UNIT
 
     def ticks(self) -> FloatArray:
         """Return round values, no two of them too close on the axis."""
@@ -72,7 +88,8 @@ class _Axis:
             multiples = np.arange(math.ceil(lower / step), math.floor(upper / step) + 1)
             return np.asarray(multiples * step, dtype=np.float64)
         largest = math.ceil(math.log10(max(abs(lower), abs(upper))))
-        exponents = range(largest - 4, largest + 1)
+        decades = -round(math.log10(SYMLOG_UNIT)) if self._unit else 4
+        exponents = range(largest - decades, largest + 1)
         candidates = {sign * m * 10.0**e for e in exponents for m in (1, 2, 5) for sign in (-1, 1)}
         kept = [lower]
         gap = float(self.at(upper) - self.at(lower)) / 9

@@ -145,4 +145,3 @@ def normal_tail_quantile(probability: float) -> float:
 
 def _order(key: Key) -> tuple[bool, Key]:
     return isinstance(key, str), key
-

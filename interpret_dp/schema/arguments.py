@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from interpret_dp._validate import check_choice
@@ -11,7 +12,7 @@ from interpret_dp.schema.column_arguments import ColumnArgument, column_argument
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
 from interpret_dp.schema.schema import Schema, absences
 
-__all__ = ["schema_from_arguments"]
+__all__ = ["ReadArguments", "read_arguments", "schema_from_arguments"]
 
 _TASKS = ("classification", "regression")
 
@@ -66,6 +67,52 @@ def schema_from_arguments(
     No row is looked at. interpret reads undeclared types, levels and bounds off the data and
     warns; here they are an error, as the promise would not hold.
     """
+    read = read_arguments(
+        names, feature_types, privacy_bounds, target_min, target_max, schema, task=task
+    )
+    if read.undeclared or read.target is None:
+        raise SchemaError(_undeclared_message(read, task))
+    return Schema(read.features, target=read.target)
+
+
+@dataclass(frozen=True)
+class ReadArguments:
+    """What a schema and the arguments declare, and what they leave open.
+
+    Attributes
+    ----------
+    features : dict of str to Continuous or Categorical
+        The columns that are declared in full.
+    undeclared : dict of str to ColumnArgument
+        The others, with what is said about them.
+    target : Continuous, Categorical or None
+    target_bounds : tuple of float or None
+        Bounds of the target as arguments gave them, each None if it is not given.
+    """
+
+    features: dict[str, FeatureSpec]
+    undeclared: dict[str, ColumnArgument]
+    target: FeatureSpec | None
+    target_bounds: tuple[float | None, float | None]
+
+
+def read_arguments(
+    names: Sequence[str],
+    feature_types: Sequence[Any] | None = None,
+    privacy_bounds: Any = None,
+    target_min: float | None = None,
+    target_max: float | None = None,
+    schema: Schema | None = None,
+    *,
+    task: str | None = None,
+) -> ReadArguments:
+    """Read what :func:`schema_from_arguments` takes, and leave open what is not declared.
+
+    Raises
+    ------
+    SchemaError, TypeError, ValueError
+        As :func:`schema_from_arguments`, except that nothing needs to be declared.
+    """
     if task is not None:
         check_choice("task", task, _TASKS)
     if schema is not None and not isinstance(schema, Schema):
@@ -76,14 +123,14 @@ def schema_from_arguments(
     base = Schema() if schema is None else schema
     faults = absences(base, names)
     features: dict[str, FeatureSpec] = {}
-    undeclared: dict[str, str] = {}
+    undeclared: dict[str, ColumnArgument] = {}
     for name, argument, is_row in column_arguments(names, feature_types, privacy_bounds):
         declared = base.features.get(name, base.default)
         said = _without_array_row(argument, declared) if is_row else argument
         faults += _conflicts(name, said, declared)
         spec = declared or _argued(name, said)
         if spec is None:
-            undeclared[name] = said.mend()
+            undeclared[name] = said
         else:
             features[name] = spec
     bounds = (
@@ -94,9 +141,7 @@ def schema_from_arguments(
     if faults:
         raise SchemaError(" ".join(faults))
     target = base.target or _argued("the target", ColumnArgument("continuous", None, *bounds))
-    if undeclared or target is None:
-        raise SchemaError(_undeclared_message(undeclared, target, bounds, task))
-    return Schema(features, target=target)
+    return ReadArguments(features, undeclared, target, bounds)
 
 
 def _without_array_row(argument: ColumnArgument, declared: FeatureSpec | None) -> ColumnArgument:
@@ -174,23 +219,18 @@ def _target_conflicts(
     ]
 
 
-def _undeclared_message(
-    undeclared: Mapping[str, str],
-    target: FeatureSpec | None,
-    bounds: tuple[float | None, float | None],
-    task: str | None,
-) -> str:
-    missing = [f"column {name!r}" for name in undeclared]
-    lines = "".join(f"    {name!r}: {mend},\n" for name, mend in undeclared.items())
+def _undeclared_message(read: ReadArguments, task: str | None) -> str:
+    missing = [f"column {name!r}" for name in read.undeclared]
+    lines = "".join(f"    {name!r}: {said.mend()},\n" for name, said in read.undeclared.items())
     example = f"Schema({{\n{lines}}}" if lines else "Schema({...}"
-    if target is None:
+    if read.target is None:
         missing.append("the target")
         mends = {
             "classification": "Categorical([label, ...])",
-            "regression": ColumnArgument("continuous", None, *bounds).mend(),
+            "regression": ColumnArgument("continuous", None, *read.target_bounds).mend(),
         }
         shown = [mends[task]] if task else list(mends.values())
-        if bounds != (None, None):
+        if read.target_bounds != (None, None):
             shown = [mends["regression"]]
         example += f", target={' or '.join(shown)}"
     return (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpret_dp.schema.cells import chunks, numbers_of
+from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.declarations import Categorical, FeatureSpec, level_labels
 from interpret_dp.schema.encode import encode_column
 from interpret_dp.schema.fine_bins import unseen_label
@@ -32,7 +32,7 @@ def canonical_frame(
 
     Parameters
     ----------
-    X : DataFrame, array or list of rows, shape (n_rows, n_columns)
+    X : DataFrame, Table, array or list of rows, shape (n_rows, n_columns)
         Rows to predict.
     schema : Schema
         The schema of the fit.
@@ -71,6 +71,6 @@ def _canonical_column(values: Values, spec: FeatureSpec) -> Any:
         labels = pd.Index([*level_labels(spec), unseen_label(spec)])
         return pd.Categorical.from_codes(codes, categories=labels)
     numbers = np.empty(len(values), dtype=np.float64)
-    for rows in chunks(len(values)):
-        numbers[rows] = numbers_of(values[rows])
+    for rows, found in in_chunks(values, numbers_of):
+        numbers[rows] = found
     return numbers

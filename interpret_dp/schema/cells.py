@@ -10,22 +10,23 @@ from __future__ import annotations
 import math
 import numbers
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from operator import ne
 from types import NoneType
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from interpret_dp.schema.columns import Values, category_values, is_category_coded
 from interpret_dp.schema.declarations import Level
-from interpret_dp.schema.tables import Values
 
 __all__ = [
     "FloatArray",
     "LevelTable",
     "chunks",
+    "in_chunks",
     "is_category_coded",
     "level_key",
     "number_of",
@@ -34,6 +35,7 @@ __all__ = [
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 CodeArray: TypeAlias = npt.NDArray[np.uint16]
+_Found = TypeVar("_Found", np.float64, np.uint16)
 
 # Small enough that the temporaries of a chunk stay in the processor's cache.
 _CHUNK_ROWS: Final = 2**16
@@ -122,9 +124,27 @@ def chunks(n_rows: int) -> Iterator[slice]:
         yield slice(start, min(start + _CHUNK_ROWS, n_rows))
 
 
-def is_category_coded(values: Values) -> bool:
-    """Return whether ``values`` is a pandas categorical: a list of values and codes into it."""
-    return hasattr(values, "codes") and hasattr(values, "categories")
+def in_chunks(
+    values: Values, rule: Callable[[Values], npt.NDArray[_Found]]
+) -> Iterator[tuple[slice, npt.NDArray[_Found]]]:
+    """Yield the rows of each chunk of a column, and what a rule makes of their cells.
+
+    Parameters
+    ----------
+    values : Values, shape (n_rows,)
+        A column. Where it is category-coded, the rule reads each category once.
+    rule : callable
+        An array form of a scalar rule, such as :func:`numbers_of`.
+    """
+    if not is_category_coded(values):
+        for rows in chunks(len(values)):
+            yield rows, rule(values[rows])
+        return
+    # The code of a missing cell is -1, which picks the last entry.
+    missing = np.array([None], dtype=np.object_)
+    by_category = np.concatenate([rule(category_values(values)), rule(missing)])
+    for rows in chunks(len(values)):
+        yield rows, by_category[values.codes[rows]]
 
 
 def numbers_of(values: Values) -> FloatArray:
@@ -132,7 +152,7 @@ def numbers_of(values: Values) -> FloatArray:
 
     Parameters
     ----------
-    values : ndarray or pandas extension array, shape (n_rows,)
+    values : Values, shape (n_rows,)
         Cells, in whatever dtype they came.
 
     Returns
@@ -140,10 +160,6 @@ def numbers_of(values: Values) -> FloatArray:
     ndarray of float64, shape (n_rows,)
         Numbers; NaN where there is none. May share memory with ``values``.
     """
-    if is_category_coded(values):
-        # The code of a missing cell is -1, which picks the last entry.
-        by_category = np.append(numbers_of(_category_values(values)), np.nan)
-        return np.asarray(by_category[values.codes], dtype=np.float64)
     if values.dtype.kind in "biuf":
         if isinstance(values, np.ndarray):
             # Long doubles beyond the floats become infinite without a word about it.
@@ -187,7 +203,7 @@ class LevelTable:
 
         Parameters
         ----------
-        values : ndarray or pandas extension array, shape (n_rows,)
+        values : Values, shape (n_rows,)
             Cells, in whatever dtype they came.
 
         Returns
@@ -195,9 +211,6 @@ class LevelTable:
         ndarray of uint16, shape (n_rows,)
             0 for missing, 1..L for a level, L + 1 for anything else.
         """
-        if is_category_coded(values):
-            by_category = np.append(self.positions(_category_values(values)), np.uint16(0))
-            return np.asarray(by_category[values.codes], dtype=np.uint16)
         if values.dtype.kind in "biuf":
             return self._positions_of_numbers(numbers_of(values))
         return self._positions_of_cells(_cells_of(values))
@@ -229,11 +242,6 @@ class LevelTable:
 
     def _position(self, cell: object) -> int:
         return self._by_key.get(level_key(cell), self._unseen)
-
-
-def _category_values(values: Values) -> Values:
-    index = values.categories
-    return index.to_numpy() if isinstance(index.dtype, np.dtype) else index.array
 
 
 def _cells_of(values: Values) -> npt.NDArray[np.object_]:

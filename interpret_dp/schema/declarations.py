@@ -12,10 +12,13 @@ from interpret_dp.exceptions import SchemaError
 
 __all__ = [
     "MAX_BINS",
+    "SYMLOG_UNIT",
     "Categorical",
     "Continuous",
     "FeatureSpec",
     "Level",
+    "UndeclaredCategorical",
+    "UndeclaredContinuous",
     "check_text",
     "level_label",
     "level_labels",
@@ -26,9 +29,13 @@ Level: TypeAlias = str | int | float | bool
 #: Most bins that a feature can have: codes are 16 bits, and two of them mean missing and unseen.
 MAX_BINS = 2**16 - 2
 
+#: Up to this share of the larger bound a "symlog" scale is linear, beyond it logarithmic.
+SYMLOG_UNIT = 2.0**-40
+
 # From here on a float64 can stand for two integers, so that two cells would share one key.
 _NUMBER_LIMIT = 2**53
 _LEVELS_SHOWN = 12
+_BOUND_MEND = "Declare a bound that values can reach, in the units of the column."
 
 
 @dataclass(frozen=True)
@@ -40,9 +47,10 @@ class Continuous:
     lower, upper : float
         The public bounds, in the units of the column. Values outside are clipped; the bounds
         may be equal. They must not be read off private data.
-    scale : {"linear", "log"}, default="linear"
-        Where fine bins lie: at equal steps of the value, or of ``log1p(value - lower)``, which
-        suits a column that is crowded near its lower bound.
+    scale : {"linear", "log", "symlog"}, default="linear"
+        Where fine bins lie: at equal steps of the value; of ``log1p(value - lower)``, which suits
+        a column that is crowded near its lower bound; or of ``asinh(value / unit)``, which suits
+        a column whose order of magnitude is not known. The unit is 2**-40 of the larger bound.
 
     Raises
     ------
@@ -59,10 +67,15 @@ class Continuous:
     def __post_init__(self) -> None:
         """Check the bounds and keep them as floats."""
         try:
-            lower = check_real("lower", self.lower)
-            upper = check_real("upper", self.upper)
-            check_choice("scale", self.scale, ("linear", "log"))
-        except (ValueError, OverflowError) as error:
+            lower = check_real("lower", self.lower, mend=_BOUND_MEND)
+            upper = check_real("upper", self.upper, mend=_BOUND_MEND)
+            check_choice("scale", self.scale, ("linear", "log", "symlog"))
+        except OverflowError:
+            raise SchemaError(
+                "A bound is an integer that is larger than a float can be, about 1.8e308. "
+                "Declare bounds that values can reach."
+            ) from None
+        except ValueError as error:
             raise SchemaError(str(error)) from None
         if lower > upper:
             raise SchemaError(
@@ -115,7 +128,8 @@ class Categorical:
     def __init__(self, levels: Iterable[Any], ordered: bool = False) -> None:
         if not isinstance(ordered, bool):
             raise TypeError(
-                f"ordered is {ordered!r} ({type(ordered).__name__}); it must be True or False."
+                f"ordered is {ordered!r} ({type(ordered).__name__}); it must be True or False. "
+                "Leave it out if the order of the levels means nothing."
             )
         object.__setattr__(self, "levels", _checked_levels(levels))
         object.__setattr__(self, "ordered", ordered)
@@ -143,6 +157,33 @@ class Categorical:
 
 
 FeatureSpec: TypeAlias = Continuous | Categorical
+
+
+@dataclass(frozen=True)
+class UndeclaredContinuous:
+    """A column of numbers of which a bound or both are not public; a fit releases them privately.
+
+    Attributes
+    ----------
+    lower, upper : float or None
+        The public bound, if there is one.
+    """
+
+    lower: float | None = None
+    upper: float | None = None
+
+
+@dataclass(frozen=True)
+class UndeclaredCategorical:
+    """A column whose levels are not public; a fit releases the frequent ones privately.
+
+    Attributes
+    ----------
+    ordered : bool
+        Whether the order of the values means something.
+    """
+
+    ordered: bool = False
 
 
 def level_labels(spec: Categorical) -> list[str]:
@@ -213,7 +254,7 @@ def _checked_level(level: Any) -> Level:
         return number
     raise TypeError(
         f"The level {level!r} is of type {type(level).__name__}; it must be a string, a number "
-        "or a bool."
+        "or a bool. Declare what the cells hold, such as str(level)."
     )
 
 
@@ -227,9 +268,15 @@ def _checked_levels(levels: Any) -> tuple[Level, ...]:
         )
     checked = tuple(_checked_level(level) for level in levels)
     if not checked:
-        raise SchemaError("levels is empty; declare at least one level.")
+        raise SchemaError(
+            "levels is []; it must hold at least one level. List every value that could occur, "
+            'such as ["low", "high"].'
+        )
     if len(checked) > MAX_BINS:
-        raise SchemaError(f"There are {len(checked)} levels; at most {MAX_BINS} are allowed.")
+        raise SchemaError(
+            f"There are {len(checked)} levels; at most {MAX_BINS} are allowed. Group the rare ones "
+            "into one level."
+        )
     seen: dict[str, Level] = {}
     for level in checked:
         label = level_label(level)

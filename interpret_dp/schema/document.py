@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 _FORMAT = "interpret_dp.schema"
+_MEND_FILE = "Mend the place, or write the file anew with Schema.save(path)."
 _VERSION = 1
 
 # The keys of each table of the document: those that must be there, and those that may.
@@ -57,7 +58,10 @@ def from_dict(document: Mapping[str, Any]) -> Schema:
     """
     _check_keys("the document", document, *_DOCUMENT_KEYS)
     if document["format"] != _FORMAT:
-        raise SchemaError(f"format is {document['format']!r}; it must be {_FORMAT!r}.")
+        raise SchemaError(
+            f"format is {document['format']!r}; it must be {_FORMAT!r}. Pass a file that "
+            "Schema.save wrote."
+        )
     version = document["version"]
     if isinstance(version, bool) or version != _VERSION:
         raise SchemaError(
@@ -68,7 +72,7 @@ def from_dict(document: Mapping[str, Any]) -> Schema:
     if not isinstance(features, Mapping):
         raise SchemaError(
             f"features is of type {type(features).__name__}; it must map each column's name to "
-            "its declaration."
+            'its declaration. Write {"age": {"type": ...}}.'
         )
     roles = {
         role: _spec_from_dict(role, document[role])
@@ -91,7 +95,7 @@ def from_json(text: str) -> Schema:
     except SchemaError:
         raise
     except ValueError as error:
-        raise SchemaError(f"The schema is not valid JSON: {error}.") from error
+        raise SchemaError(f"The schema is not valid JSON: {error}. {_MEND_FILE}") from error
     return from_dict(document)
 
 
@@ -107,7 +111,7 @@ def from_toml(text: str) -> Schema:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SchemaError(f"The schema is not valid TOML: {error}.") from error
+        raise SchemaError(f"The schema is not valid TOML: {error}. {_MEND_FILE}") from error
     return from_dict(document)
 
 
@@ -117,7 +121,7 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     if suffix not in (".toml", ".json"):
         raise ValueError(
             f"path is {os.fspath(path)!r}; its suffix must be .toml or .json, which says how the "
-            "schema is written."
+            "schema is written. Rename the file."
         )
     return suffix
 
@@ -149,7 +153,7 @@ def read(source: Source) -> str:
         # The mark that some editors put first is not part of the text.
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise SchemaError(f"The schema is not UTF-8 text: {error.reason}.") from error
+        raise SchemaError(f"The schema is not UTF-8 text: {error.reason}. {_MEND_FILE}") from error
 
 
 def _is_binary(file: IO[Any]) -> bool:
@@ -209,5 +213,8 @@ def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(table) < len(pairs):
         keys = [key for key, _ in pairs]
         doubled = sorted({key for key in keys if keys.count(key) > 1})
-        raise SchemaError(f"The schema has keys twice: {', '.join(map(repr, doubled))}.")
+        raise SchemaError(
+            f"The schema has keys twice: {', '.join(map(repr, doubled))}. Each "
+            "may be there once: keep one."
+        )
     return table

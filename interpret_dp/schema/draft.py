@@ -10,10 +10,11 @@ import numpy as np
 
 from interpret_dp._validate import check_choice, check_int
 from interpret_dp.exceptions import PrivacyWarning, SchemaError
-from interpret_dp.schema.cells import chunks, is_category_coded, level_key, numbers_of
+from interpret_dp.schema.cells import in_chunks, level_key, numbers_of
+from interpret_dp.schema.columns import Values, category_values, is_category_coded
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
 from interpret_dp.schema.schema import Schema
-from interpret_dp.schema.tables import Values, open_table
+from interpret_dp.schema.tables import open_table
 
 __all__ = ["draft_schema"]
 
@@ -28,7 +29,7 @@ def draft_schema(frame: Any, target: str | None, max_levels: int, task: str) -> 
     if target is not None and target not in table.names:
         raise SchemaError(
             f"The table has no column {target!r}; target must be one of "
-            f"{', '.join(map(repr, table.names))}."
+            f"{', '.join(map(repr, table.names))}. Leave it out if the target is not in the table."
         )
     warnings.warn(
         "Schema.draft reads minima, maxima and levels off the rows, and whatever a schema says "
@@ -91,16 +92,14 @@ def _holds_numbers(values: Values) -> bool:
 
 def _has_many_numbers(values: Values) -> bool:
     found: set[float] = set()
-    for rows in chunks(len(values)):
-        numbers = numbers_of(values[rows])
+    for _, numbers in in_chunks(values, numbers_of):
         found.update(np.unique(numbers[~np.isnan(numbers)]).tolist())
     return len(found) > 2
 
 
 def _bounds(values: Values) -> Continuous:
     lower, upper = np.inf, -np.inf
-    for rows in chunks(len(values)):
-        numbers = numbers_of(values[rows])
+    for _, numbers in in_chunks(values, numbers_of):
         finite = numbers[np.isfinite(numbers)]
         lower = min(lower, finite.min(initial=np.inf))
         upper = max(upper, finite.max(initial=-np.inf))
@@ -139,7 +138,7 @@ def _levels(values: Values, max_levels: int) -> Categorical:
 
 def _distinct(values: Values) -> Iterable[Any]:
     if is_category_coded(values):
-        return list(values.categories)
+        return list(category_values(values))
     if isinstance(values, np.ndarray):
         # Objects of unlike types neither sort nor always hash.
         return values if values.dtype.kind == "O" else np.unique(values)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.cells import FloatArray, LevelTable, chunks, numbers_of
+from interpret_dp.schema.cells import FloatArray, LevelTable, in_chunks, numbers_of
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, Level
 from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges
 from interpret_dp.schema.schema import Schema
@@ -31,7 +31,7 @@ def encode_column(values: Values, spec: FeatureSpec, n_bins: int) -> Codes:
 
     Parameters
     ----------
-    values : ndarray or pandas extension array, shape (n_rows,)
+    values : Values, shape (n_rows,)
         The private column, as :meth:`Table.column` returns it.
     spec : Continuous or Categorical
         The declaration.
@@ -55,12 +55,11 @@ def encode_column(values: Values, spec: FeatureSpec, n_bins: int) -> Codes:
     codes: Codes = np.empty(len(values), np.uint8) if is_small else np.empty(len(values), np.uint16)
     if isinstance(spec, Categorical):
         table = LevelTable(spec.levels)
-        for rows in chunks(len(values)):
-            codes[rows] = table.positions(values[rows])
+        for rows, positions in in_chunks(values, table.positions):
+            codes[rows] = positions
         return codes
     edges = fine_edges(spec, n_bins)
-    for rows in chunks(len(values)):
-        found = numbers_of(values[rows])
+    for rows, found in in_chunks(values, numbers_of):
         # The cuts lie inside the bounds: clipping first would not change any bin.
         binned = np.searchsorted(edges, found, side="right") + 1
         binned[np.isnan(found)] = 0
@@ -138,13 +137,13 @@ def encode_classes(
     if len(declared.levels) > np.iinfo(np.int16).max:
         raise SchemaError(
             f"There are {len(declared.levels)} class labels; at most {np.iinfo(np.int16).max} "
-            "are allowed."
+            "are allowed. Group the rare ones into one label."
         )
     values = open_target(y, n_rows)
     table = LevelTable(declared.levels)
     codes = np.empty(len(values), dtype=np.int16)
-    for rows in chunks(len(values)):
-        codes[rows] = table.positions(values[rows]).astype(np.int32) - 1
+    for rows, positions in in_chunks(values, table.positions):
+        codes[rows] = positions.astype(np.int32) - 1
     codes[codes == table.n_levels] = -1
     return codes
 
@@ -174,6 +173,6 @@ def encode_target(y: Any, spec: Continuous, n_rows: int | None = None) -> FloatA
     """
     values = open_target(y, n_rows)
     target = np.empty(len(values), dtype=np.float64)
-    for rows in chunks(len(values)):
-        np.clip(numbers_of(values[rows]), spec.lower, spec.upper, out=target[rows])
+    for rows, found in in_chunks(values, numbers_of):
+        np.clip(found, spec.lower, spec.upper, out=target[rows])
     return target

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from interpret_dp._validate import check_int
 from interpret_dp.schema.declarations import (
     MAX_BINS,
+    SYMLOG_UNIT,
     Categorical,
     Continuous,
     FeatureSpec,
@@ -46,17 +47,26 @@ def fine_edges(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
         If ``n_bins`` is not such an integer.
     """
     n_bins = check_int("n_bins", n_bins, low=1, high=MAX_BINS)
+    edges = np.unique(_evenly_spaced(spec, n_bins))
+    return edges[(edges > spec.lower) & (edges <= spec.upper)]
+
+
+def _evenly_spaced(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
+    """Return ``n_bins - 1`` points at equal steps of the scale, up to rounding."""
     steps = np.arange(1, n_bins, dtype=np.float64)
     width = spec.upper - spec.lower
     if spec.scale == "log":
-        offsets = np.expm1(np.log1p(width) * (steps / n_bins))
-    elif width <= np.finfo(np.float64).max / n_bins:
+        return np.asarray(spec.lower + np.expm1(np.log1p(width) * (steps / n_bins)))
+    if spec.scale == "symlog" and width > 0:
+        largest = max(abs(spec.lower), abs(spec.upper))
+        # Divided in this order, the unit of tiny bounds does not vanish.
+        first, last = np.arcsinh(np.array([spec.lower, spec.upper]) / largest / SYMLOG_UNIT)
+        positions = first + (last - first) * (steps / n_bins)
+        return np.asarray(np.sinh(positions) * SYMLOG_UNIT * largest)
+    if width <= np.finfo(np.float64).max / n_bins:
         # Multiplying before dividing keeps cuts between integers exact.
-        offsets = width * steps / n_bins
-    else:
-        offsets = width * (steps / n_bins)
-    edges = np.unique(spec.lower + offsets)
-    return edges[(edges > spec.lower) & (edges <= spec.upper)]
+        return spec.lower + width * steps / n_bins
+    return spec.lower + width * (steps / n_bins)
 
 
 def fine_bin_count(spec: FeatureSpec, n_bins: int) -> int:

@@ -6,13 +6,14 @@ which range its numbers lie.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from interpret_dp.schema.cells import FloatArray, chunks, numbers_of
-from interpret_dp.schema.tables import Values
+from interpret_dp.schema.columns import Values
 
 __all__ = ["LARGEST_EXPONENT", "SMALLEST_EXPONENT", "MagnitudeGrid"]
 
@@ -62,7 +63,9 @@ class MagnitudeGrid:
         tuple of float
             Outer edges; the bin at zero counts as exactly 0.
         """
-        return -self._outward(self.n_signed - first), self._outward(last - self.n_signed)
+        # Adding zero turns -0.0 into 0.0.
+        lower = 0.0 - self._outward(self.n_signed - first)
+        return lower, self._outward(last - self.n_signed)
 
     def _outward(self, position: int) -> float:
         """Return the edge of a bin that points away from zero if ``position`` is above 0.
@@ -74,7 +77,7 @@ class MagnitudeGrid:
             return 0.0
         edge = position if position > 0 else -position - 1
         octave, step = divmod(edge, self.steps)
-        size = (1.0 + step / self.steps) * 2.0 ** (SMALLEST_EXPONENT + octave)
+        size = math.ldexp(1.0 + step / self.steps, SMALLEST_EXPONENT + octave)
         return size if position > 0 else -size
 
     def counts(self, values: Values) -> npt.NDArray[np.int64]:
@@ -102,4 +105,5 @@ class MagnitudeGrid:
         step = np.floor((2.0 * fraction - 1.0) * self.steps).astype(np.int64)
         position = np.clip(octave * self.steps + step, -1, self.n_signed - 1) + 1
         position[numbers == 0.0] = 0
-        return np.where(numbers < 0.0, self.n_signed - position, self.n_signed + position)
+        signed: npt.NDArray[np.int64] = np.where(numbers < 0.0, -position, position)
+        return signed + self.n_signed

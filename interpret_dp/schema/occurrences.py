@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.cells import chunks, is_category_coded, level_key, numbers_of
+from interpret_dp.schema.cells import chunks, level_key, numbers_of
+from interpret_dp.schema.columns import Values, is_category_coded
 from interpret_dp.schema.declarations import Categorical, Level, level_label
-from interpret_dp.schema.tables import Values
 
 __all__ = ["count_occurring", "levels_of_keys", "number_kind"]
 

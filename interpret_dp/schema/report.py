@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.cells import LevelTable, chunks, numbers_of
+from interpret_dp.schema.cells import LevelTable, in_chunks, numbers_of
 from interpret_dp.schema.declarations import Continuous, FeatureSpec
 from interpret_dp.schema.schema import Schema
 from interpret_dp.schema.tables import Values, open_table, open_target
@@ -116,14 +116,12 @@ def check_table(schema: Schema, X: Any, y: Any = None) -> SchemaReport:
 def _count(name: str, values: Values, spec: FeatureSpec) -> ColumnReport:
     missing = clipped = unseen = 0
     if isinstance(spec, Continuous):
-        for rows in chunks(len(values)):
-            found = numbers_of(values[rows])
+        for _, found in in_chunks(values, numbers_of):
             missing += int(np.isnan(found).sum())
             clipped += int(((found < spec.lower) | (found > spec.upper)).sum())
         return ColumnReport(name, "continuous", missing, clipped, unseen)
     levels = LevelTable(spec.levels)
-    for rows in chunks(len(values)):
-        positions = levels.positions(values[rows])
+    for _, positions in in_chunks(values, levels.positions):
         missing += int((positions == 0).sum())
         unseen += int((positions > levels.n_levels).sum())
     return ColumnReport(name, "categorical", missing, clipped, unseen)

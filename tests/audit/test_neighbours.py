@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import math
 import sys
@@ -23,6 +24,7 @@ from interpret_dp import (
     ReleaseError,
     Schema,
 )
+from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import (
     ReleaseCheck,
@@ -34,7 +36,12 @@ from interpret_dp.audit import (
 )
 from interpret_dp.backends import local
 from interpret_dp.ebm import training
-from interpret_dp.mechanisms import SeededRandomness, active_randomness, use_randomness
+from interpret_dp.mechanisms import (
+    SeededRandomness,
+    active_randomness,
+    gaussian_thresholding,
+    use_randomness,
+)
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import encode_column
 from tests.audit.fits import (
@@ -474,6 +481,50 @@ def test_any_explainer_can_be_replayed() -> None:
     assert "Nothing broke the promise" in str(report)
 
 
+class Levels:
+    """An explainer that publishes the values of a column that occur often enough."""
+
+    def fit(self, table: list[str], **lies: Any) -> Levels:
+        randomness = active_randomness()
+        assert randomness is not None
+        counts: dict[str | float, int] = dict(collections.Counter(table))
+        settings = {"unit_rows": 1, "sensitivity": LATTICE, "mu": 1.0, "delta": 1e-9}
+        selection = gaussian_thresholding(
+            "levels", counts, randomness=randomness, **(settings | lies)
+        )
+        self.levels_ = selection.keys
+        self.counts_ = selection.counts
+        return self
+
+
+@pytest.mark.parametrize("added", ["a", "c", "only once"])
+def test_a_selection_may_differ_in_which_values_occur(added: str) -> None:
+    table = ["a"] * 40 + ["b"] * 50 + ["c"]
+    for first, second in ((table, [*table, added]), ([*table, added], table)):
+        report = replay(lambda rows: Levels().fit(rows), first, second)
+        assert report.ok, str(report)
+        sigma = lattice_sigma(LATTICE, 1.0)
+        assert report.releases == (ReleaseCheck("levels", 1, LATTICE, sigma, 1.0),)
+
+
+def test_control_a_unit_of_more_rows_than_declared() -> None:
+    table = ["a"] * 40
+    report = replay(lambda rows: Levels().fit(rows), table, [*table, "new", "new"])
+    assert kinds(report) == {"sensitivity"}
+    assert [violation.detail for violation in report.violations] == [
+        "it changed by 2 of what was declared",
+        "a new value counts more than was declared",
+    ]
+
+
+def test_control_a_value_that_is_released_although_one_row_alone_has_it() -> None:
+    """A threshold of nearly zero: the delta that pays for it is 0.4."""
+    table = ["a"] * 40
+    lie = {"delta": 0.4, "mu": 100.0}
+    report = replay(lambda rows: Levels().fit(rows, **lie), [*table, "x", "y"], table, seed=2)
+    assert "published" in kinds(report)
+
+
 def test_a_custom_extractor_decides_what_is_published() -> None:
     def fit(table: list[int]) -> Counter:
         counter = Counter().fit(table)
@@ -499,7 +550,7 @@ def test_reports_are_frozen_and_say_what_is_wrong() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         report.releases = ()  # type: ignore[misc]
     assert str(report.violations[0]) == (
-        "sensitivity: count (call 0): it changed by 1 of what was declared"
+        "sensitivity: count (call 0): it changed by 1.00000095 of what was declared"
     )
     assert "The promise is broken in 1 places" in str(report)
 

@@ -11,7 +11,7 @@ import pytest
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends import local
-from interpret_dp.backends.local import LocalBinaryRows, LocalRegressionRows
+from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
 
 
 def test_the_table_is_the_logistic_function_truncated() -> None:
@@ -23,6 +23,15 @@ def test_the_table_is_the_logistic_function_truncated() -> None:
     for entry in (0, 1, 4000, 4095, 4096, 4097, 8191):
         logit = (entry - 4096 + 0.5) / 256
         assert abs(table[entry] - LATTICE / (1 + math.exp(-logit))) <= 1
+
+
+def test_the_table_of_exponentials_is_truncated() -> None:
+    table = local._exponential_table()
+    assert len(table) == 4096
+    assert table.min() >= 0
+    assert (np.diff(table) <= 0).all()
+    for entry in (0, 1, 255, 256, 3000, 4095):
+        assert 0 <= LATTICE * math.exp(-(entry + 0.5) / 256) - table[entry] <= 1 + 1e-9
 
 
 def test_probabilities_of_opposite_scores_add_up() -> None:
@@ -85,11 +94,11 @@ def test_merging_to_many_bins_keeps_two_bytes() -> None:
     rows = LocalBinaryRows([np.array([0, 299], dtype=np.uint16)], np.array([0, 1], dtype=np.int16))
     rows.merge_bins([np.arange(300, dtype=np.uint16)])
     none = np.zeros(0, dtype=np.int64)
-    sums = rows.advance(none, np.zeros((0, 300), dtype=np.int32), np.array([0]), 300)
-    assert np.flatnonzero(sums[0]).tolist() == [0, 299]
+    sums = rows.advance(none, np.zeros((0, 300, 1), dtype=np.int32), np.array([0]), 300)
+    assert np.flatnonzero(sums[0, :, 0]).tolist() == [0, 299]
 
 
-@pytest.mark.parametrize("task", ["binary", "regression"])
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 def test_threads_change_no_bit_of_a_large_table(task: str) -> None:
     """Enough rows that the real rule gives each thread its own part, in many chunks."""
     rng = np.random.default_rng(2)
@@ -103,14 +112,18 @@ def test_threads_change_no_bit_of_a_large_table(task: str) -> None:
         if task == "binary":
             labels = (np.arange(n) % 3 - 1).astype(np.int16)
             rows = LocalBinaryRows(codes, labels, n_threads=n_threads)
+        elif task == "multiclass":
+            labels = (np.arange(n) % 4 - 1).astype(np.int16)
+            rows = LocalMulticlassRows(codes, labels, n_classes=3, n_threads=n_threads)
         else:
             target = np.where(np.arange(n) % 5 == 0, np.nan, np.linspace(-3, 5, n))
             rows = LocalRegressionRows(
                 codes, target, lower=-3.0, upper=5.0, clip=2.0, n_threads=n_threads
             )
         rows.merge_bins(identity)
-        rows.begin(LATTICE // 3)
-        steps = np.random.default_rng(3).integers(-(2**20), 2**20, (3, 9)).astype(np.int32)
+        rows.begin(np.full(rows.n_scores, LATTICE // 3))
+        shape = (3, 9, rows.n_scores)
+        steps = np.random.default_rng(3).integers(-(2**20), 2**20, shape).astype(np.int32)
         results.append(
             (len(rows._parts), [rows.advance(wanted, steps, wanted, 9) for _ in range(3)])
         )

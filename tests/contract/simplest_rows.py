@@ -10,11 +10,13 @@ import numpy as np
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE
-from interpret_dp.backends.local import _sigmoid_table
+from interpret_dp.backends.local import _exponential_table, _sigmoid_table
 
 
 class SimplestRows:
-    """Rows as lists of codes; subclasses say what a row's residual is."""
+    """Rows as lists of codes; subclasses say what a row's residuals are."""
+
+    n_scores = 1
 
     def __init__(self, codes: Sequence[Any], targets: Sequence[Any]) -> None:
         self.rows = [
@@ -22,13 +24,12 @@ class SimplestRows:
             for row, target in zip(zip(*codes, strict=True), targets, strict=True)
             if self.has_target(target)
         ]
-        self.n_features = len(codes)
-        self.scores = [0] * len(self.rows)
+        self.begin([0] * self.n_scores)
 
     def has_target(self, target: Any) -> bool:
         raise NotImplementedError
 
-    def residual(self, target: Any, score: int) -> int:
+    def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
         raise NotImplementedError
 
     def bin_counts(self, n_bins: Sequence[int]) -> list[list[int]]:
@@ -44,21 +45,25 @@ class SimplestRows:
             for row, target in self.rows
         ]
 
-    def begin(self, score: int) -> None:
-        self.scores = [min(max(score, -MAX_SCORE), MAX_SCORE)] * len(self.rows)
+    def begin(self, scores: Any) -> None:
+        self.scores = [[_saturated(int(score)) for score in scores] for _ in self.rows]
 
     def advance(
         self, updated: Sequence[int], updates: Any, wanted: Sequence[int], n_bins: int
-    ) -> list[list[int]]:
-        sums = [[0] * n_bins for _ in wanted]
-        for index, (row, target) in enumerate(self.rows):
+    ) -> list[list[list[int]]]:
+        sums = [[[0] * self.n_scores for _ in range(n_bins)] for _ in wanted]
+        for (row, target), scores in zip(self.rows, self.scores, strict=True):
             for slot, feature in enumerate(updated):
-                moved = self.scores[index] + int(updates[slot][row[feature]])
-                self.scores[index] = min(max(moved, -MAX_SCORE), MAX_SCORE)
-            residual = self.residual(target, self.scores[index])
+                for k in range(self.n_scores):
+                    scores[k] = _saturated(scores[k] + int(updates[slot][row[feature]][k]))
             for slot, feature in enumerate(wanted):
-                sums[slot][row[feature]] += residual
+                for k, residual in enumerate(self.residuals(target, scores)):
+                    sums[slot][row[feature]][k] += residual
         return sums
+
+
+def _saturated(score: int) -> int:
+    return min(max(score, -MAX_SCORE), MAX_SCORE)
 
 
 class SimplestBinaryRows(SimplestRows):
@@ -69,13 +74,38 @@ class SimplestBinaryRows(SimplestRows):
     def has_target(self, target: Any) -> bool:
         return int(target) in (0, 1)
 
-    def residual(self, target: Any, score: int) -> int:
-        entry = min(max(score // 2**12 + 4096, 0), 8191)
-        return int(target) * LATTICE - int(self.table[entry])
+    def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
+        entry = min(max(scores[0] // 2**12 + 4096, 0), 8191)
+        return [int(target) * LATTICE - int(self.table[entry])]
 
     def target_sums(self) -> list[int]:
         labels = [int(target) for _, target in self.rows]
         return [labels.count(0) * LATTICE, labels.count(1) * LATTICE]
+
+
+class SimplestMulticlassRows(SimplestRows):
+    """Labels from 0; exp(score - highest score) is tabulated in steps of 1/256."""
+
+    table = _exponential_table().tolist()
+
+    def __init__(self, codes: Sequence[Any], targets: Any, *, n_classes: int) -> None:
+        self.n_scores = n_classes
+        super().__init__(codes, targets)
+
+    def has_target(self, target: Any) -> bool:
+        return int(target) >= 0
+
+    def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
+        gaps = [min((max(scores) - score) // 2**12, 4095) for score in scores]
+        weights = [int(self.table[gap]) for gap in gaps]
+        return [
+            (k == int(target)) * LATTICE - weight * LATTICE // sum(weights)
+            for k, weight in enumerate(weights)
+        ]
+
+    def target_sums(self) -> list[int]:
+        labels = [int(target) for _, target in self.rows]
+        return [labels.count(k) * LATTICE for k in range(self.n_scores)]
 
 
 class SimplestRegressionRows(SimplestRows):
@@ -90,10 +120,10 @@ class SimplestRegressionRows(SimplestRows):
     def has_target(self, target: Any) -> bool:
         return not math.isnan(target)
 
-    def residual(self, target: Any, score: int) -> int:
+    def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
         limit = int(self.half / self.clip * LATTICE)
         centred = math.trunc((float(target) - self.middle) / self.clip * LATTICE)
-        return min(max(min(max(centred, -limit), limit) - score, -LATTICE), LATTICE)
+        return [min(max(min(max(centred, -limit), limit) - scores[0], -LATTICE), LATTICE)]
 
     def target_sums(self) -> list[int]:
         total = 0

@@ -6,6 +6,7 @@ sensible trainer would make, and compare every sum.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,13 +18,27 @@ from hypothesis import strategies as st
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends import local
 from interpret_dp.backends.base import MAX_SCORE
-from interpret_dp.backends.local import LocalBinaryRows, LocalRegressionRows
-from tests.contract.simplest_rows import SimplestBinaryRows, SimplestRegressionRows, as_lists
+from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
+from tests.contract.simplest_rows import (
+    SimplestBinaryRows,
+    SimplestMulticlassRows,
+    SimplestRegressionRows,
+    as_lists,
+)
 
 Backend = Callable[..., Any]
 
-LOCAL = {"binary": LocalBinaryRows, "regression": LocalRegressionRows}
-SIMPLEST = {"binary": SimplestBinaryRows, "regression": SimplestRegressionRows}
+N_CLASSES = 3
+LOCAL: dict[str, Any] = {
+    "binary": LocalBinaryRows,
+    "multiclass": LocalMulticlassRows,
+    "regression": LocalRegressionRows,
+}
+SIMPLEST: dict[str, Any] = {
+    "binary": SimplestBinaryRows,
+    "multiclass": SimplestMulticlassRows,
+    "regression": SimplestRegressionRows,
+}
 
 
 def on_one_thread(task: str, codes: Any, target: Any, **bounds: float) -> Any:
@@ -37,8 +52,13 @@ def on_many_threads(task: str, codes: Any, target: Any, **bounds: float) -> Any:
 
 
 BACKENDS: dict[str, Backend] = {"local": on_one_thread, "local, threads": on_many_threads}
-TASKS = ["binary", "regression"]
-BOUNDS: dict[str, Any] = {"binary": {}, "regression": {"lower": -3.0, "upper": 5.0, "clip": 2.0}}
+TASKS = list(LOCAL)
+BOUNDS: dict[str, Any] = {
+    "binary": {},
+    "multiclass": {"n_classes": N_CLASSES},
+    "regression": {"lower": -3.0, "upper": 5.0, "clip": 2.0},
+}
+N_SCORES = {"binary": 1, "multiclass": N_CLASSES, "regression": 1}
 
 
 @st.composite
@@ -50,8 +70,9 @@ def tables(draw: st.DrawFn, task: str) -> tuple[list[int], list[Any], Any]:
     for width in n_bins:
         cells = draw(st.lists(st.integers(0, width - 1), min_size=n_rows, max_size=n_rows))
         codes.append(np.array(cells, dtype=np.uint8 if width <= 256 else np.uint16))
-    if task == "binary":
-        labels = draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=n_rows, max_size=n_rows))
+    if task != "regression":
+        label = st.integers(-1, 1 if task == "binary" else N_CLASSES - 1)
+        labels = draw(st.lists(label, min_size=n_rows, max_size=n_rows))
         return n_bins, codes, np.array(labels, dtype=np.int16)
     number = st.floats(-3, 5) | st.sampled_from([np.nan, -3.0, 5.0, 1.0])
     target = draw(st.lists(number, min_size=n_rows, max_size=n_rows))
@@ -64,7 +85,7 @@ updates_of_any_size = st.sampled_from(
 
 
 @st.composite
-def programs(draw: st.DrawFn, n_bins: Sequence[int]) -> list[tuple[str, Any]]:
+def programs(draw: st.DrawFn, task: str, n_bins: Sequence[int]) -> list[tuple[str, Any]]:
     """Draw calls in the order in which a trainer makes them."""
     merged = [draw(st.integers(1, width)) for width in n_bins]
     maps = [
@@ -73,20 +94,22 @@ def programs(draw: st.DrawFn, n_bins: Sequence[int]) -> list[tuple[str, Any]]:
         else (np.arange(width) % to).astype(np.uint16)
         for width, to in zip(n_bins, merged, strict=True)
     ]
-    width = max(merged)
+    width, n_scores = max(merged), N_SCORES[task]
+    start = st.sampled_from([0, 1, -LATTICE, 2**40, -(2**40)])
     calls: list[tuple[str, Any]] = [
         ("bin_counts", (n_bins,)),
         ("target_sums", ()),
         ("merge_bins", (maps,)),
-        ("begin", (draw(st.sampled_from([0, 1, -LATTICE, 2**40, -(2**40)])),)),
+        ("begin", (np.array([draw(start) for _ in range(n_scores)], dtype=np.int64),)),
     ]
     subsets = st.lists(st.integers(0, len(n_bins) - 1), unique=True)
     for _ in range(draw(st.integers(1, 4))):
         updated = np.array(draw(subsets), dtype=np.int64)
         changes = [draw(st.lists(updates_of_any_size, min_size=4, max_size=4)) for _ in updated]
-        updates = np.array([np.resize(change, width) for change in changes], dtype=np.int32)
+        shape = (len(updated), width, n_scores)
+        updates = np.array([np.resize(change, shape[1:]) for change in changes], dtype=np.int32)
         wanted = np.array(draw(subsets), dtype=np.int64)
-        calls.append(("advance", (updated, updates.reshape(len(updated), width), wanted, width)))
+        calls.append(("advance", (updated, updates.reshape(shape), wanted, width)))
     return calls
 
 
@@ -103,7 +126,7 @@ def test_every_sum_agrees_with_the_simplest_backend(
     name: str, task: str, data: st.DataObject
 ) -> None:
     n_bins, codes, target = data.draw(tables(task))
-    calls = data.draw(programs(n_bins))
+    calls = data.draw(programs(task, n_bins))
     simplest = SIMPLEST[task](codes, target, **BOUNDS[task])
     rows = BACKENDS[name](task, codes, target, **BOUNDS[task])
     assert answers(rows, calls) == answers(simplest, calls)
@@ -121,7 +144,7 @@ def test_the_answers_of_a_table_are_the_sum_over_its_rows(
     answers(rows) = answers(row 1) + answers(row 2) + ...
     """
     n_bins, codes, target = data.draw(tables(task))
-    calls = data.draw(programs(n_bins))
+    calls = data.draw(programs(task, n_bins))
     whole = answers(BACKENDS[name](task, codes, target, **BOUNDS[task]), calls)
     total = answers(BACKENDS[name](task, [c[:0] for c in codes], target[:0], **BOUNDS[task]), calls)
     for row in range(len(target)):
@@ -147,35 +170,52 @@ def test_one_row_keeps_to_the_declared_sensitivities(
 ) -> None:
     n_bins, codes, target = data.draw(tables(task).filter(lambda table: len(table[2]) > 0))
     codes, target = [c[:1] for c in codes], target[:1]
-    calls = data.draw(programs(n_bins))
-    histograms, sums, *rounds = answers(BACKENDS[name](task, codes, target, **BOUNDS[task]), calls)
+    calls = data.draw(programs(task, n_bins))
+    backend = BACKENDS[name](task, codes, target, **BOUNDS[task])
+    assert backend.n_scores == N_SCORES[task]
+    assert backend.residual_norm == declared_norm(2 if task == "multiclass" else 1)
+    assert backend.target_norm == declared_norm(2 if task == "regression" else 1)
+    histograms, sums, *rounds = answers(backend, calls)
     for histogram in histograms:
         assert sum(histogram) <= 1
         assert set(histogram) <= {0, 1}
-    limit = 1 if task == "binary" else 2
-    assert sum(value**2 for value in sums) <= limit * LATTICE**2
+    assert sum(value**2 for value in sums) <= backend.target_norm**2
     for per_feature in rounds:
-        for leaf_sums in per_feature:
-            assert sum(value != 0 for value in leaf_sums) <= 1
-            assert max(map(abs, leaf_sums)) <= LATTICE
+        for per_bin in per_feature:
+            assert sum(any(residuals) for residuals in per_bin) <= 1
+            square = sum(value**2 for residuals in per_bin for value in residuals)
+            assert square <= backend.residual_norm**2
+
+
+def declared_norm(square: int) -> int:
+    """Return the square root of ``square``, in lattice units, rounded up."""
+    root = math.isqrt(square * LATTICE**2)
+    return root if root**2 == square * LATTICE**2 else root + 1
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", BACKENDS)
 def test_scores_saturate_and_never_wrap(name: str, task: str) -> None:
     """A score that is driven up for ever stays up: its residual is that of the largest score."""
-    target = np.array([0, 1], dtype=np.int16) if task == "binary" else np.array([-3.0, 5.0])
+    target = np.array([-3.0, 5.0]) if task == "regression" else np.array([0, 1], dtype=np.int16)
     rows = BACKENDS[name](task, [np.zeros(2, dtype=np.uint8)], target, **BOUNDS[task])
     rows.merge_bins([np.array([0], dtype=np.uint16)])
-    rows.begin(MAX_SCORE)
-    only = np.array([0])
-    up, down = (np.array([[step]], dtype=np.int32) for step in (2**31 - 1, -(2**31)))
-    # At the largest score class 1 is certain, and every regression residual is at its clip.
-    expected = -LATTICE if task == "binary" else -2 * LATTICE
+    only, last = np.array([0]), N_SCORES[task] - 1
+    start = np.zeros(N_SCORES[task], dtype=np.int64)
+    start[last] = MAX_SCORE
+    rows.begin(start)
+    up, down = (np.zeros((1, 1, N_SCORES[task]), dtype=np.int32) for _ in range(2))
+    up[..., last], down[..., last] = 2**31 - 1, -(2**31)
+    # At the largest score its class is certain, and every regression residual is at its clip.
+    high, low = {
+        "binary": ([-LATTICE], [LATTICE]),
+        "multiclass": ([LATTICE, LATTICE, -2 * LATTICE], [0, 0, 0]),
+        "regression": ([-2 * LATTICE], [2 * LATTICE]),
+    }[task]
     for _ in range(5):
         rows.advance(only, up, only, 1)
-    assert rows.advance(only, up, only, 1).tolist() == [[pytest.approx(expected, abs=2)]]
-    assert rows.advance(only, down, only, 1).tolist() == [[pytest.approx(-expected, abs=2)]]
+    assert rows.advance(only, up, only, 1).ravel().tolist() == pytest.approx(high, abs=4)
+    assert rows.advance(only, down, only, 1).ravel().tolist() == pytest.approx(low, abs=4)
 
 
 def test_control_the_comparison_sees_a_row_that_moves_another() -> None:
@@ -189,7 +229,7 @@ def test_control_the_comparison_sees_a_row_that_moves_another() -> None:
     codes = [np.array([0, 1, 1], dtype=np.uint8)]
     target = np.array([0.0, 1.0, 2.0])
     only = np.array([0])
-    step = np.array([[LATTICE, 0]], dtype=np.int32)
+    step = np.array([[[LATTICE], [0]]], dtype=np.int32)
     calls = [("advance", (only, step, only, 2)), ("advance", (only, step, only, 2))]
     whole = answers(Centring(codes, target, **BOUNDS["regression"]), calls)
     total = answers(Centring([codes[0][:0]], target[:0], **BOUNDS["regression"]), calls[:0])

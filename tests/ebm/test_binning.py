@@ -35,36 +35,56 @@ def test_projection_is_the_nearest_histogram():
     np.testing.assert_allclose(project_to_total(noisy, 60.0), found, atol=1e-3)
 
 
+def test_projection_shrinks_sums_of_many_cells_more():
+    # The noise of a sum of 16 cells is four times as large, so it takes 16 times the shift.
+    projected = project_to_total(np.array([100.0, 100.0]), 166.0, np.array([1.0, 16.0]))
+    np.testing.assert_allclose(projected, [98.0, 68.0])
+
+
 @given(
-    counts=hnp.arrays(np.float64, st.integers(3, 60), elements=st.floats(0, 1e4)),
+    counts=hnp.arrays(np.float64, st.integers(3, 60), elements=st.floats(-1e3, 1e4)),
     target=st.integers(1, 64),
+    total=st.floats(1.0, 1e6),
 )
-def test_merging_keeps_order_and_weight(counts, target):
+def test_merging_keeps_order_and_weight(counts, target, total):
     n_fine = len(counts) - 2
     edges = np.arange(1.0, n_fine)
-    bins = merge_bins(counts, edges, target)
+    bins = merge_bins(counts, edges, target, total)
     inner = bins.code_map[1:-1]
     assert inner[0] == 1
     assert set(np.diff(inner.astype(int))) <= {0, 1}
     assert bins.code_map[0] == 0
     assert bins.code_map[-1] == bins.n_codes - 1
     assert len(bins.cuts) == bins.n_codes - 3
-    assert bins.weights.sum() == pytest.approx(counts.sum())
+    assert (bins.weights >= 0).all()
+    assert bins.weights.sum() == pytest.approx(total)
     # A cut separates exactly the fine bins below it from those above.
     for index, cut in enumerate(bins.cuts, start=1):
         assert (inner <= index).sum() == cut
 
 
 def test_equal_counts_merge_into_equal_bins():
-    bins = merge_bins(np.array([0.0, *[10.0] * 32, 0.0]), np.arange(1.0, 32.0), 8)
-    np.testing.assert_array_equal(bins.weights, [0.0, *[40.0] * 8, 0.0])
+    bins = merge_bins(np.array([0.0, *[10.0] * 32, 0.0]), np.arange(1.0, 32.0), 8, 320.0)
+    np.testing.assert_allclose(bins.weights, [0.0, *[40.0] * 8, 0.0])
+
+
+def test_noise_where_nobody_is_cancels():
+    rng = np.random.default_rng(0)
+    counts = np.concatenate(([0.0], np.full(32, 500.0), np.zeros(96), [0.0]))
+    noisy = counts + rng.normal(scale=20.0, size=len(counts))
+    bins = merge_bins(noisy, np.arange(1.0, 128.0), 32, 16_000.0)
+    empty = bins.weights[1:-1][bins.cuts.searchsorted(40.0) + 1 :]
+    assert empty.sum() < 0.05 * 16_000
 
 
 def test_levels_of_a_categorical_feature_stay_apart():
-    bins = merge_bins(np.array([1.0, 5.0, 0.0, 9.0, 2.0]), None, 1)
+    bins = merge_bins(np.array([1.0, 5.0, 0.0, 9.0, 2.0]), None, 1, 17.0)
     np.testing.assert_array_equal(bins.code_map, np.arange(5))
+    np.testing.assert_allclose(bins.weights, [1.0, 5.0, 0.0, 9.0, 2.0])
     assert bins.cuts is None
 
 
-def test_an_empty_histogram_is_one_bin():
-    assert merge_bins(np.zeros(10), np.arange(1.0, 8.0), 4).n_codes == 3
+def test_an_empty_histogram_is_a_few_light_bins():
+    bins = merge_bins(np.zeros(10), np.arange(1.0, 8.0), 1, 1e-3)
+    assert bins.n_codes == 3
+    assert bins.weights.sum() == pytest.approx(1e-3)

@@ -333,7 +333,7 @@ def bad(cohort, **parameters):
         ({"ledger": 7, "dataset": "x"}, TypeError, "ledger is 7"),
         ({"ledger": "sqlite://"}, LedgerError, "without dataset"),
         ({"dataset": " "}, ValueError, "dataset is ' '"),
-        ({"schema": None}, SchemaError, "Continuous"),
+        ({"schema": Schema({"weight": Continuous(0, 1)})}, SchemaError, "'weight'"),
         ({"schema": "schema.toml"}, TypeError, "Schema.load"),
     ],
 )

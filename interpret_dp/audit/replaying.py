@@ -1,0 +1,175 @@
+"""Randomness that records every release of one fit, and randomness that replays it to another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.audit.report import ReleaseCheck, Violation
+from interpret_dp.mechanisms import SeededRandomness
+
+__all__ = ["Recording", "Replaying"]
+
+Integers: TypeAlias = NDArray[np.int64]
+Keys: TypeAlias = tuple[str | float, ...]
+
+# Below every threshold: a value that the first table lacks is not released on the second.
+_NEVER_RELEASED = -(2**62)
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """One call of the mechanism in the first run.
+
+    ``keys`` names the counts of a selection; None where the sums have fixed places.
+    """
+
+    name: str
+    exact: Integers
+    sensitivity: int
+    sigma: float
+    output: Integers
+    keys: Keys | None = None
+
+
+class Recording(SeededRandomness):
+    """Seeded noise that keeps what it was asked for and what it answered."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.record: list[_Recorded] = []
+
+    def perturb(self, name: str, exact: Integers, sensitivity: int, sigma: float) -> Integers:
+        """Record a release."""
+        output = super().perturb(name, exact, sensitivity, sigma)
+        self.record.append(_Recorded(name, exact.copy(), sensitivity, sigma, output.copy()))
+        return output
+
+    def perturb_occurring(
+        self,
+        name: str,
+        keys: Sequence[str | float],
+        exact: Integers,
+        *,
+        newcomer: int,
+        sensitivity: int,
+        sigma: float,
+    ) -> Integers:
+        """Record a selection."""
+        output = super().perturb_occurring(
+            name, keys, exact, newcomer=newcomer, sensitivity=sensitivity, sigma=sigma
+        )
+        self.record.append(
+            _Recorded(name, exact.copy(), sensitivity, sigma, output.copy(), tuple(keys))
+        )
+        return output
+
+
+class Replaying(SeededRandomness):
+    """Answers every release with the first run's output, and checks what it replaces."""
+
+    def __init__(self, seed: int, recording: Recording) -> None:
+        super().__init__(seed)
+        self._recording = recording
+        self._calls = 0
+        self.checks: list[ReleaseCheck] = []
+        self.violations: list[Violation] = []
+
+    def perturb(self, name: str, exact: Integers, sensitivity: int, sigma: float) -> Integers:
+        """Check a release against its counterpart and return the counterpart's output."""
+        twin = self._twin(name, sensitivity, sigma, keyed=False)
+        if twin is None:
+            return super().perturb(name, exact, sensitivity, sigma)
+        if exact.shape != twin.exact.shape:
+            self._report("sequence", name, "its shape differs")
+            return super().perturb(name, exact, sensitivity, sigma)
+        squares = [
+            _squared_distance(one, other) for one, other in zip(exact, twin.exact, strict=True)
+        ]
+        self._check(twin, sigma, squares)
+        return twin.output.copy()
+
+    def perturb_occurring(
+        self,
+        name: str,
+        keys: Sequence[str | float],
+        exact: Integers,
+        *,
+        newcomer: int,
+        sensitivity: int,
+        sigma: float,
+    ) -> Integers:
+        """Check a selection against its counterpart; values that are new stay unreleased.
+
+        A value that the first table alone has and that was released shows in what is published:
+        its probability is the selection's delta.
+        """
+        twin = self._twin(name, sensitivity, sigma, keyed=True)
+        if twin is None or twin.keys is None:
+            return super().perturb_occurring(
+                name, keys, exact, newcomer=newcomer, sensitivity=sensitivity, sigma=sigma
+            )
+        mine = dict(zip(keys, exact.tolist(), strict=True))
+        its = dict(zip(twin.keys, twin.exact.tolist(), strict=True))
+        every = mine.keys() | its.keys()
+        self._check(twin, sigma, [sum((mine.get(k, 0) - its.get(k, 0)) ** 2 for k in every)])
+        lone = [mine.get(key, 0) + its.get(key, 0) for key in mine.keys() ^ its.keys()]
+        if max(lone, default=0) > newcomer:
+            self._report("sensitivity", name, "a new value counts more than was declared")
+        answers = dict(zip(twin.keys, twin.output.tolist(), strict=True))
+        return np.array([answers.get(key, _NEVER_RELEASED) for key in keys], dtype=np.int64)
+
+    def finish(self) -> None:
+        """Check that nothing is left of the first run's releases and public coin flips."""
+        for missing in self._recording.record[self._calls :]:
+            self._calls += 1
+            self._report("sequence", missing.name, "not on the neighbour")
+        if self.public.bit_generator.state != self._recording.public.bit_generator.state:
+            self.violations.append(
+                Violation("sequence", "public coin flips", "another number of them was drawn")
+            )
+
+    def _twin(self, name: str, sensitivity: int, sigma: float, *, keyed: bool) -> _Recorded | None:
+        """Return the first run's release at this place, or None where there is none like it."""
+        number, self._calls = self._calls, self._calls + 1
+        if number >= len(self._recording.record):
+            self._report("sequence", name, "only on the neighbour")
+            return None
+        twin = self._recording.record[number]
+        for what, mine, its in (
+            ("name", name, twin.name),
+            ("kind", keyed, twin.keys is not None),
+            ("sensitivity", sensitivity, twin.sensitivity),
+            ("sigma", sigma, twin.sigma),
+        ):
+            if mine != its:
+                self._report("sequence", name, f"its {what} differs")
+        return twin if keyed == (twin.keys is not None) else None
+
+    def _check(self, twin: _Recorded, sigma: float, squares: Sequence[int]) -> None:
+        worst = max(squares, default=0)
+        ratio = math.sqrt(worst) / twin.sensitivity
+        self.checks.append(
+            ReleaseCheck(twin.name, len(squares), twin.sensitivity, min(sigma, twin.sigma), ratio)
+        )
+        if worst > twin.sensitivity**2:
+            self._report(
+                "sensitivity", twin.name, f"it changed by {ratio:.9g} of what was declared"
+            )
+
+    def _report(self, kind: str, name: str, detail: str) -> None:
+        self.violations.append(Violation(kind, f"{name} (call {self._calls - 1})", detail))
+
+
+def _squared_distance(one: Integers, other: Integers) -> int:
+    """Return the squared L2 distance, exactly: Python's integers do not overflow."""
+    changed = one != other
+    return sum(
+        (int(a) - int(b)) ** 2
+        for a, b in zip(one[changed].tolist(), other[changed].tolist(), strict=True)
+    )

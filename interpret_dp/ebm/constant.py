@@ -1,0 +1,80 @@
+"""The model of a classifier whose labels did not reach two: it says the same of every row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.ebm.binning import Bins
+from interpret_dp.ebm.boosting import BoostingResult
+from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.training import TrainedTerms, TrainingTask
+from interpret_dp.release import ReleaseDoor
+from interpret_dp.schema import (
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    encode_classes,
+    fine_bin_count,
+)
+
+__all__ = ["has_one_class", "train_constant"]
+
+
+def has_one_class(task: TrainingTask) -> bool:
+    """Return whether there is nothing to tell apart."""
+    return isinstance(task.target, Categorical) and len(task.target.levels) < 2
+
+
+def train_constant(
+    y: Any, task: TrainingTask, config: TrainerConfig, door: ReleaseDoor
+) -> TrainedTerms:
+    """Return terms without effect, and the released number of rows of the only label.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows,)
+        Private.
+    task : TrainingTask
+        With one label.
+    config : TrainerConfig
+    door : ReleaseDoor
+        Open, with the plan of ``config``. The histograms and the rounds are left unused; they are
+        charged all the same, since whether they are used follows from the rows.
+    """
+    if not isinstance(task.target, Categorical):
+        raise TypeError(f"The target is {task.target!r}; only a classifier can lack labels.")
+    rows = int(np.count_nonzero(encode_classes(y, task.target) == 0))
+    # A row has one label: it changes the count by 1.
+    exact = np.array([[rows * LATTICE]], dtype=np.int64)
+    released, sigma = door.gaussian("target", exact, sensitivity=LATTICE)
+    bins = [_one_bin_each(spec, config.n_fine_bins) for spec in task.specs]
+    scores = [np.zeros(b.n_codes) for b in bins]
+    intercept = np.zeros(1)
+    return TrainedTerms(
+        bins=bins,
+        scores=scores,
+        covariances=[np.zeros((b.n_codes, b.n_codes)) for b in bins],
+        intercept=intercept,
+        n_rows=max(float(released[0, 0]), sigma) / LATTICE,
+        count_noise=0.0,
+        update_noise=0.0,
+        boosting=BoostingResult(
+            [s[:, np.newaxis] for s in scores], intercept, [[] for _ in bins], 0.0
+        ),
+    )
+
+
+def _one_bin_each(spec: FeatureSpec, n_fine_bins: int) -> Bins:
+    """Return one bin over all numbers, or one a level, without counts: none were released."""
+    n_fine = fine_bin_count(spec, n_fine_bins)
+    is_continuous = isinstance(spec, Continuous)
+    inner = np.ones(n_fine) if is_continuous else np.arange(1, n_fine + 1)
+    n_bins = int(inner[-1])
+    return Bins(
+        code_map=np.concatenate(([0], inner, [n_bins + 1])).astype(np.uint16),
+        weights=np.zeros(n_bins + 2),
+        cuts=np.zeros(0) if is_continuous else None,
+    )

@@ -1,0 +1,285 @@
+"""Filling the gaps of a declaration inside the door: private levels, class labels and bounds.
+
+Everything released here is paid for out of the fit's budget, before training begins.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from interpret_dp.accounting.composition import GdpPair, compose_repeated, gaussian_part
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.exceptions import UndeclaredWarning
+from interpret_dp.mechanisms import Selection, active_randomness
+from interpret_dp.mechanisms.bounds import occupied_range
+from interpret_dp.release import PlannedRelease, ReleaseDoor
+from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema, Table
+from interpret_dp.schema.declarations import (
+    MAX_BINS,
+    Level,
+    UndeclaredCategorical,
+    UndeclaredContinuous,
+)
+from interpret_dp.schema.magnitudes import MagnitudeGrid
+from interpret_dp.schema.occurrences import count_occurring, levels_of_keys, number_kind
+from interpret_dp.schema.partial import Gap, PartialSchema
+
+__all__ = ["NO_LEVEL", "DeclaringTask", "declare", "hint_once"]
+
+#: The only level of a feature, or the only label, where no level was frequent enough.
+NO_LEVEL = "(no level was released)"
+
+# Shares of mu squared. An undeclared target gets as much as a third of all features together: a
+# label that is not found cannot be predicted, and a regression's noise grows with its range.
+_TARGET_SHARE = 0.025
+_FEATURES_SHARE = 0.075
+_SELECTION_SHARE_OF_DELTA = 0.1
+
+_FEATURE_GRID = MagnitudeGrid(steps=1)
+# The range of a regression's target scales all of its noise, so that it is worth finer steps.
+_TARGET_GRID = MagnitudeGrid(steps=4)
+_WIDE = 2.0**30
+_MOST_LABELS = int(np.iinfo(np.int16).max)
+_NAMES_IN_HINT = 8
+
+
+@dataclass(frozen=True)
+class DeclaringTask:
+    """What a fit has to find out before it trains; public.
+
+    Attributes
+    ----------
+    partial : PartialSchema
+    names : tuple of str
+        Columns of the table.
+    terms : tuple of str
+        Columns that get a term. Others are never looked at: an undeclared one gets a declaration
+        that fits anything.
+    """
+
+    partial: PartialSchema
+    names: tuple[str, ...]
+    terms: tuple[str, ...]
+
+    @property
+    def gaps(self) -> dict[str, Gap]:
+        """Undeclared columns that get a term."""
+        return {name: gap for name, gap in self.partial.gaps.items() if name in self.terms}
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether anything is to be released."""
+        return bool(self.gaps) or self.partial.target_gap is not None
+
+    @property
+    def _n_selections(self) -> int:
+        gaps: list[Gap | None] = [*self.gaps.values(), self.partial.target_gap]
+        return sum(isinstance(gap, UndeclaredCategorical) for gap in gaps)
+
+    def gaussian_delta(self, delta: float) -> float:
+        """Return what selections leave of ``delta`` for the Gaussian part of the whole fit.
+
+        A tenth of delta goes to the selections, in equal parts, if there are any.
+        """
+        own = GdpPair(0.0, self._selection_delta(delta))
+        return gaussian_part(delta, compose_repeated([(own, self._n_selections)]).delta)
+
+    def _selection_delta(self, delta: float) -> float:
+        return _SELECTION_SHARE_OF_DELTA * delta / max(self._n_selections, 1)
+
+    def plan(self, mu: float, delta: float) -> tuple[PlannedRelease, ...]:
+        """Return the releases that fill the gaps.
+
+        Parameters
+        ----------
+        mu : float
+            Gaussian part of the whole fit's budget. The target gets 2.5 % of its square, and each
+            feature 7.5 % divided by the number of terms: what is declared costs nothing.
+        delta : float
+            Of the whole fit.
+        """
+        own = self._selection_delta(delta)
+        each = mu * math.sqrt(_FEATURES_SHARE / len(self.terms))
+        kinds = [isinstance(gap, UndeclaredCategorical) for gap in self.gaps.values()]
+        of_target = mu * math.sqrt(_TARGET_SHARE)
+        gap = self.partial.target_gap
+        planned = [
+            ("labels", of_target, int(isinstance(gap, UndeclaredCategorical)), own),
+            ("target bounds", of_target, int(isinstance(gap, UndeclaredContinuous)), 0.0),
+            ("levels", each, sum(kinds), own),
+            ("bounds", each, len(kinds) - sum(kinds), 0.0),
+        ]
+        return tuple(PlannedRelease(*part) for part in planned if part[2])
+
+    def training_mu(self, mu: float, delta: float) -> float:
+        """Return what the releases of :meth:`plan` leave of ``mu`` for the training."""
+        spent = sum(part.count * part.mu**2 for part in self.plan(mu, delta))
+        return math.sqrt(mu**2 - spent)
+
+    def without_rows(self) -> Schema:
+        """Return the schema with which nothing is known about the gaps."""
+        fallbacks = {name: _unknown_feature(gap) for name, gap in self.partial.gaps.items()}
+        gap = self.partial.target_gap
+        return self.partial.completed(fallbacks, None if gap is None else _unknown_target(gap))
+
+
+def declare(task: DeclaringTask, table: Table, y: Any, door: ReleaseDoor) -> Schema:
+    """Release what is undeclared and return the completed schema.
+
+    Parameters
+    ----------
+    task : DeclaringTask
+    table : Table
+        Private.
+    y : array of shape (n_rows,)
+        Private.
+    door : ReleaseDoor
+        Open, with the plan of ``task``.
+
+    Returns
+    -------
+    Schema
+        Public: it is a function of the released counts. A target of fewer than two labels has
+        one level, which calls for a constant model.
+
+    Notes
+    -----
+    A row has one cell a column. So it changes one count of a column's levels or magnitudes by 1,
+    which is the sensitivity of each release (docs/proofs/partition_selection.md and
+    docs/proofs/approximate_bounds.md).
+    """
+    target: FeatureSpec | None = None
+    gap = task.partial.target_gap
+    if isinstance(gap, UndeclaredCategorical):
+        target = _labels(y, door)
+    elif gap is not None:
+        found = _released_bounds("target bounds", y, _TARGET_GRID, door)
+        target = _unknown_target(gap) if found is None else _between(gap, *found)
+    filled: dict[str, FeatureSpec] = {}
+    for name, spec in task.partial.gaps.items():
+        filled[name] = _unknown_feature(spec)
+        if name not in task.terms:
+            continue
+        values = table.column(task.names.index(name))
+        if isinstance(spec, UndeclaredCategorical):
+            filled[name] = _levels(values, spec, door)
+        else:
+            found = _released_bounds("bounds", values, _FEATURE_GRID, door)
+            if found is not None:
+                filled[name] = _between(spec, *found)
+    return task.partial.completed(filled, target)
+
+
+def _levels(values: Any, gap: UndeclaredCategorical, door: ReleaseDoor) -> Categorical:
+    selection = door.select("levels", count_occurring(values), sensitivity=LATTICE)
+    keys = _most_frequent(selection, MAX_BINS)
+    levels = levels_of_keys(keys, number_kind(values)) or [NO_LEVEL]
+    return Categorical(levels, ordered=gap.ordered)
+
+
+def _labels(y: Any, door: ReleaseDoor) -> Categorical:
+    selection = door.select("labels", count_occurring(y), sensitivity=LATTICE)
+    kind = number_kind(y)
+    keys = _of_one_type(selection, _most_frequent(selection, _MOST_LABELS))
+    unknown: Level = {"i": 0, "f": 0.0}.get(kind or "", NO_LEVEL)
+    return Categorical(levels_of_keys(keys, kind) or [unknown])
+
+
+def _most_frequent(selection: Selection, most: int) -> list[str | float]:
+    """Return the keys of the largest released counts, in their order."""
+    kept = np.sort(np.argsort(-selection.counts, kind="stable")[:most])
+    return [selection.keys[at] for at in kept]
+
+
+def _of_one_type(selection: Selection, keys: Sequence[str | float]) -> list[str | float]:
+    """Return the numbers or the texts, whichever more rows have: classes are of one type."""
+    counts = dict(zip(selection.keys, selection.counts.tolist(), strict=True))
+    of_texts = sum(counts[key] for key in keys if isinstance(key, str))
+    is_text = 2 * of_texts >= sum(counts[key] for key in keys)
+    return [key for key in keys if isinstance(key, str) is is_text]
+
+
+def _released_bounds(
+    name: str, values: Any, grid: MagnitudeGrid, door: ReleaseDoor
+) -> tuple[float, float] | None:
+    exact = grid.counts(values) * LATTICE
+    noisy, sigma = door.gaussian(name, exact[np.newaxis], sensitivity=LATTICE)
+    found = occupied_range(noisy[0], sigma)
+    return None if found is None else grid.bounds(*found)
+
+
+def _between(
+    gap: UndeclaredContinuous, lower: float, upper: float, scale: str = "linear"
+) -> Continuous:
+    """Return bounds of which the declared one, if there is one, stays as it is."""
+    if gap.lower is not None:
+        lower, upper = gap.lower, max(gap.lower, upper)
+    if gap.upper is not None:
+        lower, upper = min(lower, gap.upper), gap.upper
+    return Continuous(lower, upper, scale)
+
+
+def _unknown_feature(gap: Gap) -> FeatureSpec:
+    if isinstance(gap, UndeclaredCategorical):
+        return Categorical([NO_LEVEL], ordered=gap.ordered)
+    return _between(gap, -_WIDE, _WIDE, "symlog")
+
+
+def _unknown_target(gap: Gap) -> FeatureSpec:
+    """Return what serves where not even the magnitude is known: bounds of standardised numbers.
+
+    Wide bounds would be no safer, only worse: noise is made for the range.
+    """
+    if isinstance(gap, UndeclaredCategorical):
+        return Categorical([NO_LEVEL])
+    middle = gap.lower if gap.lower is not None else gap.upper if gap.upper is not None else 0.0
+    return _between(gap, middle - 1.0, middle + 1.0)
+
+
+_hint_was_given = False
+
+
+def hint_once(task: DeclaringTask) -> None:
+    """Warn, the first time in this process, about what is undeclared and what that costs.
+
+    Warns
+    -----
+    UndeclaredWarning
+        Names the columns and shows how to declare them.
+    """
+    global _hint_was_given
+    # An audit compares what two fits say, and only the first of a process would say it.
+    if _hint_was_given or not task.is_needed or active_randomness() is not None:
+        return
+    _hint_was_given = True
+    warnings.warn(_hint(task.gaps, task.partial.target_gap), UndeclaredWarning, stacklevel=4)
+
+
+def _hint(gaps: Mapping[str, Gap], target: Gap | None) -> str:
+    shown = [f"{name!r}: {_example(gap)}" for name, gap in list(gaps.items())[:_NAMES_IN_HINT]]
+    hidden = len(gaps) - len(shown)
+    columns = ", ".join([*shown, *(["..."] if hidden else [])])
+    example = f"schema=Schema({{{columns}}}"
+    example += f", target={_example(target)})" if target is not None else ")"
+    what = [f"{len(gaps)} column{'s' if len(gaps) > 1 else ''}"] if gaps else []
+    what += ["the target"] if target is not None else []
+    return (
+        f"Bounds or levels of {' and '.join(what)} are not declared. They are released privately "
+        "out of this fit's budget: rare levels and labels are not found, and bounds are rough. "
+        f"Declare what is public knowledge and nothing is spent on it: {example}. model.schema_ "
+        "shows what was found. (This hint is given once per process.)"
+    )
+
+
+def _example(gap: Gap) -> str:
+    if isinstance(gap, UndeclaredContinuous):
+        lower = "lower" if gap.lower is None else f"{gap.lower:g}"
+        upper = "upper" if gap.upper is None else f"{gap.upper:g}"
+        return f"Continuous({lower}, {upper})"
+    return f"Categorical([level, ...]{', ordered=True' if gap.ordered else ''})"

@@ -1,0 +1,86 @@
+"""Completing interpret's JSON document, so that interpret's own reader accepts it.
+
+That reader asks for figures that a private fit does not publish, and fails on the documents of
+interpret's own private models. Here they are derived from what was released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.ebm.publishing import current_model
+from interpret_dp.released import AdditiveFeature
+from interpret_dp.schema import Continuous
+
+__all__ = ["completed"]
+
+
+def completed(document: dict[str, Any], estimator: Any, detail: str) -> dict[str, Any]:
+    """Return interpret's document of a fitted estimator with every key that its reader needs.
+
+    Parameters
+    ----------
+    document : dict
+        What interpret's ``to_jsonable`` returned; it is changed in place.
+    estimator : PrivateEBM
+    detail : {"minimal", "interpretable", "mergeable", "all"}
+        interpret reads back only ``"all"``.
+
+    Returns
+    -------
+    dict
+        Added are, for each feature, ``num_unique_vals`` (its number of bins: how many values
+        differ in the rows is private), for a continuous one ``histogram_weights`` (the released
+        weights spread evenly within each bin), for terms that were edited standard deviations of
+        NaN and the scores themselves as the only bag. Parameters become plain JSON values.
+    """
+    inner = document["ebm"]
+    if "implementation_params" in inner:
+        inner["implementation_params"] = _plain(inner["implementation_params"])
+    if detail == "minimal":
+        return document
+    model = current_model(estimator)
+    weights = {term.feature: term.weights for term in model.terms}
+    for index, (entry, feature) in enumerate(zip(inner["features"], model.features, strict=True)):
+        entry.setdefault("num_unique_vals", feature.n_codes - 2)
+        if isinstance(feature.spec, Continuous):
+            histogram = _histogram(feature, weights.get(index), model.n_rows)
+            entry.setdefault("histogram_weights", histogram.tolist())
+    for entry in inner["terms"]:
+        scores = np.array(entry["scores"])
+        entry.setdefault("standard_deviations", np.full(scores.shape, "nan").tolist())
+        if detail != "interpretable":
+            entry.setdefault("bagged_scores", [entry["scores"]])
+    return document
+
+
+def _histogram(
+    feature: AdditiveFeature, weights: NDArray[np.float64] | None, n_rows: float
+) -> NDArray[np.float64]:
+    """Return weights of missing, of equally wide bins between the bounds, and of unseen."""
+    if weights is None:
+        return np.array([0.0, n_rows, 0.0])
+    spec, cuts = feature.spec, np.asarray(feature.cuts)
+    if not isinstance(spec, Continuous) or spec.upper <= spec.lower:
+        return np.array([weights[0], weights[1:-1].sum(), weights[-1]])
+    knots = np.clip([spec.lower, *cuts, spec.upper], spec.lower, spec.upper)
+    below = np.concatenate([[0.0], np.cumsum(weights[1:-1])])
+    edges = np.linspace(spec.lower, spec.upper, len(weights) - 1)
+    return np.concatenate([weights[:1], np.diff(np.interp(edges, knots, below)), weights[-1:]])
+
+
+def _plain(value: Any) -> Any:
+    """Return a constructor parameter as JSON can hold it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, str):
+        return [_plain(entry) for entry in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)

@@ -1,0 +1,141 @@
+"""Lookup tables of a released additive model: its shape functions as DataFrames.
+
+A prediction is the link's inverse of the intercept plus one looked-up score a term. The tables are
+another form of the released model: making them reads no row and costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.released.additive_model import AdditiveFeature, AdditiveModel, AdditiveTerm
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["intercept_key", "link_name", "lookup_tables", "score_suffixes"]
+
+
+def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
+    """Return one lookup table a term, and one with the intercept and the link.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+
+    Returns
+    -------
+    dict of str to DataFrame
+        For each term, under the name of its feature, one row a bin, in order:
+
+        ``bin``
+            Label: ``missing``, the interval, the level, or ``unseen``.
+        ``lower``, ``upper``
+            A continuous feature's value v is in the bin with ``lower <= v < upper``. The first
+            bin starts at minus infinity and the last ends at infinity, because values outside
+            the declared bounds are clipped into them. NaN for other bins.
+        ``level``
+            The declared level, in its own type; None for other bins.
+        ``kind``
+            ``missing``, ``bin`` or ``unseen``. Only a categorical feature has an unseen bin: a
+            continuous one reads what is no number as missing.
+        ``score``, ``standard_deviation``
+            In units of the link's scale: logits, or units of a regression's target. The standard
+            deviation is that of the added noise, NaN where it is not known (as after an edit).
+            For more than two classes ``score_0``, ``standard_deviation_0`` and so on, in the
+            order of the classes.
+        ``weight``
+            Released (noisy) number of rows.
+
+        And under :func:`intercept_key` (``"intercept"``), one row a score: ``class`` (what the
+        score speaks for: the second of two classes, each of several, None in a regression),
+        ``link`` and ``score``.
+
+    Notes
+    -----
+    Released: everything, as post-processing of the model.
+    """
+    import pandas as pd
+
+    suffixes = score_suffixes(model)
+    tables = {}
+    for term in model.terms:
+        feature = model.features[term.feature]
+        columns = _continuous_bins(feature) if feature.cuts is not None else _levels(feature)
+        rows = slice(0, len(columns["bin"]))
+        for name, values in _numbers_of(term, suffixes).items():
+            columns[name] = values[rows]
+        columns["level"] = pd.Series(columns["level"], dtype=object)
+        tables[feature.name] = pd.DataFrame(columns)
+    classes: tuple[Any, ...] = (None,)
+    if model.classes is not None:
+        classes = model.classes if len(suffixes) > 1 else model.classes[-1:]
+    tables[intercept_key(model)] = pd.DataFrame(
+        {
+            "class": pd.Series(classes, dtype=object),
+            "link": link_name(model),
+            "score": model.intercept,
+        }
+    )
+    return tables
+
+
+def intercept_key(model: AdditiveModel) -> str:
+    """Return the key of the intercept's table: ``intercept``, in brackets if a term has it."""
+    taken = {model.features[term.feature].name for term in model.terms}
+    key = "intercept"
+    while key in taken:
+        key = f"({key})"
+    return key
+
+
+def link_name(model: AdditiveModel) -> str:
+    """Return the link in interpret's words, such as identity, logit or mlogit."""
+    if model.classes is None:
+        return "identity"
+    return {1: "monoclassification", 2: "logit"}.get(len(model.classes), "mlogit")
+
+
+def score_suffixes(model: AdditiveModel) -> list[str]:
+    """Return what tells apart the columns of each score: nothing if there is one."""
+    n_scores = len(model.intercept)
+    return [""] if n_scores == 1 else [f"_{index}" for index in range(n_scores)]
+
+
+def _continuous_bins(feature: AdditiveFeature) -> dict[str, Any]:
+    edges = [-np.inf, *np.asarray(feature.cuts).tolist(), np.inf]
+    lower, upper = edges[:-1], edges[1:]
+    intervals = [f"[{low:.6g}, {high:.6g})" for low, high in zip(lower, upper, strict=True)]
+    return {
+        "bin": ["missing", *intervals],
+        "lower": [np.nan, *lower],
+        "upper": [np.nan, *upper],
+        "level": [None] * (len(intervals) + 1),
+        "kind": ["missing", *["bin"] * len(intervals)],
+    }
+
+
+def _levels(feature: AdditiveFeature) -> dict[str, Any]:
+    labels = feature.labels
+    nothing = np.full(len(labels) + 2, np.nan)
+    return {
+        "bin": ["missing", *labels, "unseen"],
+        "lower": nothing,
+        "upper": nothing,
+        "level": [None, *getattr(feature.spec, "levels", ()), None],
+        "kind": ["missing", *["bin"] * len(labels), "unseen"],
+    }
+
+
+def _numbers_of(term: AdditiveTerm, suffixes: list[str]) -> dict[str, NDArray[np.float64]]:
+    deviations = term.standard_deviations
+    if deviations is None:
+        deviations = np.full_like(term.scores, np.nan)
+    columns: dict[str, NDArray[np.float64]] = {}
+    for name, array in (("score", term.scores), ("standard_deviation", deviations)):
+        by_score = array.reshape(len(array), len(suffixes))
+        columns |= {f"{name}{suffix}": by_score[:, k] for k, suffix in enumerate(suffixes)}
+    return columns | {"weight": term.weights}

@@ -1,0 +1,300 @@
+"""A released additive model as one SELECT statement, so that it can score inside a database.
+
+sqlglot writes the identifiers, literals and casts of each dialect. What this module adds is the
+reading of cells: in a database as in Python, missing, NaN, undeclared and out-of-range values go
+to the bins that :mod:`interpret_dp.schema` sends them to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from interpret_dp._validate import check_choice
+from interpret_dp.released.additive_model import AdditiveFeature, AdditiveModel, FloatArray
+from interpret_dp.released.lookup import score_suffixes
+from interpret_dp.released.sql_dialects import DIALECTS, SOURCE, Writer
+from interpret_dp.schema.declarations import Categorical, Level
+
+__all__ = ["scoring_sql"]
+
+# EXP overflows just beyond this; in PostgreSQL underflow is an error as well.
+_EXP_LIMIT = 700.0
+
+if TYPE_CHECKING:
+    Branch = tuple[exp.Expr, exp.Expr]
+    # What a SELECT returns in order: an expression, or None for a column of the SELECT inside it.
+    Step = dict[str, exp.Expr | None]
+
+
+def scoring_sql(
+    model: AdditiveModel,
+    dialect: str = "ansi",
+    *,
+    table: str | Sequence[str] = "data",
+    columns: Mapping[str, str] | None = None,
+    keep: Sequence[str] = (),
+) -> str:
+    """Return a SELECT statement that predicts for each row of a table.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    dialect : {"ansi", "bigquery", "duckdb", "mssql", "mysql", "postgresql", "snowflake", "sqlite"}
+        The database's language.
+    table : str or sequence of str, default="data"
+        Name of the table; a sequence such as ``("schema", "people")`` if it is qualified. Names
+        are always quoted: in a database that folds plain names to upper case, write them so.
+    columns : mapping of str to str, default=None
+        Name of the database's column for a feature; others are called as the feature is.
+    keep : sequence of str, default=()
+        Columns of the table to return with the predictions, such as its key.
+
+    Returns
+    -------
+    str
+        A statement whose columns are those of ``keep``, then for a regression ``prediction``; for
+        two classes ``score`` (logits of the second class), ``probability`` (of the second class)
+        and ``prediction`` (a label); for more ``score_0``, ``score_1`` ..., ``probability_0``,
+        ``probability_1`` ... in the order of the classes, and ``prediction``. No semicolon at the
+        end, so that it can be a subquery or a view.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the dialect is unknown, a name is empty or cannot be written, ``columns`` names
+        something that is no feature, or ``keep`` has a name that the statement itself uses.
+
+    Notes
+    -----
+    Released: the statement is post-processing of the model and costs nothing. It holds every
+    score, every cut point and every declared level.
+
+    Columns of continuous features must be numbers, those of categorical ones of the type of their
+    levels. NULL and NaN are missing. Text is compared exactly, blanks and case included, whatever
+    the column's collation. Levels of mixed types are compared by their labels, as text. In SQLite
+    cells are read one by one, as the fit reads them: text that is a number is a number for a
+    continuous feature, other text is missing.
+    """
+    check_choice("dialect", dialect, DIALECTS)
+    writer = Writer(dialect)
+    parts = (table,) if isinstance(table, str) else tuple(table)
+    if not 1 <= len(parts) <= 3:
+        raise ValueError(
+            f"table is {table!r}; it must be a name, or a sequence of up to three: catalog, "
+            "schema, table."
+        )
+    parts = tuple(_checked_name("a part of table", part) for part in parts)
+    column_of = _checked_columns(model, columns)
+    kept = [_checked_name("a name in keep", name) for name in _sequence("keep", keep)]
+
+    steps = _steps(model, writer, column_of)
+    made = {name for step in steps for name in step}
+    if made.intersection(kept) or len(set(kept)) < len(kept):
+        raise ValueError(
+            f"keep is {kept!r}; its names must differ from one another and from those that the "
+            f"statement itself makes, {sorted(made)!r}. Rename the column in a view."
+        )
+    source: exp.Expr = writer.table(parts)
+    for step in steps:
+        chosen = [writer.column(name) for name in kept]
+        chosen += [
+            writer.column(name) if value is None else exp.alias_(value, name, quoted=True)
+            for name, value in step.items()
+        ]
+        query = exp.select(*chosen, copy=False).from_(source, copy=False)
+        source = query.subquery(exp.to_identifier(SOURCE, quoted=True), copy=False)
+    return writer.text(source.this)
+
+
+def _sequence(what: str, names: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise TypeError(
+            f"{what} is {names!r}; it must be a sequence of names, such as [{names!r}]."
+        )
+    return tuple(names)
+
+
+def _checked_name(what: str, name: object) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"{what} is {name!r} ({type(name).__name__}); it must be a string.")
+    if not name or "\0" in name:
+        raise ValueError(
+            f"{what} is {name!r}; SQL has no names that are empty or hold NUL. Give the column's "
+            "name in the database, for a feature with columns={feature: name}."
+        )
+    return name
+
+
+def _checked_columns(model: AdditiveModel, columns: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the database's column of each feature that has a term."""
+    given = {} if columns is None else dict(columns)
+    unknown = [name for name in given if name not in {f.name for f in model.features}]
+    if unknown:
+        raise ValueError(
+            f"columns names {unknown!r}; its keys must be among the features "
+            f"{[f.name for f in model.features]!r}."
+        )
+    names = [model.features[term.feature].name for term in model.terms]
+    return {name: _checked_name(f"column of {name!r}", given.get(name, name)) for name in names}
+
+
+def _steps(model: AdditiveModel, writer: Writer, column_of: Mapping[str, str]) -> list[Step]:
+    """Return the nested SELECTs, the innermost first."""
+    sums = [
+        _sum(
+            writer.floating(intercept),
+            [_term(model, writer, column_of, position, k) for position in range(len(model.terms))],
+        )
+        for k, intercept in enumerate(model.intercept.tolist())
+    ]
+    if model.classes is None:
+        return [{"prediction": sums[0]}]
+    labels = [writer.level(label) for label in model.classes]
+    if len(sums) == 1:
+        if len(labels) == 1:
+            certain: Step = {
+                "score": None,
+                "probability": writer.literal(1.0),
+                "prediction": labels[0],
+            }
+            return [{"score": sums[0]}, certain]
+        is_second = exp.GT(this=writer.column("score"), expression=writer.literal(0.0))
+        return [
+            {"score": sums[0]},
+            {
+                "score": None,
+                "probability": _logistic(writer, "score"),
+                "prediction": _case([(is_second, labels[-1])], labels[0]),
+            },
+        ]
+    suffixes = score_suffixes(model)
+    scores, odds = [f"score{s}" for s in suffixes], [f"odds{s}" for s in suffixes]
+    kept: Step = {}
+    kept.update(dict.fromkeys(scores))
+    # The first class with the largest score is the prediction, as numpy's argmax has it.
+    is_top = [
+        exp.EQ(this=writer.column(name), expression=writer.column("top_score")) for name in scores
+    ]
+    prediction = _case(list(zip(is_top, labels, strict=True))[:-1], labels[-1])
+    return [
+        dict(zip(scores, sums, strict=True)),
+        kept | {"top_score": _largest(writer, scores)},
+        kept
+        | {o: _odds(writer, s) for o, s in zip(odds, scores, strict=True)}
+        | {"prediction": prediction},
+        kept
+        | {f"probability{s}": _share(writer, f"odds{s}", odds) for s in suffixes}
+        | {"prediction": None},
+    ]
+
+
+def _sum(first: exp.Expr, others: Sequence[exp.Expr]) -> exp.Expr:
+    total = first
+    for other in others:
+        total = exp.Add(this=total, expression=other)
+    return total
+
+
+def _case(branches: Sequence[Branch], otherwise: exp.Expr) -> exp.Expr:
+    if not branches:
+        return otherwise
+    return exp.Case(
+        ifs=[exp.If(this=condition, true=value) for condition, value in branches],
+        default=otherwise,
+    )
+
+
+def _logistic(writer: Writer, score: str) -> exp.Expr:
+    def beyond(kind: type[exp.Binary], limit: float) -> exp.Expr:
+        return kind(this=writer.column(score), expression=writer.literal(limit))
+
+    exponential = exp.Exp(this=exp.Neg(this=writer.column(score)))
+    odds = exp.Paren(this=exp.Add(this=writer.literal(1.0), expression=exponential))
+    return _case(
+        [
+            (beyond(exp.LT, -_EXP_LIMIT), writer.literal(0.0)),
+            (beyond(exp.GT, _EXP_LIMIT), writer.literal(1.0)),
+        ],
+        exp.Div(this=writer.literal(1.0), expression=odds, typed=True),
+    )
+
+
+def _largest(writer: Writer, names: Sequence[str]) -> exp.Expr:
+    # GREATEST is spelt or missing in several dialects; comparisons are not.
+    branches = []
+    for position, name in enumerate(names[:-1]):
+        wins = exp.and_(
+            *(
+                exp.GTE(this=writer.column(name), expression=writer.column(other))
+                for other in names[position + 1 :]
+            ),
+            copy=False,
+        )
+        branches.append((wins, writer.column(name)))
+    return _case(branches, writer.column(names[-1]))
+
+
+def _odds(writer: Writer, score: str) -> exp.Expr:
+    def distance() -> exp.Expr:
+        return exp.Sub(this=writer.column(score), expression=writer.column("top_score"))
+
+    is_tiny = exp.LT(this=distance(), expression=writer.literal(-_EXP_LIMIT))
+    return _case([(is_tiny, writer.literal(0.0))], exp.Exp(this=distance()))
+
+
+def _share(writer: Writer, odds: str, every: Sequence[str]) -> exp.Expr:
+    total = _sum(writer.column(every[0]), [writer.column(name) for name in every[1:]])
+    return exp.Div(this=writer.column(odds), expression=exp.Paren(this=total), typed=True)
+
+
+def _term(
+    model: AdditiveModel, writer: Writer, column_of: Mapping[str, str], position: int, k: int
+) -> exp.Expr:
+    """Return the CASE expression of one term's score of one class."""
+    term = model.terms[position]
+    feature = model.features[term.feature]
+    scores = term.scores.reshape(len(term.scores), -1)[:, k]
+    column = column_of[feature.name]
+    if isinstance(feature.spec, Categorical):
+        return _categorical(writer, column, feature.spec, scores)
+    return _continuous(writer, column, feature, scores)
+
+
+def _continuous(
+    writer: Writer, column: str, feature: AdditiveFeature, scores: FloatArray
+) -> exp.Expr:
+    cuts = np.asarray(feature.cuts).tolist()
+    branches = [(writer.is_no_number(column), writer.literal(scores[0]))]
+    for position, cut in enumerate(cuts, start=1):
+        # Neighbours with one score need no cut between them.
+        if scores[position] != scores[position + 1]:
+            below = exp.LT(this=writer.as_number(column), expression=writer.literal(cut))
+            branches.append((below, writer.literal(scores[position])))
+    return _case(branches, writer.literal(scores[len(cuts) + 1]))
+
+
+def _categorical(writer: Writer, column: str, spec: Categorical, scores: FloatArray) -> exp.Expr:
+    unseen = writer.literal(scores[-1])
+    has_text = any(isinstance(level, str) for level in spec.levels)
+    missing = writer.is_missing(column, numeric=not has_text and not _all_bool(spec.levels))
+    by_type: dict[bool, list[Branch]] = {True: [], False: []}
+    for level, score in zip(spec.levels, scores[1:-1], strict=True):
+        # In a column of one type a mixed list can only be held as text.
+        as_text = isinstance(level, str) or (has_text and not writer.cells_have_types)
+        by_type[as_text].append(
+            (writer.equals(column, level, as_text=as_text), writer.literal(score))
+        )
+    branches = [(missing, writer.literal(scores[0]))]
+    if not writer.cells_have_types:
+        return _case([*branches, *by_type[True], *by_type[False]], unseen)
+    # SQLite would compare text with a number as text, or as a number, by the column's affinity.
+    texts, numbers = (_case(by_type[as_text], unseen.copy()) for as_text in (True, False))
+    return _case([*branches, (writer.is_text(column), texts)], numbers)
+
+
+def _all_bool(levels: Sequence[Level]) -> bool:
+    return all(isinstance(level, bool) for level in levels)

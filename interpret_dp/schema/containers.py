@@ -1,0 +1,260 @@
+"""Containers: the one place that knows what a DataFrame, an array or a list of rows is.
+
+It looks at types, names and shapes alone, never at a cell. Libraries that are not dependencies of
+this package are never imported: whoever holds one of their objects has imported them.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema.arrow import arrow_values, series_dtype, series_values
+from interpret_dp.schema.columns import CodedColumn, Values
+
+__all__ = ["Source", "read_table", "read_target"]
+
+_ALLOWED = (
+    "a DataFrame or Series of pandas, polars or another library that narwhals reads, a pyarrow "
+    "Table or Array, a NumPy array, or a list"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One container: its own names (or None), and its columns by position.
+
+    Attributes
+    ----------
+    names : tuple of str, shape (n_columns,), or None
+        As the container has them; they may repeat.
+    n_columns : int
+        Number of columns. Public.
+    n_rows : int
+        Number of rows. Private.
+    dtype : callable
+        From the position of a column to its NumPy, pandas or Arrow dtype. Public.
+    column : callable
+        From the position of a column whose dtype was not refused to its cells. Private.
+    n_dimensions : int
+        2 for a table, 1 for a single column.
+    """
+
+    names: tuple[str, ...] | None
+    n_columns: int
+    n_rows: int
+    dtype: Callable[[int], Any]
+    column: Callable[[int], Values]
+    n_dimensions: int = 2
+
+
+def read_table(X: Any) -> Source:
+    """Read a container of rows; see :func:`~interpret_dp.schema.tables.open_table`."""
+    source = _rows(X) if isinstance(X, list | tuple) else _read("X", X)
+    if source.n_dimensions == 2:
+        return source
+    got = f"Expected 2D array, got {source.n_dimensions}D array instead"
+    if hasattr(X, "to_frame"):
+        mend = f"X is of type {_kind(X)}. {got}. Reshape your data: pass X.to_frame()."
+    elif _is_a(X, "pyarrow", "Array", "ChunkedArray"):
+        mend = f"X is of type {_kind(X)}. {got}. Reshape your data: pass pyarrow.table({{'a': X}})."
+    else:
+        mend = (
+            f"{got}. Reshape your data either using array.reshape(-1, 1) if it has a single "
+            "feature or array.reshape(1, -1) if it has a single row."
+        )
+    raise SchemaError(mend)
+
+
+def read_target(y: Any) -> Source:
+    """Read a container of one column; see :func:`~interpret_dp.schema.tables.open_target`."""
+    if y is None:
+        raise SchemaError(
+            "y should be a 1d array. Expected array-like (array or non-string sequence), got None. "
+            "Pass the column of the target."
+        )
+    if isinstance(y, list | tuple):
+        # Only a list of nothing but lists is a table: one odd cell must not make the others rows.
+        is_table = bool(y) and all(isinstance(cell, list | tuple) for cell in y)
+        source = _rows(y) if is_table else _array(_object_array(y, len(y)))
+    else:
+        source = _read("y", y)
+    if source.n_dimensions == 1:
+        return source
+    if source.n_dimensions != 2:
+        raise SchemaError(
+            f"y has {source.n_dimensions} dimensions; y should be a 1d array. Pass y.ravel()."
+        )
+    if source.n_columns != 1:
+        raise SchemaError(
+            f"y has {source.n_columns} columns; y should be a 1d array. Pass the target column "
+            "alone."
+        )
+    from sklearn.exceptions import DataConversionWarning
+
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected. Change the shape of y to "
+        "(n_samples,), for example using ravel().",
+        DataConversionWarning,
+        stacklevel=4,
+    )
+    return source
+
+
+def _read(role: str, values: Any) -> Source:
+    if isinstance(values, np.ndarray):
+        # np.matrix keeps two dimensions when a column is taken.
+        return _array(np.asarray(values) if isinstance(values, np.matrix) else values)
+    if isinstance(values, CodedColumn):
+        return _single(len(values), values.dtype, lambda: values)
+    if _is_a(values, "pandas", "DataFrame"):
+        return _pandas_frame(values)
+    if _is_a(values, "pandas", "Series"):
+        return _single(len(values), values.dtype, lambda: _series_values(values))
+    if hasattr(values, "toarray") and hasattr(values, "nnz"):
+        mend = f"it must be dense. Pass {role}.toarray()."
+        raise TypeError(f"{role} is sparse ({_kind(values)}); {mend}")
+    if _is_a(values, "pyarrow", "Array", "ChunkedArray"):
+        return _single(len(values), values.type, lambda: arrow_values(values))
+    if _is_a(values, "pyarrow", "Table", "RecordBatch"):
+        return _arrow_table(values)
+    source = _narwhals(role, values)
+    if source is not None:
+        return source
+    if hasattr(values, "__array__") and not isinstance(values, np.generic):
+        return _array(np.asarray(values))
+    raise TypeError(
+        f"{role} is of type {_kind(values)}; it must be {_ALLOWED}. Pass a dict of columns as "
+        "pandas.DataFrame(...)."
+    )
+
+
+def _single(n_rows: int, dtype: Any, column: Callable[[], Values]) -> Source:
+    return Source(None, 1, n_rows, lambda _: dtype, lambda _: column(), n_dimensions=1)
+
+
+def _pandas_frame(frame: Any) -> Source:
+    dtypes = list(frame.dtypes)
+    return Source(
+        names=tuple(map(str, frame.columns)),
+        n_columns=len(dtypes),
+        n_rows=len(frame),
+        dtype=dtypes.__getitem__,
+        column=lambda position: _series_values(frame.iloc[:, position]),
+    )
+
+
+def _series_values(series: Any) -> Values:
+    if isinstance(series.dtype, np.dtype):
+        return series.to_numpy()
+    arrow_type = getattr(series.dtype, "pyarrow_dtype", None)
+    if arrow_type is not None and str(arrow_type).startswith(("decimal", "dictionary")):
+        return arrow_values(series.array.__arrow_array__())
+    return series.array
+
+
+def _arrow_table(table: Any) -> Source:
+    # Not through narwhals, which reads no table with a name twice, needed or not.
+    return Source(
+        names=tuple(table.schema.names),
+        n_columns=len(table.schema.names),
+        n_rows=table.num_rows,
+        dtype=table.schema.types.__getitem__,
+        column=lambda position: arrow_values(table.column(position)),
+    )
+
+
+def _narwhals(role: str, values: Any) -> Source | None:
+    """Return what narwhals reads of a foreign object, or None if it does not know it."""
+    import narwhals as nw
+
+    native = nw.from_native(values, allow_series=True, pass_through=True)
+    if isinstance(native, nw.LazyFrame):
+        raise TypeError(
+            f"{role} is lazy ({_kind(values)}); it must hold its rows. Run its query first, as "
+            f"{role}.collect() does in polars, and pass the result."
+        )
+    if isinstance(native, nw.Series):
+        series = native
+        return _single(len(series), series_dtype(series), lambda: series_values(series))
+    if not isinstance(native, nw.DataFrame):
+        return None
+    columns = list(native.iter_columns())
+    return Source(
+        names=tuple(native.columns),
+        n_columns=len(columns),
+        n_rows=len(native),
+        dtype=lambda position: series_dtype(columns[position]),
+        column=lambda position: series_values(columns[position]),
+    )
+
+
+def _array(array: Any) -> Source:
+    is_table = array.ndim == 2
+
+    def column(position: int) -> Values:
+        values = array[:, position] if is_table else array
+        return _unmasked(values) if isinstance(values, np.ma.MaskedArray) else values
+
+    return Source(
+        names=None,
+        n_columns=array.shape[1] if is_table else 1,
+        n_rows=len(array) if array.ndim else 0,
+        dtype=lambda _: array.dtype,
+        column=column,
+        n_dimensions=array.ndim,
+    )
+
+
+def _rows(rows: Sequence[Any]) -> Source:
+    # NumPy would promote [[1, "a"]] to strings, so that one row could change another's cells:
+    # cells stay the objects they are.
+    if not all(_is_row(row) for row in rows):
+        raise SchemaError(
+            "Expected 2D array, got 1D array instead: a list must hold rows, each a list of "
+            "cells. Reshape your data: write [[1], [2]] for two rows of one column, [[1, 2]] "
+            "for one row of two."
+        )
+    widths = {len(row) for row in rows}
+    if len(widths) > 1:
+        raise SchemaError("The rows of X differ in length; give every row the same columns.")
+    width = widths.pop() if widths else 0
+    cells = _object_array(chain.from_iterable(rows), len(rows) * width)
+    return _array(cells.reshape(len(rows), width))
+
+
+def _is_row(row: Any) -> bool:
+    if isinstance(row, str | bytes | dict) or not hasattr(row, "__len__"):
+        return False
+    return getattr(row, "ndim", 1) == 1
+
+
+def _object_array(cells: Any, count: int) -> np.ndarray[Any, np.dtype[np.object_]]:
+    # Assigning a list to an object array would unpack cells that are lists themselves.
+    return np.fromiter(cells, dtype=np.object_, count=count)
+
+
+def _unmasked(values: Any) -> Values:
+    data, mask = np.ma.getdata(values), np.ma.getmaskarray(values)
+    if values.dtype.kind in "biuf":
+        with np.errstate(all="ignore"):
+            return np.where(mask, np.nan, data.astype(np.float64))
+    cells = data.astype(np.object_)
+    cells[mask] = None
+    return cells
+
+
+def _is_a(values: Any, module: str, *names: str) -> bool:
+    library = sys.modules.get(module)
+    return library is not None and isinstance(values, tuple(getattr(library, n) for n in names))
+
+
+def _kind(values: Any) -> str:
+    return f"{type(values).__module__}.{type(values).__name__}"

@@ -1,0 +1,280 @@
+"""What InterpretML's own tests ask of its private EBMs and of an extension, asked of ours.
+
+Written for this package after the behaviour that interpret's tests check: fits on synthetic
+tables, finite scores, JSON round trips, valid explanations, names that an extension may have.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import io
+import json
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
+from interpret.privacy import DPExplainableBoostingClassifier as InterpretClassifier
+from interpret.privacy import DPExplainableBoostingRegressor as InterpretRegressor
+from sklearn.base import is_classifier
+from sklearn.metrics import roc_auc_score
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    Schema,
+    load_model,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:JSON formats are in beta")
+
+COLUMNS = list("ABCD")
+BOUNDS = {column: Continuous(-3, 3) for column in COLUMNS}
+
+
+def normal_table(seed: int, n_rows: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(rng.normal(size=(n_rows, 4)), columns=COLUMNS)
+
+
+def check_fitted(model: Any, X: pd.DataFrame) -> None:
+    assert model.term_features_[0] == (0,)
+    assert all(np.isfinite(scores).all() for scores in model.term_scores_)
+    predictions = model.predict(X)
+    assert isinstance(predictions, np.ndarray)
+    assert predictions.shape == (len(X),)
+    if is_classifier(model):
+        shares = model.predict_proba(X)
+        assert shares.shape == (len(X), len(model.classes_))
+        np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+        assert shares.min() >= 0
+        assert set(predictions) <= set(model.classes_)
+    else:
+        assert np.isfinite(predictions).all()
+
+
+def check_explanation(explanation: Any) -> None:
+    """Check what interpret's providers and dashboards rely on."""
+    assert explanation.explanation_type in ("global", "local")
+    assert explanation.name
+    internal = explanation.data(-1)
+    assert {"overall", "specific", "mli"} <= set(internal)
+    assert isinstance(internal["overall"], dict | None)
+    assert all(isinstance(part, dict) for part in internal["specific"])
+    assert len(explanation.selector) == len(internal["specific"])
+    assert "id" not in explanation.selector.columns
+    for key in (None, *range(len(internal["specific"]))):
+        data = explanation.data(key)
+        assert data is None or isinstance(data, dict)
+        assert isinstance(explanation.visualize(key), go.Figure)
+
+
+@pytest.fixture(scope="module")
+def classifier() -> Any:
+    X = normal_table(1, n_rows=3_000)
+    X["A"] = pd.cut(X["A"], [-9, -0.5, 0.5, 9], labels=["low", "it's", "0"]).astype(object)
+    y = (X["B"] + np.random.default_rng(2).normal(size=len(X)) > 0).astype(int)
+    features = BOUNDS | {"A": Categorical(["low", "it's", "0"])}
+    schema = Schema(features, target=Categorical([0, 1]))
+    X.iloc[::9, :] = None
+    return DPExplainableBoostingClassifier(schema=schema, epsilon=2.0).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def regressor() -> Any:
+    X = normal_table(3, n_rows=3_000)
+    y = X["B"].clip(-2, 2)
+    X["A"] = (X["A"] > 0).map({True: "x", False: "y"})
+    schema = Schema(BOUNDS | {"A": Categorical(["x", "y"], ordered=True)}, Continuous(-3, 3))
+    return DPExplainableBoostingRegressor(schema=schema, epsilon=2.0).fit(X, y), X, y
+
+
+# ---------------------------------------------------------------------- fits and explains
+
+
+def test_private_classifier_learns_and_explains():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(10_000, 5))
+    y = (rng.uniform(size=10_000) < 1 / (1 + np.exp(-2 * X[:, 0] - X[:, 1]))).astype(int)
+    model = DPExplainableBoostingClassifier(
+        [f"feature {k}" for k in range(5)],
+        ["continuous"] * 5,
+        epsilon=1,
+        privacy_bounds=np.array([[-1.0, 1.0]] * 5),
+        schema=Schema(target=Categorical([0, 1])),
+    ).fit(X[:8_000], y[:8_000])
+    check_fitted(model, X[8_000:])
+    assert roc_auc_score(y[8_000:], model.predict_proba(X[8_000:])[:, 1]) > 0.7
+    check_explanation(model.explain_global())
+    check_explanation(model.explain_local(X[:5], y[:5]))
+
+
+def test_private_regressor_fits_noise():
+    X = normal_table(5)
+    y = np.random.default_rng(6).normal(size=len(X))
+    schema = Schema(BOUNDS, target=Continuous(-3, 3))
+    check_fitted(DPExplainableBoostingRegressor(schema=schema).fit(X, y), X)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        dict.fromkeys(range(4), (-3, 3)),
+        dict.fromkeys(COLUMNS, (-3, 3)),
+        np.array([[-3.0, 3.0]] * 4),
+    ],
+)
+def test_bounds_from_outside_are_taken_without_a_warning(bounds):
+    X = normal_table(7)
+    y = np.random.default_rng(8).normal(size=len(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = DPExplainableBoostingRegressor(
+            privacy_bounds=bounds, privacy_target_min=-3, privacy_target_max=3
+        ).fit(X, y)
+    check_fitted(model, X)
+    np.testing.assert_array_equal(model.feature_bounds_, [[-3.0, 3.0]] * 4)
+    assert (model.min_target_, model.max_target_) == (-3.0, 3.0)
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_explanations_are_what_the_host_expects(kind, request):
+    model, X, y = request.getfixturevalue(kind)
+    check_fitted(model, X)
+    check_explanation(model.explain_global("a name"))
+    check_explanation(model.explain_local(X.head(3), y.head(3)))
+    check_explanation(model.explain_local(X.head(3)))
+    assert model.explain_global("a name").name == "a name"
+
+
+# ------------------------------------------------------------------------------- extension
+
+
+def test_entry_points_have_names_that_interpret_accepts():
+    points = {
+        point.name: point.load()
+        for point in importlib.metadata.entry_points(group="interpret_ext_glassbox")
+        if point.value.startswith("interpret_dp.")
+    }
+    if not points:
+        pytest.skip("the package is on the path but not installed: it has no entry points")
+    assert points["DPExplainableBoostingClassifier"] is DPExplainableBoostingClassifier
+    assert points["DPExplainableBoostingRegressor"] is DPExplainableBoostingRegressor
+    assert all(re.fullmatch(r"[A-Za-z_]\w+", name) for name in points)
+
+
+@pytest.mark.parametrize("kind", [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor])
+def test_interprets_own_validator_accepts_the_classes(kind):
+    from interpret.ext.extension import _is_valid_glassbox_explainer
+    from interpret.ext.extension_utils import _validate_class_name
+
+    _validate_class_name(kind.__name__)
+    assert _is_valid_glassbox_explainer(kind)
+    assert kind.explainer_type == "model"
+    assert all(hasattr(kind, f"explain_{name}") for name in kind.available_explanations)
+
+
+# ------------------------------------------------------------------------------------ JSON
+
+
+def read_back(model: Any, reader: type[Any]) -> Any:
+    file = io.StringIO()
+    model.to_json(file)
+    return reader()._from_json(io.StringIO(file.getvalue()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "reader"),
+    [
+        ("classifier", InterpretClassifier),
+        ("classifier", ExplainableBoostingClassifier),
+        ("regressor", InterpretRegressor),
+        ("regressor", ExplainableBoostingRegressor),
+    ],
+)
+@pytest.mark.parametrize("edited", [False, True])
+def test_interprets_reader_reads_our_json(kind, reader, edited, request):
+    model, X, _ = request.getfixturevalue(kind)
+    if edited:
+        model = model.copy().monotonize("B", increasing=True).remove_terms(["C"])
+    again = read_back(model, reader)
+    np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-12)
+    if kind == "classifier":
+        np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), rtol=1e-12)
+    check_explanation(again.explain_global())
+
+
+def test_interprets_reader_refuses_interprets_own_private_json():
+    """The control: without what we add, the reader fails, so that the test above means much."""
+    X = normal_table(9)
+    y = np.random.default_rng(10).normal(size=len(X))
+    theirs = InterpretRegressor(
+        feature_types=["continuous"] * 4,
+        privacy_bounds=dict.fromkeys(range(4), (-3, 3)),
+        privacy_target_min=-3,
+        privacy_target_max=3,
+    ).fit(X, y)
+    with pytest.raises(KeyError, match="num_unique_vals"):
+        read_back(theirs, InterpretRegressor)
+
+
+def test_added_histograms_keep_the_released_weights(regressor):
+    model, *_ = regressor
+    for entry, weights in zip(
+        model.to_jsonable()["ebm"]["features"], model.bin_weights_, strict=True
+    ):
+        if entry["type"] == "continuous":
+            histogram = np.array(entry["histogram_weights"])
+            np.testing.assert_allclose(histogram.sum(), weights.sum())
+            assert histogram[0] == weights[0]
+            assert (histogram[1:-1] >= -1e-9).all()
+            assert entry["num_unique_vals"] == len(weights) - 2
+
+
+@pytest.mark.parametrize("detail", ["minimal", "interpretable", "mergeable", "all"])
+@pytest.mark.parametrize("edited", [False, True])
+def test_every_detail_is_valid_json(detail, edited, classifier, tmp_path):
+    model = classifier[0].copy()
+    if edited:
+        model.monotonize("B").scale("C", 0.5)
+    model.to_json(tmp_path / "model.json", detail=detail)
+    inner = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))["ebm"]
+    assert [entry["name"] for entry in inner["features"]] == COLUMNS
+    assert inner["outputs"][0]["classes"] == [0, 1]
+    assert ("histogram_weights" in inner["features"][1]) == (detail != "minimal")
+    assert ("bagged_scores" in inner["terms"][1]) == (detail in ("mergeable", "all"))
+
+
+def test_array_parameters_go_into_json():
+    X, y = normal_table(11), np.zeros(400)
+    model = DPExplainableBoostingRegressor(
+        privacy_bounds=np.array([[-3.0, 3.0]] * 4),
+        privacy_target_min=np.float64(-3),
+        privacy_target_max=np.int64(3),
+        max_bins=np.int64(16),
+        exclude=[("D",)],
+    ).fit(X, y)
+    again = read_back(model, InterpretRegressor)
+    np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_files_of_all_kinds_agree(kind, request, tmp_path):
+    """Our own file, interpret's JSON and the lookup tables hold the same shape functions."""
+    model, *_ = request.getfixturevalue(kind)
+    model.save(tmp_path / "model.json")
+    ours = load_model(tmp_path / "model.json")
+    theirs = model.to_jsonable()["ebm"]["terms"]
+    tables = model.to_tables()
+    for index, name in enumerate(model.term_names_):
+        scores = model.term_scores_[index]
+        np.testing.assert_array_equal(ours.term_scores_[index], scores)
+        np.testing.assert_array_equal(theirs[index]["scores"], scores)
+        table = tables[name]
+        np.testing.assert_array_equal(table["score"], scores[: len(table)])

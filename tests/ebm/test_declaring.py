@@ -1,0 +1,426 @@
+"""Nothing declared: private levels, labels and bounds, paid for out of the fit's budget."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interpret_dp import (
+    BudgetExceededError,
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    PrivacyLedger,
+    Schema,
+    load_model,
+)
+from interpret_dp.accounting import delta_of_mu, mu_of_budget
+from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS
+from interpret_dp.audit import replay
+from interpret_dp.ebm import declaring
+from interpret_dp.ebm.declaring import NO_LEVEL
+from interpret_dp.exceptions import UndeclaredWarning
+from interpret_dp.explanation.shape_figures import shape_figure
+from interpret_dp.schema import occurrences
+from interpret_dp.schema.magnitudes import MagnitudeGrid
+from tests.audit.fits import FEATURES, base_records, objects
+
+Classifier = DPExplainableBoostingClassifier
+Regressor = DPExplainableBoostingRegressor
+
+
+@pytest.fixture(autouse=True)
+def hint_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every test run as if an earlier fit of the process had given the hint."""
+    monkeypatch.setattr(declaring, "_hint_was_given", True)
+
+
+def table(n_rows: int = 3_000) -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n_rows),
+            "rate": rng.normal(size=n_rows),
+            "site": pd.Series(rng.choice(["north", "south"], n_rows), dtype="string"),
+            "id": [f"person {row}" for row in range(n_rows)],
+            "member": rng.random(n_rows) < 0.5,
+            "nothing": [None] * n_rows,
+        }
+    )
+    y = np.where(X["age"] + rng.normal(scale=5, size=n_rows) > 50, "old", "young")
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def model() -> Classifier:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndeclaredWarning)
+        return Classifier(epsilon=4.0, delta=1e-6).fit(*table())
+
+
+# ------------------------------------------------------------------------- what is found
+
+
+def test_the_completed_schema_has_what_is_frequent_and_nothing_else(model: Classifier) -> None:
+    schema = model.schema_
+    assert schema.target == Categorical(["old", "young"])
+    assert schema.features["age"] == Continuous(16, 128)
+    assert schema.features["site"] == Categorical(["north", "south"])
+    assert schema.features["id"] == schema.features["nothing"] == Categorical([NO_LEVEL])
+    assert schema.features["member"] == Continuous(0, 1)
+    assert "person" not in str(model.released_.to_dict())
+
+
+def test_it_learns(model: Classifier) -> None:
+    X, y = table()
+    assert np.mean(model.predict(X) == y) > 0.85
+
+
+def test_a_rare_level_and_a_rare_label_are_not_named() -> None:
+    X, y = table()
+    X.loc[:3, "site"], y[:3] = "secret place", "secret label"
+    fitted = Classifier(epsilon=4.0, delta=1e-6).fit(X, y)
+    assert fitted.classes_.tolist() == ["old", "young"]
+    assert b"secret" not in pickle.dumps(fitted.released_.to_dict())
+
+
+def test_a_target_gets_bounds_of_a_quarter_octave() -> None:
+    X, _ = table()
+    y = 1000.0 + 20.0 * X["rate"] + 0.1 * X["age"]
+    fitted = Regressor(epsilon=4.0, delta=1e-6).fit(X[["rate", "age"]], y)
+    assert fitted.schema_.target == Continuous(896, 1280)
+    assert (fitted.min_target_, fitted.max_target_) == (896, 1280)
+    assert np.corrcoef(fitted.predict(X[["rate", "age"]]), y)[0, 1] > 0.8
+
+
+def test_a_declared_bound_stays() -> None:
+    X, _ = table()
+    fitted = Regressor(
+        epsilon=4.0, privacy_bounds={"age": (17, math.nan)}, privacy_target_min=-3
+    ).fit(X[["age"]], X["rate"])
+    assert fitted.schema_.features["age"] == Continuous(17, 128)
+    assert isinstance(fitted.schema_.target, Continuous)
+    assert fitted.schema_.target.lower == -3
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        (np.array([0, 1] * 1_500), [0, 1]),
+        (np.array([0.0, 1.0] * 1_500), [0.0, 1.0]),
+        (np.array([True, False] * 1_500), [False, True]),
+        (["b", "a", "c"] * 1_000, ["a", "b", "c"]),
+        (pd.Series([2, 1] * 1_500, dtype="Int64"), [1, 2]),
+        # Numbers and texts: the kind that most rows have.
+        ([1, 1, 2, 2, "a"] * 600, [1, 2]),
+    ],
+    ids=["int", "float", "bool", "text", "nullable", "mixed"],
+)
+def test_labels_keep_their_type(y: Any, classes: list[Any]) -> None:
+    X, _ = table()
+    fitted = Classifier(epsilon=4.0).fit(X[["age"]], y)
+    assert fitted.classes_.tolist() == classes
+    assert list(map(type, fitted.classes_.tolist())) == list(map(type, classes))
+
+
+# ------------------------------------------------------------------------ what it costs
+
+
+def test_the_bill_implies_what_was_asked_for(model: Classifier) -> None:
+    guarantee = model.guarantee_
+    assert (guarantee.epsilon, guarantee.delta, guarantee.mu) == (4.0, 1e-6, None)
+    shares = {share.name: share for share in guarantee.releases}
+    assert list(shares) == ["labels", "levels", "bounds", "target", "bins", "boosting"]
+    assert [shares[name].count for name in ("labels", "levels", "bounds")] == [1, 3, 2]
+    mu = math.hypot(*(share.mu for share in guarantee.releases))
+    delta_x = math.fsum(share.delta for share in guarantee.releases)
+    assert delta_x == pytest.approx(1e-7)
+    assert delta_x + (1 - delta_x) * delta_of_mu(mu, 4.0) == pytest.approx(1e-6, rel=1e-6)
+    assert delta_x + (1 - delta_x) * delta_of_mu(mu, 4.0) <= 1e-6
+    assert shares["labels"].mu == pytest.approx(mu * math.sqrt(0.025))
+    assert shares["levels"].mu == pytest.approx(mu * math.sqrt(0.075 * 3 / 6))
+
+
+def test_what_is_declared_costs_nothing() -> None:
+    X, y = table()
+    schema = Schema({"age": Continuous(0, 100)}, target=Categorical(["old", "young"]))
+    fitted = Classifier(epsilon=4.0, delta=1e-6, schema=schema).fit(X[["age", "rate"]], y)
+    assert fitted.guarantee_.mu == pytest.approx(mu_of_budget(4.0, 1e-6), rel=1e-8)
+    shares = {share.name: share for share in fitted.guarantee_.releases}
+    assert shares["bounds"].count == 1
+    assert "levels" not in shares
+    assert shares["bounds"].mu == pytest.approx(fitted.guarantee_.mu * math.sqrt(0.075 / 2))
+    assert fitted.schema_.features["age"] == Continuous(0, 100)
+
+
+def test_excluded_columns_are_neither_looked_at_nor_paid_for() -> None:
+    X, y = table()
+    fitted = Classifier(epsilon=4.0, exclude=["rate", "site", "id"]).fit(X, y)
+    shares = {share.name: share.count for share in fitted.guarantee_.releases}
+    assert (shares["bounds"], shares["levels"]) == (1, 1)
+    assert fitted.schema_.features["site"] == Categorical([NO_LEVEL])
+    assert fitted.schema_.features["rate"] == Continuous(-(2**30), 2**30, "symlog")
+
+
+def test_the_guarantee_says_what_was_not_declared(model: Classifier) -> None:
+    text = str(model.guarantee_)
+    assert DEFAULT_ASSUMPTIONS[-1] not in text
+    assert "not declared were released within this promise" in text
+    assert "at 5 % false alarms" in text
+    assert type(model.guarantee_).from_dict(model.guarantee_.to_dict()) == model.guarantee_
+    assert "and delta 2.5e-08 (1 releases)" in model.guarantee_._repr_html_()
+
+
+def test_a_budget_without_delta_x_says_what_to_do(tmp_path: Path) -> None:
+    X, y = table()
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create_budget("people", epsilon=4.0, delta=1e-5)
+    ledger.create_budget("others", epsilon=4.0, delta=1e-5, delta_x=1e-6)
+    fit = Classifier(epsilon=1.0, delta=1e-6, ledger=ledger, dataset="people", max_rounds=1)
+    with pytest.raises(BudgetExceededError, match=r"delta_x=\.\.\."):
+        fit.fit(X, y)
+    assert ledger.spent("people").mu == 0.0
+    fitted = fit.set_params(dataset="others").fit(X, y)
+    spent = ledger.spent("others")
+    assert spent.delta == pytest.approx(1e-7)
+    assert spent.mu == pytest.approx(math.hypot(*(s.mu for s in fitted.guarantee_.releases)))
+    # Bounds alone are Gaussian and need no delta_x.
+    schema = Schema(target=Categorical(["old", "young"]))
+    fit.set_params(dataset="people", schema=schema).fit(X[["age"]], y)
+    assert ledger.spent("people").delta == 0.0
+
+
+# -------------------------------------------------------------------------- the one hint
+
+
+def test_one_hint_per_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(declaring, "_hint_was_given", False)
+    X, y = table(20)
+    with pytest.warns(UndeclaredWarning) as caught:
+        Classifier(max_rounds=0).fit(X, y)
+    assert len(caught) == 1
+    assert Path(caught[0].filename).name == Path(__file__).name
+    text = str(caught[0].message)
+    for part in (
+        "'age': Continuous(lower, upper)",
+        "target=Categorical([level, ...])",
+        "5 columns",
+    ):
+        assert part in text
+    assert "'member'" not in text
+    Classifier(max_rounds=0).fit(X, y)
+
+
+def test_no_hint_where_everything_is_declared(cohort: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(declaring, "_hint_was_given", False)
+    Classifier(schema=cohort.schema, max_rounds=0).fit(cohort.X.head(20), cohort.y.head(20))
+    assert declaring._hint_was_given is False
+
+
+# ---------------------------------------------------------------------- it works on anything
+
+
+def anything() -> Iterator[tuple[str, Any, Any]]:
+    rng = np.random.default_rng(2)
+    x, labels = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
+    yield "zero rows", x[:0], labels[:0]
+    yield "one row", x[:1], labels[:1]
+    yield "three rows", x[:3], labels[:3]
+    yield "objects", x.astype(object), labels.astype(object)
+    yield "lists", x.tolist(), labels.tolist()
+    yield "one class", x, np.ones(400, dtype=int)
+    yield "one text class", x, np.array(["only"] * 400)
+    yield "constant columns", np.ones((400, 2)), labels
+    yield "all missing", np.full((400, 2), np.nan), labels
+    yield "no target", x, np.full(400, np.nan)
+    yield "infinities", np.full((400, 2), np.inf), labels
+    yield "unique texts", np.array([[f"u{i}", f"v{i}"] for i in range(400)]), labels
+    yield "unique numbers as labels", x, x[:, 0]
+    yield "odd objects", np.array([[[1], {"a": 2}]] * 400, dtype=object), labels
+    yield "huge and tiny", x * [1e300, 1e-300], labels
+
+
+@pytest.mark.parametrize("kind", [Classifier, Regressor])
+@pytest.mark.parametrize(("X", "y"), [pytest.param(X, y, id=name) for name, X, y in anything()])
+def test_any_table_gives_a_model(kind: Any, X: Any, y: Any, tmp_path: Path) -> None:
+    if kind is Regressor and np.asarray(y).dtype.kind == "U":
+        y = np.zeros(len(y))
+    fitted = kind(epsilon=1.0, delta=1e-6, max_rounds=3).fit(X, y)
+    rows = pd.DataFrame([[None] * 2, [1.0, "a"]], columns=fitted.feature_names_in_)
+    predicted = fitted.predict(rows)
+    if kind is Regressor:
+        assert np.isfinite(predicted).all()
+    else:
+        shape = (2, len(fitted.classes_))
+        assert fitted.predict_proba(rows).shape == shape
+        np.testing.assert_allclose(fitted.predict_proba(rows).sum(axis=1), 1.0)
+    fitted.explain_global().visualize(0)
+    shape_figure(fitted.released_, fitted.released_.terms[0])
+    fitted.explain_local(rows).visualize(0)
+    fitted.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(rows), predicted)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1e3])
+def test_budgets_at_their_ends(epsilon: float) -> None:
+    X, y = table(500)
+    fitted = Classifier(epsilon=epsilon, max_rounds=2).fit(X, y)
+    assert len(fitted.classes_) == (1 if epsilon < 1 else 2)
+    assert fitted.schema_.features["id"] == Categorical([NO_LEVEL])
+
+
+def test_classic_composition() -> None:
+    X, y = table(500)
+    fitted = Classifier(composition="classic", max_rounds=2).fit(X, y)
+    pair = fitted.guarantee_.pair
+    assert pair is not None
+    assert pair.mu < mu_of_budget(1.0, 1e-5)
+
+
+# ------------------------------------------------------------------- the frozen-noise harness
+
+
+def typed(records: list[Any], task: str) -> Any:
+    """Return a frame whose dtypes do not depend on the rows: they are public."""
+    dtypes = {"age": float, "income": float, "site": "string", "grade": "Int64", "same": float}
+    columns = list(zip(*records, strict=True)) or [()] * (len(FEATURES) + 1)
+    X = pd.DataFrame(
+        {
+            name: pd.Series(list(column), dtype=dtypes[name])  # type: ignore[call-overload]
+            for name, column in zip(dtypes, columns[:-1], strict=True)
+        }
+    )
+    y = pd.Series(list(columns[-1]), dtype=float if task == "regression" else "string")
+    return X, y
+
+
+def plain(records: list[Any], task: str) -> Any:
+    return objects(records)
+
+
+def fit_undeclared(task: str, **parameters: Any) -> Any:
+    def fit(rows: Any) -> Any:
+        kind = Regressor if task == "regression" else Classifier
+        settings = {"epsilon": 20.0, "max_rounds": 2, "max_bins": 12, "n_jobs": 1} | parameters
+        ledger = PrivacyLedger.in_memory()
+        return kind(ledger=ledger, dataset="audit", **settings).fit(*rows)
+
+    return fit
+
+
+ADDED = {
+    "ordinary": (50.0, 1e3, "a", 2, 5.0),
+    "a level of its own": (50.0, 1e3, "only here", 9, 5.0),
+    "a magnitude of its own": (1e9, -1e-9, "b", 2, -5e30),
+    "missing": (math.nan, math.nan, None, None, math.nan),
+    "infinite": (math.inf, -math.inf, "b", 1, math.inf),
+}
+
+
+@pytest.mark.parametrize("parameters", [{}, {"epsilon": 0.1}], ids=repr)
+@pytest.mark.parametrize("container", [typed, plain])
+@pytest.mark.parametrize("added", ADDED)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_one_row_moves_nothing_that_is_not_charged(
+    task: str, added: str, container: Any, parameters: Any
+) -> None:
+    target: Any = 30.0 if task == "regression" else "yes"
+    own: Any = 1e12 if task == "regression" else "a label of its own"
+    records = base_records(task)
+    tables = [container(records, task)]
+    tables += [container([*records, (*ADDED[added], last)], task) for last in (target, own)]
+    for one, other in ((0, 1), (1, 0), (0, 2), (2, 0)):
+        report = replay(fit_undeclared(task, **parameters), tables[one], tables[other])
+        assert report.ok, str(report)
+        assert report.worst_ratio <= 1.0
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_first_and_the_last_row(task: str) -> None:
+    records = base_records(task)[:2]
+    for small in range(2):
+        rows = [typed(records[:count], task) for count in (small, small + 1)]
+        for first, second in (rows, rows[::-1]):
+            report = replay(fit_undeclared(task), first, second)
+            assert report.ok, str(report)
+
+
+def test_control_a_row_that_counts_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = occurrences.count_occurring
+    monkeypatch.setattr(
+        declaring, "count_occurring", lambda v: {key: 2 * n for key, n in count(v).items()}
+    )
+    records = base_records("classification")
+    report = replay(
+        fit_undeclared("classification"),
+        typed(records, "classification"),
+        typed([*records, (*ADDED["a level of its own"], "yes")], "classification"),
+    )
+    assert {violation.kind for violation in report.violations} == {"sensitivity"}
+
+
+def test_control_bounds_that_are_read_off_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exact(name: str, values: Any, grid: MagnitudeGrid, door: Any) -> Any:
+        occupied = np.flatnonzero(grid.counts(values))
+        return grid.bounds(int(occupied[0]), int(occupied[-1])) if len(occupied) else None
+
+    monkeypatch.setattr(declaring, "_released_bounds", exact)
+    records = base_records("regression")
+    report = replay(
+        fit_undeclared("regression"),
+        typed(records, "regression"),
+        typed([*records, (*ADDED["a magnitude of its own"], 30.0)], "regression"),
+    )
+    assert "published" in {violation.kind for violation in report.violations}
+
+
+def test_control_levels_that_are_all_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from interpret_dp.mechanisms import selection
+
+    monkeypatch.setattr(selection, "threshold", lambda *arguments: -(2**61))
+    records = base_records("classification")
+    table_, neighbour = (
+        typed(rows, "classification")
+        for rows in (records, [*records, (*ADDED["a level of its own"], "yes")])
+    )
+    report = replay(fit_undeclared("classification"), neighbour, table_)
+    assert "published" in {violation.kind for violation in report.violations}
+
+
+# ------------------------------------------------------------------------ benchmark tables
+
+
+@pytest.mark.benchmark
+def test_adult_loses_little(benchmark_table: Any) -> None:
+    """Two splits, at epsilon 1; the difference is within 0.01 of AUROC."""
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import train_test_split
+
+    X, y = benchmark_table("adult")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        schema = Schema.draft(X.assign(target=y), target="target", task="classification")
+    losses = []
+    for seed in range(2):
+        rows, held_out, labels, truth = train_test_split(X, y, test_size=0.2, random_state=seed)
+        scores = [
+            roc_auc_score(
+                truth,
+                Classifier(epsilon=1.0, delta=1e-6, schema=given)
+                .fit(rows, labels)
+                .predict_proba(held_out)[:, 1],
+            )
+            for given in (schema, None)
+        ]
+        losses.append(scores[0] - scores[1])
+    assert np.mean(losses) <= 0.01

@@ -1,0 +1,217 @@
+"""Partition selection names what is frequent, and a value of one row with probability delta."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from interpret_dp import PrivacyLedger
+from interpret_dp.accounting.gaussian import lattice_sigma
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.mechanisms import (
+    SeededRandomness,
+    SystemRandomness,
+    gaussian_thresholding,
+)
+from interpret_dp.mechanisms import selection as selection_module
+from interpret_dp.mechanisms.selection import normal_tail_quantile, threshold
+from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
+from tests.statistical.noise_checks import LEVEL
+
+MU = 0.5
+
+
+def select(counts: Any, delta: float = 1e-6, unit_rows: int = 1, randomness: Any = None) -> Any:
+    return gaussian_thresholding(
+        "levels",
+        counts,
+        unit_rows=unit_rows,
+        sensitivity=unit_rows * LATTICE,
+        mu=MU,
+        delta=delta,
+        randomness=randomness or SeededRandomness(1),
+    )
+
+
+@pytest.mark.parametrize("probability", [0.9, 0.5, 0.3, 1e-3, 1e-8, 1e-30, 1e-200])
+def test_the_quantile_is_rounded_up_and_close(probability: float) -> None:
+    z = normal_tail_quantile(probability)
+    assert norm.logsf(z) <= math.log(probability) + 1e-13 * abs(math.log(probability))
+    if probability < 0.5:
+        assert norm.logsf(z * (1 - 1e-8)) > math.log(probability)
+
+
+@pytest.mark.parametrize("unit_rows", [1, 3])
+@pytest.mark.parametrize("delta", [0.4, 1e-3, 1e-7, 1e-12])
+def test_a_unit_s_values_are_named_with_probability_delta_at_most(
+    unit_rows: int, delta: float
+) -> None:
+    """By arithmetic: the worst unit brings ``unit_rows`` values of that many rows each."""
+    sigma = lattice_sigma(unit_rows * LATTICE, MU)
+    limit = threshold(unit_rows, sigma, delta)
+    assert isinstance(limit, int)
+    named = unit_rows * norm.sf((limit - unit_rows * LATTICE) / sigma)
+    assert named <= delta
+    # Control: a thousandth below is too low, so the bound is not met by a wide margin.
+    too_low = unit_rows * LATTICE + 0.999 * (limit - unit_rows * LATTICE)
+    assert unit_rows * norm.sf((too_low - unit_rows * LATTICE) / sigma) > delta
+
+
+def named_p(trials: int, delta: float, randomness: Any) -> float:
+    """P-value of 'a value of one row is named with probability ``delta`` at most'.
+
+    One selection of many values of one row each draws as many independent trials at once.
+    """
+    named = len(select(dict.fromkeys(map(str, range(trials)), 1), delta, 1, randomness).keys)
+    return float(binom.sf(named - 1, trials, delta))
+
+
+@pytest.mark.statistical
+def test_values_of_one_row_are_named_as_rarely_as_promised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """40,000 exact draws at delta 0.01; level 1e-6.
+
+    The control leaves out the row that the value itself has (threshold sigma z instead of
+    L + sigma z): at mu 0.5 values are then named with probability Phi(-2.326 + 0.5) = 0.034, which
+    is 24 standard errors away. A noise of 2/3 goes the other way and is caught by the next test.
+    """
+    assert named_p(40_000, 0.01, SystemRandomness()) > LEVEL
+
+    def forgets_the_row(unit_rows: int, sigma: float, delta: float) -> int:
+        return threshold(unit_rows, sigma, delta) - unit_rows * LATTICE
+
+    monkeypatch.setattr(selection_module, "threshold", forgets_the_row)
+    assert named_p(40_000, 0.01, SystemRandomness()) < LEVEL
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("noise", "is_true"), [(1.0, True), (2 / 3, False), (3 / 2, False)])
+def test_the_rate_of_naming_is_that_of_the_noise(noise: float, is_true: bool) -> None:
+    """40,000 values of one row at delta 0.01: two-sided, level 1e-6.
+
+    With 2/3 of the noise the rate is Q(2.326 * 3/2) = 2.4e-4 (19 standard errors), with 3/2 of it
+    Q(2.326 * 2/3) = 0.06 (100 standard errors).
+    """
+
+    class Scaled(SystemRandomness):
+        def noise(self, sigma: float, size: int) -> Any:
+            return super().noise(noise * sigma, size)
+
+    trials = 40_000
+    named = len(select(dict.fromkeys(map(str, range(trials)), 1), 0.01, 1, Scaled()).keys)
+    tail = min(binom.cdf(named, trials, 0.01), binom.sf(named - 1, trials, 0.01))
+    assert (2 * float(tail) > LEVEL) is is_true
+
+
+def test_frequent_values_are_named_in_the_order_of_their_values() -> None:
+    counts = {"b": 10_000, 3.0: 10_000, "a": 10_000, -1.0: 10_000, "rare": 1}
+    selection = select(counts)
+    assert selection.keys == (-1.0, 3.0, "a", "b")
+    assert (selection.counts > selection.threshold).all()
+    assert np.abs(selection.counts / LATTICE - 10_000).max() < 30
+    # The order of the rows, and so that of the mapping, plays no part.
+    again = select(dict(reversed(counts.items())))
+    assert again.keys == selection.keys
+    np.testing.assert_array_equal(again.counts, selection.counts)
+
+
+def test_the_released_counts_are_those_that_were_compared() -> None:
+    class Known(SeededRandomness):
+        def noise(self, sigma: float, size: int) -> Any:
+            return np.arange(size, dtype=np.int64) * 7
+
+    selection = select({"a": 50, "b": 60}, randomness=Known(1))
+    assert selection.counts.tolist() == [50 * LATTICE, 60 * LATTICE + 7]
+
+
+def test_nothing_occurs() -> None:
+    selection = select({}, randomness=SystemRandomness())
+    assert selection.keys == ()
+    assert selection.counts.shape == (0,)
+
+
+def test_a_count_at_the_threshold_is_not_named() -> None:
+    class At(SeededRandomness):
+        def noise(self, sigma: float, size: int) -> Any:
+            limit = threshold(1, sigma, 1e-6)
+            return np.array([limit - LATTICE, limit - LATTICE + 1], dtype=np.int64)
+
+    assert select({"a": 1, "b": 1}, randomness=At(1)).keys == ("b",)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -1e-9, math.nan])
+def test_a_delta_out_of_range_is_refused(delta: float) -> None:
+    with pytest.raises(ValueError, match="delta is"):
+        select({"a": 1}, delta)
+
+
+def test_noise_that_the_lattice_cannot_carry_is_refused() -> None:
+    with pytest.raises(ValueError, match="'levels'"):
+        gaussian_thresholding(
+            "levels",
+            {},
+            unit_rows=1,
+            sensitivity=LATTICE,
+            mu=1e-13,
+            delta=0.1,
+            randomness=SeededRandomness(1),
+        )
+
+
+# ------------------------------------------------------------------------------- the door
+
+PLAN = ReleasePlan(
+    (PlannedRelease("levels", 0.1, 2, 1e-7), PlannedRelease("bounds", 0.2, 1)),
+)
+
+
+def open_door(ledger: PrivacyLedger) -> ReleaseDoor:
+    return ReleaseDoor(
+        ledger, "people", PLAN, SeededRandomness(1), explainer="test", epsilon=1.0, delta=1e-5
+    )
+
+
+def test_a_plan_with_selections_is_charged_as_a_pair() -> None:
+    ledger = PrivacyLedger.in_memory()
+    with open_door(ledger) as door:
+        door.select("levels", {"a": 10_000}, sensitivity=LATTICE)
+    spent = ledger.spent("people")
+    assert (spent.mu, spent.delta) == (PLAN.cost.mu, PLAN.cost.delta)
+    assert spent.mu == pytest.approx(math.sqrt(2 * 0.1**2 + 0.2**2))
+    assert spent.delta == pytest.approx(2e-7)
+    assert [share.delta for share in PLAN.shares] == [pytest.approx(2e-7), 0.0]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda door: door.select("bounds", {}, sensitivity=LATTICE),
+        lambda door: door.select("other", {}, sensitivity=LATTICE),
+        lambda door: door.gaussian("levels", np.array([[LATTICE]]), sensitivity=LATTICE),
+    ],
+    ids=["a Gaussian name", "an unplanned name", "a selection as a sum"],
+)
+def test_a_release_of_the_other_kind_is_refused(ask: Callable[[ReleaseDoor], Any]) -> None:
+    from interpret_dp import ReleaseError
+
+    door = open_door(PrivacyLedger.in_memory())
+    door.__enter__()
+    with pytest.raises(ReleaseError, match="the plan has 0 left"):
+        ask(door)
+    door.__exit__(None, None, None)
+
+
+def test_selections_are_used_up() -> None:
+    from interpret_dp import ReleaseError
+
+    with open_door(PrivacyLedger.in_memory()) as door:
+        for _ in range(2):
+            door.select("levels", {}, sensitivity=LATTICE)
+        with pytest.raises(ReleaseError, match="the plan has 0 left"):
+            door.select("levels", {}, sensitivity=LATTICE)

@@ -1,0 +1,86 @@
+"""Lookup tables: they hold the whole model, and a prediction can be made from them alone."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interpret_dp.released.lookup import intercept_key, lookup_tables
+from tests.released.models import build_model, odd_rows, score_rows
+
+
+def looked_up(tables: dict[str, pd.DataFrame], rows: pd.DataFrame, suffix: str) -> np.ndarray:
+    """Score rows by hand, from the tables alone."""
+    total = np.full(len(rows), float(tables["intercept"]["score"].iloc[int(suffix[1:] or 0)]))
+    for name, table in tables.items():
+        if name == "intercept":
+            continue
+        by_kind = dict(iter(table.groupby("kind", sort=False)))
+        bins = by_kind["bin"]
+        for row, cell in enumerate(rows[name]):
+            if pd.isna(cell):
+                found = by_kind["missing"]
+            elif bins["level"].notna().any():
+                found = bins[[type(cell) is type(v) and cell == v for v in bins["level"]]]
+                found = found if len(found) else by_kind["unseen"]
+            else:
+                found = bins[(bins["lower"] <= cell) & (cell < bins["upper"])]
+                found = found if len(found) else bins.tail(1)
+            assert len(found) == 1
+            total[row] += found[f"score{suffix}"].iloc[0]
+    return total
+
+
+@pytest.mark.parametrize("n_scores", [1, 3])
+def test_tables_alone_give_the_scores(n_scores):
+    model = build_model(n_classes=n_scores if n_scores > 1 else 2)
+    rows = odd_rows()
+    tables = lookup_tables(model)
+    expected = score_rows(model, rows)
+    for k in range(n_scores):
+        suffix = f"_{k}" if n_scores > 1 else ""
+        np.testing.assert_allclose(looked_up(tables, rows, suffix), expected[:, k], rtol=1e-12)
+
+
+def test_columns_labels_and_kinds():
+    tables = lookup_tables(build_model(n_classes=0))
+    assert list(tables) == ["age", "job", "intercept"]
+    age, job = tables["age"], tables["job"]
+    assert list(age) == [
+        *("bin", "lower", "upper", "level", "kind"),
+        *("score", "standard_deviation", "weight"),
+    ]
+    assert age["bin"].tolist() == ["missing", "[-inf, 20)", "[20, 40.5)", "[40.5, inf)"]
+    assert age["kind"].tolist() == ["missing", "bin", "bin", "bin"]
+    assert age["lower"].tolist()[1:] == [-np.inf, 20.0, 40.5]
+    assert job["bin"].tolist() == ["missing", "cook", "it's", "unseen"]
+    assert job["level"].tolist() == [None, "cook", "it's", None]
+    assert job["kind"].tolist() == ["missing", "bin", "bin", "unseen"]
+    assert age["standard_deviation"].tolist() == pytest.approx([1.0] * 4)
+    assert job["standard_deviation"].isna().all()
+    assert job["weight"].tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "link", "classes"),
+    [(0, "identity", [None]), (2, "logit", ["b"]), (3, "mlogit", ["a", "b", "c"])],
+)
+def test_intercept_says_what_it_speaks_for(n_classes, link, classes):
+    table = lookup_tables(build_model(n_classes=n_classes))["intercept"]
+    assert set(table["link"]) == {link}
+    assert table["class"].tolist() == classes
+
+
+def test_a_feature_called_intercept_keeps_its_name():
+    model = build_model(n_classes=2, names=("intercept", "job"))
+    assert intercept_key(model) == "(intercept)"
+    assert list(lookup_tables(model)) == ["intercept", "job", "(intercept)"]
+
+
+def test_a_feature_without_a_term_has_no_table():
+    model = build_model(n_classes=2)
+    model = dataclasses.replace(model, terms=model.terms[1:])
+    assert list(lookup_tables(model)) == ["job", "intercept"]

@@ -1,0 +1,362 @@
+"""Scoring statements: run where a database is at hand, read back by sqlglot's parser elsewhere."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlglot
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlglot import exp
+
+from interpret_dp.released import AdditiveFeature
+from interpret_dp.released.sql import scoring_sql
+from interpret_dp.released.sql_dialects import DIALECTS
+from interpret_dp.schema import Categorical, Continuous
+from tests.released.models import assemble, build_model, odd_rows, score_rows
+
+SQLGLOT_NAMES = {"ansi": "", "mssql": "tsql", "postgresql": "postgres"}
+TOLERANCE = 1e-9
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def run_sqlite(
+    sql: str, rows: pd.DataFrame, table: str = "people", types: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Run a statement over rows in SQLite; a column without a type keeps each cell's own."""
+    connection = sqlite3.connect(":memory:")
+    types = types or [""] * rows.shape[1]
+    columns = [f"{quoted(name)} {kind}" for name, kind in zip(rows, types, strict=True)]
+    connection.execute(f"CREATE TABLE {quoted(table)} (position INTEGER, {', '.join(columns)})")
+    marks = ", ".join("?" * (rows.shape[1] + 1))
+    # pandas would turn None into NaN in a column of numbers; SQLite stores both as NULL.
+    cells = rows.astype(object).to_numpy().tolist()
+    connection.executemany(
+        f"INSERT INTO {quoted(table)} VALUES ({marks})",
+        [(position, *row) for position, row in enumerate(cells)],
+    )
+    cursor = connection.execute(sql)
+    names = [column[0] for column in cursor.description]
+    return pd.DataFrame(cursor.fetchall(), columns=names).sort_values("position")
+
+
+def check(result: pd.DataFrame, model: Any, rows: pd.DataFrame) -> None:
+    """Compare a result with scores, probabilities and labels made in Python."""
+    scores = score_rows(model, rows)
+    if model.classes is None:
+        assert list(result) == ["position", "prediction"]
+        np.testing.assert_allclose(result["prediction"], scores[:, 0], atol=TOLERANCE)
+        return
+    if scores.shape[1] == 1:
+        scores = np.c_[np.zeros(len(scores)), scores]
+        np.testing.assert_allclose(result["score"], scores[:, 1], atol=TOLERANCE)
+        made = result[["probability"]].to_numpy()
+    else:
+        names = range(scores.shape[1])
+        found = result[[f"score_{k}" for k in names]].to_numpy()
+        np.testing.assert_allclose(found, scores, atol=TOLERANCE)
+        made = result[[f"probability_{k}" for k in names]].to_numpy()
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares = odds / odds.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(made, shares[:, -made.shape[1] :], atol=TOLERANCE)
+    assert result["prediction"].tolist() == [model.classes[k] for k in scores.argmax(axis=1)]
+
+
+# ----------------------------------------------------------------------- whole estimators
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_sqlite_predicts_as_the_estimator_does(task, request):
+    from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
+
+    is_regression = task == "regression"
+    data = request.getfixturevalue("cost_cohort" if is_regression else "cohort")
+    kind = DPExplainableBoostingRegressor if is_regression else DPExplainableBoostingClassifier
+    model = kind(epsilon=4.0, delta=1e-6, schema=data.schema).fit(data.X, data.y)
+    rows = data.X.head(600).astype(object)
+    rows.iloc[::7, 0] = None
+    rows.iloc[1::7, 0] = 1e12
+    rows.iloc[2::7, 1] = -1e12
+    rows.iloc[3::5, -1] = "an undeclared level"
+    rows.iloc[::11] = None
+    model.monotonize(0, increasing=True)
+    sql = model.to_sql("sqlite", table="people", keep=["position"])
+    result = run_sqlite(sql, rows)
+    if is_regression:
+        np.testing.assert_allclose(result["prediction"], model.predict(rows), atol=TOLERANCE)
+    else:
+        shares = model.predict_proba(rows)[:, 1]
+        np.testing.assert_allclose(result["probability"], shares, atol=TOLERANCE)
+        assert result["prediction"].tolist() == model.predict(rows).tolist()
+
+
+def test_without_sqlglot_the_extra_is_named(monkeypatch, cohort):
+    import sys
+
+    from interpret_dp import DPExplainableBoostingClassifier
+
+    model = DPExplainableBoostingClassifier(schema=cohort.schema).fit(cohort.X, cohort.y)
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    with pytest.raises(ModuleNotFoundError, match=r"interpret-dp\[sql\]"):
+        model.to_sql("sqlite", table="people")
+
+
+# -------------------------------------------------------------------------- one database
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_sqlite_reads_every_kind_of_cell_as_the_schema_does(n_classes):
+    model, rows = build_model(n_classes), odd_rows()
+    sql = scoring_sql(model, "sqlite", table="people", keep=["position"])
+    check(run_sqlite(sql, rows), model, rows)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_duckdb_reads_every_kind_of_cell_as_the_schema_does(n_classes):
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed: pip install duckdb")
+    model, rows = build_model(n_classes), odd_rows()
+    sql = scoring_sql(model, "duckdb", table="people", keep=["position"])
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE people (position INTEGER, age DOUBLE, job VARCHAR)")
+    # NaN is stored as NaN and not as NULL.
+    cells = [(k, *row) for k, row in enumerate(rows.astype(object).to_numpy().tolist())]
+    connection.executemany("INSERT INTO people VALUES (?, ?, ?)", cells)
+    cursor = connection.execute(sql)
+    names = [column[0] for column in cursor.description]
+    result = pd.DataFrame(cursor.fetchall(), columns=names).sort_values("position")
+    check(result, model, rows)
+
+
+def test_sqlite_reads_numbers_that_are_stored_as_text():
+    model = build_model(n_classes=0)
+    stored = pd.DataFrame({"age": ["19.9", "20", "4.05e1", "abc", "", None], "job": ["cook"] * 6})
+    meant = stored.assign(age=[19.9, 20.0, 40.5, None, None, None])
+    sql = scoring_sql(model, "sqlite", table="people", keep=["position"])
+    for kind in ("TEXT", "REAL", ""):
+        check(run_sqlite(sql, stored, types=[kind, "TEXT"]), model, meant)
+
+
+def test_sqlite_keeps_text_and_numbers_apart_whatever_the_column():
+    features = [
+        AdditiveFeature("number", Categorical([1, 2.5])),
+        AdditiveFeature("text", Categorical(["1", "a"])),
+    ]
+    scores = [np.array([1.0, 2.0, 4.0, 8.0]), np.array([16.0, 32.0, 64.0, 128.0])]
+    model = assemble(features, scores, 0.0, [])
+    rows = pd.DataFrame(
+        {"number": [1, 1.0, "1", "a", 2.5], "text": ["1", 1, 1.0, "A", "a"]}, dtype=object
+    )
+    sql = scoring_sql(model, "sqlite", table="people", keep=["position"])
+    check(run_sqlite(sql, rows), model, rows)
+    nocase = run_sqlite(sql, rows.tail(2), types=["", "TEXT COLLATE NOCASE"])
+    np.testing.assert_array_equal(nocase["prediction"], score_rows(model, rows.tail(2))[:, 0])
+
+
+def test_far_scores_give_sure_probabilities():
+    feature = AdditiveFeature("x", Categorical(["low", "high"]))
+    rows = pd.DataFrame({"x": ["low", "high", None]})
+    for labels, width in ((["a", "b"], 1), (["a", "b", "c"], 3)):
+        scores = np.array([[0.0] * 3, [-1e5, 0.0, 1e5], [1e5, 2e5, 0.0], [0.0] * 3])
+        model = assemble(
+            [feature],
+            [scores[:, 0] if width == 1 else scores],
+            np.zeros(width),
+            labels,
+        )
+        sql = scoring_sql(model, "sqlite", table="people", keep=["position"])
+        check(run_sqlite(sql, rows), model, rows)
+
+
+def test_many_terms_and_many_bins():
+    cuts = np.linspace(0.0, 1.0, 4_000)
+    wide = AdditiveFeature("wide", Continuous(0, 1), cuts)
+    features = [wide, *(AdditiveFeature(f"x{k}", Categorical(["a"])) for k in range(200))]
+    scores = [np.arange(4_003.0), *(np.array([0.0, 1.0, 2.0]) for _ in range(200))]
+    model = assemble(features, scores, 0.5, [])
+    rows = pd.DataFrame({"wide": [0.3, 2.0], **{f"x{k}": ["a", "b"] for k in range(200)}})
+    sql = scoring_sql(model, "sqlite", table="people", keep=["position"])
+    check(run_sqlite(sql, rows), model, rows)
+
+
+def test_a_model_without_terms_is_its_intercept():
+    model = assemble([], [], 2.0, [])
+    sql = scoring_sql(model, "sqlite", table="people", keep=["position"])
+    rows = pd.DataFrame({"x": [1, 2]})
+    assert run_sqlite(sql, rows)["prediction"].tolist() == [2.0, 2.0]
+
+
+# ------------------------------------------------------------- nasty names, levels, labels
+
+_NASTY = ["'", '"', "''", "\\", "\\'", "--", "; DROP TABLE people", "%s", ":x", "?", "\n", "\t"]
+_NASTY += ["[a]", "`", "$$", "{x}", " a", "a ", "é", "e\u0301", "日本", "/* */", "__SQLGLOT__LB__"]
+_CHARACTERS = st.characters(codec="utf-8", exclude_characters="\0")
+_TEXT = st.one_of(
+    st.lists(st.sampled_from(_NASTY), min_size=1, max_size=3).map("".join),
+    st.text(_CHARACTERS, min_size=1, max_size=6),
+)
+_NUMBERS = st.one_of(
+    st.integers(-(2**40), 2**40), st.floats(-1e9, 1e9, allow_subnormal=False), st.booleans()
+)
+
+
+def _label(level: Any) -> Any:
+    return level if isinstance(level, str) else f"{float(level)!r}"
+
+
+@st.composite
+def _features(draw: st.DrawFn) -> list[AdditiveFeature]:
+    # SQLite takes names that differ in case alone for one.
+    names = draw(st.lists(_TEXT, min_size=1, max_size=3, unique_by=str.casefold))
+    names = [name for name in names if name.casefold() != "position"] or ["a"]
+    features = []
+    for name in names:
+        if draw(st.booleans()):
+            cuts = draw(st.lists(st.floats(-1e6, 1e6), max_size=4, unique=True).map(sorted))
+            features.append(AdditiveFeature(name, Continuous(-1e6, 1e6), np.array(cuts)))
+        else:
+            levels = st.lists(st.one_of(_TEXT, _NUMBERS), min_size=1, max_size=5, unique_by=_label)
+            try:
+                features.append(AdditiveFeature(name, Categorical(draw(levels))))
+            except ValueError:  # "1" beside 1
+                features.append(AdditiveFeature(name, Categorical(["'", "1"])))
+    return features
+
+
+def _cells(feature: AdditiveFeature) -> st.SearchStrategy[Any]:
+    if feature.cuts is not None:
+        return st.one_of(
+            st.none(), st.floats(-1e7, 1e7), st.sampled_from([*feature.cuts.tolist(), 0.0])
+        )
+    levels = list(feature.spec.levels)
+    twisted = [f(v) for v in levels if isinstance(v, str) for f in (str.upper, str.strip, repr)]
+    return st.sampled_from([None, 0, 1, *levels, *twisted])
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_any_names_levels_and_labels_score_alike_in_sqlite(data):
+    features = data.draw(_features())
+    n_classes = data.draw(st.sampled_from([0, 2, 3]))
+    width = n_classes if n_classes > 2 else 1
+    # Multiples of 1/64 add up without rounding, so that ties are ties in any order of adding.
+    value = st.integers(-640, 640).map(lambda number: number / 64)
+    scores = [
+        np.array(data.draw(st.lists(value, min_size=size, max_size=size))).reshape(-1, width)
+        for size in (feature.n_codes * width for feature in features)
+    ]
+    scores = [values[:, 0] if width == 1 else values for values in scores]
+    labels = data.draw(st.lists(_TEXT, min_size=n_classes, max_size=n_classes, unique=True))
+    model = assemble(features, scores, np.zeros(width), labels)
+    n_rows = 6
+    rows = pd.DataFrame(
+        {
+            feature.name: pd.Series(
+                data.draw(st.lists(_cells(feature), min_size=n_rows, max_size=n_rows)),
+                dtype=object,
+            )
+            for feature in features
+        }
+    )
+    table = data.draw(_TEXT.filter(lambda name: not name.lower().startswith("sqlite_")))
+    sql = scoring_sql(model, "sqlite", table=table, keep=["position"])
+    check(run_sqlite(sql, rows, table=table), model, rows)
+
+
+@settings(max_examples=60)
+@given(
+    dialect=st.sampled_from(DIALECTS),
+    names=st.lists(_TEXT, min_size=2, max_size=2, unique=True),
+    levels=st.lists(_TEXT, min_size=1, max_size=3, unique=True),
+    labels=st.lists(_TEXT, min_size=2, max_size=2, unique=True),
+)
+def test_every_dialect_is_read_back_as_one_select_with_the_same_texts(
+    dialect, names, levels, labels
+):
+    column, table = names
+    # BigQuery's names hold no backtick and no backslash: no such column can exist there.
+    if dialect == "bigquery":
+        column, table = (name.translate({ord("`"): "_", ord("\\"): "_"}) for name in names)
+    feature = AdditiveFeature("f", Categorical(levels))
+    model = assemble([feature], [np.arange(len(levels) + 2.0)], 0.0, labels)
+    sql = scoring_sql(model, dialect, table=table, columns={"f": column})
+    statements = sqlglot.parse(sql, dialect=SQLGLOT_NAMES.get(dialect, dialect))
+    assert len(statements) == 1
+    assert isinstance(statements[0], exp.Select)
+    kinds = (exp.Literal, exp.National)
+    texts = {
+        node.this
+        for node in statements[0].find_all(*kinds)
+        if node.args.get("is_string") is not False
+    }
+    texts |= {text[:-1] for text in texts if dialect == "mssql"}
+    assert {*levels, *labels} <= texts
+    assert column in {node.name for node in statements[0].find_all(exp.Column)}
+    assert table in {node.name for node in statements[0].find_all(exp.Table)}
+
+
+# ------------------------------------------------------------------------------- spelling
+
+
+@pytest.mark.parametrize(
+    ("dialect", "parts"),
+    [
+        ("ansi", ['"source"."age" < 2.0E+1', "= 'it''s'", 'FROM "a"."people" AS "source"']),
+        ("bigquery", ["`source`.`age` < 2.0E+1", r"= 'it\'s'", "AS FLOAT64) <> CAST("]),
+        ("duckdb", ["= CAST('NaN' AS DOUBLE)"]),
+        ("mssql", ["[source].[age]", "= N'it''s.'", "COLLATE Latin1_General_100_BIN2"]),
+        ("mysql", ["`source`.`age`", "AS BINARY) = CAST('it''s' AS BINARY)"]),
+        ("postgresql", ["CAST(-5.0E-1 AS DOUBLE PRECISION)", "'NaN' AS DOUBLE PRECISION"]),
+        ("snowflake", ["'it\\'s'"]),
+        ("sqlite", ["= 'it''s' COLLATE BINARY", "TYPEOF("]),
+    ],
+)
+def test_dialects_are_spelt_as_their_databases_want(dialect, parts):
+    sql = scoring_sql(build_model(n_classes=2), dialect, table=("a", "people"))
+    for part in parts:
+        assert part in sql
+
+
+def test_columns_can_have_other_names():
+    model, rows = build_model(n_classes=2), odd_rows()
+    sql = scoring_sql(
+        model, "sqlite", table="people", columns={"age": 'AGE "years"'}, keep=["position"]
+    )
+    check(run_sqlite(sql, rows.rename(columns={"age": 'AGE "years"'})), model, rows)
+
+
+def test_a_column_that_does_not_exist_is_an_error_of_the_database():
+    """SQLite would take a plain quoted name for a text and score every row alike."""
+    sql = scoring_sql(build_model(n_classes=2), "sqlite", table="people", keep=["position"])
+    with pytest.raises(sqlite3.OperationalError, match="age"):
+        run_sqlite(sql, odd_rows().rename(columns={"age": "years"}))
+
+
+# ------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"dialect": "sql"}, ValueError, "dialect is 'sql'.*'sqlite'"),
+        ({"table": ""}, ValueError, "a part of table is ''"),
+        ({"table": ("a", "b", "c", "d")}, ValueError, "up to three"),
+        ({"table": ()}, ValueError, "up to three"),
+        ({"table": (1,)}, TypeError, "must be a string"),
+        ({"columns": {"agee": "x"}}, ValueError, r"\['agee'\].*'age', 'job'"),
+        ({"columns": {"age": "a\0"}}, ValueError, "column of 'age'"),
+        ({"keep": "id"}, TypeError, "sequence of names"),
+        ({"keep": ["score"]}, ValueError, "'prediction', 'probability', 'score'"),
+        ({"keep": ["id", "id"]}, ValueError, "differ from one another"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        scoring_sql(build_model(n_classes=2), **arguments)

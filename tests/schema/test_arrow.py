@@ -1,0 +1,356 @@
+"""polars, Arrow and other libraries' tables: the same codes as in pandas, and what is refused."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import DataConversionWarning
+
+from interpret_dp.exceptions import PrivacyWarning, SchemaError
+from interpret_dp.schema import (
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    Schema,
+    canonical_frame,
+    encode_classes,
+    encode_column,
+    encode_table,
+    encode_target,
+    open_table,
+    open_target,
+)
+from tests.schema.test_independence import N_BINS, SPECS, cell_code
+
+SEVEN_LEVELS = ["1", "b", "True", "", "nan", "ä", "1.0"]
+
+
+def of_polars(dtype: Any) -> Callable[[Sequence[Any]], Any]:
+    return lambda cells: pl.DataFrame({"a": pl.Series(cells, dtype=dtype)})
+
+
+def of_arrow(dtype: Any) -> Callable[[Sequence[Any]], Any]:
+    return lambda cells: pa.table({"a": pa.array(cells, type=dtype)})
+
+
+def of_dictionary(dtype: Any) -> Callable[[Sequence[Any]], Any]:
+    return lambda cells: pa.table({"a": pa.array(cells, type=dtype).dictionary_encode()})
+
+
+def in_two_chunks(cells: Sequence[Any]) -> Any:
+    """Return a dictionary column whose chunks have dictionaries of their own."""
+    halves = (cells[: len(cells) // 2], cells[len(cells) // 2 :])
+    chunks = [pa.array(half, type=pa.string()).dictionary_encode() for half in halves]
+    return pa.table({"a": pa.chunked_array(chunks)})
+
+
+def with_nulls_and_repeats(cells: Sequence[Any]) -> Any:
+    """Return dictionary columns whose values hold a null, and each text twice."""
+    texts = list(dict.fromkeys(cell for cell in cells if cell is not None))
+    values = pa.array([None, *texts, *texts], type=pa.string())
+    place = {text: 1 + at for at, text in enumerate(texts)}
+    # Every other row refers to the second time that its text is there.
+    codes = [
+        0 if cell is None else place[cell] + row % 2 * len(texts) for row, cell in enumerate(cells)
+    ]
+    chunk = pa.DictionaryArray.from_arrays(pa.array(codes, type=pa.int32()), values)
+    return pa.table({"a": pa.chunked_array([chunk[:1], chunk[1:]] if len(cells) > 2 else [chunk])})
+
+
+def on_arrow_in_pandas(container: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
+    return lambda cells: container(cells).to_pandas(types_mapper=pd.ArrowDtype)
+
+
+integers = st.lists(st.none() | st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 4), min_size=1)
+unsigned = st.lists(st.none() | st.integers(0, 2**64 - 1) | st.integers(0, 4), min_size=1)
+small = st.lists(st.none() | st.integers(-3, 4), min_size=1)
+floats = st.lists(
+    st.none() | st.floats(-3, 4) | st.sampled_from([1.0, 2.5, -0.0, math.inf, -math.inf, math.nan]),
+    min_size=1,
+)
+bools = st.lists(st.none() | st.booleans(), min_size=1)
+texts = st.lists(st.none() | st.sampled_from(["a", "x", " 2 ", "1e3", *SEVEN_LEVELS]), min_size=1)
+decimals = st.lists(
+    st.none() | st.decimals(-999, 999, allow_nan=False, allow_infinity=False, places=9), min_size=1
+)
+nothing = st.lists(st.none(), min_size=1)
+
+COLUMNS: dict[str, tuple[Callable[[Sequence[Any]], Any], st.SearchStrategy[list[Any]]]] = {
+    "polars Int64": (of_polars(pl.Int64), integers),
+    "polars Int8": (of_polars(pl.Int8), small),
+    "polars UInt64": (of_polars(pl.UInt64), unsigned),
+    "polars Int128": (of_polars(pl.Int128), integers),
+    "polars Float64": (of_polars(pl.Float64), floats),
+    "polars Boolean": (of_polars(pl.Boolean), bools),
+    "polars String": (of_polars(pl.String), texts),
+    "polars Categorical": (of_polars(pl.Categorical), texts),
+    "polars Enum": (of_polars(pl.Enum(["x", *SEVEN_LEVELS, "a", " 2 ", "1e3"])), texts),
+    "polars Decimal": (of_polars(pl.Decimal(20, 9)), decimals),
+    "polars Null": (of_polars(pl.Null), nothing),
+    "polars Object": (of_polars(pl.Object), texts),
+    "arrow int64": (of_arrow(pa.int64()), integers),
+    "arrow uint64": (of_arrow(pa.uint64()), unsigned),
+    "arrow double": (of_arrow(pa.float64()), floats),
+    "arrow bool": (of_arrow(pa.bool_()), bools),
+    "arrow string": (of_arrow(pa.string()), texts),
+    "arrow large_string": (of_arrow(pa.large_string()), texts),
+    "arrow string_view": (of_arrow(pa.string_view()), texts),
+    "arrow decimal128": (of_arrow(pa.decimal128(20, 9)), decimals),
+    "arrow decimal256": (of_arrow(pa.decimal256(70, 9)), decimals),
+    "arrow null": (of_arrow(pa.null()), nothing),
+    "arrow dictionary of text": (of_dictionary(pa.string()), texts),
+    "arrow dictionary of numbers": (of_dictionary(pa.int64()), integers),
+    "arrow dictionary of decimals": (of_dictionary(pa.decimal128(20, 9)), decimals),
+    "arrow dictionary in two chunks": (in_two_chunks, texts),
+    "arrow dictionary with nulls": (with_nulls_and_repeats, texts),
+    "pandas arrow decimal": (on_arrow_in_pandas(of_arrow(pa.decimal128(20, 9))), decimals),
+    "pandas arrow dictionary": (on_arrow_in_pandas(of_dictionary(pa.string())), texts),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_codes_are_a_function_of_the_cell(kind: str, data: st.DataObject) -> None:
+    """Each code is that of the slow rule, which sees the cell alone: as those of pandas are."""
+    container, cells = COLUMNS[kind]
+    drawn = data.draw(cells, label="cells")
+    column = open_table(container(drawn)).column(0)
+    for spec in SPECS:
+        expected = [cell_code(cell, spec) for cell in drawn]
+        assert encode_column(column, spec, N_BINS).tolist() == expected
+
+
+@given(cells=st.lists(st.floats(width=32), min_size=1))
+def test_narrow_floats_are_their_own_values(cells: list[float]) -> None:
+    for container in (of_polars(pl.Float32), of_arrow(pa.float32())):
+        column = open_table(container(cells)).column(0)
+        for spec in SPECS:
+            expected = [cell_code(cell, spec) for cell in cells]
+            assert encode_column(column, spec, N_BINS).tolist() == expected
+
+
+def mixed_frame() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "age": [30, 200, -5, 41, 17],
+            "gain": [0.5, None, math.inf, 2.0, math.nan],
+            "job": ["a", None, "new", "b", "a"],
+            "flag": pd.array([True, None, False, True, True], dtype="boolean"),
+            "grade": pd.Categorical(["low", None, "high", "low", "other"]),
+        }
+    )
+
+
+SCHEMA = Schema(
+    {
+        "age": Continuous(17, 90),
+        "gain": Continuous(0, 1),
+        "job": Categorical(["a", "b"]),
+        "flag": Categorical([False, True]),
+        "grade": Categorical(["low", "high"], ordered=True),
+    },
+    target=Categorical(["no", "yes"]),
+)
+NAMES = list(SCHEMA.features)
+TABLES: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "polars": pl.from_pandas,
+    "arrow": pa.Table.from_pandas,
+    "record batch": pa.RecordBatch.from_pandas,
+    "pandas on arrow": lambda frame: pa.Table.from_pandas(frame).to_pandas(
+        types_mapper=pd.ArrowDtype
+    ),
+}
+
+
+@pytest.mark.parametrize("to_table", TABLES.values(), ids=TABLES)
+def test_tables_are_those_of_pandas(to_table: Callable[[pd.DataFrame], Any]) -> None:
+    frame = mixed_frame()
+    expected = encode_table(open_table(frame), SCHEMA, 7)
+    canonical = canonical_frame(frame, SCHEMA, NAMES)
+    # Also with other columns in another order.
+    for twin in (frame, frame.assign(other=1.5)[["other", *NAMES[::-1]]]):
+        table = open_table(to_table(twin), NAMES)
+        assert table.names == tuple(NAMES)
+        for ours, theirs in zip(encode_table(table, SCHEMA, 7), expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+        pd.testing.assert_frame_equal(canonical_frame(to_table(twin), SCHEMA, NAMES), canonical)
+    report = SCHEMA.check(to_table(frame), pl.Series(["no", None, "yes", "maybe", "no"]))
+    assert report.columns[:-1] == SCHEMA.check(frame).columns
+    assert (report.columns[-1].missing, report.columns[-1].unseen) == (1, 1)
+
+
+@pytest.mark.parametrize("to_table", TABLES.values(), ids=TABLES)
+def test_missing_columns_are_named(to_table: Callable[[pd.DataFrame], Any]) -> None:
+    with pytest.raises(SchemaError, match="X lacks columns 'job', 'flag'"):
+        open_table(to_table(mixed_frame()[["grade", "age", "gain"]]), NAMES)
+
+
+@pytest.mark.parametrize("to_table", [pl.from_pandas, pa.Table.from_pandas])
+def test_drafts_are_those_of_pandas(to_table: Callable[[pd.DataFrame], Any]) -> None:
+    frame = mixed_frame()
+    frame["grade"] = frame["grade"].cat.set_categories(["other", "low", "high"])
+    with pytest.warns(PrivacyWarning):
+        assert Schema.draft(to_table(frame)) == Schema.draft(frame)
+    enum = pl.DataFrame({"a": pl.Series(["low"], dtype=pl.Enum(["low", "high"]))})
+    with pytest.warns(PrivacyWarning):
+        drafted = Schema.draft(enum)
+    assert drafted.features["a"] == Categorical(["low", "high"], ordered=True)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        pl.Series(["no", None, "yes", "?"]),
+        pl.Series(["no", None, "yes", "?"], dtype=pl.Categorical),
+        pa.array(["no", None, "yes", "?"]),
+        pa.array(["no", None, "yes", "?"]).dictionary_encode(),
+        pa.chunked_array([["no", None], ["yes", "?"]]),
+    ],
+    ids=lambda y: f"{type(y).__module__} {y.dtype if hasattr(y, 'dtype') else y.type}",
+)
+def test_targets_are_series(y: Any) -> None:
+    assert encode_classes(y, ["no", "yes"], 4).tolist() == [0, -1, 1, -1]
+    # What was opened can be opened again.
+    assert encode_classes(open_target(y), ["no", "yes"], 4).tolist() == [0, -1, 1, -1]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        pl.Series([1, None, 9]),
+        pa.array([1, None, 9]),
+        pl.Series([decimal.Decimal(1), None, decimal.Decimal(9)]),
+    ],
+    ids=["polars", "arrow", "decimal"],
+)
+def test_numeric_targets_are_clipped(y: Any) -> None:
+    np.testing.assert_array_equal(encode_target(y, Continuous(2, 8), 3), [2, np.nan, 8])
+
+
+@pytest.mark.parametrize("y", [pl.DataFrame({"y": [1, 2]}), pa.table({"y": [1, 2]})])
+def test_a_column_vector_is_read_with_a_warning(y: Any) -> None:
+    with pytest.warns(DataConversionWarning, match="column-vector y"):
+        assert open_target(y).tolist() == [1, 2]
+
+
+def test_coded_columns_can_be_read_by_numpy() -> None:
+    column = open_target(pa.array(["a", None, "b"]).dictionary_encode())
+    assert list(np.asarray(column)) == ["a", None, "b"]
+    assert list(np.asarray(column[1:])) == [None, "b"]
+    with pytest.raises(ValueError, match="leave copy out"):
+        column.__array__(copy=False)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_empty_columns_are_read(rows: int) -> None:
+    chunked = pa.chunked_array([], type=pa.dictionary(pa.int8(), pa.string()))
+    assert len(open_target(chunked)) == 0
+    frame = pl.DataFrame({"a": ["x"], "b": [True], "c": [1]}).head(rows)
+    specs: list[FeatureSpec] = [Categorical(["x"]), Categorical([True]), Continuous(0, 1)]
+    assert [len(codes) for codes in encode_table(open_table(frame), specs, 4)] == [rows] * 3
+
+
+DATE = datetime.date(2020, 1, 1)
+NOON = datetime.time(12)
+REFUSED = {
+    "date": (pa.array([DATE]), r"days since a fixed public date"),
+    "timestamp": (pa.array([datetime.datetime(2020, 1, 1)]), r"days since a fixed public date"),
+    "time": (pa.array([NOON]), r"seconds since midnight"),
+    "duration": (pa.array([datetime.timedelta(1)]), r"durations into numbers first"),
+    "list": (pa.array([[1]]), r"entry of a list, or field of a struct, a column of its own"),
+    "struct": (pa.array([{"a": 1}]), r"entry of a list, or field of a struct, a column of its own"),
+    "map": (pa.array([[("a", 1)]], type=pa.map_(pa.string(), pa.int64())), r"a column of its own"),
+    "binary": (pa.array([b"a"]), r"Decode bytes"),
+    "dates by code": (pa.array([DATE]).dictionary_encode(), r"days since a fixed public date"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_types_without_a_rule_are_refused(kind: str) -> None:
+    column, said = REFUSED[kind]
+    table = pa.table({"a": column, "b": [1]})
+    tables = [table, table.to_pandas(types_mapper=pd.ArrowDtype)]
+    if kind != "dates by code":
+        tables.append(pl.from_arrow(table))
+    for refused in tables:
+        with pytest.raises(SchemaError, match=f"Column 'a' has dtype .*numbers, bools.*{said}"):
+            open_table(refused)
+        assert open_table(refused, ["b"]).names == ("b",)
+    with pytest.raises(SchemaError, match=f"y has dtype .*{said}"):
+        open_target(column)
+
+
+def test_polars_types_without_a_rule_are_refused() -> None:
+    frame = pl.DataFrame({"a": pl.Series([[1, 2]], dtype=pl.Array(pl.Int64, 2))})
+    with pytest.raises(SchemaError, match=r"a column of its own"):
+        open_table(frame)
+
+
+@pytest.mark.parametrize("role", ["X", "y"])
+def test_lazy_frames_are_refused(role: str) -> None:
+    lazy = pl.DataFrame({"a": [1]}).lazy()
+    opened = open_table if role == "X" else open_target
+    with pytest.raises(TypeError, match=rf"{role} is lazy \(polars.*{role}\.collect\(\)"):
+        opened(lazy)
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [
+        (pl.Series([1]), r"pass X\.to_frame\(\)"),
+        (pa.array([1]), r"pass pyarrow\.table"),
+        (pa.chunked_array([[1]]), r"pass pyarrow\.table"),
+    ],
+)
+def test_a_single_column_is_no_table(X: Any, said: str) -> None:
+    with pytest.raises(SchemaError, match=f"Expected 2D array, got 1D.*Reshape your data: {said}"):
+        open_table(X)
+
+
+def test_names_must_be_there_once() -> None:
+    table = pa.table([pa.array([1]), pa.array([2]), pa.array([3])], names=["a", "a", "b"])
+    with pytest.raises(SchemaError, match="column 'a' more than once"):
+        open_table(table)
+    assert open_table(table, ["b"]).column(0).tolist() == [3]
+
+
+def test_numbers_without_nulls_are_not_copied() -> None:
+    numbers = np.arange(1000.0)
+    for table in (pa.table({"a": numbers}), pl.DataFrame({"a": numbers}, nan_to_null=False)):
+        first, second = open_table(table).column(0), open_table(table).column(0)
+        assert np.shares_memory(first, second)
+
+
+SCRIPT = """
+import sys
+import pyarrow
+from interpret_dp.schema import encode_table, open_table, Continuous
+encode_table(open_table(pyarrow.table({"a": [1, None]})), [Continuous(0, 1)], 2)
+encode_table(open_table(__import__("pandas").DataFrame({"a": [1]})), [Continuous(0, 1)], 2)
+print("polars" in sys.modules)
+"""
+
+
+def test_polars_is_imported_by_its_users_alone(pytestconfig: pytest.Config) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        cwd=pytestconfig.rootpath,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "False"

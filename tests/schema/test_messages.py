@@ -1,0 +1,191 @@
+"""Every refusal of the schema gives the value, what is allowed, and the mend."""
+
+from __future__ import annotations
+
+import datetime
+import io
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+from interpret_dp.schema import (
+    Categorical,
+    Continuous,
+    Schema,
+    encode_classes,
+    encode_table,
+    open_table,
+    open_target,
+    schema_from_arguments,
+)
+
+BOUNDED = Schema({"a": Continuous(0, 1)}, target=Continuous(0, 1))
+LABELLED = Schema({"a": Continuous(0, 1)}, target=Categorical(["no", "yes"]))
+FRAME = pd.DataFrame({"a": [1.0], "b": [2.0]})
+
+
+def arguments(*given: Any, **named: Any) -> Callable[[], Any]:
+    return lambda: schema_from_arguments(["a", "b"], *given, **named)
+
+
+def document(**change: Any) -> Callable[[], Any]:
+    whole = {"format": "interpret_dp.schema", "version": 1, "features": {}}
+    return lambda: Schema.from_dict(whole | change)
+
+
+# For each refusal: what was given, what is allowed, how to mend it.
+REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
+    # containers
+    (lambda: open_table("ab"), "builtins.str", "NumPy array, or a list", "pandas.DataFrame("),
+    (lambda: open_table(sparse.eye(2)), "X is sparse", "must be dense", "X.toarray()"),
+    (lambda: open_table(pl.LazyFrame()), "X is lazy", "must hold its rows", "X.collect()"),
+    (lambda: open_table(np.zeros(3)), "got 1D array", "Expected 2D array", "array.reshape(-1, 1)"),
+    (lambda: open_table([1, 2]), "got 1D array", "list must hold rows", "write [[1], [2]]"),
+    (lambda: open_table(FRAME["a"]), "Series", "Expected 2D array", "X.to_frame()"),
+    (lambda: open_table([[1], []]), "differ in length", "the same columns", "give every row"),
+    (lambda: open_table(FRAME[[]]), "0 feature(s)", "minimum of 1", "Pass at least one column"),
+    (lambda: open_table(FRAME, "a"), "'a'", "a sequence of names", "Write ['a']"),
+    (lambda: open_table(FRAME, ["a", None]), "None", "tables without names", "Name every column"),
+    (lambda: open_table(FRAME, ["c"]), "lacks column 'c'", "it has columns 'a', 'b'", "rename or"),
+    (lambda: open_table([[1]], ["a", "b"]), "has 1 features", "expecting 2", "Pass the same"),
+    (
+        lambda: open_table(pd.concat([FRAME, FRAME], axis=1)),
+        "columns 'a', 'b' more than once",
+        "each name is unique",
+        "rename",
+    ),
+    (
+        lambda: open_table(pd.DataFrame({"a": [datetime.timedelta(1)]})),
+        "'a' has dtype timedelta64",
+        "hold numbers, bools, strings",
+        "Turn durations into numbers",
+    ),
+    (
+        lambda: open_table(pd.DataFrame({"a": pd.period_range("2020", periods=1, freq="D")})),
+        "dtype period[D]",
+        "hold numbers, bools, strings",
+        "Convert the column",
+    ),
+    (lambda: open_target(None), "got None", "1d array", "Pass the column of the target"),
+    (lambda: open_target(FRAME), "2 columns", "1d array", "Pass the target column alone"),
+    (lambda: open_target(np.zeros((1, 1, 1))), "3 dimensions", "1d array", "Pass y.ravel()"),
+    (lambda: open_target([1], 2), "inconsistent", "same number of rows", "exactly the rows of X"),
+    # declarations
+    (lambda: Continuous(2, 1), "lower is 2", "must not be above upper", "Swap the two"),
+    (lambda: Continuous(0, np.inf), "upper is inf", "finite", "bound that values can reach"),
+    (lambda: Continuous(0, 10**400), "integer that is larger", "1.8e308", "that values can reach"),
+    (lambda: Continuous(-1e308, 1e308), "-1e+308 to 1e+308", "a float can hold", "can reach"),
+    (lambda: Continuous(0, 1, "cubic"), "'cubic'", "'linear', 'log'", "must be one of"),
+    (lambda: Categorical([]), "levels is []", "at least one level", "List every value"),
+    (lambda: Categorical("ab"), "type str", "a sequence of strings", 'such as ["low", "high"]'),
+    (lambda: Categorical([None]), "None", "a string, a number or a bool", "Declare what the cells"),
+    (lambda: Categorical([np.nan]), "nan", "between -2**53 and 2**53", "not declared"),
+    (lambda: Categorical(["a", "a"]), "'a'", "must be unique", "Remove or rename one"),
+    (lambda: Categorical(["a\0"]), "'a\\x00'", "cut off", "Remove it"),
+    (lambda: Categorical(["\ud800"]), "'\\ud800'", "UTF-8", "Remove the lone surrogate"),
+    (lambda: Categorical(range(2**16)), "65536 levels", "at most 65534", "Group the rare ones"),
+    (lambda: Categorical(["a"], 1), "ordered is 1", "True or False", "Leave it out"),  # type: ignore[arg-type]
+    # schemas
+    (lambda: Schema([]), "type list", "a mapping", '{"age": Continuous(17, 90)}'),  # type: ignore[arg-type]
+    (lambda: Schema({3: Continuous(0, 1)}), "name 3", "a string", "Write '3'"),  # type: ignore[dict-item]
+    (lambda: Schema({"a": 3}), "features['a'] is 3", "Continuous(lower", "Categorical(levels)"),  # type: ignore[dict-item]
+    (lambda: BOUNDED.resolve(["b"]), "not declare column 'b'", "Declare each as", "or drop it"),
+    (lambda: BOUNDED.resolve([]), "not have column 'a'", "the schema declares", "Rename or add"),
+    (
+        lambda: Schema({"a": Continuous(0, 1)}).check(FRAME[["a"]], [1]),
+        "y is given",
+        "declares no target",
+        "Declare Schema(target=...)",
+    ),
+    # documents
+    (document(format="x"), "format is 'x'", "'interpret_dp.schema'", "Schema.save wrote"),
+    (document(version=9), "version is 9", "reads 1", "upgrade"),
+    (document(other=1), "unknown keys: 'other'", "Allowed are format", "target"),
+    (document(features=[]), "type list", "must map each column", "Write {"),
+    (lambda: Schema.from_dict({"format": "x"}), "the document", "lacks version", "Add it"),
+    (document(target={"type": "x"}), "type is 'x'", "must be one of 'continuous'", "keys that"),
+    (lambda: Schema.from_json(io.StringIO("{")), "Expecting", "valid JSON", "Mend the place"),
+    (lambda: Schema.from_toml(io.StringIO("{")), "line 1", "valid TOML", "Mend the place"),
+    (lambda: Schema.from_json(io.BytesIO(b"\xff")), "invalid start byte", "UTF-8", "Mend the"),
+    (lambda: Schema.from_json(io.StringIO('{"a":1,"a":2}')), "twice: 'a'", "once", "keep one"),
+    (lambda: BOUNDED.save("a.yaml"), "'a.yaml'", ".toml or .json", "Rename the file"),
+    # encoding
+    (lambda: encode_table(open_table(FRAME), [], 2), "0 entries", "each of the 2", "must have"),
+    (lambda: encode_classes([1], range(2**15)), "32768", "at most 32767", "Group the rare"),
+    # the arguments of interpret's classes
+    (arguments(schema=3), "type int", "must be a Schema", "Schema.load(path)"),
+    (arguments(["nominal"]), "['nominal']", "one type for each of the 2 columns", "'continuous'"),
+    (arguments(["quantile", None]), "'quantile'", "'continuous', 'nominal'", "made privately"),
+    (arguments(["ignore", None]), "'ignore'", "'continuous', 'nominal'", "exclude"),
+    (arguments(None, 3), "type int", "an array of (minimum, maximum)", "or a mapping"),
+    (arguments(None, [(0, 1)]), "1 rows", "one for each of the 2 columns", "or be a mapping"),
+    (arguments(None, {"c": (0, 1)}), "key 'c'", "a column's name", "its index from 0 to 1"),
+    (arguments(None, {"a": 3}), "is 3", "a pair (minimum, maximum)", "such as (0, 100)"),
+    (arguments(None, {0: (0, 1), "a": (0, 1)}), "'a' twice", "by its name", "keep one"),
+    (arguments(None, {"a": (2, 1)}), "lower is 2", "not be above upper", "Swap the two"),
+    (arguments(["nominal", None], {"a": (0, 1)}), "'nominal'", "only continuous", "Remove one"),
+    (arguments(None, {"a": (0, 2)}, schema=BOUNDED), "Continuous(0, 1)", "else", "Remove what"),
+    (arguments(None, None, 0, 2, BOUNDED), "Continuous(0, 1)", "something else", "Remove them"),
+    (
+        arguments(schema=BOUNDED, task="classification"),
+        "declared as Continuous(0, 1)",
+        "class labels, not bounds",
+        "target=Categorical(",
+    ),
+    (
+        arguments(None, None, 0, 1, task="classification"),
+        "the bounds (0.0, 1.0)",
+        "class labels, not bounds",
+        "Remove privacy_target_min",
+    ),
+    (
+        arguments(schema=LABELLED, task="regression"),
+        "declared as Categorical(['no', 'yes'])",
+        "bounds, not class labels",
+        "target=Continuous(lower, upper)",
+    ),
+    (arguments(), "column 'a', column 'b'", "must be public knowledge", "schema=Schema({"),
+    # drafts
+    (lambda: Schema.draft(FRAME, "c"), "no column 'c'", "one of 'a', 'b'", "Leave it out"),
+    (lambda: Schema.draft(FRAME, max_levels=0), "max_levels is 0", "at least 1", "must be"),
+]
+
+
+@pytest.mark.parametrize(
+    ("act", "given", "allowed", "mend"), REFUSALS, ids=[f"{r[1]} {r[3]}" for r in REFUSALS]
+)
+def test_refusals_say_what_to_do(
+    act: Callable[[], Any], given: str, allowed: str, mend: str
+) -> None:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        act()
+    message = str(caught.value)
+    assert given in message
+    assert allowed in message
+    assert mend in message
+
+
+PLANTED = "planted-7919"
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda: open_table([[PLANTED], [1, 2]]),
+        lambda: open_table([PLANTED, 7919]),
+        lambda: open_table(pd.DataFrame({"a": [PLANTED.encode()]}).astype("S12").to_numpy("S12")),
+        lambda: open_table(pl.DataFrame({"a": [[PLANTED]]})),
+        lambda: open_table(pl.DataFrame({"a": [PLANTED.encode()]})),
+        lambda: open_target([7919] * 7919, 7918),
+        lambda: open_table(pl.DataFrame({"a": pl.Series([PLANTED.encode()] * 7919)})),
+    ],
+)
+def test_refusals_hold_no_row_and_no_count(act: Callable[[], Any]) -> None:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        act()
+    assert "791" not in str(caught.value)

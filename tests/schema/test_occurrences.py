@@ -1,0 +1,94 @@
+"""Counting what occurs: each row counts once at most, by a rule that sees its cell alone."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp.schema import Categorical
+from interpret_dp.schema.cells import level_key
+from interpret_dp.schema.occurrences import count_occurring, levels_of_keys, number_kind
+
+cells = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(),
+    st.sampled_from(["a", "b", "1", "", "nul\0", "\ud800", 2**53, 10**400, [1], b"a", pd.NA]),
+)
+
+
+def objects(values: list[Any]) -> Any:
+    column = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values):
+        column[row] = value
+    return column
+
+
+@given(values=st.lists(cells, max_size=20), added=cells)
+def test_one_row_changes_one_count_by_one_at_most(values: list[Any], added: Any) -> None:
+    before = count_occurring(objects(values))
+    after = count_occurring(objects([*values, added]))
+    changed = {key: after.get(key, 0) - before.get(key, 0) for key in {*before, *after}}
+    moved = {key: change for key, change in changed.items() if change}
+    assert moved in ({}, {level_key(added): 1})
+
+
+@given(values=st.lists(cells, max_size=20))
+def test_every_counted_value_can_be_declared(values: list[Any]) -> None:
+    counts = count_occurring(objects(values))
+    levels = levels_of_keys(sorted(counts, key=lambda key: (isinstance(key, str), key)), None)
+    if levels:
+        Categorical(levels)
+    assert sum(counts.values()) <= len(values)
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (np.array([1, 1, 2], dtype=np.int8), {1.0: 2, 2.0: 1}),
+        (np.array([0.0, -0.0, math.nan, math.inf]), {0.0: 2}),
+        (np.array([True, False, True]), {1.0: 2, 0.0: 1}),
+        (np.array(["a", "b", "a"]), {"a": 2, "b": 1}),
+        (pd.array(["a", None, "a"], dtype="string"), {"a": 2}),
+        (pd.Series(["a", None, "a"]).array, {"a": 2}),
+        (pd.array([1, None, 1], dtype="Int64"), {1.0: 2}),
+        # A category without a row does not occur.
+        (pd.Categorical(["a", None, "a"], categories=["a", "hidden"]), {"a": 2}),
+        (pd.Categorical([1, 2, 1]), {1.0: 2, 2.0: 1}),
+        (objects(["a", 1, 1.0, True, "1", None]), {"a": 1, 1.0: 3, "1": 1}),
+        (np.array([], dtype=object), {}),
+    ],
+    ids=repr,
+)
+def test_columns_of_every_kind(column: Any, expected: dict[Any, int]) -> None:
+    assert count_occurring(column) == expected
+
+
+def test_columns_longer_than_a_chunk() -> None:
+    assert count_occurring(np.arange(150_000) % 2) == {0.0: 75_000, 1.0: 75_000}
+    assert count_occurring(np.array(["x", "y"] * 75_000)) == {"x": 75_000, "y": 75_000}
+
+
+@pytest.mark.parametrize(
+    ("column", "keys", "levels"),
+    [
+        (np.array([1], dtype=np.uint8), [0.0, 1.0], [0, 1]),
+        (np.array([1.5]), [0.0, 1.5], [0.0, 1.5]),
+        (np.array([True]), [0.0, 1.0], [False, True]),
+        (objects([]), [0.0, 1.5, "a"], [0, 1.5, "a"]),
+        (pd.Categorical([1]), [1.0], [1]),
+        (objects([]), [1.0, "1", "a"], [1, "a"]),
+    ],
+    ids=repr,
+)
+def test_levels_are_written_in_the_column_s_type(column: Any, keys: Any, levels: Any) -> None:
+    written = levels_of_keys(keys, number_kind(column))
+    assert written == levels
+    assert list(map(type, written)) == list(map(type, levels))
