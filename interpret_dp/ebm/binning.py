@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 
 __all__ = ["Bins", "merge_bins", "project_to_total"]
 
+# No weight between missing and unseen is zero: isotonic regression, as interpret's monotonize
+# uses it, has no value for a bin without weight.
+_LIGHTEST_SHARE = 1e-9
+
 
 @dataclass(frozen=True)
 class Bins:
@@ -98,9 +102,11 @@ def merge_bins(
     n_groups = int(groups[-1]) + 1
     code_map = np.concatenate(([0], groups + 1, [n_groups + 1])).astype(np.uint16)
     sums = np.bincount(code_map, weights=counts).astype(np.float64)
+    weights = project_to_total(sums, total, np.bincount(code_map).astype(np.float64))
+    weights[1:-1] = np.maximum(weights[1:-1], _LIGHTEST_SHARE * total)
     return Bins(
         code_map=code_map,
-        weights=project_to_total(sums, total, np.bincount(code_map).astype(np.float64)),
+        weights=weights * (total / weights.sum()),
         cuts=None if edges is None else edges[np.nonzero(np.diff(groups))[0]].astype(np.float64),
     )
 
