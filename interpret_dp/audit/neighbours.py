@@ -76,7 +76,8 @@ def replay(
         tuple(replaying.checks),
         (*replaying.violations, *_compared(first, second)),
     )
-    promised = getattr(getattr(first.explainer, "guarantee_", None), "mu", None)
+    guarantee = getattr(first.explainer, "guarantee_", None)
+    promised = None if guarantee is None else guarantee.pair.mu
     if promised is not None and report.mu > promised * (1.0 + _RELATIVE_TOLERANCE):
         over = Violation(
             "budget",

@@ -24,6 +24,7 @@ from interpret_dp.mechanisms import (
 )
 from interpret_dp.release import ReleasePlan
 from interpret_dp.schema import Categorical, Continuous, Schema, Table, open_table, open_target
+from interpret_dp.schema.declarations import UndeclaredContinuous
 from interpret_dp.schema.partial import column_kind, partial_schema_from_arguments
 
 if TYPE_CHECKING:
@@ -155,13 +156,15 @@ def _declaring_task(estimator: Any, table: Table, y: Any, task: str) -> Declarin
 
 def _check_target_width(target: object) -> None:
     """Refuse bounds whose squares the released variances could not hold."""
-    if not isinstance(target, Continuous) or target.lower == target.upper:
+    if not isinstance(target, Continuous | UndeclaredContinuous):
         return
-    reach = max(abs(target.lower), abs(target.upper), target.upper - target.lower)
-    if reach > _WIDEST_TARGET or target.upper - target.lower < 1 / _WIDEST_TARGET:
+    sizes = [abs(bound) for bound in (target.lower, target.upper) if bound is not None]
+    if isinstance(target, Continuous):
+        sizes.append(target.upper - target.lower)
+    if any(size and not 1 / _WIDEST_TARGET <= size <= _WIDEST_TARGET for size in sizes):
         raise SchemaError(
-            f"The target's bounds are {target.lower!r} and {target.upper!r}; bounds and their "
-            f"distance must lie between {1 / _WIDEST_TARGET:g} and {_WIDEST_TARGET:g} in size. "
+            f"The target's bounds are {target.lower!r} and {target.upper!r}; they and their "
+            f"distance must be 0 or between {1 / _WIDEST_TARGET:g} and {_WIDEST_TARGET:g} in size. "
             "Change the unit of the target."
         )
 

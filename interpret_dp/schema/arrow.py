@@ -83,6 +83,8 @@ def arrow_values(column: Any) -> Values:
     if types.is_decimal(chunked.type):
         # Arrow's cast of decimals to floats need not round to nearest; reading text does.
         chunked = chunked.cast(pa.string()).cast(pa.float64())
+    if types.is_integer(chunked.type) and chunked.null_count:
+        return _nullable_integers(chunked)
     if types.is_integer(chunked.type) or types.is_floating(chunked.type):
         # Joining chunks copies, and a single one need not be joined.
         single = chunked.chunk(0) if chunked.num_chunks == 1 else chunked
@@ -102,6 +104,14 @@ def _is_wide_integer(series: nw.Series[Any]) -> bool:
 
 def _to_numpy(column: Any) -> Any:
     return column.to_numpy(zero_copy_only=False)
+
+
+def _nullable_integers(column: Any) -> Values:
+    """Keep integers integers: as floats, one missing cell would change how levels are written."""
+    import pandas as pd
+
+    missing = _to_numpy(column.is_null())
+    return pd.arrays.IntegerArray(_to_numpy(column.fill_null(0)), missing)
 
 
 def _bools(column: Any) -> Values:

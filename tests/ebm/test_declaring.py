@@ -424,3 +424,22 @@ def test_adult_loses_little(benchmark_table: Any) -> None:
         ]
         losses.append(scores[0] - scores[1])
     assert np.mean(losses) <= 0.01
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_one_null_does_not_change_how_found_levels_are_written(library: str) -> None:
+    def frame(values: list[int | None]) -> Any:
+        if library == "polars":
+            return pytest.importorskip("polars").DataFrame({"a": values})
+        return pytest.importorskip("pyarrow").table({"a": values})
+
+    def fit(rows: tuple[Any, Any]) -> Any:
+        return Classifier(epsilon=4.0, delta=1e-6, feature_types=["nominal"]).fit(*rows)
+
+    values: list[int | None] = [0, 1, 2] * 400
+    labels = np.array([0, 1] * 600 + [1])
+    report = replay(fit, (frame([*values, None]), labels), (frame(values), labels[:-1]))
+    assert report.ok, str(report)
+    published = fit((frame([*values, None]), labels))
+    assert published.schema_.features["a"] == Categorical([0, 1, 2])
+    assert [type(level) for level in published.schema_.features["a"].levels] == [int] * 3

@@ -357,6 +357,25 @@ def test_sample_weights_are_refused(cohort):
         model.fit(cohort.X, cohort.y, sample_weight=np.ones(len(cohort.X)))
 
 
+@pytest.mark.parametrize("bounds", [(0.0, 5e-324), (0.0, 1e200), (None, 5e-324), (-1.7e308, None)])
+def test_absurd_target_bounds_are_refused_before_anything_is_spent(cost_cohort, bounds):
+    model = DPExplainableBoostingRegressor(
+        schema=Schema(cost_cohort.schema.features),
+        privacy_target_min=bounds[0],
+        privacy_target_max=bounds[1],
+    )
+    with pytest.raises(SchemaError, match="Change the unit of the target"):
+        model.fit(cost_cohort.X, cost_cohort.y)
+
+
+def test_labels_of_mixed_types_keep_them(cohort):
+    y = np.array(["yes" if label == "yes" else 0 for label in cohort.y], dtype=object)
+    schema = Schema(cohort.schema.features, target=Categorical(["yes", 0]))
+    model = DPExplainableBoostingClassifier(schema=schema).fit(cohort.X, y)
+    assert model.classes_.tolist() == [0, "yes"]
+    assert set(model.predict(cohort.X)) <= {0, "yes"}
+
+
 def test_one_declared_class_is_refused(cohort):
     schema = Schema(cohort.schema.features, target=Categorical(["yes"]))
     with pytest.raises(SchemaError, match="one declared class, 'yes'"):
