@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
@@ -198,19 +198,44 @@ class _LocalRows:
         clipped = np.clip(scores, -MAX_SCORE, MAX_SCORE).astype(np.int32)
         self._scores[...] = clipped if self._scores.ndim == 2 else clipped[0]
 
-    def _sum_parts(
+    def _advance(
         self,
-        kernel: Callable[[int, int, NDArray[np.int64]], None],
-        shape: tuple[int, ...],
+        kernel: Callable[..., None],
+        facts: tuple[NDArray[Any], ...],
+        updated: NDArray[np.int64],
+        updates: NDArray[np.int32],
+        wanted: NDArray[np.int64],
+        n_bins: int,
     ) -> NDArray[np.int64]:
-        """Run the kernel on each part of the rows and add the exact sums."""
-        sums = np.zeros((len(self._parts), *shape), dtype=np.int64)
+        """Run a kernel over each part of the rows and add the exact sums.
+
+        ``facts`` are what the kernel knows of the rows beside their codes and scores.
+        """
+        sums = np.zeros((len(self._parts), len(wanted), n_bins, self.n_scores), dtype=np.int64)
+        if self.n_scores == 1:  # these kernels have no axis of scores
+            updates, views = np.ascontiguousarray(updates[..., 0]), sums[..., 0]
+        else:
+            views = sums
+
+        def run(part: int) -> None:
+            first, last = self._parts[part]
+            kernel(
+                self._codes,
+                *facts,
+                updated,
+                updates,
+                wanted,
+                self._scores,
+                first,
+                last,
+                views[part],
+            )
+
         if len(self._parts) == 1:
-            kernel(*self._parts[0], sums[0])
+            run(0)
         else:
             with ThreadPoolExecutor(len(self._parts)) as pool:
-                firsts, lasts = zip(*self._parts, strict=True)
-                list(pool.map(kernel, firsts, lasts, sums))
+                list(pool.map(run, range(len(self._parts))))
         total: NDArray[np.int64] = sums.sum(axis=0)
         return total
 
@@ -252,23 +277,8 @@ class LocalBinaryRows(_LocalRows):
         n_bins: int,
     ) -> NDArray[np.int64]:
         """Sum ``label - probability`` per bin."""
-        single = np.ascontiguousarray(updates[:, :, 0])
-
-        def kernel(first: int, last: int, sums: NDArray[np.int64]) -> None:
-            _advance_binary(
-                self._codes,
-                self._labels,
-                self._table,
-                updated,
-                single,
-                wanted,
-                self._scores,
-                first,
-                last,
-                sums,
-            )
-
-        return self._sum_parts(kernel, (len(wanted), n_bins))[:, :, np.newaxis]
+        facts = (self._labels, self._table)
+        return self._advance(_advance_binary, facts, updated, updates, wanted, n_bins)
 
 
 class LocalMulticlassRows(_LocalRows):
@@ -319,22 +329,8 @@ class LocalMulticlassRows(_LocalRows):
         n_bins: int,
     ) -> NDArray[np.int64]:
         """Sum ``onehot(label) - softmax`` per bin and class."""
-
-        def kernel(first: int, last: int, sums: NDArray[np.int64]) -> None:
-            _advance_multiclass(
-                self._codes,
-                self._labels,
-                self._table,
-                updated,
-                updates,
-                wanted,
-                self._scores,
-                first,
-                last,
-                sums,
-            )
-
-        return self._sum_parts(kernel, (len(wanted), n_bins, self.n_scores))
+        facts = (self._labels, self._table)
+        return self._advance(_advance_multiclass, facts, updated, updates, wanted, n_bins)
 
 
 class LocalRegressionRows(_LocalRows):
@@ -388,19 +384,5 @@ class LocalRegressionRows(_LocalRows):
         n_bins: int,
     ) -> NDArray[np.int64]:
         """Sum the clipped residual per bin."""
-        single = np.ascontiguousarray(updates[:, :, 0])
-
-        def kernel(first: int, last: int, sums: NDArray[np.int64]) -> None:
-            _advance_regression(
-                self._codes,
-                self._target,
-                updated,
-                single,
-                wanted,
-                self._scores,
-                first,
-                last,
-                sums,
-            )
-
-        return self._sum_parts(kernel, (len(wanted), n_bins))[:, :, np.newaxis]
+        facts = (self._target,)
+        return self._advance(_advance_regression, facts, updated, updates, wanted, n_bins)

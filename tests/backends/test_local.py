@@ -139,9 +139,11 @@ def test_an_error_in_a_thread_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(local, "_ROWS_PER_THREAD", 1)
     rows = LocalBinaryRows([np.zeros(4, dtype=np.uint8)], np.zeros(4, dtype=np.int16), n_threads=2)
 
-    def failing(first: int, last: int, sums: Any) -> None:
+    def failing(*arguments: Any) -> None:
+        first = arguments[-3]
         if threading.current_thread() is not threading.main_thread() and first > 0:
             raise RuntimeError("in a thread")
 
+    none = np.zeros(0, dtype=np.int64)
     with pytest.raises(RuntimeError, match="in a thread"):
-        rows._sum_parts(failing, (1, 1))
+        rows._advance(failing, (), none, np.zeros((0, 1, 1), dtype=np.int32), none, 1)
