@@ -53,13 +53,18 @@ def frame(records: Sequence[Record]) -> Table:
     columns = list(zip(*records, strict=True)) or [()] * (len(FEATURES) + 1)
     return (
         pd.DataFrame(
-            {
-                name: pd.Series(list(column))
-                for name, column in zip(FEATURES, columns[:-1], strict=True)
-            }
+            {name: _inferred(column) for name, column in zip(FEATURES, columns[:-1], strict=True)}
         ),
-        pd.Series(list(columns[-1])),
+        _inferred(columns[-1]),
     )
+
+
+def _inferred(cells: Sequence[Any]) -> pd.Series[Any]:
+    """Return a series whose dtype pandas chose; pandas 2 cannot choose one for huge integers."""
+    try:
+        return pd.Series(list(cells))
+    except OverflowError:
+        return pd.Series(list(cells), dtype=object)
 
 
 def objects(records: Sequence[Record]) -> Table:
