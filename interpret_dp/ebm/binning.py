@@ -97,12 +97,16 @@ def merge_bins(
     positive parts adds up.
     """
     n_fine = len(counts) - 2
-    fine = project_to_total(counts, total)[1:-1]
+    # A number is never unseen: that bin of a continuous feature holds nobody, which is public.
+    n_counted = len(counts) if edges is None else len(counts) - 1
+    fine = project_to_total(counts[:n_counted], total)[1 : n_fine + 1]
     groups = np.arange(n_fine) if edges is None else _equal_weight_groups(fine, target_bins)
     n_groups = int(groups[-1]) + 1
     code_map = np.concatenate(([0], groups + 1, [n_groups + 1])).astype(np.uint16)
-    sums = np.bincount(code_map, weights=counts).astype(np.float64)
-    weights = project_to_total(sums, total, np.bincount(code_map).astype(np.float64))
+    sums = np.bincount(code_map[:n_counted], weights=counts[:n_counted]).astype(np.float64)
+    cells = np.bincount(code_map[:n_counted]).astype(np.float64)
+    weights = np.zeros(n_groups + 2)
+    weights[: len(sums)] = project_to_total(sums, total, cells)
     weights[1:-1] = np.maximum(weights[1:-1], _LIGHTEST_SHARE * total)
     return Bins(
         code_map=code_map,
