@@ -1,0 +1,1 @@
+"""DP-LIME: differentially private local explanations of a black box."""

@@ -1,0 +1,83 @@
+"""Minimise a quadratic over the unit ball, exactly: the trust-region problem."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["eigenvalues_raised", "minimum_on_ball"]
+
+Floats = NDArray[np.float64]
+
+# Bisection of a bracket of 64-bit floats cannot need more.
+_STEPS = 200
+
+
+def minimum_on_ball(second: Floats, first: Floats) -> tuple[Floats, float]:
+    """Return a global minimum of ``phi' A phi - 2 b' phi`` over ``||phi|| <= 1``.
+
+    Parameters
+    ----------
+    second : ndarray of float64, shape (n, n)
+        A: symmetric, definite or not.
+    first : ndarray of float64, shape (n,)
+        b.
+
+    Returns
+    -------
+    phi : ndarray of float64, shape (n,)
+    multiplier : float
+        The number with ``(A + multiplier I) phi = b``, at least 0, and 0 inside the ball.
+
+    Notes
+    -----
+    phi is a global minimum if, and only if, A + multiplier I is positive semidefinite and the
+    multiplier is 0 or ||phi|| = 1 (Moré and Sorensen 1983, Lemmas 2.1 and 2.3). In A's eigenbasis
+    ||phi|| decreases in the multiplier, which bisection finds. In the 'hard case', where b is
+    orthogonal to the eigenvectors of a lowest eigenvalue below 0, one of them fills phi up to
+    length 1.
+    """
+    size = float(max(np.abs(second).max(initial=0.0), np.abs(first).max(initial=0.0)))
+    if size == 0.0:
+        return np.zeros_like(first), 0.0
+    values, vectors = np.linalg.eigh(second / size)
+    target = vectors.T @ (first / size)
+    least = max(0.0, -float(values[0]))
+    if least == 0.0:
+        inside = _divided(target, values)
+        if np.linalg.norm(inside) <= 1.0:
+            return vectors @ inside, 0.0
+    # At this multiplier every |target / (values + multiplier)| sums to a norm of at most 1.
+    low, high = least, least + float(np.linalg.norm(target))
+    if np.linalg.norm(_divided(target, values + least)) < 1.0:
+        phi = _divided(target, values + least)
+        phi[0] += np.sqrt(max(0.0, 1.0 - float(phi @ phi)))
+        return vectors @ phi, least * size
+    for _ in range(_STEPS):
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        is_long = np.linalg.norm(_divided(target, values + middle)) > 1.0
+        low, high = (middle, high) if is_long else (low, middle)
+    phi = _divided(target, values + high)
+    return vectors @ (phi / max(1.0, float(np.linalg.norm(phi)))), high * size
+
+
+def eigenvalues_raised(second: Floats, least: float) -> Floats:
+    """Return the symmetric matrix with every eigenvalue below ``least`` replaced by it.
+
+    Parameters
+    ----------
+    second : ndarray of float64, shape (n, n)
+    least : float
+    """
+    values, vectors = np.linalg.eigh(second)
+    raised: Floats = (vectors * np.maximum(values, least)) @ vectors.T
+    return 0.5 * (raised + raised.T)
+
+
+def _divided(target: Floats, values: Floats) -> Floats:
+    """Return ``target / values``; 0 where both are nothing but rounding errors of a 0."""
+    nothing = (np.abs(target) <= 1e-14) & (values <= 1e-14)
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.where(nothing, 0.0, target / np.where(nothing, 1.0, values))

@@ -1,0 +1,171 @@
+"""What the black box says about the explanation data: one integer a row and output, made once.
+
+The labels are private, as the rows are, and live in memory only.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.lime.features import UNITS
+from interpret_dp.schema import Continuous
+
+__all__ = ["BlackBox", "Labels", "black_box"]
+
+Labels = NDArray[np.int16]
+
+
+@dataclass(frozen=True)
+class BlackBox:
+    """A model as a function with bounded outputs.
+
+    Attributes
+    ----------
+    bounds : Continuous
+        Of every output; mapped to -1 and 1, as equation 1 of the paper has them.
+    """
+
+    bounds: Continuous
+    _predict: Callable[[Any], Any] = field(repr=False)
+
+    def ask(self, X: Any, n_rows: int) -> Labels:
+        """Ask the model about public rows, such as queries.
+
+        Parameters
+        ----------
+        X : object
+            Rows, in the form that the model takes.
+        n_rows : int
+            How many there are.
+
+        Returns
+        -------
+        ndarray of int16, shape (n_rows, n_outputs)
+            As :meth:`labels`.
+
+        Raises
+        ------
+        ValueError
+            If the model does not return one number, or one list of numbers, for each row; and
+            whatever the model raises.
+        """
+        return self._rounded(self._predict(X), n_rows)
+
+    def labels(self, X: Any, n_rows: int, n_outputs: int) -> Labels:
+        """Ask the model about private rows, whatever it thinks of them.
+
+        Parameters
+        ----------
+        X : DataFrame, pyarrow.Table, array or list of rows
+            In the form that the model takes.
+        n_rows : int
+            How many there are.
+        n_outputs : int
+            How many outputs the model has; public, from :meth:`ask` about a query.
+
+        Returns
+        -------
+        ndarray of int16, shape (n_rows, n_outputs)
+            Outputs in steps of ``1 / UNITS`` from -1 to 1; values outside the bounds are clipped
+            and NaN is 0, the middle. Private.
+
+        Notes
+        -----
+        Nothing is raised and no warning issued: either would speak of a row. Where the model fails
+        on several rows they are halved, and a row on which it fails alone is labelled 0. A model
+        that fails on every row is seen when it is asked about a query, which is public.
+
+        That the model's answer to a row depends on that row alone, and is the same whenever it is
+        asked, is an assumption of the promise. The grid is coarse so that differences in the last
+        digits, which batches of another size bring about in many models, do not show.
+        """
+        labels = np.zeros((n_rows, n_outputs), dtype=np.int16)
+        pending = [(0, n_rows)] if n_rows else []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            while pending:
+                start, stop = pending.pop()
+                try:
+                    found = self._rounded(self._predict(_rows(X, start, stop)), stop - start)
+                    # Too many or too few outputs are a failure, and never a broadcast.
+                    labels[start:stop] = found.reshape(stop - start, n_outputs)
+                except Exception:
+                    if stop - start > 1:
+                        middle = (start + stop) // 2
+                        pending += [(start, middle), (middle, stop)]
+        return labels
+
+    def _rounded(self, answer: Any, n_rows: int) -> Labels:
+        found = np.asarray(answer, dtype=np.float64)
+        if found.ndim == 1:
+            found = found[:, np.newaxis]
+        if found.ndim != 2 or len(found) != n_rows or found.shape[1] < 1:
+            raise ValueError(
+                f"The model returned an array of shape {np.shape(answer)} for {n_rows} rows; it "
+                "must return one number, or one list of numbers, for each row."
+            )
+        lower, upper = self.bounds.lower, self.bounds.upper
+        # Halves first: the sum or difference of two large bounds could overflow.
+        middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
+        shares = (np.clip(np.nan_to_num(found, nan=middle), lower, upper) - middle) / half
+        return np.rint(np.clip(shares, -1.0, 1.0) * UNITS).astype(np.int16)
+
+
+def _rows(X: Any, start: int, stop: int) -> Any:
+    """Return some of the rows in a container of the same kind."""
+    if hasattr(X, "iloc"):
+        return X.iloc[start:stop]
+    # Arrow's tables cannot be sliced by brackets.
+    return X.slice(start, stop - start) if hasattr(X, "slice") else X[start:stop]
+
+
+def black_box(model: Any, bounds: Continuous | None = None) -> BlackBox:
+    """Return a model as a function with bounded outputs.
+
+    Parameters
+    ----------
+    model : object
+        With ``predict_proba``, or ``predict``, or callable on rows.
+    bounds : Continuous, default=None
+        Public bounds of what ``predict``, or the callable, returns. None: the outputs are
+        probabilities, of ``predict_proba`` or of the callable.
+
+    Raises
+    ------
+    TypeError
+        If the model has no such method, or ``bounds`` is something else.
+    SchemaError
+        If both bounds are equal.
+    """
+    if bounds is None:
+        predict = getattr(model, "predict_proba", model if callable(model) else None)
+        if predict is None:
+            raise TypeError(
+                f"The model is of type {type(model).__name__} and has no predict_proba; without "
+                "it, the bounds of its outputs must be declared. Pass output_bounds=(lower, "
+                "upper), which must be public knowledge."
+            )
+        return BlackBox(Continuous(0, 1), predict)
+    if not isinstance(bounds, Continuous):
+        raise TypeError(
+            f"bounds is {bounds!r} ({type(bounds).__name__}); it must be Continuous(lower, upper)."
+        )
+    if bounds.lower == bounds.upper:
+        raise SchemaError(
+            f"The bounds of the model's outputs are both {bounds.lower:g}; they must differ. "
+            "Declare the range that outputs can have."
+        )
+    predict = getattr(model, "predict", model if callable(model) else None)
+    if predict is None:
+        raise TypeError(
+            f"The model is of type {type(model).__name__}; it must have predict or predict_proba, "
+            "or be callable on rows."
+        )
+    return BlackBox(bounds, predict)

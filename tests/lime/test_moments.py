@@ -1,0 +1,119 @@
+"""Exact sums: equal to big integers', whatever the order, the threads and the other rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+from interpret_dp.lime import moments as moments_module
+from interpret_dp.lime.features import UNITS
+from interpret_dp.lime.moments import ExplanationData, Queries, exact_moments
+from interpret_dp.lime.weighting import WeightTable, exponential_weight, stable_weight, weight_table
+from tests.lime.explanation_sets import ASKED, explanation_data, queries, records, weights
+
+
+def by_big_integers(data: ExplanationData, point: Any, output: int, table: WeightTable) -> Any:
+    """Sum w t t' and w f stretch t row by row in Python's integers."""
+    n = len(point)
+    second = [[0] * n for _ in range(n)]
+    first = [0] * n
+    for row, labels in zip(data.points.tolist(), data.labels.tolist(), strict=True):
+        apart = [own - centre for own, centre in zip(row, point.tolist(), strict=True)]
+        square = sum(step * step for step in apart)
+        weight = int(table.of_squares(np.array([square]))[0])
+        for i in range(n):
+            first[i] += weight * labels[output] * table.stretch * apart[i]
+            for j in range(n):
+                second[i][j] += weight * apart[i] * apart[j]
+    return second, first
+
+
+def sums(data: ExplanationData, asked: Queries, table: WeightTable) -> Any:
+    return [(one.second.tolist(), one.first.tolist()) for one in exact_moments(data, asked, table)]
+
+
+@pytest.mark.parametrize("c", [2.0**-10, 0.5, 2.0**10])
+@pytest.mark.parametrize("weight", [stable_weight, exponential_weight(0.5)])
+def test_sums_are_those_of_big_integers(c: float, weight: Any) -> None:
+    data, asked = explanation_data(records(50)), queries(ASKED)
+    table = weight_table(weight, c, 5 * UNITS**2, 3)
+    expected = [
+        by_big_integers(data, point, output, table)
+        for point, output in zip(asked.points, asked.outputs, strict=True)
+    ]
+    assert sums(data, asked, table) == expected
+
+
+@pytest.fixture(scope="module")
+def many() -> ExplanationData:
+    rng = np.random.default_rng(2)
+    points = rng.integers(-UNITS // 2, UNITS + 1, size=(20_000, 30)).astype(np.int16)
+    return ExplanationData(points, rng.integers(-UNITS, UNITS + 1, (20_000, 2)).astype(np.int16))
+
+
+def test_order_threads_and_blocks_change_no_bit(
+    many: ExplanationData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Queries(many.points[:2], (0, 1))
+    table = weight_table(stable_weight, 0.5, 80 * UNITS**2, 9)
+    expected = sums(many, asked, table)
+    order = np.random.default_rng(3).permutation(len(many.points))
+    assert sums(ExplanationData(many.points[order], many.labels[order]), asked, table) == expected
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            assert sums(many, asked, table) == expected
+    monkeypatch.setattr(moments_module, "_MOST_ROWS", 777)
+    assert sums(many, asked, table) == expected
+
+
+def test_removing_a_row_removes_what_it_added_and_nothing_else(many: ExplanationData) -> None:
+    asked = Queries(many.points[:1], (1,))
+    table = weight_table(stable_weight, 0.5, 80 * UNITS**2, 9)
+    (whole,) = exact_moments(many, asked, table)
+    for gone in (5, 12_345):
+        mask = np.arange(len(many.points)) == gone
+        (rest,) = exact_moments(many.rows(~mask), asked, table)
+        (alone,) = exact_moments(many.rows(mask), asked, table)
+        assert np.array_equal(whole.second - rest.second, alone.second)
+        assert np.array_equal(whole.first - rest.first, alone.first)
+
+
+def test_a_batch_of_queries_is_as_many_single_ones() -> None:
+    data, asked = explanation_data(records()), queries(ASKED)
+    singles = [
+        sums(data, Queries(asked.points[[at]], (0,)), weights())[0] for at in range(len(asked))
+    ]
+    assert sums(data, asked, weights()) == singles
+
+
+def test_no_rows_add_nothing() -> None:
+    (one, *_) = exact_moments(explanation_data([]), queries(ASKED), weights())
+    assert not one.second.any()
+    assert not one.first.any()
+
+
+@given(st.data())
+def test_no_row_adds_more_than_the_norms(data: Any) -> None:
+    """Rows of any 16-bit coordinates and labels, also such as no encoder makes."""
+    n = data.draw(st.integers(1, 4))
+    number = st.integers(-(2**15), 2**15 - 1) | st.sampled_from([-128, 0, 128, 256])
+    row = np.array([data.draw(st.lists(number, min_size=n, max_size=n))], dtype=np.int16)
+    label = np.array([[data.draw(number)]], dtype=np.int16)
+    centre = np.array([data.draw(st.lists(number, min_size=n, max_size=n))], dtype=np.int16)
+    table = weight_table(stable_weight, data.draw(st.floats(2.0**-9, 2.0**9)), n * UNITS**2, 2)
+    (added,) = exact_moments(ExplanationData(row, label), Queries(centre, (0,)), table)
+    squared = sum(v**2 for v in added.second.ravel().tolist())
+    squared += sum(v**2 for v in added.first.tolist())
+    assert squared <= table.moments_norm**2
+
+
+def test_private_sums_and_rows_are_not_shown() -> None:
+    data = explanation_data(records(3))
+    (one,) = exact_moments(data, queries(ASKED[:1]), weights())
+    assert repr(data) == "ExplanationData()"
+    assert repr(one) == "ExactMoments()"
