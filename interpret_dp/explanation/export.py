@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import html
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._figures import ceil_text, floor_text
-from interpret_dp.explanation.figure_parts import COLORS, number_text
+from interpret_dp.explanation.figure_parts import COLORS
+from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.page_figures import (
     importance_figure,
     local_figure,
+    outcome_text,
     term_importance,
 )
+from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.shape_figures import TrueCurve, shape_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel
@@ -101,7 +102,7 @@ def render_html(
             f"<header><h1>{html.escape(heading)}</h1>",
             f"<p>{html.escape(lead)}</p>" if lead else "",
             "</header>",
-            _promise(model, privacy),
+            _promise(privacy),
             _importances(model, place),
             _shapes(model, truth, place),
             "" if local is None else _predictions(model, local, place),
@@ -118,30 +119,12 @@ def render_html(
     )
 
 
-def _promise(model: AdditiveModel, privacy: PrivacySpend) -> str:
-    guarantee = model.guarantee
-    tiles = [
-        ("Epsilon of this model", ceil_text(guarantee.epsilon)),
-        ("Delta of this model", ceil_text(guarantee.delta)),
-        ("Cost of this page", f"{privacy.explanation_epsilon:g}"),
-    ]
-    if privacy.total_epsilon is not None:
-        tiles.append(("Epsilon of the data set so far", ceil_text(privacy.total_epsilon)))
-    if privacy.remaining_epsilon is not None:
-        tiles.append(("Epsilon left for one more", floor_text(privacy.remaining_epsilon)))
-    cells = "".join(
-        f"<div><b>{html.escape(value)}</b><span>{html.escape(name)}</span></div>"
-        for name, value in tiles
-    )
-    clauses = "".join(f"<li>{html.escape(clause)}</li>" for clause in guarantee.assumptions)
-    assumptions = f"<p>This assumes that</p><ul>{clauses}</ul>" if clauses else ""
-    voided = ' class="void"' if guarantee.tests_only else ""
+def _promise(privacy: PrivacySpend) -> str:
+    voided = ' class="void"' if privacy.guarantee.tests_only else ""
+    panel = to_html(privacy_panel(privacy.to_dict(), boxed=False, unfolded=True))
     return (
-        f'<section id="promise"{voided}><h2>What is promised</h2>'
-        f"<p class=sentence>{html.escape(guarantee.sentence)}</p>"
-        f"<div class=tiles>{cells}</div><p class=spend>{html.escape(privacy.line)}</p>"
-        f"{assumptions}<details><summary>The full record</summary>{privacy._repr_html_()}</details>"
-        "</section>"
+        f'<section id="promise"{voided}><h2>What is promised</h2>{panel}'
+        f"<p class=spend>{html.escape(privacy.line)}</p></section>"
     )
 
 
@@ -187,7 +170,7 @@ def _predictions(model: AdditiveModel, local: Any, place: Any) -> str:
     for row in range(len(local.selector)):
         record = local.data(row)
         cards.append(
-            f"<article class=card><h3>{html.escape(_outcome(model, record))}</h3>"
+            f"<article class=card><h3>{html.escape(outcome_text(model, record))}</h3>"
             f"{place(local_figure(model, record))}</article>"
         )
     return (
@@ -195,19 +178,6 @@ def _predictions(model: AdditiveModel, local: Any, place: Any) -> str:
         "<p>What each value adds to the prediction. The rows shown here are not protected.</p>"
         f"<div class=grid>{''.join(cards)}</div></section>"
     )
-
-
-def _outcome(model: AdditiveModel, record: Mapping[str, Any]) -> str:
-    """Say what was predicted for a row, and what came true if that is known."""
-    total = math.fsum(map(float, [*record["scores"], *record["extra"]["scores"]]))
-    actual = float((record["perf"] or {}).get("actual", math.nan))
-    if model.classes is None:
-        text, truth = f"Predicted {number_text(total)}", number_text(actual)
-    else:
-        probability = 0.5 * (1.0 + math.tanh(total / 2.0))
-        text = f"Probability of {model.classes[1]}: {100 * probability:.0f} %"
-        truth = "" if math.isnan(actual) else str(model.classes[int(actual)])
-    return text if math.isnan(actual) else f"{text}, actual: {truth}"
 
 
 def _script_safe(document: str) -> str:
@@ -232,18 +202,8 @@ h3 { margin: 0 0 2px; font-size: 15px; overflow-wrap: anywhere; }
 #promise { margin-top: 24px; padding: 22px 24px; border-left: 5px solid CURVE; }
 #importances { margin-top: 24px; padding: 22px 24px; }
 #promise.void { border-color: TRUTH; background: #fff4ee; }
-.sentence { margin: 0 0 14px; font-size: 17px; line-height: 1.45; }
-.tiles { display: flex; flex-wrap: wrap; gap: 10px; }
-.tiles div { flex: 1 1 150px; padding: 9px 14px; border-radius: 6px; background: #eef3f7; }
-.tiles b { display: block; font-size: 21px; }
-.tiles span, .spend, .legend, #importances p, #shapes > p,
+.spend, .legend, #importances p, #shapes > p,
 #predictions > p { color: #556471; font-size: 13px; }
-#promise ul { margin: 0 0 12px; padding-left: 20px; }
-#promise p { margin-bottom: 6px; }
-details summary { cursor: pointer; color: CURVE; }
-details table { border-collapse: collapse; margin: 8px 0; overflow-wrap: anywhere; }
-details th { padding: 2px 18px 2px 0; text-align: left; font-weight: 500; color: #556471;
-  vertical-align: top; white-space: nowrap; }
 .legend { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 22px; margin: 0 0 12px; }
 .legend label { margin-left: auto; cursor: pointer; }
 .legend input { vertical-align: -2px; }

@@ -28,6 +28,7 @@ COLORS = {
     "curve": "#14609c",
     "band": "rgba(20, 96, 156, 0.20)",
     "truth": "#d9480f",
+    "preview": "#d55e00",
     "weight": "#cdd6df",
     "ink": "#24323f",
     "grid": "#e9edf1",
@@ -44,6 +45,8 @@ def score_unit(model: AdditiveModel) -> str:
     """Return what a score counts: log-odds of the second class, or the target's own unit."""
     if model.classes is None:
         return "change of the prediction"
+    if len(model.classes) > 2:
+        return "score of each class (log scale)"
     # A model of one class has no other to set it against.
     return f"log-odds of {literal(str(model.classes[-1]))}"
 
@@ -58,6 +61,13 @@ def dress(figure: Figure, *, height: int, margin: dict[str, int]) -> None:
         bargap=0.35,
         font={"family": "system-ui, sans-serif", "size": 12, "color": COLORS["ink"]},
         hovermode="closest",
+        modebar={
+            "bgcolor": "rgba(0,0,0,0)",
+            "color": "#9aa7b3",
+            "activecolor": COLORS["curve"],
+            # plotly's button that uploads a figure to its makers.
+            "remove": ["sendChartToCloud"],
+        },
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
     )

@@ -1,19 +1,103 @@
-"""Figures that interpret does not have; plotly is imported when one is drawn."""
+"""The figures of an explanation: with a title, the privacy cost, a legend and buttons.
+
+They need no server: the buttons are plotly's own, and what they show is computed beforehand from
+released figures. plotly is imported when one is drawn.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-__all__ = ["contributions_heatmap"]
+from interpret_dp.explanation.curves import common_range, monotone_previews
+from interpret_dp.explanation.figure_parts import COLORS, dress, literal
+from interpret_dp.explanation.page_figures import (
+    importance_figure,
+    local_figure,
+    outcome_text,
+    shown_scores,
+)
+from interpret_dp.explanation.shape_figures import shape_figure
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from interpret_dp.released import AdditiveModel
+
+__all__ = ["contributions_figure", "overview_figure", "prediction_figure", "term_figure"]
 
 _MOST_ROWS = 200
+_LETTERS_IN_LINE = 100
+# Pixels of the parts above a figure.
+_TITLE, _LINE, _MENU = 40, 16, 40
+_LEGEND = 34
+_FADED = 0.35
 
 
-def contributions_heatmap(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Draw the contribution of every term to the prediction of every explained row.
+def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
+    """Return one term, with buttons for monotone previews and for the scale of the scores.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    index : int
+        Which of its terms.
+    line : str
+        The privacy cost; left out if empty.
+    """
+    term = model.terms[index]
+    feature = model.features[term.feature]
+    previews = monotone_previews(model, term)
+    figure = shape_figure(model, term, previews=previews)
+    bottom = figure.layout.margin.b
+    menus = [_scale_menu(model)]
+    if previews:
+        menus.append(_preview_menu(figure, list(previews)))
+    figure.update_layout(updatemenus=menus, showlegend=True)
+    _add_heading(figure, f"Term: {feature.name} ({feature.kind})", line, with_menu=True)
+    _place_legend(figure, below=bottom + 6, height=480)
+    return figure
+
+
+def overview_figure(model: AdditiveModel, line: str) -> Figure:
+    """Return the importance of every term, beside what noise alone would give."""
+    figure = importance_figure(model)
+    height = figure.layout.height
+    figure.update_layout(showlegend=True)
+    _add_heading(figure, "What matters: importance of every term", line)
+    _place_legend(figure, below=figure.layout.margin.b + 4, height=max(420, height + 110))
+    return figure
+
+
+def prediction_figure(model: AdditiveModel, record: Mapping[str, Any], line: str) -> Figure:
+    """Return what each value of one row adds to its prediction.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    record : mapping
+        ``explanation.data(row)`` of interpret's local explanation; the row is the asker's own.
+    line : str
+        The privacy cost; left out if empty.
+    """
+    figure = local_figure(model, record)
+    intercept = np.asarray(record["extra"]["scores"], dtype=np.float64).reshape(-1)
+    if len(intercept) == 1:
+        start = f" (starting at {intercept[0]:.3g}, the same for everybody)"
+        figure.update_xaxes(title=f"{figure.layout.xaxis.title.text}{start}")
+    height = figure.layout.height
+    _add_heading(figure, outcome_text(model, record), line)
+    figure.update_layout(height=max(420, height + 70))
+    figure.update_layout(margin={"b": 52})
+    figure.add_vline(x=0, line={"color": COLORS["line"], "width": 1})
+    return figure
+
+
+def contributions_figure(rows: Sequence[Mapping[str, Any]], line: str) -> Figure:
+    """Return the contribution of every term to the prediction of every explained row.
 
     Parameters
     ----------
@@ -21,16 +105,14 @@ def contributions_heatmap(rows: Sequence[Mapping[str, Any]]) -> Any:
         ``names`` and ``scores`` of the terms of each row, as interpret's local explanation holds
         them; with several classes, the contributions to the predicted one are drawn. The first
         200 rows are drawn.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    line : str
+        The privacy cost; left out if empty.
     """
     import plotly.graph_objects as go
 
     shown = rows[:_MOST_ROWS]
-    scores = np.array([_predicted_scores(row) for row in shown], dtype=np.float64)
-    names = list(shown[0]["names"]) if shown else []
+    scores = np.array([shown_scores(row) for row in shown], dtype=np.float64)
+    names = [literal(str(name)) for name in shown[0]["names"]] if shown else []
     reach = float(np.abs(scores).max()) if scores.size else 1.0
     figure = go.Figure(
         go.Heatmap(
@@ -40,20 +122,114 @@ def contributions_heatmap(rows: Sequence[Mapping[str, Any]]) -> Any:
             zmin=-reach,
             zmax=reach,
             colorscale="RdBu_r",
-            colorbar={"title": "Score"},
+            colorbar={"title": "score"},
             hovertemplate="%{y}, %{x}: %{z:.3f}<extra></extra>",
         )
     )
     cut = f" (first {_MOST_ROWS} of {len(rows)} rows)" if len(rows) > _MOST_ROWS else ""
-    figure.update_layout(title=f"Contributions to the predictions{cut}")
-    figure.update_yaxes(autorange="reversed", automargin=True)
+    dress(figure, height=max(420, 190 + 22 * len(names)), margin={"l": 80, "r": 20, "b": 50})
+    figure.update_yaxes(autorange="reversed", automargin=True, showgrid=False)
+    figure.update_xaxes(showgrid=False)
+    _add_heading(figure, f"What each term adds to the predictions{cut}", line)
     return figure
 
 
-def _predicted_scores(row: Mapping[str, Any]) -> Any:
-    """Return the terms' scores; with several classes, those of the predicted one."""
-    scores = np.asarray(row["scores"], dtype=np.float64)
-    if scores.ndim == 1:
-        return scores
-    intercept = np.asarray(row["extra"]["scores"], dtype=np.float64).reshape(-1)
-    return scores[:, int(np.argmax(scores.sum(axis=0) + intercept))]
+def _add_heading(figure: Figure, title: str, line: str, *, with_menu: bool = False) -> None:
+    """Write title and privacy cost above the plot, and leave room for buttons below them."""
+    # Broken between its figures, never inside one of them.
+    solid = line.replace(" ", "\N{NO-BREAK SPACE}").replace("·\N{NO-BREAK SPACE}", "· ")
+    wrapped = textwrap.wrap(solid, _LETTERS_IN_LINE)
+    lines = [part.replace("\N{NO-BREAK SPACE}", " ") for part in wrapped]
+    menu = _MENU if with_menu else 4
+    top = _TITLE + _LINE * len(lines) + menu
+    figure.update_layout(
+        title={
+            "text": literal(title),
+            "x": 0,
+            "xref": "paper",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "pad": {"t": 12},
+            "font": {"size": 17, "color": COLORS["ink"]},
+        },
+        margin={"t": top},
+    )
+    if lines:
+        figure.add_annotation(
+            text="<br>".join(map(literal, lines)),
+            xref="paper",
+            yref="paper",
+            x=0,
+            y=1,
+            yshift=menu,
+            align="left",
+            xanchor="left",
+            yanchor="bottom",
+            showarrow=False,
+            font={"size": 11.5, "color": "#556471"},
+        )
+
+
+def _place_legend(figure: Figure, *, below: int, height: int) -> None:
+    """Put the legend in a row under the axis labels, which need ``below`` pixels."""
+    figure.update_layout(
+        height=height,
+        margin={"b": below + _LEGEND},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
+            "font": {"size": 11.5},
+        },
+    )
+
+
+def _scale_menu(model: AdditiveModel) -> dict[str, Any]:
+    lowest, highest = common_range(model)
+    return _buttons(
+        [
+            ("own scale", "relayout", [{"yaxis.autorange": True}]),
+            (
+                "same scale for all terms",
+                "relayout",
+                [{"yaxis.autorange": False, "yaxis.range": [lowest, highest]}],
+            ),
+        ],
+        x=1,
+        xanchor="right",
+    )
+
+
+def _preview_menu(figure: Figure, names: list[str]) -> dict[str, Any]:
+    """Return buttons that show one version and fade the released curve behind a preview."""
+    metas = [trace.meta for trace in figure.data]
+    indices = [index for index, meta in enumerate(metas) if meta is not None]
+
+    def version(shown: str | None) -> list[Any]:
+        visible = [metas[i] in ("released", shown) for i in indices]
+        faded = [_FADED if metas[i] == "released" and shown else 1.0 for i in indices]
+        return [{"visible": visible, "opacity": faded}, indices]
+
+    entries = [("as released", "restyle", version(None))]
+    entries += [(f"preview {name}", "restyle", version(name)) for name in names]
+    return _buttons(entries, x=0, xanchor="left")
+
+
+def _buttons(entries: list[tuple[str, str, list[Any]]], **place: Any) -> dict[str, Any]:
+    return {
+        "type": "buttons",
+        "direction": "right",
+        "showactive": True,
+        "y": 1,
+        "yanchor": "bottom",
+        "pad": {"b": 6, "t": 0, "l": 0, "r": 0},
+        "font": {"size": 11.5, "color": COLORS["ink"]},
+        "bgcolor": "#ffffff",
+        "bordercolor": "#c6d0d9",
+        "buttons": [{"label": t, "method": m, "args": a} for t, m, a in entries],
+        **place,
+    }

@@ -2,54 +2,173 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from interpret_dp.explanation.figures import contributions_heatmap
+from interpret_dp.explanation.figures import (
+    contributions_figure,
+    overview_figure,
+    prediction_figure,
+    term_figure,
+)
+from interpret_dp.explanation.markup import to_html
+from interpret_dp.explanation.page_figures import term_importance
+from interpret_dp.explanation.panel import privacy_panel
+from interpret_dp.explanation.registry import live_view
 from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.released import AdditiveModel
 
-__all__ = ["attach_privacy"]
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
-_LINE_HEIGHT = 18
-_LINE_STYLE = {"size": 11, "color": "#555"}
+__all__ = ["PrivateExplanation", "attach_privacy"]
+
+_DIGITS = 3
+_SESSION = "_edit_session"
 
 
-def attach_privacy(explanation: Any, privacy: PrivacySpend) -> Any:
-    """Return the explanation with ``.privacy``, and with the cost as a line in every figure.
+class PrivateExplanation:
+    """What every explanation of this package has beside interpret's own methods.
+
+    Put in front of a class of interpret. ``visualize`` returns a component inside the callbacks
+    of interpret's dashboard and a plain figure everywhere else.
+
+    Attributes
+    ----------
+    privacy : PrivacySpend
+        What it cost, as of when it was made.
+    """
+
+    privacy: PrivacySpend
+
+    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
+        """Return the plain figure of a part: None is the overview, a number a row of the selector.
+
+        Parameters
+        ----------
+        key : int, default=None
+        line : str, default=None
+            The privacy cost that is written into the figure; by default that of ``privacy``.
+        """
+        raise NotImplementedError
+
+    def visualize(self, key: int | None = None) -> Any:
+        """Return what interpret shows for a part of the explanation.
+
+        Parameters
+        ----------
+        key : int, default=None
+            A row of the selector; None is the overview.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            With the noise band and the privacy cost; inside interpret's live dashboard a Dash
+            component with the privacy panel instead.
+        """
+        view = live_view(self, key)
+        return self.figure(key) if view is None else view
+
+    def _repr_html_(self) -> str:
+        """Show the privacy panel in a notebook; ``interpret.show`` shows the figures."""
+        return to_html(privacy_panel(self.privacy.to_dict()))
+
+
+class _PrivateEBMExplanation(PrivateExplanation):
+    """Figures of an additive model.
+
+    Attributes
+    ----------
+    model : AdditiveModel
+        What is explained.
+    """
+
+    model: AdditiveModel
+    explanation_type: str
+    data: Any
+    _open_session: Callable[[AdditiveModel], Any]
+
+    @property
+    def edit_session(self) -> Any:
+        """The EditSession over this model; its ``model`` is the edited estimator.
+
+        All explanations of one model share it, so it is what interpret's dashboard edits. It lives
+        as long as one of them. A copy that was pickled opens another.
+        """
+        if _SESSION not in vars(self):
+            vars(self)[_SESSION] = self._open_session(self.model)
+        return vars(self)[_SESSION]
+
+    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
+        """Return the plain figure of a part: None is the overview, a number a term or a row."""
+        line = self.privacy.line if line is None else line
+        if self.explanation_type == "global":
+            if key is None:
+                return overview_figure(self.model, line)
+            return term_figure(self.model, key, line)
+        if key is None:
+            return contributions_figure(self.data(-1)["specific"], line)
+        return prediction_figure(self.model, self.data(key), line)
+
+
+def attach_privacy(
+    explanation: Any,
+    privacy: PrivacySpend,
+    model: AdditiveModel,
+    open_session: Callable[[AdditiveModel], Any],
+) -> Any:
+    """Return the explanation with ``.privacy`` and ``.model``, and with figures that show them.
 
     Parameters
     ----------
     explanation : interpret's EBMExplanation
         Result of ``explain_global`` or ``explain_local``; public.
     privacy : PrivacySpend
+    model : AdditiveModel
+        The model that is explained, as it is now.
+    open_session : callable
+        Returns the session that edits a model; what ``.edit_session`` is. It must survive a pickle.
     """
-    explanation.__class__ = _private_class(explanation.__class__)
-    explanation.privacy = privacy
-    return explanation
+    state = vars(explanation) | {
+        "privacy": privacy,
+        "model": model,
+        "_open_session": open_session,
+    }
+    private = _rebuild(type(explanation), state)
+    if private.explanation_type == "global":
+        private.selector = _selector(model)
+    return private
+
+
+def _selector(model: AdditiveModel) -> Any:
+    """Return the terms for interpret's lists; its own counts distinct values, which are private."""
+    import pandas as pd
+
+    columns = ["Name", "Type", "Bins", "Importance"]
+    rows = [
+        (
+            model.features[term.feature].name,
+            model.features[term.feature].kind,
+            # Without the missing and the unseen bin, which every term has.
+            len(term.scores) - 2,
+            float(f"{term_importance(term)[0]:.{_DIGITS}g}"),
+        )
+        for term in model.terms
+    ]
+    return pd.DataFrame(rows, columns=columns)
 
 
 @lru_cache
 def _private_class(base: Any) -> Any:
     """Derive from whatever class interpret returned: its module is not a public name."""
 
-    class PrivateEBMExplanation(base):
+    class PrivateEBMExplanation(_PrivateEBMExplanation, base):
         """An EBM explanation whose figures carry their privacy cost."""
 
-        privacy: PrivacySpend
-
-        def visualize(self, key: int | None = None) -> Any:
-            """Return interpret's figure with the privacy cost below its title."""
-            if self.explanation_type == "local" and key is None:
-                # interpret has nothing here and would leave an empty card.
-                figure = contributions_heatmap(self.data(-1)["specific"])
-            else:
-                figure = super().visualize(key)
-            if figure is not None and hasattr(figure, "update_layout"):
-                _add_line(figure, self.privacy.line)
-            return figure
-
         def __reduce__(self) -> tuple[Any, ...]:
-            return _rebuild, (base, self.__dict__)
+            state = {name: value for name, value in vars(self).items() if name != _SESSION}
+            return _rebuild, (base, state)
 
     PrivateEBMExplanation.__qualname__ = "PrivateEBMExplanation"
     return PrivateEBMExplanation
@@ -59,19 +178,3 @@ def _rebuild(base: Any, state: dict[str, Any]) -> Any:
     explanation = base.__new__(_private_class(base))
     explanation.__dict__.update(state)
     return explanation
-
-
-def _add_line(figure: Any, line: str) -> None:
-    """Write the line under the title, inside the top margin."""
-    figure.add_annotation(
-        text=line,
-        xref="paper",
-        yref="paper",
-        x=0.5,
-        y=1.0,
-        yanchor="bottom",
-        showarrow=False,
-        font=_LINE_STYLE,
-    )
-    margin = figure.layout.margin.t
-    figure.update_layout(margin={"t": (100 if margin is None else margin) + _LINE_HEIGHT})

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interpret_dp.explanation.figure_parts import (
     COLORS,
     dress,
     literal,
+    number_text,
     score_unit,
     shortened,
     value_text,
@@ -22,7 +24,13 @@ if TYPE_CHECKING:
 
     from interpret_dp.released import AdditiveModel, AdditiveTerm
 
-__all__ = ["importance_figure", "local_figure", "term_importance"]
+__all__ = [
+    "importance_figure",
+    "local_figure",
+    "outcome_text",
+    "shown_scores",
+    "term_importance",
+]
 
 _MOST_CONTRIBUTIONS = 15
 
@@ -31,14 +39,20 @@ def term_importance(term: AdditiveTerm) -> tuple[float, float]:
     """Return the mean absolute score over the released rows, and what noise alone would give.
 
     The second figure is the mean of |N(0, s)| with each bin's standard deviation s; NaN where the
-    noise is not known. A term whose importance is not above it may be nothing but noise.
+    noise is not known. A term whose importance is not above it may be nothing but noise. With
+    several classes both are means over the classes.
     """
     total = max(float(term.weights.sum()), 1e-300)
-    importance = float(term.weights @ np.abs(term.scores)) / total
+    importance = float(term.weights @ _over_classes(np.abs(term.scores))) / total
     deviations = term.standard_deviations
     if deviations is None:
         return importance, math.nan
-    return importance, float(term.weights @ deviations) * math.sqrt(2.0 / math.pi) / total
+    noise = float(term.weights @ _over_classes(deviations)) * math.sqrt(2.0 / math.pi)
+    return importance, noise / total
+
+
+def _over_classes(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values if values.ndim == 1 else values.mean(axis=1)
 
 
 def importance_figure(model: AdditiveModel) -> Figure:
@@ -56,6 +70,7 @@ def importance_figure(model: AdditiveModel) -> Figure:
                 y=positions,
                 orientation="h",
                 marker_color=COLORS["curve"],
+                name="mean absolute effect",
                 customdata=names,
                 hovertemplate="%{customdata}: %{x:.4g}<extra></extra>",
             ),
@@ -68,6 +83,7 @@ def importance_figure(model: AdditiveModel) -> Figure:
                     "size": 15,
                     "line": {"width": 2.5, "color": COLORS["truth"]},
                 },
+                name="what noise alone would give",
                 customdata=names,
                 hovertemplate="%{customdata}: noise alone would give %{x:.4g}<extra></extra>",
             ),
@@ -82,6 +98,8 @@ def importance_figure(model: AdditiveModel) -> Figure:
 def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
     """Return the contributions to one prediction, largest first.
 
+    With several classes they are those to the predicted one.
+
     Parameters
     ----------
     model : AdditiveModel
@@ -93,7 +111,7 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
     import plotly.graph_objects as go
 
     parts = sorted(
-        zip(record["names"], record["values"], map(float, record["scores"]), strict=True),
+        zip(record["names"], record["values"], shown_scores(record), strict=True),
         key=lambda part: -abs(part[2]),
     )
     shown = [(f"{literal(str(n))} = {value_text(v)}", s) for n, v, s in parts[:_MOST_CONTRIBUTIONS]]
@@ -113,10 +131,52 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
         )
     )
     dress(figure, height=70 + 23 * len(shown), margin={"l": 185, "r": 14, "t": 6, "b": 40})
-    figure.update_xaxes(title=score_unit(model))
+    figure.update_xaxes(title=_local_unit(model, record))
     figure.update_yaxes(
         tickvals=list(range(len(shown))),
         ticktext=[shortened(name, 28) for name, _ in shown],
         showgrid=False,
     )
     return figure
+
+
+def shown_scores(record: Mapping[str, Any]) -> list[float]:
+    """Return the terms' scores of a row; with several classes, those of the predicted one."""
+    scores = np.asarray(record["scores"], dtype=np.float64)
+    return [float(s) for s in (scores if scores.ndim == 1 else scores[:, _predicted(record)])]
+
+
+def outcome_text(model: AdditiveModel, record: Mapping[str, Any]) -> str:
+    """Say what was predicted for a row, and what came true if that is known."""
+    total = _total_scores(record)
+    actual = float((record["perf"] or {}).get("actual", math.nan))
+    if model.classes is None:
+        text, truth = f"Predicted {number_text(total[0])}", number_text(actual)
+        return text if math.isnan(actual) else f"{text}, actual: {truth}"
+    if len(model.classes) == 1:
+        predicted, probability = 0, 1.0
+    elif len(total) > 1:
+        predicted = int(np.argmax(total))
+        probability = 1.0 / float(np.exp(total - total[predicted]).sum())
+    else:
+        predicted = len(model.classes) - 1
+        probability = 0.5 * (1.0 + math.tanh(total[0] / 2.0))
+    text = f"Probability of {model.classes[predicted]}: {100 * probability:.0f} %"
+    return text if math.isnan(actual) else f"{text}, actual: {model.classes[int(actual)]}"
+
+
+def _total_scores(record: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Return the sums of all contributions and the intercept, one a class."""
+    scores = np.asarray(record["scores"], dtype=np.float64)
+    intercept = np.asarray(record["extra"]["scores"], dtype=np.float64).reshape(-1)
+    return np.asarray(scores.reshape(len(scores), -1).sum(axis=0) + intercept)
+
+
+def _predicted(record: Mapping[str, Any]) -> int:
+    return int(np.argmax(_total_scores(record)))
+
+
+def _local_unit(model: AdditiveModel, record: Mapping[str, Any]) -> str:
+    if model.classes is None or np.ndim(record["scores"]) == 1:
+        return score_unit(model)
+    return f"score of {literal(str(model.classes[_predicted(record)]))} (log scale)"

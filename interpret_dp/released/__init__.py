@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from interpret_dp.released.additive_model import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.released.edits import EditRecord
 
-__all__ = ["AdditiveFeature", "AdditiveModel", "AdditiveTerm"]
+__all__ = ["AdditiveFeature", "AdditiveModel", "AdditiveTerm", "EditRecord"]

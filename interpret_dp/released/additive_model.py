@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.released.edits import EditRecord
 from interpret_dp.schema import Categorical, Continuous, Schema, level_labels
 
 __all__ = ["AdditiveFeature", "AdditiveModel", "AdditiveTerm"]
@@ -99,13 +100,17 @@ class AdditiveTerm:
     weights : ndarray of float64, shape (n_codes,)
         Released number of rows per bin.
     covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
-        Covariance of the added noise in ``scores``; None where it is not known.
+        Covariance of the added noise in ``scores``; None where it is not known as a whole.
+    variances : ndarray of float64, same shape as ``scores``, or None
+        Variance of the added noise, of a term with too many bins for a ``covariance``. None where
+        ``covariance`` is given, whose diagonal it would be, or nothing is known.
     """
 
     feature: int
     scores: FloatArray
     weights: FloatArray
     covariance: FloatArray | None
+    variances: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check their shapes against one another."""
@@ -120,13 +125,25 @@ class AdditiveTerm:
             expected = (*shape[1:], shape[0], shape[0])
             square = _frozen(self.covariance, expected, "term covariance")
             object.__setattr__(self, "covariance", square)
+        if self.variances is not None:
+            if self.covariance is not None:
+                raise ValueError(
+                    "A term has both covariance and variances; give the covariance, or the "
+                    "variances where it is not known as a whole."
+                )
+            variances = _frozen(self.variances, shape, "term variances")
+            if (variances < 0).any():
+                raise ValueError("term variances must not be negative.")
+            object.__setattr__(self, "variances", variances)
 
     @property
     def standard_deviations(self) -> FloatArray | None:
-        """Standard deviation of the added noise, of the same shape as ``scores``."""
-        if self.covariance is None:
+        """Standard deviation of the added noise, same shape as ``scores``; None if unknown."""
+        variances = self.variances
+        if self.covariance is not None:
+            variances = np.diagonal(self.covariance, axis1=-2, axis2=-1).T
+        if variances is None:
             return None
-        variances = np.diagonal(self.covariance, axis1=-2, axis2=-1).T
         deviations: FloatArray = np.sqrt(np.maximum(variances, 0.0))
         return deviations
 
@@ -160,6 +177,8 @@ class AdditiveModel:
     guarantee : Guarantee
     parameters : dict
         Constructor parameters of the estimator, as far as JSON can hold them.
+    edits : tuple of EditRecord
+        What a person changed after the fit, oldest first; empty for a model as fitted.
     """
 
     task: str
@@ -174,6 +193,7 @@ class AdditiveModel:
     rounds: int
     guarantee: Guarantee
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    edits: tuple[EditRecord, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -199,6 +219,10 @@ class AdditiveModel:
                 )
         for name in ("n_rows", "noise_scale_binning", "noise_scale_boosting"):
             object.__setattr__(self, name, float(_frozen(getattr(self, name), (), name)))
+        object.__setattr__(self, "edits", tuple(self.edits))
+        for edit in self.edits:
+            if not isinstance(edit, EditRecord):
+                raise TypeError(f"edits holds {edit!r}; each must be an EditRecord.")
 
     @property
     def digest(self) -> str:
@@ -223,6 +247,8 @@ class AdditiveModel:
                     "scores": term.scores.tolist(),
                     "weights": term.weights.tolist(),
                     "covariance": _lower_triangle(term.covariance),
+                    # Left out where there are none, as in older files.
+                    **({} if term.variances is None else {"variances": term.variances.tolist()}),
                 }
                 for term in self.terms
             ],
@@ -234,6 +260,8 @@ class AdditiveModel:
             "rounds": self.rounds,
             "guarantee": self.guarantee.to_dict(),
             "parameters": dict(self.parameters),
+            # Left out if there are none, so that the digests of older files stay.
+            **({"edits": [edit.to_dict() for edit in self.edits]} if self.edits else {}),
         }
 
     @classmethod
@@ -282,6 +310,7 @@ class AdditiveModel:
                     scores=entry["scores"],
                     weights=entry["weights"],
                     covariance=_full_square(entry["covariance"], len(entry["scores"])),
+                    variances=entry.get("variances"),
                 )
                 for entry in document["terms"]
             ),
@@ -293,6 +322,7 @@ class AdditiveModel:
             rounds=int(document["rounds"]),
             guarantee=Guarantee.from_dict(document["guarantee"]),
             parameters=dict(document["parameters"]),
+            edits=tuple(EditRecord.from_dict(entry) for entry in document.get("edits", ())),
         )
 
 
@@ -314,8 +344,9 @@ def _full_square(triangle: list[Any] | None, size: int) -> FloatArray | None:
 
 
 def _square(triangle: list[float], size: int) -> FloatArray:
+    values = _frozen(triangle, (size * (size + 1) // 2,), "term covariance")
     rows, columns = np.tril_indices(size)
     square = np.zeros((size, size))
-    square[rows, columns] = _frozen(triangle, rows.shape, "term covariance")
+    square[rows, columns] = values
     square[columns, rows] = square[rows, columns]
     return square

@@ -102,7 +102,8 @@ class Writer:
         """Return a level or class label, in its own type."""
         if isinstance(level, str):
             return self._text(level)
-        if isinstance(level, bool):
+        # SQLite has no bools, and reads TRUE as a column of that name where there is one.
+        if isinstance(level, bool) and not self.cells_have_types:
             return exp.convert(level)
         number = float(level)
         return exp.Literal.number(int(number)) if number.is_integer() else self.literal(number)

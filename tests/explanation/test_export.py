@@ -20,6 +20,7 @@ from interpret_dp.explanation.page_figures import importance_figure, local_figur
 from interpret_dp.explanation.shape_figures import shape_figure
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.schema import Categorical, Continuous, Schema
+from tests.explanation.budgets import budget_state
 
 HOSTILE = "</script><script>document.title='broken'</script>"
 
@@ -99,11 +100,17 @@ def _parsed(page):
 
 def test_page_shows_guarantee_cost_every_term_and_prediction():
     model = _model()
-    spend = PrivacySpend(guarantee=model.guarantee, total_epsilon=1.5, remaining_epsilon=3.12349)
+    spend = PrivacySpend(
+        guarantee=model.guarantee,
+        total_epsilon=1.5,
+        remaining_epsilon=3.12349,
+        budget=budget_state(dataset="ward"),
+    )
     page = render_html(model, spend, local=_Local(1, 0), lead="A <b> lead.")
     assert model.guarantee.sentence in page
     assert spend.line in page
-    assert "<b>3.123</b><span>Epsilon left for one more" in page
+    assert "What does this mean?" in page
+    assert "Room for" in page
     assert "A &lt;b&gt; lead." in page
     for name in ("stay", "ward"):
         assert f"<h3>{name}</h3>" in page

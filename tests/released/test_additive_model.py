@@ -54,6 +54,45 @@ def test_json_round_trip_is_exact(model):
     assert again.terms[1].covariance is None
 
 
+def test_a_term_with_variances_alone(model):
+    variances = np.array([0.0, 0.25, 4.0, 0.0])
+    terms = (dataclasses.replace(model.terms[0], covariance=None, variances=variances),)
+    wide = dataclasses.replace(model, terms=(*terms, model.terms[1]))
+    np.testing.assert_array_equal(wide.terms[0].standard_deviations, [0.0, 0.5, 2.0, 0.0])
+    assert model.terms[1].standard_deviations is None
+    document = json.loads(json.dumps(wide.to_dict(), allow_nan=False))
+    again = AdditiveModel.from_dict(document)
+    np.testing.assert_array_equal(again.terms[0].variances, variances)
+    assert again.digest == wide.digest != model.digest
+    # Files from before there were variances have no such key; terms without them are as before.
+    assert "variances" in document["terms"][0]
+    assert "variances" not in document["terms"][1]
+    with pytest.raises(ValueError, match="read-only"):
+        again.terms[0].variances[0] = 7.0
+
+
+def test_variances_of_several_classes_are_the_diagonals():
+    squares = np.stack([np.diag([1.0, 4.0, 9.0]), np.diag([0.0, 1.0, 16.0]), np.eye(3)])
+    scores = np.zeros((3, 3))
+    whole = AdditiveTerm(0, scores, np.ones(3), squares)
+    alone = AdditiveTerm(0, scores, np.ones(3), None, whole.standard_deviations**2)
+    np.testing.assert_array_equal(alone.standard_deviations, whole.standard_deviations)
+
+
+@pytest.mark.parametrize(
+    ("covariance", "variances", "message"),
+    [
+        (np.eye(3), np.ones(3), "both covariance and variances"),
+        (None, np.ones(2), r"has shape \(2,\); it must have shape \(3,\)"),
+        (None, [1.0, -1.0, 0.0], "variances must not be negative"),
+        (None, [1.0, np.nan, 0.0], "not finite"),
+    ],
+)
+def test_variances_are_checked(covariance, variances, message):
+    with pytest.raises(ValueError, match=message):
+        AdditiveTerm(0, np.zeros(3), np.ones(3), covariance, variances)
+
+
 def test_arrays_cannot_be_changed(model):
     for array in (model.terms[0].scores, model.terms[0].covariance, model.features[0].cuts):
         with pytest.raises(ValueError, match="read-only"):
@@ -77,6 +116,8 @@ def test_digest_sees_every_change(model):
         (("terms", 0, "scores"), [0.0], "has shape"),
         (("terms", 0, "feature"), 5, "not one of the features"),
         (("terms", 0, "weights"), [-1.0, 1.0, 1.0, 1.0], "negative"),
+        (("terms", 0, "covariance"), [1.0] * 9, "covariance has shape"),
+        (("terms", 1, "variances"), [1.0], "variances has shape"),
         (("features", 0, "cuts"), [5.0, 5.0], "must increase"),
         (("features", 0, "cuts"), None, "must have cuts"),
         (("features", 1, "cuts"), [1.0], "cannot have cuts"),

@@ -1,0 +1,233 @@
+"""The tab "Privacy" of interpret's full dashboard: the accounts of all data sets concerned.
+
+It shows what the ledger says and nothing else: no figure of the rows is in a ledger.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import dash
+from dash import dcc, html
+from dash.dependencies import Input, Output
+from dash.development.base_component import Component
+
+from interpret_dp._figures import ceil_text, floor_text
+from interpret_dp.dashboard.accounts import ShownAccount, collect_accounts
+from interpret_dp.dashboard.errors import error_message, message_on_error
+from interpret_dp.dashboard.host import explanations_of
+from interpret_dp.dashboard.panel import to_component
+from interpret_dp.dashboard.registry import figure_component
+from interpret_dp.dashboard.spending_figure import spending_figure
+from interpret_dp.explanation.panel import SHARES_OF, budget_bar
+
+__all__ = ["register", "with_tab"]
+
+_VALUE, _CONTENT = "privacy", "privacy-tab"
+
+
+def register(app: dash.Dash) -> None:
+    """Add the callback that fills the tab to one of interpret's apps."""
+
+    @app.callback(Output(_CONTENT, "children"), [Input("tabs", "value")])
+    @message_on_error()
+    def fill(tab: str | None) -> Any:
+        # As interpret's own tabs do: empty while another one is shown, so that it is read anew.
+        return _content(explanations_of(app)) if tab == _VALUE else None
+
+
+def with_tab(layout: Any, app: Any) -> Any:
+    """Return interpret's layout with our tab; the small dashboard, and others' work, as it is."""
+    shows_ours = any(hasattr(e, "privacy") for e in explanations_of(app))
+    if app.ctx is None or not shows_ours:
+        return layout
+    # The layout is the app's own object and is served again and again.
+    layout = copy.deepcopy(layout)
+    tab = dcc.Tab(
+        label="Privacy",
+        value=_VALUE,
+        children=html.Div(id=_CONTENT, className="contain"),
+    )
+    tabs = layout["tabs"]
+    tabs.children = [*tabs.children, tab]
+    return layout
+
+
+def _content(explanations: list[Any]) -> Component:
+    accounts = collect_accounts(explanations)
+    cards = [_guarded_card(account) for account in accounts]
+    return html.Div([_introduction(accounts), *cards], className="idp-tab")
+
+
+def _introduction(accounts: list[ShownAccount]) -> Component:
+    text = (
+        "What has been spent on each data set whose models are shown here, read off the ledger "
+        "just now. Looking at explanations and editing curves costs nothing; fitting a model does. "
+        "No figure of the rows is on this page."
+    )
+    seeded = [
+        name
+        for account in accounts
+        for model in account.models
+        if model.spend.guarantee.tests_only
+        for name in model.names
+    ]
+    warning = None
+    if seeded:
+        warning = html.Div(
+            f"Seeded noise, for tests only, promises nothing: {', '.join(seeded)}.",
+            className="idp-error",
+        )
+    return _card("Privacy", [html.Div(text), warning])
+
+
+def _guarded_card(account: ShownAccount) -> Component:
+    title = f"Data set: {account.dataset}"
+    try:
+        return _card(title, _account_parts(account))
+    except Exception as error:
+        return _card(title, [error_message(error)])
+
+
+def _card(title: str, parts: list[Component | None]) -> Component:
+    """Return a card that looks like interpret's own."""
+    return html.Div(
+        [
+            html.Div(html.Div(title, className="card-title"), className="card-header"),
+            html.Div([part for part in parts if part is not None], className="card-body"),
+        ],
+        className="card",
+    )
+
+
+def _account_parts(account: ShownAccount) -> list[Component | None]:
+    has_requests = account.requests is not None and not account.requests.empty
+    problem = html.Div(account.problem, className="idp-error") if account.problem else None
+    return [
+        problem,
+        None if account.problem else _summary(account),
+        _room(account),
+        figure_component(spending_figure(account)) if has_requests else None,
+        _requests(account) if has_requests else None,
+        _assumptions(account),
+        html.Div(f"Ledger: {account.ledger}; head {account.head or 'none'}", className="idp-muted"),
+    ]
+
+
+def _summary(account: ShownAccount) -> Component:
+    budget = account.budget
+    if budget is None:
+        return html.Div(
+            "No limit declared: what is spent is recorded, and nothing is ever refused. Declare "
+            "one with ledger.create_budget(...) in a ledger that outlives the process."
+        )
+    shown = sum(m.spend.model_share or 0.0 for m in account.models if m.request is not None)
+    shown = min(shown, budget.spent_share)
+    parts = [
+        ("models of this dashboard", shown, "#0072b2"),
+        ("other requests", max(0.0, budget.spent_share - shown), "#e69f00"),
+    ]
+    spent = "0" if not budget.n_requests else ceil_text(budget.spent_epsilon)
+    words = (
+        f"Spent epsilon {spent} of {budget.epsilon:g} at delta {budget.delta:g}, in "
+        f"{budget.n_requests:,} request{'' if budget.n_requests == 1 else 's'}. Left for one more "
+        f"release: epsilon {floor_text(budget.remaining_epsilon)} at delta {budget.delta:g}. "
+    )
+    waiting = ""
+    if budget.open_reservations:
+        waiting = (
+            f"{budget.open_reservations} of the requests run now or were left by a crash; all "
+            "count as spent."
+        )
+    return html.Div(
+        [
+            html.Div([html.B(words), waiting], style={"marginBottom": "6px"}),
+            to_component(budget_bar(parts)),
+            html.Div(SHARES_OF, className="idp-muted"),
+        ]
+    )
+
+
+def _room(account: ShownAccount) -> Component | None:
+    """Say how many more models like each of those shown fit under the budget."""
+    lines = []
+    for model in account.models:
+        guarantee = model.spend.guarantee
+        setting = f"epsilon {ceil_text(guarantee.epsilon)} at delta {ceil_text(guarantee.delta)}"
+        names = ", ".join(repr(name) for name in model.names)
+        more = model.spend.more_like_this
+        room = "" if more is None else f"; room for {more:,} more at this setting"
+        lines.append(html.Li(f"{names}: {setting}{room}"))
+    return html.Div(
+        [html.Div("Models shown here", style={"fontWeight": 600}), html.Ul(lines)],
+        style={"margin": "10px 0"},
+    )
+
+
+_MOST_REQUESTS = 200
+_TO_THE_SECOND = len("2000-01-31T12:00:00")
+
+
+def _requests(account: ShownAccount) -> Component:
+    requests = account.requests
+    if requests is None:
+        raise ValueError(f"The requests of data set {account.dataset!r} were not read.")
+    names = {
+        model.request: ", ".join(model.names)
+        for model in account.models
+        if model.request is not None
+    }
+    total_name = "Total mu" if account.budget is None else "Total epsilon"
+    numeric = {"Epsilon", "Delta", "Cost (mu)", total_name}
+    head = ["Time (UTC)", "Who", "Purpose", "Epsilon", "Delta", "Cost (mu)",
+            total_name, "State", "Shown here as"]  # fmt: skip
+    body = []
+    latest = requests.iloc[::-1][:_MOST_REQUESTS]
+    for number, (_, request) in zip(latest.index, latest.iterrows(), strict=True):
+        total = request["total_mu" if account.budget is None else "total_epsilon"]
+        body.append(
+            [
+                str(request["time"])[:_TO_THE_SECOND].replace("T", " "),
+                request["explainer"],
+                request["purpose"] or "not given",
+                ceil_text(request["asked_epsilon"]),
+                ceil_text(request["asked_delta"]),
+                ceil_text(request["mu"]),
+                ceil_text(total),
+                request["state"],
+                names.get(number, ""),
+            ]
+        )
+    classes = ["idp-number" if name in numeric else "" for name in head]
+    cut = f", the latest {_MOST_REQUESTS}" if len(requests) > _MOST_REQUESTS else ""
+    table = html.Table(
+        [
+            html.Thead(_row(html.Th, head, classes)),
+            html.Tbody([_row(html.Td, cells, classes) for cells in body]),
+        ]
+    )
+    return html.Details(
+        [
+            html.Summary(f"Requests ({len(requests):,}{cut})", style={"cursor": "pointer"}),
+            html.Div(table, className="idp-scroll"),
+        ],
+        open=True,
+    )
+
+
+def _row(kind: Any, cells: list[str], classes: list[str]) -> Component:
+    return html.Tr([kind(cell, className=c) for cell, c in zip(cells, classes, strict=True)])
+
+
+def _assumptions(account: ShownAccount) -> Component:
+    return html.Details(
+        [
+            html.Summary(
+                f"What the promises assume ({len(account.assumptions)})",
+                style={"cursor": "pointer"},
+            ),
+            html.Ul([html.Li(clause) for clause in account.assumptions]),
+        ],
+        style={"margin": "10px 0"},
+    )

@@ -1,0 +1,25 @@
+"""Editing the shape functions of a released model: post-processing, so it costs no privacy.
+
+Everything here works on released numbers alone and never sees a row; the one exception,
+:meth:`EditSession.metrics`, takes rows that the caller declares public.
+"""
+
+from __future__ import annotations
+
+from interpret_dp.editor.bins import TermView
+from interpret_dp.editor.operations import Operation
+from interpret_dp.editor.recipes import KINDS
+from interpret_dp.editor.repairs import Suggestion
+from interpret_dp.editor.session import EditSession, Preview
+from interpret_dp.editor.verdict import Bump, Verdict
+
+__all__ = [
+    "KINDS",
+    "Bump",
+    "EditSession",
+    "Operation",
+    "Preview",
+    "Suggestion",
+    "TermView",
+    "Verdict",
+]

@@ -1,0 +1,280 @@
+"""Bins of a term: their names and positions, and how a selection names some of them.
+
+Indices count as in ``AdditiveTerm.scores``: 0 is the missing bin, the last is the unseen bin, and
+those between are the regular bins.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.released import AdditiveFeature
+from interpret_dp.schema import Categorical, Continuous
+
+__all__ = ["Selection", "TermView", "bin_edges", "bin_labels", "bin_positions", "range_text"]
+__all__ += ["scale_positions", "select_bins"]
+
+FloatArray = NDArray[np.float64]
+
+
+class Selection(TypedDict, total=False):
+    """Keywords that every operation takes: which bins, which classes, and where the mean goes."""
+
+    between: tuple[float, float] | None
+    levels: Iterable[Any] | None
+    bins: int | slice | Sequence[int] | None
+    classes: Any
+    recentre: bool
+
+
+@dataclass(frozen=True, eq=False)
+class TermView:
+    """All that a drawing of one term needs, as of one moment; public.
+
+    Attributes
+    ----------
+    name : str
+        Name of the term.
+    kind : {"continuous", "ordinal", "nominal"}
+    labels : tuple of str, shape (n_codes,)
+        Name of each bin: "missing" first, "unseen" last.
+    edges : ndarray of float64, shape (n_codes - 1,), or None
+        Borders of the regular bins in the feature's units; the outer ones are the declared
+        bounds. None if the feature is categorical.
+    positions : ndarray of float64, shape (n_codes - 2,)
+        Centres of the regular bins; 0, 1, ... for levels.
+    weights : ndarray of float64, shape (n_codes,)
+        Released number of rows per bin.
+    original, last, current : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
+        Scores of the base model, before the latest edit, and now.
+    standard_deviations : ndarray of float64, shape of the scores, or None
+        Of the added noise in ``original``; None where it is not known.
+    version : int
+        Version of the session that this shows.
+    """
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    edges: FloatArray | None
+    positions: FloatArray
+    weights: FloatArray
+    original: FloatArray
+    last: FloatArray
+    current: FloatArray
+    standard_deviations: FloatArray | None
+    version: int
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether any score differs from the base model's."""
+        return not np.array_equal(self.original, self.current)
+
+
+def bin_edges(feature: AdditiveFeature) -> FloatArray:
+    """Return the borders of a continuous feature's bins, shape (n_bins + 1,), in its units."""
+    spec, cuts = feature.spec, feature.cuts
+    if cuts is None or isinstance(spec, Categorical):
+        raise ValueError(f"Feature {feature.name!r} is categorical; its bins have no borders.")
+    if not len(cuts):
+        return np.array([spec.lower, spec.upper])
+    # Cuts of a hand-made model may lie outside the declared bounds.
+    return np.concatenate([[min(spec.lower, cuts[0])], cuts, [max(spec.upper, cuts[-1])]])
+
+
+def bin_positions(feature: AdditiveFeature) -> FloatArray:
+    """Return the centres of the regular bins in the feature's units; ranks of levels."""
+    if feature.cuts is None:
+        return np.arange(feature.n_codes - 2, dtype=np.float64)
+    edges = bin_edges(feature)
+    # Halving first keeps the sum of two huge borders finite.
+    return np.asarray(edges[:-1] / 2 + edges[1:] / 2)
+
+
+def scale_positions(feature: AdditiveFeature) -> FloatArray:
+    """Return the centres on the declared scale, from 0 to 1 over the feature's whole range."""
+    if feature.cuts is None:
+        return np.asarray(bin_positions(feature) / max(feature.n_codes - 3, 1))
+    edges = bin_edges(feature)
+    spec = feature.spec
+    scale = spec.scale if isinstance(spec, Continuous) else "linear"
+    if scale == "log":
+        edges = np.log1p(edges - edges[0])
+    elif scale == "symlog":
+        largest = float(np.abs(edges).max()) or 1.0
+        edges = np.arcsinh(edges / largest * 2.0**40)
+    centres = edges[:-1] / 2 + edges[1:] / 2
+    width = edges[-1] / 2 - edges[0] / 2
+    return np.asarray((centres / 2 - edges[0] / 2) / width if width > 0 else centres * 0.0)
+
+
+def bin_labels(feature: AdditiveFeature) -> tuple[str, ...]:
+    """Return the name of every bin, shape (n_codes,)."""
+    if feature.cuts is None:
+        return ("missing", *feature.labels, "unseen")
+    edges = [f"{edge:.6g}" for edge in bin_edges(feature)]
+    return ("missing", *(f"{low} to {high}" for low, high in pairwise(edges)), "unseen")
+
+
+def range_text(feature: AdditiveFeature, bins: Sequence[int]) -> str:
+    """Return a selection in words: "between 40 and 60", "for 'a' and 'b'", "in 3 bins"."""
+    last = feature.n_codes - 1
+    regular = [index for index in bins if 0 < index < last]
+    special = [name for index, name in ((0, "missing"), (last, "unseen")) if index in bins]
+    parts = []
+    if len(regular) == last - 1:
+        parts = ["for all values"]
+    elif regular and feature.cuts is None:
+        names = [repr(feature.labels[index - 1]) for index in regular]
+        parts = [f"for {_listed(names)}" if len(names) <= 4 else f"for {len(names)} levels"]
+    elif regular:
+        edges = bin_edges(feature)
+        whole = regular[-1] - regular[0] + 1 == len(regular)
+        inside = "" if whole else f"in {len(regular)} bins "
+        parts = [f"{inside}between {edges[regular[0] - 1]:.4g} and {edges[regular[-1]]:.4g}"]
+    if special:
+        parts.append(f"for {_listed(special)} values")
+    return " and ".join(parts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
+
+
+def select_bins(
+    feature: AdditiveFeature,
+    *,
+    between: Any = None,
+    levels: Any = None,
+    bins: Any = None,
+    everything: bool = False,
+) -> tuple[int, ...]:
+    """Return the indices of the selected bins, increasing and unique.
+
+    Parameters
+    ----------
+    feature : AdditiveFeature
+    between : pair of float, default=None
+        Every bin that overlaps this range of a continuous feature; ends may be infinite.
+    levels : iterable, default=None
+        Levels of a categorical feature, as they are declared.
+    bins : int, slice or sequence of int, default=None
+        Indices themselves.
+    everything : bool, default=False
+        What no selection means: all bins, or the regular ones.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If more than one is given, one does not suit the feature, or nothing is selected.
+    """
+    given = [
+        name
+        for name, value in (("between", between), ("levels", levels), ("bins", bins))
+        if value is not None
+    ]
+    if len(given) > 1:
+        raise ValueError(
+            f"{' and '.join(given)} were given; at most one selection is allowed. Leave one out."
+        )
+    if not given:
+        edge = 0 if everything else 1
+        chosen = list(range(edge, feature.n_codes - edge))
+    elif between is not None:
+        chosen = _between(feature, between)
+    elif levels is not None:
+        chosen = _levels(feature, levels)
+    else:
+        chosen = _indices(feature, bins)
+    if not chosen:
+        raise ValueError(
+            f"The selection {given[0] if given else 'of regular bins'} of {feature.name!r} is "
+            "empty, so that there is nothing to edit. Select at least one bin; leave the selection "
+            "out for the whole curve."
+        )
+    return tuple(sorted(set(chosen)))
+
+
+def _between(feature: AdditiveFeature, between: Any) -> list[int]:
+    if feature.cuts is None:
+        raise ValueError(
+            f"between was given for {feature.name!r}, which is categorical. Use levels=[...], "
+            f"with levels among {_shown(feature.labels)}."
+        )
+    try:
+        low, high = (float(end) for end in between)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"between is {between!r}; it must be two numbers in units of {feature.name!r}, such as "
+            "(40, 60)."
+        ) from None
+    if math.isnan(low) or math.isnan(high) or low > high:
+        raise ValueError(f"between is ({low:g}, {high:g}); the first must not be above the second.")
+    edges = bin_edges(feature)
+    if high < edges[0] or low > edges[-1]:
+        raise ValueError(
+            f"between is ({low:g}, {high:g}), which holds no bin of {feature.name!r}: its values "
+            f"lie between {edges[0]:g} and {edges[-1]:g}."
+        )
+    first = int(np.searchsorted(feature.cuts, low, side="right"))
+    # A bin that begins where the range ends has no part in it, unless the range is that point.
+    last = int(np.searchsorted(feature.cuts, high, side="left" if high > low else "right"))
+    return list(range(first + 1, last + 2))
+
+
+def _levels(feature: AdditiveFeature, levels: Any) -> list[int]:
+    spec = feature.spec
+    if not isinstance(spec, Categorical):
+        raise ValueError(
+            f"levels were given for {feature.name!r}, which is continuous. Use between=(a, b), in "
+            "its own units."
+        )
+    if isinstance(levels, str | bytes) or not isinstance(levels, Iterable):
+        raise TypeError(f"levels is {levels!r}; it must be a list of levels, such as [{levels!r}].")
+    chosen = []
+    for level in levels:
+        same = [
+            index
+            for index, declared in enumerate(spec.levels, start=1)
+            if isinstance(declared, str) == isinstance(level, str) and declared == level
+        ]
+        if not same:
+            raise ValueError(
+                f"{feature.name!r} has no level {level!r}; its levels are "
+                f"{_shown(spec.levels)}. The missing and unseen bins are bins=0 and "
+                f"bins={feature.n_codes - 1}."
+            )
+        chosen += same
+    return chosen
+
+
+def _indices(feature: AdditiveFeature, bins: Any) -> list[int]:
+    allowed = f"0 (missing) to {feature.n_codes - 1} (unseen)"
+    if isinstance(bins, slice):
+        try:
+            return list(range(feature.n_codes)[bins])
+        except TypeError:
+            raise TypeError(f"bins is {bins!r}; a slice must be made of integers.") from None
+    if isinstance(bins, str | bytes) or not isinstance(bins, Iterable | numbers.Integral):
+        raise TypeError(f"bins is {bins!r}; it must be an index, a slice or a list of indices.")
+    chosen = []
+    for index in [bins] if isinstance(bins, numbers.Integral) else bins:
+        if isinstance(index, bool | np.bool_) or not isinstance(index, numbers.Integral):
+            raise TypeError(f"bins holds {index!r}; each must be an integer, {allowed}.")
+        if not 0 <= int(index) < feature.n_codes:
+            raise ValueError(f"bins holds {index!r}; {feature.name!r} has the bins {allowed}.")
+        chosen.append(int(index))
+    return chosen
+
+
+def _shown(levels: Sequence[Any]) -> str:
+    names = ", ".join(repr(level) for level in levels[:12])
+    return names if len(levels) <= 12 else f"{names} and {len(levels) - 12} more"

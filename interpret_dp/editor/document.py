@@ -1,0 +1,180 @@
+"""The file of an editing session: every edit with its parameters and its result, and no row.
+
+Results are kept beside the parameters so that a replay gives the same model bit for bit on every
+machine, whatever its linear algebra rounds to; parameters are replayed all the same, so that a
+file cannot say one thing and do another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.editor.operations import Operation, recorded
+from interpret_dp.editor.state import (
+    RESET,
+    State,
+    Step,
+    find_term,
+    operation_in_words,
+    plan_operation,
+)
+from interpret_dp.released import AdditiveModel, EditRecord
+
+__all__ = ["read_document", "steps_of", "write_document"]
+
+FloatArray = NDArray[np.float64]
+
+_FORMAT = "interpret_dp.edit_session"
+_VERSION = 1
+# Replayed and recorded scores may differ by this share of the largest of them: rounding, and the
+# seven digits with which a model's file keeps the covariance of the noise.
+_TOLERANCE = 1e-4
+
+
+def write_document(base: AdditiveModel, steps: Sequence[Step]) -> dict[str, Any]:
+    """Return the document of a session."""
+    edits = []
+    for step in steps:
+        index = find_term(base, step.operation.term)
+        edits.append(
+            {
+                **step.operation.to_dict(),
+                "who": step.record.who,
+                "when": step.record.when,
+                "why": step.record.why,
+                "scores": step.state.terms[index].scores.tolist(),
+                "moved": step.state.moved[index].tolist(),
+            }
+        )
+    return {"format": _FORMAT, "version": _VERSION, "base": _digest(base), "edits": edits}
+
+
+@lru_cache(maxsize=8)
+def _digest(base: AdditiveModel) -> str:
+    """Return the digest; a model is immutable, and a large one takes a while to hash."""
+    return base.digest
+
+
+def read_document(path: str | os.PathLike[str]) -> Any:
+    """Return the JSON value in a file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is not JSON.
+    """
+    with open(path, encoding="utf-8") as file:
+        try:
+            return json.load(file, parse_constant=_refuse_constant)
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ValueError(f"{os.fspath(path)!r} is not a JSON file: {error}.") from error
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"The file holds the number {name}; all numbers must be finite.")
+
+
+def steps_of(document: Any, base: AdditiveModel, start: State) -> list[Step]:
+    """Replay a document.
+
+    Raises
+    ------
+    ValueError
+        If it is of another format or version, belongs to another model, or is damaged.
+    """
+    if not isinstance(document, Mapping) or document.get("format") != _FORMAT:
+        raise ValueError(
+            f"This is not a file of an editing session: its format must be {_FORMAT!r}. Models "
+            "that save() wrote are read by interpret_dp.load_model."
+        )
+    version = document.get("version")
+    if version != _VERSION or isinstance(version, bool):
+        raise ValueError(
+            f"The session's file has version {version!r}; this version of interpret_dp reads "
+            f"{_VERSION}. A newer file needs a newer interpret_dp."
+        )
+    if document.get("base") != _digest(base):
+        raise ValueError(
+            f"The session was made on the model {_short(document.get('base'))}; this model is "
+            f"{_short(_digest(base))}. Load it with the estimator that edit() was called on, or "
+            "with the same model read from its own file."
+        )
+    edits = document.get("edits")
+    if not isinstance(edits, list):
+        raise ValueError("The session's file is damaged: edits must be a list.")
+    steps: list[Step] = []
+    state = start
+    for number, entry in enumerate(edits, start=1):
+        try:
+            step = _replay(base, state, entry)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise ValueError(
+                f"The session's file is damaged in edit {number} ({type(error).__name__}: "
+                f"{error}). Restore the file, or make the edits again."
+            ) from error
+        steps.append(step)
+        state = step.state
+    return steps
+
+
+def _short(digest: Any) -> str:
+    return f"{digest[:12]}..." if isinstance(digest, str) else repr(digest)
+
+
+def _replay(base: AdditiveModel, state: State, entry: Any) -> Step:
+    expected = set(_KEYS)
+    if not isinstance(entry, Mapping) or set(entry) != expected:
+        raise ValueError(f"it must have exactly the keys {', '.join(_KEYS)}")
+    operation = _operation(base, state, entry)
+    after = state.after(base, operation)
+    index = find_term(base, operation.term)
+    scores = _agreeing("scores", entry["scores"], after.terms[index].scores)
+    scale = np.array([*np.ravel(after.terms[index].scores), *after.moved[index]])
+    moved = _agreeing("moved", entry["moved"], after.moved[index], of=scale)
+    record = EditRecord(
+        term=operation.term,
+        what=operation_in_words(base, operation),
+        who=entry["who"],
+        when=entry["when"],
+        why=entry["why"],
+    )
+    return Step(operation, record, after.with_result(base, operation.term, scores, moved))
+
+
+_KEYS = (
+    *("kind", "term", "bins", "classes", "parameters", "recentre"),
+    *("who", "when", "why", "scores", "moved"),
+)
+
+
+def _operation(base: AdditiveModel, state: State, entry: Mapping[str, Any]) -> Operation:
+    if not isinstance(entry["term"], str):
+        raise TypeError(f"term is {entry['term']!r}; it must be a name")
+    if entry["kind"] != RESET:
+        return recorded(base, find_term(base, entry["term"]), entry)
+    reset = plan_operation(base, state, RESET, entry["term"], {})
+    if any(entry[name] != value for name, value in reset.to_dict().items()):
+        raise ValueError("a reset is of a whole term and has no parameters")
+    return reset
+
+
+def _agreeing(
+    name: str, given: Any, replayed: FloatArray, of: FloatArray | None = None
+) -> FloatArray:
+    """Return recorded numbers if the replay gives the same up to rounding."""
+    array = np.array(given, dtype=np.float64)
+    if array.shape != replayed.shape:
+        raise ValueError(f"{name} has shape {array.shape}; it must have shape {replayed.shape}")
+    largest = float(np.abs(replayed if of is None else of).max())
+    if not (np.abs(array - replayed) <= _TOLERANCE * largest).all():
+        raise ValueError(f"its {name} are not what its operation gives")
+    return array

@@ -1,0 +1,397 @@
+"""The editor in a notebook: plotly's FigureWidget and ipywidgets over an editing session.
+
+It talks to the kernel through the notebook's own connection and opens no port, so that it works
+where a browser cannot reach the machine of the kernel (JupyterHub, VS Code, Colab).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp._optional import import_optional
+from interpret_dp.editor.bins import range_text
+from interpret_dp.editor.document import read_document
+from interpret_dp.editor.notebook_controls import (
+    ACTIONS,
+    RESET_ACTION,
+    Action,
+    Controls,
+    shapes_for,
+)
+from interpret_dp.editor.notebook_figure import POINTS, BinPlaces, editor_figure, redraw
+from interpret_dp.editor.notebook_texts import (
+    error_html,
+    history_html,
+    note_html,
+    privacy_text,
+    session_html,
+)
+from interpret_dp.editor.state import find_term
+
+if TYPE_CHECKING:
+    from interpret_dp.editor.session import EditSession
+
+__all__ = ["NotebookEditor", "session_mimebundle"]
+
+_RANGE, _MISSING, _UNSEEN, _ALL = "the range", "missing only", "unseen only", "all bins"
+
+
+class NotebookEditor:
+    """A live editor of one session; shown when it is the last value of a cell.
+
+    Several editors may show one session: each notices what the others do.
+
+    Parameters
+    ----------
+    session : EditSession
+    term : str or int, default=0
+        The term that is shown first.
+
+    Attributes
+    ----------
+    session : EditSession
+    box : ipywidgets.VBox
+        Everything, to be put into a layout of one's own.
+    figure : plotly.graph_objects.FigureWidget
+    controls : Controls
+        Every button and field.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If the extra ``notebook`` is not installed.
+    TypeError, ValueError
+        If there is no such term.
+    """
+
+    def __init__(self, session: EditSession, term: str | int = 0) -> None:
+        import_optional("anywidget", extra="notebook", purpose="The notebook editor")
+        import_optional("ipywidgets", extra="notebook", purpose="The notebook editor")
+        from plotly.graph_objects import FigureWidget
+
+        self.session = session
+        self._lock = threading.RLock()
+        self._is_quiet = False
+        self._selected: tuple[int, ...] = ()
+        self.controls = Controls.build(session, find_term(session.base, term))
+        figure, self._places = self._drawn()
+        self.figure = FigureWidget(figure)
+        # Fit the page's width when it changes; plotly has no public way to say so.
+        self.figure._config = {**self.figure._config, "responsive": True, "displaylogo": False}
+        self.box = self.controls.arrange(self.figure)
+        self._connect()
+        self._show_term()
+        self._unsubscribe = session.subscribe(lambda session: self.refresh())
+        # Also when the notebook closes all widgets at once.
+        self._is_open = True
+        self.box.observe(lambda change: self.close(), names="comm")
+
+    def __repr__(self) -> str:
+        """Name the session."""
+        return f"NotebookEditor({self.session!r})"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Show the widgets in a notebook."""
+        return self.box._repr_mimebundle_(**kwargs)
+
+    def close(self) -> None:
+        """Take the editor off the page and stop following the session."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._unsubscribe()
+        self.controls.close()
+        self.figure.close()
+        self.box.close()
+
+    # ----------------------------------------------------------------------------- what is shown
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the editor still follows the session."""
+        return self._is_open
+
+    @property
+    def term(self) -> int:
+        """Number of the term that is shown."""
+        return int(self.controls.term.value)
+
+    @property
+    def selected(self) -> tuple[int, ...]:
+        """Selected bins, as indices into the term's scores; empty if the whole curve is."""
+        return self._selected
+
+    def _drawn(self) -> tuple[Any, BinPlaces]:
+        base, column = self.session.base, int(self.controls.class_label.value)
+        return editor_figure(base, self.session.view(self.term), column, self._selected)
+
+    def refresh(self) -> None:
+        """Show the session as it is now."""
+        with self._lock:
+            session, controls = self.session, self.controls
+            figure, self._places = self._drawn()
+            redraw(self.figure, figure)
+            controls.history.value = history_html(session.history, session.undone)
+            edits = len(session.released.edits)
+            controls.privacy.value = note_html(privacy_text(session.base.guarantee, edits))
+            controls.undo.disabled = not session.can_undo
+            controls.redo.disabled = not session.can_redo
+            has_pending = bool(session.pending)
+            controls.commit.disabled = controls.cancel.disabled = not has_pending
+
+    def _show_term(self) -> None:
+        """Fit the fields to the chosen term, with the whole curve selected."""
+        view = self.session.view(self.term)
+        controls = self.controls
+        n_bins = len(view.labels) - 2
+        special = (_MISSING,) if view.kind == "continuous" else (_MISSING, _UNSEEN)
+        with self._quietly():
+            self._selected = ()
+            controls.bins.min = 1
+            controls.bins.max = max(n_bins, 1)
+            controls.bins.value = (1, max(n_bins, 1))
+            controls.where.options = (_RANGE, *special, _ALL)
+            controls.where.value = _RANGE
+            controls.shape.options = shapes_for(view.kind)
+        for row in ACTIONS.values():
+            for action in row:
+                controls.actions[action.label].disabled = not action.suits(view.kind)
+        self._tell("")
+        self._show_selected()
+        self._show_verdict()
+        self.refresh()
+
+    def _show_selected(self) -> None:
+        feature = self.session.base.features[self.session.base.terms[self.term].feature]
+        chosen = self._selected
+        text = f"{range_text(feature, chosen)} ({len(chosen)} bins)" if chosen else "whole curve"
+        self.controls.selected.value = note_html(f"Selected: {text.replace('(1 bins)', '(1 bin)')}")
+
+    def _show_verdict(self) -> None:
+        """Say whether noise explains the original curve; edits do not count."""
+        labels = self.session.class_labels
+        label = labels[self.controls.class_label.value] if labels else None
+        try:
+            verdict = self.session.verdict(self.term, self.controls.shape.value, class_label=label)
+            text = f"The curve as it was released: {verdict}"
+        except ValueError as error:
+            text = str(error)
+        self.controls.verdict.value = note_html(text)
+
+    def _tell(self, note: str, error: str = "") -> None:
+        self.controls.note.value = note_html(note)
+        self.controls.error.value = error_html(error)
+
+    # ----------------------------------------------------------------------------- the selection
+
+    def select(self, bins: tuple[int, ...] | list[int]) -> None:
+        """Select bins of the term that is shown; nothing or all of them is the whole curve.
+
+        Parameters
+        ----------
+        bins : sequence of int
+            Indices into the term's scores.
+        """
+        with self._lock:
+            self._selected = tuple(sorted(set(bins)))
+            regular = [p for p, code in enumerate(self._order, start=1) if code in self._selected]
+            if len(self._selected) == len(self._order) == len(regular):
+                self._selected = ()
+            with self._quietly():
+                self.controls.where.value = _RANGE
+                whole = (1, len(self._order))
+                ends = (regular[0], regular[-1]) if regular and self._selected else whole
+                self.controls.bins.value = ends
+            self._show_selected()
+            self.refresh()
+
+    @property
+    def _order(self) -> tuple[int, ...]:
+        """The regular bins as they are drawn from left to right."""
+        last = len(self.session.view(self.term).labels) - 1
+        return tuple(code for code in self._places.codes if 0 < code < last)
+
+    def _slide(self, change: Any) -> None:
+        """Take over the slider or the list beside it."""
+        if self._is_quiet:
+            return
+        last = len(self.session.view(self.term).labels) - 1
+        where = self.controls.where.value
+        low, high = self.controls.bins.value
+        chosen = {
+            _RANGE: self._order[low - 1 : high],
+            _MISSING: (0,),
+            _UNSEEN: (last,),
+            _ALL: tuple(range(last + 1)),
+        }[where]
+        self.select(chosen)
+        with self._quietly():
+            self.controls.where.value = where
+
+    def _brush(self, trace: Any, points: Any, selector: Any) -> None:
+        """Take over a range that was drawn on the figure."""
+        if selector is not None and getattr(selector, "xrange", None):
+            low, high = sorted(selector.xrange)
+            chosen = self._places.between(low, high)
+            # A rectangle beside all bins is a slip, and must not mean everything.
+            if chosen:
+                self.select(chosen)
+            else:
+                self.refresh()
+
+    def _clear_rectangle(self, layout: Any, selections: Any) -> None:
+        """Take away the browser's rectangle: our own mark snaps to bins."""
+        if layout.to_plotly_json().get("selections"):
+            self.figure.plotly_relayout({"selections": []})
+
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        """Change fields without acting on it."""
+        self._is_quiet = True
+        try:
+            yield
+        finally:
+            self._is_quiet = False
+
+    # ------------------------------------------------------------------------------- the buttons
+
+    def _connect(self) -> None:
+        controls = self.controls
+        for row in ACTIONS.values():
+            for action in row:
+                button = controls.actions[action.label]
+                button.on_click(partial(self._run, partial(self._edit, action)))
+        for button, act in (
+            (controls.reset, partial(self._edit, RESET_ACTION)),
+            (controls.undo, lambda: f"Undone: {self.session.undo().what}."),
+            (controls.redo, lambda: f"Done again: {self.session.redo().what}."),
+            (controls.commit, self._commit),
+            (controls.cancel, lambda: f"{_count(self.session.cancel())} undone."),
+            (controls.save, self._save),
+            (controls.load, self._load),
+            (controls.whole, lambda: self.select(())),
+        ):
+            button.on_click(partial(self._run, act))
+        for name in ("bins", "where"):
+            getattr(controls, name).observe(self._slide, names="value")
+        controls.term.observe(lambda change: self._show_term(), names="value")
+        for name in ("class_label", "shape"):
+            getattr(controls, name).observe(self._show_class_or_shape, names="value")
+        points = self.figure.data[POINTS]
+        points.on_selection(self._brush)
+        points.on_deselect(lambda trace, points: self.select(()))
+        self.figure.layout.on_change(self._clear_rectangle, "selections")
+
+    def _show_class_or_shape(self, change: Any) -> None:
+        if not self._is_quiet:
+            self._show_verdict()
+            self.refresh()
+
+    def _run(self, act: Callable[[], str | None], button: Any) -> None:
+        """Do what a button stands for; an error is shown, not thrown away by the notebook."""
+        try:
+            note = act()
+        except (TypeError, ValueError, OSError) as error:
+            self._tell("", str(error))
+        except Exception as error:
+            self._tell("", f"{type(error).__name__}: {error}")
+            raise
+        else:
+            self._tell(note or "")
+
+    def _edit(self, action: Action) -> str:
+        arguments: dict[str, Any] = dict(action.arguments)
+        if action.number:
+            arguments[action.number] = self.controls.number.value
+        if action.length:
+            arguments[action.length] = _length(self.controls.length.value)
+        if action is not RESET_ACTION:
+            arguments |= self._selection()
+        record = getattr(self.session, action.kind)(self.term, **arguments)
+        if record is None:
+            return f"{action.label}: nothing to change here."
+        return f"{record.term}: {record.what}."
+
+    def _selection(self) -> Mapping[str, Any]:
+        controls, labels = self.controls, self.session.class_labels
+        selection: dict[str, Any] = {"recentre": bool(controls.recentre.value)}
+        if self._selected:
+            selection["bins"] = list(self._selected)
+        if labels and not controls.all_classes.value:
+            selection["classes"] = [labels[controls.class_label.value]]
+        return selection
+
+    def _commit(self) -> str:
+        message = self.controls.message.value
+        count = self.session.commit(message)
+        self.controls.message.value = ""
+        return f"{_count(count)} committed: {message}"
+
+    def _path(self) -> str:
+        path = str(self.controls.path.value)
+        if not path.strip():
+            raise ValueError("The name of the file is empty; write one, such as edits.json.")
+        return path
+
+    def _load(self) -> str:
+        path = self._path()
+        return f"{_count(self.session.continue_from(read_document(path)))} read from {path}."
+
+    def _save(self) -> str:
+        path = self._path()
+        self.session.save(path)
+        return f"{_count(len(self.session.history))} saved to {path}; the file holds no row."
+
+
+def _count(edits: int) -> str:
+    return f"{edits} edit{'' if edits == 1 else 's'}"
+
+
+def _length(text: str) -> float | None:
+    """Read the field of the smoothing length; empty is None."""
+    if not text.strip():
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(
+            f"length is {text!r}; it must be a share of the feature's range such as 0.1, or empty: "
+            "then it is chosen from the noise."
+        ) from None
+
+
+def session_mimebundle(session: EditSession, editor: NotebookEditor | None) -> Any:
+    """Return what a notebook shows for a session, and the live editor in it, if there is one.
+
+    Parameters
+    ----------
+    session : EditSession
+    editor : NotebookEditor or None
+        The editor that was shown for it before, which is shown again.
+
+    Returns
+    -------
+    dict
+        By MIME type: the widgets; a list of the edits where there is no kernel to talk to, or
+        the extra ``notebook`` is not installed.
+    NotebookEditor or None
+    """
+    hint = "Open it in a notebook to edit it."
+    if _has_kernel():
+        try:
+            shown = editor if editor is not None and editor.is_open else NotebookEditor(session)
+            return shown._repr_mimebundle_(), shown
+        except ModuleNotFoundError as error:
+            hint = str(error)
+    return {"text/plain": repr(session), "text/html": session_html(session, hint)}, None
+
+
+def _has_kernel() -> bool:
+    """Return whether this process is a notebook's kernel, which a terminal is not."""
+    from IPython import get_ipython
+
+    return getattr(get_ipython(), "kernel", None) is not None

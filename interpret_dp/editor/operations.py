@@ -1,0 +1,300 @@
+"""An operation on one term: planned from a request, checked, applied, and put into words."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp._validate import check_choice, check_int
+from interpret_dp.editor.bins import bin_positions, range_text, scale_positions, select_bins
+from interpret_dp.editor.recipes import (
+    KINDS,
+    Curve,
+    checked_parameters,
+    given_parameters,
+    of_class,
+)
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+
+__all__ = ["Operation", "edited_term", "operation_text", "plan", "recorded"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One edit with every parameter resolved: applying it again gives the same scores.
+
+    Attributes
+    ----------
+    kind : str
+        A key of ``KINDS``.
+    term : str
+        Name of the term.
+    bins : tuple of int
+        Selected indices into the scores, increasing.
+    classes : tuple of int
+        Selected columns of the scores; (0,) unless there are more than two classes.
+    parameters : mapping
+        Plain JSON values; those that the scores decided ("auto") are written out, one a class.
+    recentre : bool
+        Whether the intercept takes up the change of the term's mean.
+    """
+
+    kind: str
+    term: str
+    bins: tuple[int, ...]
+    classes: tuple[int, ...]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    recentre: bool = True
+
+    def __post_init__(self) -> None:
+        """Freeze the parameters."""
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        names = [entry.name for entry in dataclasses.fields(self)]
+        document = {name: getattr(self, name) for name in names}
+        return document | {
+            "bins": list(self.bins),
+            "classes": list(self.classes),
+            "parameters": dict(self.parameters),
+        }
+
+
+def plan(
+    model: AdditiveModel,
+    kind: str,
+    index: int,
+    arguments: Mapping[str, Any],
+) -> Operation:
+    """Check a request against a model and resolve what it leaves open.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        As it is now.
+    kind : str
+    index : int
+        Number of the term.
+    arguments : mapping
+        The operation's own arguments, and those of ``Selection``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is unknown, missing or out of range, the selection is empty, or the
+        operation makes no sense for the term.
+    """
+    check_choice("kind", kind, KINDS)
+    own = {name: value for name, value in arguments.items() if name not in _SELECTION}
+    recentre = arguments.get("recentre", True)
+    if not isinstance(recentre, bool):
+        raise TypeError(f"recentre is {recentre!r}; it must be True or False.")
+    term = model.terms[index]
+    feature = model.features[term.feature]
+    bins = select_bins(
+        feature,
+        between=arguments.get("between"),
+        levels=arguments.get("levels"),
+        bins=arguments.get("bins"),
+        everything=KINDS[kind].everything,
+    )
+    classes = _select_classes(model, arguments.get("classes"))
+    parameters = given_parameters(kind, own, len(bins), len(classes))
+    _check_suits(kind, feature, bins, parameters.get("to"))
+    resolve = KINDS[kind].resolve
+    if resolve is not None:
+        resolved = [
+            resolve(_curve(feature, term, bins, column), of_class(kind, parameters, position))
+            for position, column in enumerate(classes)
+        ]
+        parameters |= {name: [entry[name] for entry in resolved] for name in resolved[0]}
+    return Operation(kind, feature.name, bins, classes, parameters, recentre)
+
+
+def recorded(model: AdditiveModel, index: int, entry: Mapping[str, Any]) -> Operation:
+    """Check an operation that a file recorded; everything in it is decided.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If a part is missing, of another type, or does not fit the model.
+    """
+    kind = check_choice("kind", entry["kind"], KINDS)
+    if not isinstance(entry["recentre"], bool):
+        raise TypeError(f"recentre is {entry['recentre']!r}; it must be true or false")
+    feature = model.features[model.terms[index].feature]
+    bins = _recorded_numbers("bins", entry["bins"], feature.n_codes)
+    classes = _recorded_numbers("classes", entry["classes"], len(model.intercept))
+    parameters = checked_parameters(kind, entry["parameters"], len(bins), len(classes))
+    _check_suits(kind, feature, bins, parameters.get("to"))
+    return Operation(kind, feature.name, bins, classes, parameters, entry["recentre"])
+
+
+def _recorded_numbers(name: str, numbers: Any, size: int) -> tuple[int, ...]:
+    if not isinstance(numbers, list) or not numbers:
+        raise TypeError(f"{name} is {numbers!r}; it must be a list of indices that is not empty")
+    chosen = tuple(check_int(f"an index in {name}", n, low=0, high=size - 1) for n in numbers)
+    if chosen != tuple(sorted(set(chosen))):
+        raise ValueError(f"{name} is {numbers!r}; indices must increase")
+    return chosen
+
+
+_SELECTION = ("between", "levels", "bins", "classes", "recentre")
+
+
+def edited_term(feature: AdditiveFeature, term: AdditiveTerm, operation: Operation) -> AdditiveTerm:
+    """Return the term after an operation that :func:`plan` made or a file's check let pass."""
+    run = KINDS[operation.kind].run
+    bins = np.array(operation.bins)
+    scores = np.array(term.scores).reshape(len(term.scores), -1)
+    variances = None if term.variances is None else np.array(term.variances)
+    layers: list[FloatArray] | None = None
+    shape: tuple[int, ...] = ()
+    if term.covariance is not None:
+        shape = term.covariance.shape
+        layers = list(np.array(term.covariance).reshape(-1, len(scores), len(scores)))
+    for position, column in enumerate(operation.classes):
+        curve = _curve(feature, term, operation.bins, column)
+        parameters = of_class(operation.kind, operation.parameters, position)
+        fitted, kept = run(curve, parameters)
+        if np.array_equal(fitted, curve.scores):
+            continue
+        scores[bins, column] = fitted
+        if layers is not None:
+            # What a projection does to noise depends on the curve below it, which is not known.
+            layers = None if kept is None else _carried(layers, column, bins, kept)
+        if variances is not None:
+            variances = _carried_variances(variances, column, bins, kept)
+    return dataclasses.replace(
+        term,
+        scores=scores.reshape(term.scores.shape),
+        covariance=None if layers is None else np.reshape(layers, shape),
+        variances=variances,
+    )
+
+
+def _carried(
+    layers: list[FloatArray], column: int, bins: IntArray, kept: FloatArray | float
+) -> list[FloatArray]:
+    """Return the covariances after a linear map of the selected bins of one class."""
+    whole = np.eye(len(layers[column]))
+    whole[np.ix_(bins, bins)] = kept if isinstance(kept, np.ndarray) else kept * np.eye(len(bins))
+    carried = whole @ layers[column] @ whole.T
+    # Rounding must not make it asymmetric: a file keeps one triangle.
+    symmetric = np.tril(carried) + np.tril(carried, -1).T
+    return [*layers[:column], symmetric, *layers[column + 1 :]]
+
+
+def _carried_variances(
+    variances: FloatArray, column: int, bins: IntArray, kept: FloatArray | float | None
+) -> FloatArray | None:
+    """Return the variances if the covariances are not needed for it."""
+    if kept is None or isinstance(kept, np.ndarray):
+        return None
+    columns = variances.reshape(len(variances), -1).copy()
+    columns[bins, column] *= kept
+    return columns.reshape(variances.shape)
+
+
+def operation_text(feature: AdditiveFeature, operation: Operation, labels: tuple[Any, ...]) -> str:
+    """Return an operation in words, such as "made increasing between 40 and 60"."""
+    text = KINDS[operation.kind].text(operation.parameters)
+    default = select_bins(feature, everything=KINDS[operation.kind].everything)
+    if operation.bins != default:
+        text += f" {range_text(feature, operation.bins)}"
+    if labels and len(operation.classes) < len(labels):
+        names = ", ".join(repr(labels[column]) for column in operation.classes)
+        text += f", for class {names}"
+    return text
+
+
+def _curve(
+    feature: AdditiveFeature, term: AdditiveTerm, bins: tuple[int, ...], column: int
+) -> Curve:
+    chosen = np.array(bins)
+    n_codes = len(term.scores)
+    covariance = None
+    if term.covariance is not None:
+        layers = term.covariance.reshape(-1, n_codes, n_codes)
+        covariance = layers[column][np.ix_(chosen, chosen)]
+    inner = np.clip(chosen - 1, 0, n_codes - 3)
+    return Curve(
+        scores=term.scores.reshape(n_codes, -1)[chosen, column],
+        weights=term.weights[chosen],
+        positions=bin_positions(feature)[inner],
+        scaled=scale_positions(feature)[inner],
+        covariance=covariance,
+    )
+
+
+def _check_suits(kind: str, feature: AdditiveFeature, bins: tuple[int, ...], to: Any) -> None:
+    """Raise if the operation needs an order or distances that the selected bins lack."""
+    recipe = KINDS[kind]
+    needs = "order" if kind == "align" and to in ("left", "right") else recipe.needs
+    name = f"align(to={to!r})" if kind == "align" else kind
+    if needs != "nothing":
+        if feature.kind == "nominal":
+            raise ValueError(
+                f"{name} needs bins in an order; the levels of {feature.name!r} have none. Use "
+                "flatten, set_scores, shift, cap or remove_effect, or declare the feature with "
+                "ordered=True."
+            )
+        if needs == "distance" and feature.kind == "ordinal":
+            raise ValueError(
+                f"{name} needs distances between bins; the levels of {feature.name!r} have an "
+                "order only. Use make_monotone, or smooth."
+            )
+        if bins[0] == 0 or bins[-1] == feature.n_codes - 1:
+            raise ValueError(
+                f"{name} needs bins in an order; the missing and unseen bins have no place in it. "
+                f"Select among bins 1 to {feature.n_codes - 2} of {feature.name!r}."
+            )
+    if len(bins) > recipe.largest:
+        raise ValueError(
+            f"{name} works on at most {recipe.largest} bins at once; the selection of "
+            f"{feature.name!r} has {len(bins)}. Select a narrower range."
+        )
+    if len(bins) < recipe.smallest:
+        raise ValueError(
+            f"{name} needs at least {recipe.smallest} bins; the selection of {feature.name!r} has "
+            f"{len(bins)}. Select a wider range."
+        )
+
+
+def _select_classes(model: AdditiveModel, classes: Any) -> tuple[int, ...]:
+    """Return the columns of the scores that belong to the given labels."""
+    n_scores = len(model.intercept)
+    if classes is None:
+        return tuple(range(n_scores))
+    if n_scores == 1 or model.classes is None:
+        raise ValueError(
+            f"classes is {classes!r}; only a model of more than two classes has scores of its own "
+            "for each. Leave classes out."
+        )
+    given = [classes] if isinstance(classes, str) or not isinstance(classes, Iterable) else classes
+    chosen = []
+    for label in given:
+        same = [
+            column
+            for column, known in enumerate(model.classes)
+            if isinstance(known, str) == isinstance(label, str) and known == label
+        ]
+        if not same:
+            raise ValueError(
+                f"The model has no class {label!r}; its classes are "
+                f"{', '.join(map(repr, model.classes))}."
+            )
+        chosen += same
+    if not chosen:
+        raise ValueError("classes is empty, so that there is nothing to edit. Name at least one.")
+    return tuple(sorted(set(chosen)))

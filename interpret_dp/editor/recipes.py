@@ -1,0 +1,391 @@
+"""What each kind of operation does to the scores of one class, and what its parameters may be."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp._validate import check_choice, check_real
+from interpret_dp.editor.curves import (
+    Smoothing,
+    best_direction,
+    choose_smoothing,
+    convex,
+    line,
+    smooth,
+)
+from interpret_dp.released.isotonic import isotonic, positive_weights
+
+__all__ = ["KINDS", "Curve", "Recipe", "checked_parameters", "given_parameters", "of_class"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One class' scores of the selected bins, and what is known about them."""
+
+    scores: FloatArray
+    weights: FloatArray
+    positions: FloatArray  # centres in the feature's units
+    scaled: FloatArray  # centres on the declared scale, 0 to 1
+    covariance: FloatArray | None
+
+
+# New scores, and what they keep of the noise in the old ones: the matrix of a linear map, which
+# carries a covariance along, or just 1.0 (all of it) or 0.0 (nothing); None if that is not known.
+Result = tuple[FloatArray, "FloatArray | float | None"]
+Runner = Callable[[Curve, Mapping[str, Any]], Result]
+
+
+_REQUIRED = object()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an operation.
+
+    Attributes
+    ----------
+    check : callable
+        Returns a value as a plain JSON value, given the number of selected bins, or raises.
+    default : object
+        What the caller may leave out.
+    undecided : object
+        The value by which the caller leaves the choice to the scores, class by class.
+    per_class : bool
+        Whether an operation keeps a list with one value a class.
+    split : callable, default=None
+        Divides the caller's value among the classes; the same for all if None.
+    is_argument : bool, default=True
+        Whether the caller may give it at all.
+    """
+
+    check: Callable[[Any, int], Any]
+    default: Any = _REQUIRED
+    undecided: Any = _REQUIRED
+    per_class: bool = False
+    split: Callable[[Any, int, int], list[Any]] | None = None
+    is_argument: bool = True
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What one kind of operation needs, does and says.
+
+    ``resolve`` decides the per-class parameters from the scores of one class.
+    """
+
+    run: Runner
+    text: Callable[[Mapping[str, Any]], str]
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    needs: str = "nothing"  # or "order", "distance"
+    smallest: int = 1
+    largest: int = 2**16
+    everything: bool = False
+    resolve: Callable[[Curve, Mapping[str, Any]], dict[str, Any]] | None = None
+
+
+def given_parameters(
+    kind: str, arguments: Mapping[str, Any], n_bins: int, n_classes: int
+) -> dict[str, Any]:
+    """Return the caller's arguments as parameters; undecided ones stay so.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is unknown, missing or out of range.
+    """
+    known = {name: p for name, p in KINDS[kind].parameters.items() if p.is_argument}
+    for name in arguments:
+        if name not in known:
+            names = ", ".join((*known, "between", "levels", "bins", "classes", "recentre"))
+            raise TypeError(f"{kind} has no argument {name!r}; it has {names}.")
+    parameters: dict[str, Any] = {}
+    for name, parameter in known.items():
+        value = arguments.get(name, parameter.default)
+        if value is _REQUIRED:
+            raise TypeError(f"{kind} needs the argument {name!r}.")
+        if parameter.split is not None:
+            parameters[name] = parameter.split(value, n_bins, n_classes)
+            continue
+        if isinstance(value, type(parameter.undecided)) and value == parameter.undecided:
+            checked = value
+        else:
+            checked = parameter.check(value, n_bins)
+        parameters[name] = [checked] * n_classes if parameter.per_class else checked
+    return parameters
+
+
+def checked_parameters(kind: str, parameters: Any, n_bins: int, n_classes: int) -> dict[str, Any]:
+    """Return the parameters that a file recorded, all of them decided.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is unknown, missing, undecided or out of range.
+    """
+    known = KINDS[kind].parameters
+    if not isinstance(parameters, Mapping) or set(parameters) != set(known):
+        raise ValueError(f"the parameters of {kind} must be exactly {sorted(known)}")
+    checked: dict[str, Any] = {}
+    for name, parameter in known.items():
+        value = parameters[name]
+        if not parameter.per_class:
+            checked[name] = parameter.check(value, n_bins)
+        elif isinstance(value, list) and len(value) == n_classes:
+            checked[name] = [parameter.check(entry, n_bins) for entry in value]
+        else:
+            raise ValueError(
+                f"{name} must be a list with one value for each of {n_classes} classes"
+            )
+    return checked
+
+
+def of_class(kind: str, parameters: Mapping[str, Any], position: int) -> dict[str, Any]:
+    """Return the parameters of one of the selected classes."""
+    recipe = KINDS[kind].parameters
+    return {
+        name: value[position] if recipe[name].per_class else value
+        for name, value in parameters.items()
+    }
+
+
+# ------------------------------------------------------------------------------------- shapes
+
+
+def _check_direction(increasing: Any, n_bins: int) -> bool:
+    if not isinstance(increasing, bool):
+        raise ValueError(
+            f"increasing is {increasing!r}; it must be True, False or 'auto' (the nearer one)."
+        )
+    return increasing
+
+
+def _resolve_direction(curve: Curve, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    chosen = parameters["increasing"]
+    if chosen == "auto":
+        chosen = best_direction(curve.scores, curve.weights)
+    return {"increasing": chosen}
+
+
+def _monotone(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+    return isotonic(curve.scores, curve.weights, increasing=parameters["increasing"]), None
+
+
+def _monotone_text(parameters: Mapping[str, Any]) -> str:
+    directions = set(parameters["increasing"])
+    if len(directions) > 1:
+        return "made monotone"
+    return "made increasing" if directions == {True} else "made decreasing"
+
+
+def _convex(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+    return convex(curve.scores, curve.weights, curve.positions), None
+
+
+def _concave(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+    return -convex(-curve.scores, curve.weights, curve.positions), None
+
+
+def _check_length(length: Any, n_bins: int) -> float:
+    return check_real(
+        "length",
+        length,
+        low=0.0,
+        high=100.0,
+        low_open=True,
+        mend="It is a share of the feature's range; None chooses it.",
+    )
+
+
+def _check_amplitude(amplitude: Any, n_bins: int) -> float:
+    return check_real("amplitude", amplitude, low=0.0, low_open=True)
+
+
+def _check_noise(noise: Any, n_bins: int) -> float | None:
+    return None if noise is None else check_real("noise", noise, low=0.0)
+
+
+def _resolve_smoothing(curve: Curve, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    settings = choose_smoothing(
+        curve.scores, curve.weights, curve.scaled, curve.covariance, length=parameters["length"]
+    )
+    return dataclasses.asdict(settings)
+
+
+def _smooth(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+    settings = Smoothing(**parameters)
+    return smooth(curve.scores, curve.weights, curve.scaled, curve.covariance, settings)
+
+
+def _smoothing_text(parameters: Mapping[str, Any]) -> str:
+    shares = sorted({f"{length:.2g}" for length in parameters["length"]})
+    return f"smoothed (length {' or '.join(shares)} of the range)"
+
+
+def _check_line(method: Any, n_bins: int) -> str:
+    return check_choice("method", method, ("ends", "fit"))
+
+
+def _line(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+    def fit(scores: FloatArray) -> FloatArray:
+        return line(scores, curve.weights, curve.positions, method=parameters["method"])
+
+    if curve.covariance is None:
+        return fit(curve.scores), None
+    return fit(curve.scores), np.column_stack([fit(unit) for unit in np.eye(len(curve.scores))])
+
+
+def _line_text(parameters: Mapping[str, Any]) -> str:
+    return "interpolated" if parameters["method"] == "ends" else "replaced by a fitted line"
+
+
+# ------------------------------------------------------------------------------------- levels
+
+
+def _check_side(to: Any, n_bins: int) -> str:
+    return check_choice("to", to, ("left", "right", "mean"))
+
+
+def _align(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+    shares = np.zeros(len(curve.scores))
+    if parameters["to"] == "mean":
+        weights = positive_weights(curve.weights)
+        shares = weights / weights.sum()
+    else:
+        shares[0 if parameters["to"] == "left" else -1] = 1.0
+    matrix = None if curve.covariance is None else np.tile(shares, (len(shares), 1))
+    if (curve.scores == curve.scores[0]).all():
+        return curve.scores, matrix
+    return np.full_like(curve.scores, shares @ curve.scores), matrix
+
+
+def _flatten(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+    return _align(curve, {"to": "mean"})
+
+
+def _align_text(parameters: Mapping[str, Any]) -> str:
+    goals = {"left": "its first bin", "right": "its last bin", "mean": "its mean"}
+    return f"aligned to {goals[parameters['to']]}"
+
+
+def _check_scores(scores: Any, n_bins: int) -> list[float]:
+    if not isinstance(scores, list) or len(scores) != n_bins:
+        raise ValueError(f"scores must be a list with one number for each of {n_bins} bins")
+    return [check_real("a score", score) for score in scores]
+
+
+def _split_scores(scores: Any, n_bins: int, n_classes: int) -> list[list[float]]:
+    try:
+        array = np.array(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"scores is {scores!r}; it must be a number, or one for each selected bin."
+        ) from None
+    if array.shape == (n_bins,):
+        array = array[:, np.newaxis]
+    if array.shape not in {(), (n_bins, 1), (n_bins, n_classes)}:
+        per_class = f", or have shape ({n_bins}, {n_classes})" if n_classes > 1 else ""
+        raise ValueError(
+            f"scores has shape {array.shape}; it must be a number, or one for each of the "
+            f"{n_bins} selected bins{per_class}. Select as many bins as there are scores."
+        )
+    if not np.isfinite(array).all():
+        raise ValueError("scores has values that are not finite; all must be.")
+    columns: list[list[float]] = np.broadcast_to(array, (n_bins, n_classes)).T.tolist()
+    return columns
+
+
+def _set(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+    return np.array(parameters["scores"], dtype=np.float64), 0.0
+
+
+def _set_text(parameters: Mapping[str, Any]) -> str:
+    values = {value for column in parameters["scores"] for value in column}
+    return f"set to {values.pop():.4g}" if len(values) == 1 else "set to given scores"
+
+
+def _check_shift(by: Any, n_bins: int) -> float:
+    return check_real("by", by)
+
+
+def _shift(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+    return curve.scores + parameters["by"], 1.0
+
+
+def _shift_text(parameters: Mapping[str, Any]) -> str:
+    return f"shifted by {parameters['by']:+.4g}"
+
+
+def _check_magnitude(magnitude: Any, n_bins: int) -> float:
+    return check_real("magnitude", magnitude, low=0.0)
+
+
+def _cap(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+    return np.clip(curve.scores, -parameters["magnitude"], parameters["magnitude"]), None
+
+
+def _cap_text(parameters: Mapping[str, Any]) -> str:
+    return f"capped at {parameters['magnitude']:.4g} in magnitude"
+
+
+def _remove(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+    return np.zeros(len(curve.scores)), 0.0
+
+
+def _fixed(text: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda parameters: text
+
+
+KINDS: Mapping[str, Recipe] = MappingProxyType(
+    {
+        "make_monotone": Recipe(
+            _monotone,
+            _monotone_text,
+            {"increasing": Parameter(_check_direction, "auto", "auto", per_class=True)},
+            needs="order",
+            smallest=2,
+            resolve=_resolve_direction,
+        ),
+        "make_convex": Recipe(
+            _convex, _fixed("made convex"), needs="distance", smallest=3, largest=2048
+        ),
+        "make_concave": Recipe(
+            _concave, _fixed("made concave"), needs="distance", smallest=3, largest=2048
+        ),
+        "smooth": Recipe(
+            _smooth,
+            _smoothing_text,
+            {
+                "length": Parameter(_check_length, None, None, per_class=True),
+                "amplitude": Parameter(_check_amplitude, per_class=True, is_argument=False),
+                "noise": Parameter(_check_noise, per_class=True, is_argument=False),
+            },
+            needs="order",
+            smallest=3,
+            largest=2048,  # the cost grows with the third power
+            resolve=_resolve_smoothing,
+        ),
+        "interpolate": Recipe(
+            _line, _line_text, {"method": Parameter(_check_line, "ends")}, "order", smallest=3
+        ),
+        "flatten": Recipe(_flatten, _fixed("flattened")),
+        "align": Recipe(_align, _align_text, {"to": Parameter(_check_side)}),
+        "set_scores": Recipe(
+            _set,
+            _set_text,
+            {"scores": Parameter(_check_scores, per_class=True, split=_split_scores)},
+        ),
+        "shift": Recipe(_shift, _shift_text, {"by": Parameter(_check_shift)}),
+        "cap": Recipe(_cap, _cap_text, {"magnitude": Parameter(_check_magnitude)}, everything=True),
+        "remove_effect": Recipe(_remove, _fixed("effect removed"), everything=True),
+    }
+)
+"""What can be done to a term, by the name of the session's method."""

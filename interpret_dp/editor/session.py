@@ -1,0 +1,468 @@
+"""The editing session: a history of edits over an immutable released model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.editor.bins import TermView, bin_edges, bin_labels, bin_positions
+from interpret_dp.editor.document import read_document, steps_of, write_document
+from interpret_dp.editor.history import EditHistory
+from interpret_dp.editor.repairs import Suggestion, suggest_repairs
+from interpret_dp.editor.state import find_term, plan_operation, term_names
+from interpret_dp.editor.tables import changes_table, metrics_table
+from interpret_dp.editor.verdict import ALPHA, Verdict, judge
+from interpret_dp.released import AdditiveModel, EditRecord
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from interpret_dp.editor.notebook import NotebookEditor
+
+__all__ = ["EditSession", "Editable", "Preview"]
+
+FloatArray = NDArray[np.float64]
+
+
+class Editable(Protocol):
+    """A model that opens a session over itself."""
+
+    def edit(self, author: str | None = None) -> EditSession:
+        """Return a new session."""
+
+
+@dataclass(frozen=True, eq=False)
+class Preview:
+    """What an edit would do; the session is as it was.
+
+    Attributes
+    ----------
+    record : EditRecord
+        What would be written into the history.
+    before, after : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
+        Scores of the term.
+    intercept : ndarray of float64, shape (1,) or (n_classes,)
+        Intercept after the edit.
+    released : AdditiveModel
+        The whole model after the edit.
+    changed : bool
+        Whether anything would change.
+    """
+
+    record: EditRecord
+    before: FloatArray
+    after: FloatArray
+    intercept: FloatArray
+    released: AdditiveModel
+    changed: bool
+
+
+class EditSession(EditHistory):
+    """Edits of a released model's shape functions, with undo, messages and a file.
+
+    Each operation takes effect at once and is *pending*. :meth:`commit` writes one message on all
+    pending edits and changes nothing else; :meth:`cancel` undoes them. :meth:`undo` and
+    :meth:`redo` go through all edits, one at a time, committed or not.
+
+    Editing is post-processing of released numbers: it costs no privacy and the guarantee of the
+    base model holds for every model of the session, as long as the person edits by what is public
+    (the model, the literature, medical knowledge) and not by looking at the rows.
+
+    Parameters
+    ----------
+    base : AdditiveModel
+        The model to edit; it is never changed.
+    build : callable
+        Makes a fitted estimator of a released model. ``estimator.edit()`` hands it in.
+    author : str, default=None
+        Who is written into the history; the login name if None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the author is no text or is empty.
+    """
+
+    def __init__(
+        self,
+        base: AdditiveModel,
+        build: Callable[[AdditiveModel], Any],
+        *,
+        author: str | None = None,
+    ) -> None:
+        super().__init__(base, author)
+        self._build = build
+        self._shown: NotebookEditor | None = None
+
+    def __repr__(self) -> str:
+        """Show how many edits there are."""
+        return (
+            f"EditSession({len(self._base.terms)} terms, {len(self._steps)} edits, "
+            f"{len(self.pending)} of them pending)"
+        )
+
+    # ------------------------------------------------------------------------------ the state
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the terms."""
+        return term_names(self._base)
+
+    @property
+    def class_labels(self) -> tuple[Any, ...]:
+        """Labels of the columns of the scores; empty unless there are more than two classes."""
+        return (self._base.classes or ()) if len(self._base.intercept) > 1 else ()
+
+    @property
+    def released(self) -> AdditiveModel:
+        """The released model with all edits made so far."""
+        with self._lock:
+            return self._state.model(self._base, self.history)
+
+    @property
+    def model(self) -> Any:
+        """A new fitted estimator with all edits made so far.
+
+        It predicts, explains, saves and shows like any other. Its guarantee is that of the base
+        model, and its explanations say how many changes were made.
+        """
+        return self._build(self.released)
+
+    def view(self, term: str | int) -> TermView:
+        """Return all that a drawing of one term needs, as of one moment."""
+        with self._lock:
+            index = find_term(self._base, term)
+            original = self._base.terms[index]
+            feature = self._base.features[original.feature]
+            return TermView(
+                name=feature.name,
+                kind=feature.kind,
+                labels=bin_labels(feature),
+                edges=None if feature.cuts is None else bin_edges(feature),
+                positions=bin_positions(feature),
+                weights=original.weights,
+                original=original.scores,
+                last=self._state_before_last.terms[index].scores,
+                current=self._state.terms[index].scores,
+                standard_deviations=original.standard_deviations,
+                version=self._version,
+            )
+
+    def preview(self, kind: str, term: str | int, **arguments: Any) -> Preview:
+        """Return what an operation would do, without doing it.
+
+        Parameters
+        ----------
+        kind : str
+            Name of the operation's method, such as ``"make_monotone"``.
+        term : str or int
+            Name or number of the term.
+        **arguments
+            The operation's own, and those that every operation takes:
+
+            between : (float, float)
+                Every bin of a continuous term that overlaps this range, in the feature's units.
+            levels : list
+                Levels of a categorical term.
+            bins : int, slice or list of int
+                Indices into the term's scores: 0 is the missing bin, the last is the unseen bin.
+            classes : label or list of labels
+                Classes whose scores are edited, if there are more than two; all by default.
+            recentre : bool, default=True
+                Take the change of the term's mean, weighted by the released bin weights, out of
+                the intercept, so that the mean score over the released histogram stays. The
+                scores are exactly as edited either way.
+
+            At most one of ``between``, ``levels`` and ``bins`` may be given; with none of them the
+            operation works on all bins but the missing and the unseen one, :meth:`cap` and
+            :meth:`remove_effect` on all.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is unknown or out of range, the selection is empty, or the operation
+            makes no sense for the term.
+        """
+        with self._lock:
+            state = self._state
+            operation = plan_operation(self._base, state, kind, term, arguments)
+            after = state.after(self._base, operation)
+            record = self._record(operation)
+            index = find_term(self._base, term)
+            return Preview(
+                record=record,
+                before=state.terms[index].scores,
+                after=after.terms[index].scores,
+                intercept=after.intercept(self._base),
+                released=after.model(self._base, (*self.history, record)),
+                changed=not after.same_scores(state),
+            )
+
+    def diff(self) -> pd.DataFrame:
+        """Return what changed against the base model, one row a changed term (and class).
+
+        Returns
+        -------
+        DataFrame
+            Columns ``term``, ``class`` (None unless there are more than two), ``bins`` (how many
+            changed), ``largest_change`` (signed, in units of score), ``at`` (where it is), and
+            ``moved`` (what the intercept gave up for it).
+        """
+        with self._lock:
+            return changes_table(self._base, self._state)
+
+    # ------------------------------------------------------------------------------- notebooks
+
+    def widget(self, term: str | int = 0) -> NotebookEditor:
+        """Return a live editor for a notebook, which opens no port.
+
+        For JupyterLab, JupyterHub, VS Code and Colab (there, first call
+        ``google.colab.output.enable_custom_widget_manager()``). Several editors may show one
+        session. A session that is the last value of a cell shows one as well.
+
+        Parameters
+        ----------
+        term : str or int, default=0
+            Name or number of the term that is shown first.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If the extra ``notebook`` is not installed.
+        TypeError, ValueError
+            If there is no such term.
+        """
+        from interpret_dp.editor.notebook import NotebookEditor
+
+        return NotebookEditor(self, term)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Show the live editor in a notebook, and a list of the edits where it cannot run."""
+        from interpret_dp.editor.notebook import session_mimebundle
+
+        bundle, self._shown = session_mimebundle(self, self._shown)
+        return bundle
+
+    # ----------------------------------------------------------------------------------- files
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the session as plain JSON values, with no row; :meth:`from_dict` reads them."""
+        with self._lock:
+            return write_document(self._base, self._steps)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the session as JSON: who, when, what with all parameters, why; no row.
+
+        Edits that were undone are not written.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    @classmethod
+    def from_dict(
+        cls, document: Mapping[str, Any], model: Editable, author: str | None = None
+    ) -> EditSession:
+        """Replay the edits of a document on the model that they were made on.
+
+        Parameters
+        ----------
+        document : mapping
+            What :meth:`to_dict` returned.
+        model : estimator
+            The fitted model, or the same one loaded from its file.
+        author : str, default=None
+            Who is written into the history from now on.
+
+        Raises
+        ------
+        TypeError
+            If the model is no estimator that can be edited.
+        ValueError
+            If the document is of another format or version, belongs to another model, or is
+            damaged.
+        """
+        if not callable(getattr(model, "edit", None)):
+            raise TypeError(
+                f"model is of type {type(model).__name__}; it must be the fitted estimator that "
+                "the session was made from. interpret_dp.load_model(path) reads one from its file."
+            )
+        session = model.edit(author=author)
+        session._steps = steps_of(document, session._base, session._start)
+        return session
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], model: Editable, author: str | None = None
+    ) -> EditSession:
+        """Read a file that :meth:`save` wrote, and replay it as :meth:`from_dict` does.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        TypeError, ValueError
+            If it is no such file, or for any reason of :meth:`from_dict`.
+        """
+        return cls.from_dict(read_document(path), model, author)
+
+    def continue_from(self, document: Mapping[str, Any]) -> int:
+        """Bring this session to where a document is that begins with the same edits.
+
+        Views of the session see the edits appear; what was undone before is forgotten.
+
+        Parameters
+        ----------
+        document : mapping
+            What :meth:`to_dict` returned.
+
+        Returns
+        -------
+        int
+            How many edits were added.
+
+        Raises
+        ------
+        ValueError
+            If the document does not hold every edit of this session, which would be lost; or for
+            any reason of :meth:`from_dict`.
+        """
+        with self._lock:
+            steps = steps_of(document, self._base, self._start)
+            mine = self.to_dict()["edits"]
+            theirs = write_document(self._base, steps)["edits"]
+            if not all(map(_is_same_edit, mine, theirs)) or len(mine) > len(theirs):
+                raise ValueError(
+                    f"The document does not begin with the {len(mine)} edits of this session, "
+                    "which would be lost. Save them and undo them first; or read the document into "
+                    "a session of its own with EditSession.from_dict."
+                )
+            if mine == theirs:
+                return 0
+            self._steps = steps
+            self._undone.clear()
+            self._version += 1
+        self._notify()
+        return len(theirs) - len(mine)
+
+    # ------------------------------------------------------------------------- signal or noise
+
+    def verdict(
+        self,
+        term: str | int,
+        shape: str = "monotone",
+        *,
+        class_label: Any = None,
+        alpha: float = ALPHA,
+    ) -> Verdict:
+        """Test whether the noise of the mechanism explains a term's departure from a shape.
+
+        About the original curve: edits do not count. See :func:`interpret_dp.editor.verdict.judge`
+        for the test and what it does not take into account.
+
+        Parameters
+        ----------
+        term : str or int
+        shape : {"monotone", "increasing", "decreasing", "flat"}, default="monotone"
+            What the curve is supposed to be but for noise; "monotone" is either direction.
+        class_label : label, default=None
+            The class whose curve is meant; needed if there are more than two.
+        alpha : float, default=0.05
+            Departures with a p-value of at most this are called signal.
+
+        Raises
+        ------
+        ValueError
+            If the term's noise covariance is not known, the bins have no order, or an argument is
+            out of range.
+        """
+        return judge(self._base, find_term(self._base, term), shape, class_label, alpha)
+
+    def suggest_repairs(
+        self, monotone: Mapping[str, str], alpha: float = ALPHA
+    ) -> tuple[Suggestion, ...]:
+        """List terms whose bumps against declared directions the noise explains.
+
+        Parameters
+        ----------
+        monotone : mapping of str to {"+", "-"}
+            Direction that the user knows for a term, such as ``{"age": "+"}``.
+        alpha : float, default=0.05
+            Bumps with a larger p-value are taken as noise.
+
+        Returns
+        -------
+        tuple of Suggestion
+            For :meth:`apply`. Bumps that are larger than noise explains are left out, and so is a
+            term that now keeps its direction.
+        """
+        with self._lock:
+            return suggest_repairs(self._base, self._state, monotone, alpha)
+
+    def apply(self, suggestions: Iterable[Suggestion]) -> tuple[EditRecord, ...]:
+        """Make the suggested terms monotone; each is one pending edit.
+
+        Raises
+        ------
+        TypeError
+            If something else than suggestions is given; nothing was changed.
+        """
+        chosen = tuple(suggestions)
+        for entry in chosen:
+            if not isinstance(entry, Suggestion):
+                raise TypeError(f"{entry!r} is no Suggestion; use what suggest_repairs() returns.")
+        records = [
+            self.make_monotone(
+                entry.term,
+                increasing=entry.increasing,
+                bins=entry.bins,
+                classes=None if entry.class_label is None else [entry.class_label],
+            )
+            for entry in chosen
+        ]
+        return tuple(record for record in records if record is not None)
+
+    # --------------------------------------------------------------------------------- metrics
+
+    def metrics(self, X: Any, y: Any, *, public: bool = False) -> pd.DataFrame:
+        """Return how well the original, the last and the current model predict public rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array, shape (n_rows, n_features)
+        y : array-like, shape (n_rows,)
+        public : bool, default=False
+            Must be True: the figures are exact, and exact figures of private rows are a leak.
+
+        Returns
+        -------
+        DataFrame
+            Rows ``original``, ``last`` (before the latest edit) and ``current``; columns
+            ``log_loss``, ``accuracy`` and, with two classes, ``auroc``; or ``rmse``, ``mae`` and
+            ``r2``.
+
+        Raises
+        ------
+        ValueError
+            If ``public`` is not True.
+        """
+        with self._lock:
+            before = self._state_before_last.model(self._base, self.history[:-1])
+            models = {"original": self._base, "last": before, "current": self.released}
+        return metrics_table(models, self._build, X, y, public=public)
+
+
+def _is_same_edit(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    """Return whether two entries of a document are one edit, which may have got a message since."""
+    return mine["why"] in ("", theirs["why"]) and {**mine, "why": ""} == {**theirs, "why": ""}

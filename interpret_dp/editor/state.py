@@ -1,0 +1,188 @@
+"""The terms of a model between two edits, and how an operation leads from one state to the next."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.editor.operations import Operation, edited_term, operation_text, plan
+from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord
+
+__all__ = [
+    "RESET",
+    "State",
+    "Step",
+    "as_in_file",
+    "find_term",
+    "operation_in_words",
+    "plan_operation",
+]
+__all__ += ["term_names"]
+
+FloatArray = NDArray[np.float64]
+
+RESET = "reset"
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """All terms, and what each of them has moved into the intercept.
+
+    Keeping the moved amounts by term, instead of the intercept, lets a reset give back exactly
+    what its term took.
+
+    Attributes
+    ----------
+    terms : tuple of AdditiveTerm
+    moved : ndarray of float64, shape (n_terms, n_scores)
+        Sums of the changes of each term's weighted mean, which the intercept takes up.
+    """
+
+    terms: tuple[AdditiveTerm, ...]
+    moved: FloatArray
+
+    @classmethod
+    def of_model(cls, model: AdditiveModel) -> State:
+        """Return the state before any edit."""
+        moved = np.zeros((len(model.terms), len(model.intercept)))
+        moved.setflags(write=False)
+        return cls(model.terms, moved)
+
+    def intercept(self, base: AdditiveModel) -> FloatArray:
+        """Return the intercept, shape (n_scores,)."""
+        return np.asarray(base.intercept - self.moved.sum(axis=0))
+
+    def model(self, base: AdditiveModel, records: Sequence[EditRecord]) -> AdditiveModel:
+        """Return the released model of this state."""
+        if not records:
+            return base
+        return dataclasses.replace(
+            base,
+            terms=self.terms,
+            intercept=self.intercept(base),
+            edits=(*base.edits, *records),
+        )
+
+    def same_scores(self, other: State) -> bool:
+        """Return whether both predict alike, bit for bit."""
+        return np.array_equal(self.moved, other.moved) and all(
+            mine is theirs or np.array_equal(mine.scores, theirs.scores)
+            for mine, theirs in zip(self.terms, other.terms, strict=True)
+        )
+
+    def after(self, base: AdditiveModel, operation: Operation) -> State:
+        """Return the state that an operation leads to."""
+        index = term_names(base).index(operation.term)
+        term = self.terms[index]
+        if operation.kind == RESET:
+            return self._with(index, base.terms[index], np.zeros(self.moved.shape[1]))
+        if term is base.terms[index]:
+            term = as_in_file(base, index)
+        moved = self.moved[index]
+        total = float(term.weights.sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            edited = edited_term(base.features[term.feature], term, operation)
+            if operation.recentre and total > 0:
+                change = (edited.scores - term.scores).reshape(len(term.weights), -1)
+                moved = moved + term.weights / total @ change
+            after = self._with(index, edited, moved)
+            is_finite = np.isfinite(after.intercept(base)).all()
+        if not is_finite:
+            raise ValueError(
+                f"{operation.kind} makes the intercept larger than a float can be. Use smaller "
+                "numbers."
+            )
+        return after
+
+    def with_result(self, base: AdditiveModel, name: str, scores: Any, moved: Any) -> State:
+        """Return this state with the given scores of one term: those that a file recorded."""
+        index = term_names(base).index(name)
+        term = self.terms[index]
+        if not np.array_equal(term.scores, scores):
+            term = dataclasses.replace(term, scores=scores)
+        return self._with(index, term, moved)
+
+    def _with(self, index: int, term: AdditiveTerm, moved: FloatArray) -> State:
+        rows = self.moved.copy()
+        rows[index] = moved
+        rows.setflags(write=False)
+        return State((*self.terms[:index], term, *self.terms[index + 1 :]), rows)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One done edit: the operation, its record, and the state that it led to."""
+
+    operation: Operation
+    record: EditRecord
+    state: State
+
+
+@lru_cache(maxsize=64)
+def as_in_file(base: AdditiveModel, index: int) -> AdditiveTerm:
+    """Return a term as it would come back from the model's file.
+
+    A file rounds the covariance of the noise. Edits start from the rounded one, so that they give
+    the same model, bit for bit, on the model as fitted and on the one that was read back.
+    """
+    if base.terms[index].covariance is None:
+        return base.terms[index]
+    document = dataclasses.replace(base, terms=(base.terms[index],)).to_dict()
+    return AdditiveModel.from_dict(document).terms[0]
+
+
+def term_names(model: AdditiveModel) -> tuple[str, ...]:
+    """Return the name of each term: that of its feature."""
+    return tuple(model.features[term.feature].name for term in model.terms)
+
+
+def find_term(model: AdditiveModel, term: Any) -> int:
+    """Return the number of a term given by name or number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no such term.
+    """
+    names = term_names(model)
+    shown = ", ".join(repr(name) for name in names[:12]) + (", ..." if len(names) > 12 else "")
+    if isinstance(term, str):
+        if term in names:
+            return names.index(term)
+        raise ValueError(f"There is no term {term!r}; the terms are {shown}.")
+    if isinstance(term, bool) or not isinstance(term, int | np.integer):
+        raise TypeError(f"term is {term!r}; it must be the name of a term or its number.")
+    if not 0 <= term < len(names):
+        raise ValueError(f"term is {term}; the terms have the numbers 0 to {len(names) - 1}.")
+    return int(term)
+
+
+def plan_operation(
+    base: AdditiveModel, state: State, kind: str, term: Any, arguments: Mapping[str, Any]
+) -> Operation:
+    """Return the checked operation of a request, with what it leaves open resolved."""
+    index = find_term(base, term)
+    if kind != RESET:
+        current = dataclasses.replace(base, terms=state.terms)
+        return plan(current, kind, index, arguments)
+    if arguments:
+        raise TypeError(f"reset has no argument {next(iter(arguments))!r}; it takes a whole term.")
+    feature = base.features[base.terms[index].feature]
+    return Operation(
+        RESET, feature.name, tuple(range(feature.n_codes)), tuple(range(len(base.intercept)))
+    )
+
+
+def operation_in_words(base: AdditiveModel, operation: Operation) -> str:
+    """Return what an operation does, such as "made increasing between 40 and 60"."""
+    if operation.kind == RESET:
+        return "reset to the original"
+    feature = base.features[base.terms[find_term(base, operation.term)].feature]
+    labels = base.classes if base.classes is not None and len(base.intercept) > 1 else ()
+    return operation_text(feature, operation, labels)

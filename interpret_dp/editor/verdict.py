@@ -1,0 +1,362 @@
+r"""Signal or noise: whether the noise of the mechanism explains a curve's departure from a shape.
+
+The released scores of the regular bins are y = f + e, where f is what the fit would have given
+without noise and e is normal with the released covariance. For two windows of bins I before J,
+the fall is the weighted mean of y over I minus that over J. If f increases, the falls of y are at
+most those of e, whatever f is. So the largest standardised fall over all pairs of windows is
+largest, in every single draw of e, where f is flat; its distribution under a flat f gives p-values
+that are valid for every increasing f, and for all bumps of the curve at once (familywise).
+
+For a flat curve rises count as falls do. A multiscale test of a qualitative hypothesis, in the
+manner of Duembgen and Spokoiny (2001, Annals of Statistics 29, 124-152), with windows of 1, 2, 4,
+... bins and without their penalty for scale. The p-value is that of a Monte Carlo test: one plus
+the number of simulated values that are as large, over one plus their number.
+
+What it does not take into account: sampling error (that other patients would have given another
+curve), noise that reached the term through other, correlated terms, and that of the bin weights.
+A departure that is called signal may be chance among the patients.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp._validate import check_choice, check_real
+from interpret_dp.editor.bins import bin_edges
+from interpret_dp.editor.noise import N_SIMULATIONS, simulated_noise
+from interpret_dp.editor.state import as_in_file
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.released.isotonic import isotonic, positive_weights
+
+__all__ = ["ALPHA", "SHAPES", "Bump", "Verdict", "judge"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+ALPHA = 0.05
+SHAPES = ("monotone", "increasing", "decreasing", "flat")
+
+# Bins without rows have no noise but that of rounding; differences between bins are not held to
+# be known better than this share of the largest standard deviation.
+_LEAST_DEVIATION = 1e-4
+# A sentence with more of them is not read; `bumps` has them all.
+_BUMPS_TOLD = 3
+
+
+@dataclass(frozen=True)
+class Bump:
+    """One run of bins that departs from the shape.
+
+    Attributes
+    ----------
+    bins : tuple of int
+        Indices into the term's scores: what :meth:`EditSession.make_monotone` would change.
+    start, end : str
+        Where the clearest fall (or rise) in it begins and ends: values, or levels.
+    size : float
+        Its size, in units of score.
+    deviation : float
+        Standard deviation of the noise in it.
+    p_value : float
+        Probability that noise alone makes so clear a departure anywhere in the curve, at most.
+    within_noise : bool
+        Whether the p-value is above the level.
+    text : str
+        The same in a sentence.
+    """
+
+    bins: tuple[int, ...]
+    start: str
+    end: str
+    size: float
+    deviation: float
+    p_value: float
+    within_noise: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the known noise says about one curve.
+
+    Attributes
+    ----------
+    term : str
+        Name of the term.
+    class_label : object
+        The class whose curve it is; None unless there are more than two.
+    shape : {"increasing", "decreasing", "flat"}
+        The shape that was tested. For "monotone", the direction that fits better.
+    alpha : float
+        Level of the test.
+    p_value : float
+        The smallest of the bumps' p-values; 1 without bumps.
+    bumps : tuple of Bump
+        Departures from the shape, from left to right.
+    text : str
+        The verdict in a sentence or two.
+    """
+
+    term: str
+    class_label: Any
+    shape: str
+    alpha: float
+    p_value: float
+    bumps: tuple[Bump, ...]
+    text: str
+
+    @property
+    def within_noise(self) -> bool:
+        """Whether the noise explains every departure."""
+        return self.p_value > self.alpha
+
+    def __str__(self) -> str:
+        """Return the verdict in words."""
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return dataclasses.asdict(self) | {"within_noise": self.within_noise}
+
+
+def judge(model: AdditiveModel, index: int, shape: str, class_label: Any, alpha: float) -> Verdict:
+    """Test one term of a released model; see the module's text for the test.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    index : int
+        Number of the term.
+    shape : {"monotone", "increasing", "decreasing", "flat"}
+        "monotone" is either direction: it is rejected if both directions are.
+    class_label : label or None
+        Needed if there are more than two classes.
+    alpha : float
+        Level, above 0 and below 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range, the term's noise covariance is not known, or its bins have
+        no order and another shape than "flat" is asked for.
+    """
+    check_choice("shape", shape, SHAPES)
+    alpha = check_real("alpha", alpha, low=0.0, high=1.0, low_open=True, high_open=True)
+    term = as_in_file(model, index)
+    feature = model.features[term.feature]
+    if feature.kind == "nominal" and shape != "flat":
+        raise ValueError(
+            f"shape is {shape!r}; the levels of {feature.name!r} have no order, so that only "
+            "'flat' can be tested. Declare the feature with ordered=True if they have one."
+        )
+    if term.covariance is None:
+        raise ValueError(
+            f"The covariance of the noise in {feature.name!r} is not known: the term was edited, "
+            "or has too many bins for it to be kept. Open the session on the model as it was "
+            "fitted, or fit it with fewer bins."
+        )
+    column = _column(model, class_label)
+    curve = _TestedCurve.of_term(feature, term, column)
+    if shape != "monotone":
+        return _tested(feature, class_label, curve, shape, alpha)
+    both = [_tested(feature, class_label, curve, s, alpha) for s in ("increasing", "decreasing")]
+    return max(both, key=lambda verdict: verdict.p_value)
+
+
+def _column(model: AdditiveModel, class_label: Any) -> int:
+    if len(model.intercept) == 1 or model.classes is None:
+        if class_label is not None:
+            raise ValueError(
+                f"class_label is {class_label!r}; only a model of more than two classes has a "
+                "curve for each. Leave it out."
+            )
+        return 0
+    same = [
+        column
+        for column, known in enumerate(model.classes)
+        if isinstance(known, str) == isinstance(class_label, str) and known == class_label
+    ]
+    if not same:
+        raise ValueError(
+            f"class_label is {class_label!r}; it must be one of "
+            f"{', '.join(map(repr, model.classes))}."
+        )
+    return same[0]
+
+
+# ------------------------------------------------------------------------------------ windows
+
+
+@dataclass(frozen=True, eq=False)
+class _Windows:
+    """Windows of one width over the regular bins, and the deviations of their differences."""
+
+    matrix: FloatArray  # (n_windows, n_bins): weighted means
+    first: IntArray  # (n_windows,) first bin, counted from 0
+    width: int
+    least_lag: int  # windows so many apart do not overlap
+    covariance: FloatArray  # (n_windows, n_windows) of the means
+
+    def deviations(self, lag: int, floor: float) -> FloatArray:
+        """Return the deviation of the difference of windows that are ``lag`` apart."""
+        variances = np.diagonal(self.covariance)
+        across = np.diagonal(self.covariance, offset=lag)
+        squared = variances[:-lag] + variances[lag:] - 2.0 * across
+        return np.asarray(np.maximum(np.sqrt(np.maximum(squared, 0.0)), floor))
+
+
+@dataclass(frozen=True, eq=False)
+class _TestedCurve:
+    """One class' scores of the regular bins, with the windows and the simulated null values."""
+
+    scores: FloatArray
+    weights: FloatArray
+    windows: tuple[_Windows, ...]
+    floor: float
+    falls: FloatArray  # (N_SIMULATIONS,) largest standardised fall of noise alone
+    swings: FloatArray  # the same for falls and rises
+
+    @classmethod
+    def of_term(cls, feature: AdditiveFeature, term: AdditiveTerm, column: int) -> _TestedCurve:
+        return _tested_curve(term, column, feature.kind != "nominal")
+
+    def pairs(self) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
+        """Return fall, deviation, first and last bin of every pair of windows."""
+        falls, deviations, starts, ends = [], [], [], []
+        for windows in self.windows:
+            means = windows.matrix @ self.scores
+            for lag in range(windows.least_lag, len(means)):
+                falls.append(means[:-lag] - means[lag:])
+                deviations.append(windows.deviations(lag, self.floor))
+                starts.append(windows.first[:-lag])
+                ends.append(windows.first[lag:] + windows.width - 1)
+        if not falls:
+            nothing = np.zeros(0)
+            return nothing, nothing, nothing.astype(np.int64), nothing.astype(np.int64)
+        return (
+            np.concatenate(falls),
+            np.concatenate(deviations),
+            np.concatenate(starts),
+            np.concatenate(ends),
+        )
+
+
+@lru_cache(maxsize=256)
+def _tested_curve(term: AdditiveTerm, column: int, is_ordered: bool) -> _TestedCurve:
+    """Simulate the null values of one curve; terms are immutable, so it is done once."""
+    n_codes = len(term.scores)
+    assert term.covariance is not None  # judge() has checked it
+    inner = slice(1, n_codes - 1)
+    covariance = term.covariance.reshape(-1, n_codes, n_codes)[column][inner, inner]
+    scores = term.scores.reshape(n_codes, -1)[inner, column]
+    weights = positive_weights(term.weights[inner])
+    n_bins = len(scores)
+    windows = []
+    width = 1
+    while 2 * width <= n_bins and (is_ordered or width == 1):
+        windows.append(_windows(weights, covariance, width))
+        width *= 2
+    largest = float(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)).max())
+    floor = max(_LEAST_DEVIATION * largest, np.finfo(float).tiny ** 0.5)
+    # One simulation a column, so that the maxima run along contiguous memory.
+    noise = simulated_noise(covariance).T
+    falls = np.full(noise.shape[1], -np.inf)
+    rises = np.full(noise.shape[1], -np.inf)
+    for family in windows:
+        means = family.matrix @ noise
+        for lag in range(family.least_lag, len(means)):
+            fall = means[:-lag] - means[lag:]
+            fall /= family.deviations(lag, floor)[:, np.newaxis]
+            np.maximum(falls, fall.max(axis=0), out=falls)
+            np.maximum(rises, -fall.min(axis=0), out=rises)
+    return _TestedCurve(scores, weights, tuple(windows), floor, falls, np.maximum(falls, rises))
+
+
+def _windows(weights: FloatArray, covariance: FloatArray, width: int) -> _Windows:
+    # Wide windows move in steps of half their width: the rest would say almost the same.
+    step = max(1, width // 2)
+    first = np.arange(0, len(weights) - width + 1, step)
+    matrix = np.zeros((len(first), len(weights)))
+    for row, start in enumerate(first):
+        chosen = slice(start, start + width)
+        matrix[row, chosen] = weights[chosen] / weights[chosen].sum()
+    return _Windows(matrix, first, width, -(-width // step), matrix @ covariance @ matrix.T)
+
+
+# ------------------------------------------------------------------------------------ verdicts
+
+
+def _tested(
+    feature: AdditiveFeature, class_label: Any, curve: _TestedCurve, shape: str, alpha: float
+) -> Verdict:
+    falls, deviations, starts, ends = curve.pairs()
+    if shape == "flat":
+        departures, null = np.abs(falls), curve.swings
+        blocks = [(0, len(curve.scores) - 1)] if np.ptp(curve.scores) > 0 else []
+    else:
+        departures, null = (falls if shape == "increasing" else -falls), curve.falls
+        fitted = isotonic(curve.scores, curve.weights, increasing=shape == "increasing")
+        blocks = _changed_runs(curve.scores, fitted)
+    bumps = []
+    for first, last in blocks:
+        inside = np.flatnonzero((starts >= first) & (ends <= last))
+        best = inside[np.argmax(departures[inside] / deviations[inside])]
+        clearest = departures[best] / deviations[best]
+        p_value = float((1 + np.count_nonzero(null >= clearest)) / (1 + N_SIMULATIONS))
+        word = "fall" if falls[best] > 0 else "rise"
+        low, high, place = _place(feature, int(starts[best]), int(ends[best]))
+        outcome = "is within the noise" if p_value > alpha else "is more than noise explains"
+        bumps.append(
+            Bump(
+                bins=tuple(range(first + 1, last + 2)),
+                start=low,
+                end=high,
+                size=float(departures[best]),
+                deviation=float(deviations[best]),
+                p_value=p_value,
+                within_noise=p_value > alpha,
+                text=f"the {word} {place} {outcome}: p = {p_value:.2g}",
+            )
+        )
+    p_value = min((bump.p_value for bump in bumps), default=1.0)
+    text = _sentence(feature.name, class_label, shape, bumps)
+    return Verdict(feature.name, class_label, shape, alpha, p_value, tuple(bumps), text)
+
+
+def _changed_runs(scores: FloatArray, fitted: FloatArray) -> list[tuple[int, int]]:
+    """Return first and last bin of each run that the isotonic fit pools and thereby changes."""
+    borders = np.flatnonzero(np.diff(fitted)) + 1
+    runs = zip([0, *borders.tolist()], [*borders.tolist(), len(scores)], strict=True)
+    return [
+        (first, after - 1) for first, after in runs if (scores[first:after] != scores[first]).any()
+    ]
+
+
+def _place(feature: AdditiveFeature, start: int, end: int) -> tuple[str, str, str]:
+    """Return where a departure begins and ends, and both in words; bins count from 0."""
+    if feature.cuts is None:
+        low, high = repr(feature.labels[start]), repr(feature.labels[end])
+        return low, high, f"from {low} to {high}"
+    edges = bin_edges(feature)
+    low, high = f"{edges[start]:.4g}", f"{edges[end + 1]:.4g}"
+    return low, high, f"between {low} and {high}"
+
+
+def _sentence(name: str, class_label: Any, shape: str, bumps: list[Bump]) -> str:
+    whose = repr(name) if class_label is None else f"{name!r} for class {class_label!r}"
+    article = "an increasing" if shape == "increasing" else f"a {shape}"
+    if not bumps:
+        return f"{whose} is {shape} as it was released."
+    clearest = sorted(bumps, key=lambda bump: bump.p_value)[:_BUMPS_TOLD]
+    told = "; ".join(bump.text for bump in clearest)
+    if len(bumps) > len(clearest):
+        told += f"; and {len(bumps) - len(clearest)} more, less clear ones"
+    if all(bump.within_noise for bump in bumps):
+        return f"Noise explains how {whose} departs from {article} curve: {told}."
+    return f"{whose} departs from {article} curve by more than noise explains: {told}."

@@ -1,0 +1,342 @@
+"""The privacy panel: what an explanation, its model and its data set have cost, in plain words.
+
+Built from the document of :meth:`PrivacySpend.to_dict` alone. Notebooks and exported pages show
+it as HTML, interpret's dashboard as components of Dash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from interpret_dp._figures import ceil_text, floor_text
+from interpret_dp.explanation.markup import Element, element
+from interpret_dp.released.edits import edits_text
+
+__all__ = ["SHARES_OF", "budget_bar", "meaning_text", "privacy_panel", "share_text"]
+
+# Wong's palette: told apart by people who do not see red and green as different, and in grey.
+_MODEL, _OTHERS, _LEFT = "#0072b2", "#e69f00", "#e4e9ee"
+_HELD, _VOID = "#0072b2", "#d55e00"
+
+_FRAME = (
+    "border: 1px solid #d3dae1; border-left: 5px solid {edge}; border-radius: 6px; "
+    "padding: 12px 16px 10px; margin: 10px 0 6px; background: #fff; "
+)
+_TEXT = (
+    "color: #24323f; font-family: system-ui, sans-serif; font-size: 14px; line-height: 1.45; "
+    "overflow-wrap: anywhere; text-align: left"
+)
+_MUTED = "color: #556471; font-size: 12.5px"
+_TILES = "display: flex; flex-wrap: wrap; gap: 8px; margin: 8px 0 10px"
+_TILE = (
+    "flex: 1 1 150px; box-sizing: border-box; padding: 7px 12px; border-radius: 5px; "
+    "background: #eef3f7"
+)
+
+_ORIGIN_WORDS = {
+    "post-processed": "Post-processing: computed from what was released before, which costs "
+    "nothing.",
+    "reused": "Reused: an earlier explanation is shown again, which costs nothing.",
+    "released": "Released anew: this explanation was computed on the private rows and paid for.",
+}
+_NEIGHBORING_WORDS = {
+    "add_or_remove_one": "two tables that differ by adding or removing {unit}",
+    "replace_one": "two tables that differ in the content of {unit}",
+}
+
+
+SHARES_OF = "Shares are of mu squared, which adds up from request to request; epsilon does not."
+
+
+def privacy_panel(
+    document: Mapping[str, Any], *, boxed: bool = True, unfolded: bool = False
+) -> Element:
+    """Return the panel of one explanation.
+
+    Parameters
+    ----------
+    document : mapping
+        ``explanation.privacy.to_dict()``.
+    boxed : bool
+        Draw a frame, whose edge shows at a glance whether anything is promised.
+    unfolded : bool
+        Show the assumptions from the start.
+    """
+    guarantee = document["guarantee"]
+    voided = guarantee["tests_only"]
+    frame = _FRAME.format(edge=_VOID if voided else _HELD) if boxed else ""
+    return element(
+        "div",
+        _head(document),
+        None if voided else _tiles(document),
+        None if voided or document["budget"] is None else _budget(document),
+        _meaning(document),
+        element("div", document["sentence"], style="margin: 6px 0"),
+        _assumptions(guarantee["assumptions"], unfolded=unfolded),
+        _record(document),
+        style=frame + _TEXT,
+        css_class="interpret-dp-privacy",
+    )
+
+
+def meaning_text(document: Mapping[str, Any]) -> str:
+    """Return what the figures mean, in the terms of somebody who wants to find a person."""
+    if document["guarantee"]["tests_only"]:
+        return "What does this mean? Nothing is protected: the noise can be computed again."
+    detection = document["detection"]
+    alarms = f"{100 * detection['false_alarms']:g} %"
+    text = (
+        f"What does this mean? At {alarms} false alarms an attacker who sees everything that the "
+        "model published detects a person's presence with probability at most "
+        f"{_percent(detection['model'])}. Blind guessing reaches {alarms}."
+    )
+    budget = document["budget"]
+    if budget is None:
+        return text
+    return (
+        f"{text} With everything that was ever released about {budget['dataset']!r}: at most "
+        f"{_percent(budget['detection_spent'])}; once the whole budget is spent: at most "
+        f"{_percent(budget['detection_limit'])}."
+    )
+
+
+def budget_bar(parts: Sequence[tuple[str, float, str]]) -> Element:
+    """Return a bar of coloured parts with a legend below.
+
+    Parameters
+    ----------
+    parts : sequence of (name, share, colour)
+        Shares between 0 and 1 that add up to at most 1; the rest of the bar is what is left.
+    """
+    left = max(0.0, 1.0 - sum(share for _, share, _ in parts))
+    shown = [part for part in parts if part[1] > 0]
+    told = ", ".join(f"{name} {share_text(share)}" for name, share, _ in shown)
+    bar = element(
+        "div",
+        *(
+            element(
+                "div",
+                style=f"width: {100 * share:.4f}%; min-width: 3px; background: {colour}",
+                title=f"{name}: {share_text(share)}",
+            )
+            for name, share, colour in shown
+        ),
+        style=f"display: flex; height: 16px; border-radius: 4px; overflow: hidden; "
+        f"background: {_LEFT}; border: 1px solid #c6d0d9",
+        css_class="interpret-dp-bar",
+        role="img",
+        title=f"{told or 'nothing spent'}; left {share_text(left, down=True)}",
+    )
+    entries = [
+        *((f"{name} {share_text(share)}", colour) for name, share, colour in shown),
+        (f"left {share_text(left, down=True)}", _LEFT),
+    ]
+    legend = element(
+        "div",
+        *(
+            element(
+                "span",
+                element(
+                    "span",
+                    style=f"display: inline-block; width: 11px; height: 11px; margin-right: 5px; "
+                    f"border: 1px solid #c6d0d9; border-radius: 2px; background: {colour}",
+                ),
+                text,
+            )
+            for text, colour in entries
+        ),
+        style=f"display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 4px 0; {_MUTED}",
+    )
+    return element("div", bar, legend)
+
+
+def share_text(share: float, *, down: bool = False) -> str:
+    """Return a share as per cent: rounded up for what is spent, down for what is left."""
+    return f"{(floor_text if down else ceil_text)(100.0 * share, digits=3)} %"
+
+
+def _percent(probability: float) -> str:
+    return f"{ceil_text(100.0 * probability)} %"
+
+
+def _head(document: Mapping[str, Any]) -> Element:
+    guarantee = document["guarantee"]
+    if guarantee["tests_only"]:
+        title, badge = "No privacy promise: for tests only", None
+    elif document["explanation_epsilon"] == 0:
+        title, badge = "Looking at this explanation costs no privacy", None
+    else:
+        cost = ceil_text(document["explanation_epsilon"])
+        title, badge = f"This explanation cost epsilon {cost}", None
+    if document["edits"]:
+        badge = element(
+            "span",
+            edits_text(document["edits"]),
+            style="background: #fff3d6; border: 1px solid #e69f00; border-radius: 10px; "
+            "padding: 0 9px; margin-left: 10px; font-size: 12.5px; font-weight: 500; "
+            "white-space: nowrap",
+            css_class="interpret-dp-edits",
+        )
+    words = _ORIGIN_WORDS[document["origin"]]
+    if document["edits"]:
+        words += " So are the edits: they use the released curves alone."
+    return element(
+        "div",
+        element("div", title, badge, style="font-weight: 650; font-size: 15px"),
+        element("div", words, style=_MUTED),
+    )
+
+
+def _tiles(document: Mapping[str, Any]) -> Element:
+    guarantee = document["guarantee"]
+    at_delta = f"at delta {ceil_text(guarantee['delta'])}"
+    own = ceil_text(document["explanation_epsilon"])
+    tiles = [
+        ("This explanation", f"epsilon {own}", "on top of the model"),
+        ("The model", f"epsilon {ceil_text(guarantee['epsilon'])}", at_delta),
+    ]
+    budget = document["budget"]
+    if budget is not None:
+        # At the budget's own delta, so that spent, left and the limit can be compared.
+        of_limit = f"of {floor_text(budget['epsilon'])}, at delta {ceil_text(budget['delta'])}"
+        spent = budget["spent_epsilon"]
+        total = "more than can be stated" if spent is None else f"epsilon {ceil_text(spent)}"
+        tiles += [
+            (f"Everything on {budget['dataset']!r} so far", total, of_limit),
+            (
+                "Left for one more release",
+                f"epsilon {floor_text(budget['remaining_epsilon'])}",
+                f"at delta {ceil_text(budget['delta'])}",
+            ),
+        ]
+    return element(
+        "div",
+        *(
+            element(
+                "div",
+                element("div", name, style=_MUTED),
+                element("div", value, style="font-size: 17px; font-weight: 650"),
+                element("div", unit, style=_MUTED),
+                style=_TILE,
+            )
+            for name, value, unit in tiles
+        ),
+        style=_TILES,
+        css_class="interpret-dp-tiles",
+    )
+
+
+def _budget(document: Mapping[str, Any]) -> Element:
+    budget = document["budget"]
+    spent, model = budget["spent_share"], budget["model_share"]
+    if model is None:
+        parts = [("spent", spent, _OTHERS)]
+    else:
+        parts = [
+            ("this model", model, _MODEL),
+            ("other requests", max(0.0, spent - model), _OTHERS),
+        ]
+    words = (
+        f"Budget of data set {budget['dataset']!r}: epsilon {floor_text(budget['epsilon'])} at "
+        f"delta {floor_text(budget['delta'])} for everything ever released. "
+    )
+    more = budget["more_like_this"]
+    room = None if more is None else element("b", f"Room for {more:,} more like this model.")
+    return element(
+        "div",
+        element("div", words, room, style="margin-bottom: 4px"),
+        budget_bar(parts),
+        element("div", SHARES_OF, style=_MUTED),
+        style="margin: 4px 0 8px",
+        css_class="interpret-dp-budget",
+    )
+
+
+def _meaning(document: Mapping[str, Any]) -> Element:
+    # A figure and its unit stay on one line.
+    words = meaning_text(document).replace(" %", "\N{NO-BREAK SPACE}%")
+    lead, _, rest = words.partition("? ")
+    return element(
+        "div",
+        element("b", f"{lead}? "),
+        rest,
+        style="margin: 6px 0",
+        css_class="interpret-dp-meaning",
+    )
+
+
+def _assumptions(clauses: Sequence[str], *, unfolded: bool) -> Element | None:
+    if not clauses:
+        return None
+    listed = element(
+        "ul",
+        *(element("li", clause) for clause in clauses),
+        style="margin: 4px 0 4px; padding-left: 22px; list-style: disc outside",
+    )
+    if unfolded:
+        return element("div", "This assumes that", listed, style="margin: 6px 0")
+    return _folded(f"What the promise assumes ({len(clauses)})", listed)
+
+
+def _record(document: Mapping[str, Any]) -> Element:
+    guarantee = document["guarantee"]
+    pairs = _NEIGHBORING_WORDS[guarantee["neighboring"]].format(unit=guarantee["unit"])
+    rows = [
+        ("Protected unit", guarantee["unit"]),
+        ("Neighbouring tables", pairs),
+        ("Mechanism", guarantee["mechanism"]),
+        ("Composition", _composition(guarantee)),
+        *((f"of which {s['name']}", _share(guarantee, s)) for s in guarantee["releases"]),
+        ("Data set", guarantee["dataset"] or "not named"),
+        ("Ledger", document["ledger"]),
+        ("Ledger head", guarantee["ledger_head"] or "none"),
+    ]
+    cell = "padding: 2px 14px 2px 0; vertical-align: top; text-align: left; border: 0"
+    return _folded(
+        "How it was made: mechanism, composition, unit, ledger",
+        element(
+            "table",
+            element(
+                "tbody",
+                *(
+                    element(
+                        "tr",
+                        element("th", name, style=f"{cell}; {_MUTED}; font-weight: 500"),
+                        element("td", value, style=f"{cell}; font-size: 13px"),
+                        style="background: none; border: 0",
+                    )
+                    for name, value in rows
+                ),
+            ),
+            style="border-collapse: collapse; margin: 4px 0; border: 0",
+        ),
+    )
+
+
+def _composition(guarantee: Mapping[str, Any]) -> str:
+    if guarantee["mu"] is not None:
+        return (
+            "Gaussian releases compose exactly: the squares of their mu add up to the square of "
+            f"mu {ceil_text(guarantee['mu'])}"
+        )
+    if guarantee["releases"]:
+        return "the squares of mu add up, and the releases' own deltas add up beside them"
+    return "not purely Gaussian: stated as epsilon and delta"
+
+
+def _share(guarantee: Mapping[str, Any], share: Mapping[str, Any]) -> str:
+    count = f"{share['count']:,} release{'' if share['count'] == 1 else 's'}"
+    whole = sum(other["mu"] ** 2 for other in guarantee["releases"])
+    part = f", {100 * share['mu'] ** 2 / whole:.3g} % of the spend" if whole else ""
+    own = f", own delta {ceil_text(share['delta'])}" if share.get("delta") else ""
+    return f"{count}{part}{own}"
+
+
+def _folded(summary: str, content: Element) -> Element:
+    return element(
+        "details",
+        element("summary", summary, style="cursor: pointer; color: #0b5c8f"),
+        content,
+        style="margin: 4px 0",
+    )

@@ -1,0 +1,116 @@
+"""What a user does with the editor, for the browser tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Locator
+
+from tests.browser.driver import Dashboard
+
+_PLACE = """
+([index, code, position]) => {
+    const plot = [...document.querySelectorAll('.idp-editor .js-plotly-plot')][index];
+    const { meta } = plot.layout, { xaxis, yaxis } = plot._fullLayout;
+    const box = plot.getBoundingClientRect();
+    const at = code === null ? -1 : meta.codes.indexOf(code);
+    const x = code === null ? position : (meta.left[at] + meta.right[at]) / 2;
+    const entry = meta.traces.find(one => one.codes.includes(code));
+    const height = entry ? plot.data[entry.trace].y[entry.codes.indexOf(code)] : 0;
+    return [
+        box.left + xaxis._offset + xaxis.d2p(x),
+        box.top + yaxis._offset + (code === null ? yaxis._length / 4 : yaxis.d2p(height)),
+        Math.abs(yaxis.p2d(1) - yaxis.p2d(0)),
+    ];
+}
+"""
+
+
+class EditorPage:
+    """One editor on a dashboard's page.
+
+    Parameters
+    ----------
+    dashboard : Dashboard
+    index : int, default=0
+        Which of the page's editors, counted from the top.
+    """
+
+    def __init__(self, dashboard: Dashboard, index: int = 0) -> None:
+        self.dashboard = dashboard
+        self.mouse = dashboard.page.mouse
+        self._index = index
+
+    @property
+    def card(self) -> Locator:
+        """The editor itself."""
+        return self.dashboard.page.locator(".idp-editor").nth(self._index)
+
+    def text(self, part: str) -> str:
+        """Return what a part shows, such as "selected", "line" or "status"."""
+        return self.card.locator(f".idp-editor-{part}").first.inner_text()
+
+    def press(self, action: str) -> None:
+        """Press a button and wait until the page shows what came of it."""
+        self.card.locator(f'[data-action="{action}"]').click()
+        self.dashboard.settle()
+
+    def keys(self, *combinations: str) -> None:
+        """Press keys one after the other, and wait."""
+        for combination in combinations:
+            self.dashboard.page.keyboard.press(combination)
+            self.dashboard.settle()
+
+    def choose(self, label: str) -> None:
+        """Choose one of the modes or scales."""
+        self.card.locator(".idp-editor-segments label", has_text=label).click()
+        self.dashboard.settle()
+
+    def unfold(self, title: str) -> None:
+        """Open a part that is folded."""
+        self.card.locator("summary", has_text=title).click()
+
+    def type(self, field: str, text: str) -> None:
+        """Type into a field: "why", "number" or "path"."""
+        names = {"why": "why-field", "number": "number", "path": "path"}
+        self.card.locator(f".idp-editor-{names[field]} input").fill(text)
+
+    def place(self, code: int | None = None, position: float = 0.0) -> tuple[float, float, float]:
+        """Return pixels across and down of a bin's score, or of a position in the upper part.
+
+        The third number is how much a pixel is in units of score.
+        """
+        self.card.locator(".js-plotly-plot").scroll_into_view_if_needed()
+        found: list[Any] = self.dashboard.page.evaluate(_PLACE, [self._index, code, position])
+        return found[0], found[1], found[2]
+
+    def select(self, first: float, last: float) -> None:
+        """Select a range by drawing across the plot, in units of its horizontal axis."""
+        start, end = self.place(position=first), self.place(position=last)
+        self.mouse.move(start[0], start[1])
+        self.mouse.down()
+        self.mouse.move((start[0] + end[0]) / 2, start[1] + 10, steps=4)
+        self.mouse.move(end[0], end[1] + 20, steps=4)
+        self.mouse.up()
+        self.dashboard.settle()
+
+    def click(self, code: int, *, down: float = 0.0) -> None:
+        """Click a bin, so many pixels below its score."""
+        across, height, _ = self.place(code)
+        self.mouse.click(across, height + down)
+        self.dashboard.settle()
+
+    def drag(self, code: int, *, up: float, below: float = 0.0, keep: bool = True) -> float:
+        """Drag a bin up by so many pixels; return how much that is in units of score.
+
+        The press is so many pixels below its score; without ``keep`` the button stays down.
+        """
+        across, height, unit = self.place(code)
+        self.mouse.move(across, height + below)
+        self.mouse.down()
+        self.mouse.move(across, height + below - up / 2, steps=3)
+        self.mouse.move(across, height + below - up, steps=3)
+        if keep:
+            self.mouse.up()
+            self.dashboard.settle()
+        return up * unit

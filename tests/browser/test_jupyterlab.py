@@ -1,0 +1,180 @@
+"""The example notebook in JupyterLab: its editor, driven as a user would."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "edit_a_model.ipynb"
+NOW = 3  # trace of the editor's figure
+_START_SECONDS = 60
+_CELLS_MS = 60_000
+_CLICKS = 6
+
+# Cells out of sight are not drawn otherwise; and no dialogue about news over the page.
+_SETTINGS = {
+    "notebook-extension/tracker": {"windowingMode": "none"},
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+}
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@pytest.fixture
+def jupyterlab(tmp_path: Path) -> Iterator[str]:
+    """Start JupyterLab over a copy of the example; return the address that opens it."""
+    work = tmp_path / "work"
+    work.mkdir()
+    shutil.copy(EXAMPLE, work)
+    settings = tmp_path / "settings" / "@jupyterlab"
+    for name, values in _SETTINGS.items():
+        path = settings / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values))
+    # Nothing of the user's own set-up, and nothing left behind in it.
+    own = {
+        name: str(tmp_path / name.lower())
+        for name in (
+            "IPYTHONDIR",
+            "JUPYTERLAB_WORKSPACES_DIR",
+            "JUPYTER_CONFIG_DIR",
+            "JUPYTER_DATA_DIR",
+            "JUPYTER_RUNTIME_DIR",
+        )
+    }
+    own["JUPYTERLAB_SETTINGS_DIR"] = str(settings.parent)
+    port, token = _free_port(), secrets.token_hex(16)
+    with (tmp_path / "server.log").open("w") as log:
+        server = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+                f"--ServerApp.root_dir={work}",
+                "--ServerApp.ip=127.0.0.1",
+                f"--ServerApp.port={port}",
+                "--ServerApp.port_retries=0",
+                # Dash brings an extension that would have to be built first; nobody needs it.
+                "--ServerApp.tornado_settings={'page_config_data': {'buildCheck': False}}",
+                f"--IdentityProvider.token={token}",
+            ],
+            env=os.environ | own,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait_until_it_answers(f"{address}/api?token={token}", server, tmp_path / "server.log")
+        yield f"{address}/lab/tree/{EXAMPLE.name}?token={token}"
+    finally:
+        # It ends its kernels before it ends itself.
+        server.terminate()
+        server.wait(30)
+
+
+def _wait_until_it_answers(address: str, server: subprocess.Popen[Any], log: Path) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while True:
+        try:
+            urllib.request.urlopen(address, timeout=5).close()
+            return
+        except OSError:
+            if server.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"JupyterLab did not start:\n{log.read_text()}")
+            time.sleep(0.2)
+
+
+def _curve(page: Any, trace: int) -> list[float | None]:
+    curve: list[float | None] = page.evaluate(
+        "trace => Array.from(document.querySelector('.js-plotly-plot').data[trace].y)", trace
+    )
+    return curve
+
+
+def _until(page: Any, condition: str, argument: Any = None) -> None:
+    page.wait_for_function(
+        "argument => { const plot = document.querySelector('.js-plotly-plot');"
+        f" const y = trace => Array.from(plot.data[trace].y); return {condition}; }}",
+        arg=argument,
+    )
+
+
+@pytest.mark.browser
+@pytest.mark.notebook
+def test_example_runs_in_jupyterlab_and_its_editor_edits(browser_page, jupyterlab):
+    from playwright.sync_api import expect
+
+    from tests.browser.driver import SCREENSHOTS
+
+    page = browser_page
+    page.set_default_timeout(30_000)
+    page.set_viewport_size({"width": 1300, "height": 1000})
+    page.goto(jupyterlab)
+    # Without a kernel, running asks which one to take.
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=_START_SECONDS * 1000)
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    # The last cell prints the privacy line of the edited model.
+    last = page.locator(".jp-Notebook .jp-CodeCell").last
+    expect(last.locator(".jp-OutputArea")).to_contain_text("edited: ", timeout=_CELLS_MS)
+    expect(page.locator(".jp-RenderedText[data-mime-type$=stderr]")).to_have_count(0)
+
+    # interpret's own dashboard is above, in a frame.
+    dashboard = page.frame_locator(".jp-Notebook iframe").first
+    expect(dashboard.locator(".app, .mini-app")).to_be_visible()
+
+    plot = page.locator(".js-plotly-plot")
+    plot.scroll_into_view_if_needed()
+    expect(page.locator(".interpret-dp-history")).to_contain_text("Risk rises with age;")
+    before = _curve(page, NOW)
+
+    # A range is drawn over the left half of the curve, and shifted.
+    area = plot.locator(".nsewdrag").first.bounding_box()
+    height = area["y"] + area["height"] / 2
+    page.mouse.move(area["x"] + 3, height)
+    page.mouse.down()
+    page.mouse.move(area["x"] + area["width"] / 2, height, steps=8)
+    page.mouse.up()
+    expect(page.get_by_text("Selected: between")).to_be_visible()
+    page.get_by_role("button", name="Shift by", exact=True).click()
+    _until(page, "JSON.stringify(y(3)) !== argument", json.dumps(before, separators=(",", ":")))
+    after = _curve(page, NOW)
+    assert after[0] == pytest.approx(before[0] + 0.1)
+    assert after[-1] == before[-1]
+    # The mark of the selection is ours, at borders of bins; the browser's own is gone.
+    expect(page.locator(".selectionlayer path")).to_have_count(0)
+    expect(page.get_by_text("age: shifted by +0.1 between")).not_to_have_count(0)
+    SCREENSHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / "jupyterlab_editor.png")
+
+    page.get_by_role("button", name="Undo", exact=True).click()
+    _until(page, "JSON.stringify(y(3)) === argument", json.dumps(before, separators=(",", ":")))
+
+    # While the figure is drawn anew, it may not take the first of two clicks.
+    whole = page.get_by_text("Selected: whole curve")
+    for _ in range(_CLICKS):
+        plot.locator(".nsewdrag").first.dblclick()
+        page.wait_for_timeout(1_500)
+        if whole.count():
+            break
+    expect(whole).to_be_visible()
+
+    # The whole editor fits into a narrow page.
+    page.set_viewport_size({"width": 800, "height": 1400})
+    page.locator(".interpret-dp-history").scroll_into_view_if_needed()
+    page.wait_for_timeout(500)
+    page.screenshot(path=SCREENSHOTS / "jupyterlab_editor_narrow.png")

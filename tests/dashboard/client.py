@@ -1,0 +1,94 @@
+"""Asks an app of Dash what a browser would ask it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+
+class AppClient:
+    """One of interpret's apps, or another one.
+
+    Parameters
+    ----------
+    explanations : explanation, list of explanations, or dash.Dash
+        What the app shows; or the app itself.
+    """
+
+    def __init__(self, explanations: Any) -> None:
+        import dash
+        from interpret.visual._udash import generate_app
+
+        if isinstance(explanations, dash.Dash):
+            self.app = explanations
+        else:
+            self.app = generate_app(
+                explanations,
+                {"share_tables": None},
+                requests_pathname_prefix="/",
+                routes_pathname_prefix="/",
+            )
+        self._client = self.app.server.test_client()
+
+    def layout(self) -> Any:
+        """Return the layout as the browser gets it."""
+        return self._client.get("/_dash-layout").get_json()
+
+    def page(self) -> str:
+        """Return the page that loads everything else."""
+        return self._client.get("/").get_data(as_text=True)
+
+    def ask(self, output: str, **inputs: Any) -> Any:
+        """Return the new ``children`` of an output; inputs are ``id=value``, "_" for "-"."""
+        found = self.app.callback_map[f"{output}.children"]
+        wanted = {name.replace("_", "-"): value for name, value in inputs.items()}
+        body = {
+            "output": f"{output}.children",
+            "outputs": {"id": output, "property": "children"},
+            "inputs": [entry | {"value": wanted.get(entry["id"])} for entry in found["inputs"]],
+            "changedPropIds": [f"{name}.value" for name in wanted],
+        }
+        answer = self._client.post("/_dash-update-component", json=body)
+        assert answer.status_code == 200, answer.get_data(as_text=True)
+        return json.loads(answer.get_data(as_text=True))["response"][output]["children"]
+
+    def post(self, body: dict[str, Any]) -> Any:
+        """Return the answer of a callback to a request as the browser sends it; None for none."""
+        answer = self._client.post("/_dash-update-component", json=body)
+        assert answer.status_code in (200, 204), answer.get_data(as_text=True)
+        if answer.status_code == 204:
+            return None
+        return json.loads(answer.get_data(as_text=True))["response"]
+
+    def part(self, key: int | None = None) -> Any:
+        """Small app: return what is shown for a part."""
+        return self.ask("viz-container", component_drop=-1 if key is None else key)
+
+    def privacy_tab(self) -> Any:
+        """Full app: return the content of our tab."""
+        return self.ask("privacy-tab", tabs="privacy")
+
+
+def components(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield every component of a tree, the outer ones first."""
+    if isinstance(tree, list):
+        for entry in tree:
+            yield from components(entry)
+    elif isinstance(tree, dict) and "props" in tree:
+        yield tree
+        yield from components(tree["props"].get("children"))
+
+
+def text_of(tree: Any) -> str:
+    """Return everything that a tree of components says, without its figures."""
+    if isinstance(tree, list):
+        return " ".join(filter(None, map(text_of, tree)))
+    if isinstance(tree, dict):
+        return text_of(tree.get("props", {}).get("children"))
+    return "" if tree is None else str(tree)
+
+
+def ids(tree: Any) -> list[Any]:
+    """Return the ids of all components of a tree."""
+    return [c["props"]["id"] for c in components(tree) if "id" in c["props"]]

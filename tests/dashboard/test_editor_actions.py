@@ -1,0 +1,119 @@
+"""What the editor's buttons do, without a page."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import pytest
+
+from interpret_dp.dashboard.editor_actions import ACTIONS, Request, load, perform
+from interpret_dp.dashboard.editor_places import places_of
+from interpret_dp.dashboard.editor_tools import TOOLS
+from interpret_dp.editor import EditSession
+from tests.editor.models import Holder, build_model
+
+OPERATIONS = {
+    *("make_monotone", "make_convex", "make_concave", "smooth", "interpolate", "flatten"),
+    *("align", "set_scores", "shift", "cap", "remove_effect"),
+}
+
+
+@pytest.fixture
+def session():
+    return Holder(build_model()).edit()
+
+
+def use(session, action, name="age", **request):
+    term = session.terms.index(name)
+    places = places_of(session.base, term, session.view(term))
+    return perform(session, places, action, Request(term=term, **request))
+
+
+def test_every_operation_of_the_session_has_a_button():
+    assert {tool.kind for tool in TOOLS.values()} == OPERATIONS
+    for tool in TOOLS.values():
+        known = inspect.signature(getattr(EditSession, tool.kind)).parameters
+        assert set(tool.arguments) | ({tool.number} - {""}) <= set(known)
+    assert not set(ACTIONS) & set(TOOLS)
+
+
+@pytest.mark.parametrize("action", sorted(TOOLS))
+@pytest.mark.parametrize("name", ["age", "dose", "grade", "city"])
+def test_a_button_works_on_every_term_that_it_is_shown_for(session, action, name):
+    kind = session.view(name).kind
+    bins = tuple(range(1, len(session.view(name).labels) - 1))
+    if kind in TOOLS[action].suits:
+        outcome = use(session, action, name, bins=bins, number="0.2")
+        assert outcome.level in ("done", "note")
+    else:
+        with pytest.raises(ValueError, match=r"order|distance"):
+            use(session, action, name, bins=bins, number="0.2")
+
+
+@pytest.mark.parametrize("action", sorted(TOOLS))
+def test_no_selection_is_refused_and_never_means_everything(session, action):
+    with pytest.raises(ValueError, match="Nothing is selected"):
+        use(session, action, number="0.2")
+    assert session.version == 0
+
+
+@pytest.mark.parametrize("typed", ["", " ", "0,5", "many"])
+def test_what_is_no_number_is_refused_with_an_example(session, typed):
+    with pytest.raises(ValueError, match=r"such as 0\.1"):
+        use(session, "shift", bins=(1,), number=typed)
+
+
+@pytest.mark.parametrize("typed", ["nan", "inf"])
+def test_numbers_that_are_not_finite_are_refused(session, typed):
+    with pytest.raises(ValueError, match=r"finite|nan|inf"):
+        use(session, "shift", bins=(1,), number=typed)
+
+
+def test_a_chosen_class_is_edited_alone():
+    session = Holder(build_model(n_classes=3)).edit()
+    use(session, "flatten", bins=(1, 2, 3), column=1)
+    view = session.view("age")
+    assert (view.current != view.original).any(axis=0).tolist() == [False, True, False]
+    with pytest.raises(ValueError, match="choose one class"):
+        use(session, "verdict")
+    assert use(session, "verdict", column=2).text == session.verdict("age", class_label="c").text
+
+
+def test_a_repair_needs_a_direction(session):
+    with pytest.raises(ValueError, match="direction"):
+        use(session, "repair", shape="monotone")
+    found = session.suggest_repairs({"age": "-"})
+    outcome = use(session, "repair", shape="decreasing")
+    assert outcome.text.startswith("Repaired" if found else "There is nothing to repair")
+
+
+def test_saving_never_writes_over_another_file(session, tmp_path):
+    use(session, "flatten", bins=(1, 2))
+    with pytest.raises(ValueError, match="Type the name"):
+        use(session, "save", path="  ")
+    with pytest.raises(ValueError, match="is a folder"):
+        use(session, "save", path=str(tmp_path))
+    precious = tmp_path / "thesis.json"
+    for content in ("[]", '{"format": "interpret_dp.model"}', "no json", ""):
+        precious.write_text(content)
+        with pytest.raises(ValueError, match="another kind of file"):
+            use(session, "save", path=str(precious))
+        assert precious.read_text() == content
+    path = tmp_path / "edits.json"
+    use(session, "save", path=str(path))
+    use(session, "shift", bins=(3,), number="1")
+    assert "Saved 2 edits" in use(session, "save", path=str(path)).text
+    assert json.loads(path.read_text()) == session.to_dict()
+
+
+def test_loading_refuses_to_lose_edits(session):
+    use(session, "flatten", bins=(1, 2))
+    content = json.dumps(session.to_dict()).encode()
+    use(session, "shift", bins=(3,), number="1")
+    with pytest.raises(ValueError, match="would be lost"):
+        load(session, content)
+    assert len(session.history) == 2
+    session.undo()
+    session.undo()
+    assert "Loaded 1 edit" in load(session, content).text

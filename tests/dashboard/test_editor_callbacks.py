@@ -1,0 +1,324 @@
+"""The editor's callbacks, asked as its page asks them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from interpret_dp.editor import EditSession
+from tests.dashboard.client import AppClient, ids
+from tests.dashboard.editor_client import EditorClient
+
+AGE, INSURANCE = 0, 9
+
+
+@pytest.fixture
+def session(shown):
+    """Return the session of all dashboards of the model, without edits."""
+    found = shown.total.edit_session
+    while found.can_undo:
+        found.undo()
+    return found
+
+
+@pytest.fixture
+def editor(shown, session):
+    return EditorClient(AppClient(shown.total), AGE)
+
+
+def uploaded(document) -> str:
+    content = document if isinstance(document, bytes) else json.dumps(document).encode()
+    return f"data:application/json;base64,{base64.b64encode(content).decode()}"
+
+
+# ---------------------------------------------------------------------------------- selecting
+
+
+def test_a_box_selects_every_bin_that_it_touches(editor, session):
+    edges = session.view("age").edges
+    editor.box(40.0, 60.0)
+    expected = [c for c in range(1, len(edges)) if edges[c - 1] < 60 and edges[c] > 40]
+    assert editor.selected == expected
+    assert f"({len(expected)} bins)" in editor.text("selected")
+    assert editor.state["idp-editor-tools", "disabled"] is False
+    assert editor.figure["layout"]["shapes"][0]["x0"] == edges[expected[0] - 1]
+    assert editor.figure["layout"]["shapes"][0]["x1"] == edges[expected[-1]]
+
+
+@pytest.mark.parametrize("nothing", [None, {}, {"points": []}, {"range": {"x": []}}])
+def test_nothing_is_not_a_selection(editor, nothing):
+    editor.box(40.0, 60.0)
+    before = editor.selected
+    editor.change("idp-editor-plot", "selectedData", nothing)
+    assert editor.selected == before
+
+
+def test_a_box_beside_the_bins_changes_nothing(editor):
+    editor.box(40.0, 60.0)
+    before = editor.selected
+    editor.box(1_000.0, 2_000.0)
+    assert editor.selected == before
+
+
+def test_clear_and_whole_curve(editor, session):
+    editor.press("all")
+    assert editor.selected == list(range(1, len(session.view("age").labels) - 1))
+    editor.press("none")
+    assert editor.selected == []
+    assert editor.state["idp-editor-tools", "disabled"] is True
+
+
+def test_a_click_takes_one_bin_and_shift_all_up_to_it(editor):
+    editor.change("idp-editor-click", "data", {"bin": 3, "extends": False, "at": 1})
+    assert editor.selected == [3]
+    editor.change("idp-editor-click", "data", {"bin": 6, "extends": True, "at": 2})
+    assert editor.selected == [3, 4, 5, 6]
+
+
+def test_clicks_put_levels_in_and_out(shown, session):
+    editor = EditorClient(AppClient(shown.total), INSURANCE)
+    for bin_, expected in ((2, [2]), (1, [1, 2]), (2, [1])):
+        editor.change("idp-editor-click", "data", {"bin": bin_, "extends": False, "at": bin_})
+        assert editor.selected == expected
+
+
+# ------------------------------------------------------------------------------------- acting
+
+
+def test_an_operation_edits_the_selected_bins_alone(editor, session):
+    editor.box(40.0, 60.0)
+    steps = np.diff(session.view("age").current[editor.selected])
+    # The direction that the released curve does not have: the noise may have left it monotone.
+    direction = "increasing" if (steps < 0).any() else "decreasing"
+    editor.press(direction)
+    (edit,) = session.to_dict()["edits"]
+    assert edit["kind"] == "make_monotone"
+    assert edit["bins"] == editor.selected
+    assert editor.text("message").startswith(f"age: made {direction} between")
+    assert editor.text("status") == "1 edit, 1 not committed"
+    assert editor.curve()[:-1] == pytest.approx(session.view("age").current[1:-1])
+
+
+def test_without_a_selection_nothing_is_edited(editor, session):
+    editor.press("flatten")
+    assert "Nothing is selected" in editor.text("message")
+    assert session.history == ()
+
+
+def test_a_drag_shifts_the_bins_that_it_grabbed(editor, session):
+    before = session.view("age").current
+    editor.change("idp-editor-drag", "data", {"bins": [4, 5], "by": -0.25, "at": 1})
+    after = session.view("age").current
+    assert after[[4, 5]] == pytest.approx(before[[4, 5]] - 0.25)
+    assert np.flatnonzero(after != before).tolist() == [4, 5]
+
+
+def test_a_refused_drag_is_told_and_the_page_drawn_anew(editor, session):
+    drawn = editor.state["idp-editor-refresh", "data"] if editor.calls else None
+    editor.change("idp-editor-drag", "data", {"bins": [], "by": 0.5, "at": 1})
+    assert "empty" in editor.text("message")
+    assert editor.state["idp-editor-refresh", "data"] != drawn
+    assert session.history == ()
+
+
+def test_undo_redo_commit_and_cancel_follow_the_session(editor, session):
+    disabled = {
+        action: lambda a=action: editor.state[f"idp-editor-button:{a}", "disabled"]
+        for action in ("undo", "redo", "commit", "cancel", "reset")
+    }
+    assert disabled["undo"]()
+    assert disabled["reset"]()
+    editor.press("all")
+    editor.press("flatten")
+    assert not disabled["undo"]()
+    assert not disabled["reset"]()
+    editor.press("undo")
+    assert not disabled["redo"]()
+    editor.press("redo")
+    editor.change("idp-editor-why", "value", "flat in the literature")
+    editor.press("commit")
+    assert editor.state["idp-editor-why", "value"] == ""
+    assert [record.why for record in session.history] == ["flat in the literature"]
+    assert disabled["commit"]()
+    editor.press("decreasing")
+    assert "Nothing changed" in editor.text("message")
+    editor.press("reset")
+    editor.press("cancel")
+    assert len(session.history) == 1
+
+
+def test_a_blank_message_keeps_edits_pending(editor, session):
+    editor.press("all")
+    editor.press("flatten")
+    editor.change("idp-editor-why", "value", "  ")
+    editor.press("commit")
+    assert "must say why" in editor.text("message")
+    assert len(session.pending) == 1
+
+
+@pytest.mark.parametrize(
+    ("action", "typed", "expected"), [("shift", "0.5", "shifted by +0.5"), ("cap", "0", "capped")]
+)
+def test_numbers_are_typed(editor, session, action, typed, expected):
+    editor.press("all")
+    editor.press(action)
+    assert "needs a number" in editor.text("message")
+    editor.change("idp-editor-number", "value", typed)
+    editor.press(action)
+    assert expected in editor.text("message")
+
+
+def test_the_whole_curve_includes_missing_values_where_that_makes_sense(editor, session):
+    n_bins = len(session.view("age").labels)
+    editor.press("all")
+    editor.press("remove")
+    editor.press("flatten")
+    assert session.to_dict()["edits"][0]["bins"] == list(range(n_bins))
+    assert not session.view("age").current.any()
+
+
+def test_edits_are_counted_in_the_panel_and_cost_nothing(shown, editor, session):
+    entries = len(shown.ledger.entries("cohort"))
+    editor.press("all")
+    editor.press("flatten")
+    assert "edited: 1 change" in editor.panel
+    assert len(shown.ledger.entries("cohort")) == entries
+    assert session.model.guarantee_ == shown.model.guarantee_
+    # Selecting and looking leave the panel alone: it reads the ledger.
+    editor.calls.clear()
+    editor.press("none")
+    assert "idp-editor-seen" not in editor.calls
+
+
+def test_the_verdict_is_that_of_the_session(editor, session):
+    editor.change("idp-editor-shape", "value", "flat")
+    editor.press("verdict")
+    assert editor.text("message") == session.verdict("age", "flat").text
+
+
+# -------------------------------------------------------------------------------------- files
+
+
+def test_a_download_is_the_sessions_document(editor, session):
+    editor.press("all")
+    editor.press("flatten")
+    editor.press("download")
+    handed = editor.state["idp-editor-download", "data"]
+    assert json.loads(handed["content"]) == session.to_dict()
+    assert handed["filename"].endswith(".json")
+
+
+def test_a_loaded_document_brings_its_edits_back(editor, session):
+    editor.press("all")
+    editor.press("flatten")
+    document = session.to_dict()
+    editor.press("undo")
+    editor.change("idp-editor-upload", "contents", uploaded(document))
+    assert "Loaded 1 edit" in editor.text("message")
+    assert session.to_dict() == document
+    editor.change("idp-editor-upload", "contents", uploaded(document))
+    assert "here already" in editor.text("message")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"[1", b"{}", b'{"format": 3}'])
+def test_other_files_are_refused_in_words(editor, session, content):
+    editor.change("idp-editor-upload", "contents", uploaded(content))
+    assert "idp-editor-error" in str(editor.state["idp-editor-message", "children"])
+    assert session.history == ()
+
+
+# ---------------------------------------------------------------------- several views, and errors
+
+
+def test_a_view_notices_what_another_one_did(editor, session, shown):
+    other = EditorClient(AppClient(shown.model.explain_global(name="again")), AGE)
+    editor.press("all")
+    editor.press("flatten")
+    other.calls.clear()
+    other.change("idp-editor-clock", "n_intervals", 1)
+    assert other.text("status") == "1 edit, 1 not committed"
+    assert other.curve() == editor.curve()
+    assert "edited: 1 change" in other.panel
+    # And is left alone when there is nothing new.
+    other.calls.clear()
+    other.change("idp-editor-clock", "n_intervals", 2)
+    assert other.calls == ["idp-editor-clock"]
+
+
+def test_two_renderings_share_no_id(shown, session):
+    app = AppClient(shown.total)
+    first, second = (
+        {json.dumps(identity, sort_keys=True) for identity in ids(app.part(AGE))} for _ in range(2)
+    )
+    assert not {i for i in first & second if "idp-" in i}
+
+
+def test_a_page_that_outlived_its_dashboard_is_told(editor, session):
+    editor.identity = editor.identity | {"uid": "1234-5-6"}
+    for button in editor.buttons:
+        button["uid"] = "1234-5-6"
+    editor.press("verdict")
+    assert "has ended" in editor.text("message")
+    editor.change("idp-editor-clock", "n_intervals", 1)
+    assert "has ended" in editor.text("message")
+
+
+def test_an_error_of_ours_is_a_message(editor, session, monkeypatch):
+    def fail(self, term):
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(EditSession, "view", fail)
+    editor.press("verdict")
+    assert "planted" in editor.text("message")
+
+
+def test_scale_and_mode_are_drawn(editor, session):
+    own = editor.figure["layout"]["yaxis"]["range"]
+    editor.change("idp-editor-scale", "value", "common")
+    common = editor.figure["layout"]["yaxis"]["range"]
+    assert common[0] <= own[0]
+    assert common[1] >= own[1]
+    assert editor.figure["layout"]["dragmode"] == "select"
+    editor.change("idp-editor-mode", "value", "drag")
+    assert editor.figure["layout"]["dragmode"] is False
+    assert editor.figure["layout"]["meta"]["drags"]
+
+
+# ---------------------------------------------------------------------- the session in Python
+
+
+def test_explanations_of_one_model_share_a_session(shown, session):
+    assert shown.model.explain_global().edit_session is session
+    assert shown.local.edit_session is session
+    assert shown.earlier.edit_session is not session
+    assert shown.model.edit() is not session
+
+
+def test_an_edited_model_has_a_session_of_its_own(shown, session):
+    session.flatten("age")
+    edited = session.model.explain_global()
+    assert edited.edit_session is not session
+    assert edited.edit_session.base.edits == session.history
+    assert "edited: 1 change" in edited.privacy.line
+
+
+def test_an_explanation_is_pickled_without_its_session(shown, session):
+    session.flatten("age")
+    again = pickle.loads(pickle.dumps(shown.total))
+    assert again.edit_session.base.digest == session.base.digest
+
+
+def test_foreign_pages_hold_nothing_of_the_editor(shown):
+    import dash
+    from dash import html
+
+    assert "idp-editor" in AppClient(shown.total).page()
+    foreign = dash.Dash("foreign")
+    foreign.layout = html.Div("mine")
+    client = AppClient(foreign)
+    assert "idp-editor" not in client.page()
+    assert not [key for key in foreign.callback_map if "idp-" in key]

@@ -1,0 +1,117 @@
+"""What the editor's plot shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interpret_dp.dashboard.editor_term import EditedTerm
+from tests.editor.models import Holder, build_model
+
+GESTURES = {"click": {"type": "c"}, "drag": {"type": "d"}}
+
+
+@pytest.fixture
+def session():
+    return Holder(build_model()).edit()
+
+
+def figure(session, name, **options):
+    term = EditedTerm.of(session, session.terms.index(name))
+    return term.figure(GESTURES, **options)
+
+
+def told(drawn):
+    return [trace.name for trace in drawn.data if trace.showlegend is not False]
+
+
+def heights(drawn):
+    """Return the scores that a drag moves, by bin."""
+    found = {}
+    for entry in drawn.layout.meta["traces"]:
+        found |= dict(zip(entry["codes"], drawn.data[entry["trace"]].y, strict=True))
+    return found
+
+
+def test_an_unedited_curve_is_drawn_once_with_its_band(session):
+    drawn = figure(session, "age")
+    assert told(drawn) == [
+        "95 % band of the added noise",
+        "released scores",
+        "where the rows are (noisy counts)",
+    ]
+    current = session.view("age").current
+    assert heights(drawn) == {code: current[code] for code in heights(drawn)}
+    assert set(heights(drawn)) >= set(range(1, len(current) - 1))
+
+
+def test_released_last_and_present_scores_are_told_apart(session):
+    session.shift("age", 0.5, bins=[2])
+    session.shift("age", 0.5, bins=[4])
+    drawn = figure(session, "age")
+    assert {"now", "released", "before the last edit"} <= set(told(drawn))
+    view = session.view("age")
+    by_name = {trace.name: trace for trace in drawn.data if trace.mode == "lines"}
+    assert by_name["now"].y[3] == view.original[4] + 0.5
+    assert by_name["before the last edit"].y[3] == view.original[4]
+    assert by_name["released"].y[1] == view.original[2]
+    versions = ("now", "before the last edit", "released")
+    assert len({by_name[name].line.color for name in versions}) == 3
+    assert len({by_name[name].line.dash for name in versions}) == 3
+
+
+def test_the_band_stays_around_the_released_scores(session):
+    session.shift("age", 3.0)
+    view = session.view("age")
+    drawn = figure(session, "age")
+    upper = drawn.data[0].y[:-1]
+    assert upper == pytest.approx((view.original + 1.96 * view.standard_deviations)[1:-1])
+
+
+def test_the_range_holds_everything_that_is_drawn(session):
+    session.set_scores("age", 40.0, bins=[1])
+    low, high = figure(session, "age").layout.yaxis.range
+    assert low < session.view("age").original.min()
+    assert high > 40.0
+    common = figure(session, "city", on_common_scale=True).layout.yaxis.range
+    assert common[1] - common[0] > np.ptp(session.view("city").current)
+
+
+def test_levels_are_bars_with_their_noise(session):
+    drawn = figure(session, "city")
+    bar = next(trace for trace in drawn.data if trace.type == "bar")
+    assert bar.name == "released scores"
+    assert any(trace.error_y.array is not None for trace in drawn.data if trace.type == "scatter")
+    assert set(heights(drawn)) >= {1, 2, 3}
+
+
+def test_selected_bins_are_marked_and_the_page_knows_them(session):
+    drawn = figure(session, "age", selected=[2, 3, 6])
+    edges = session.view("age").edges
+    rects = [(s.x0, s.x1) for s in drawn.layout.shapes if s.type == "rect"]
+    assert rects == [(edges[1], edges[3]), (edges[5], edges[6])]
+    assert drawn.layout.meta["selected"] == [2, 3, 6]
+    assert drawn.layout.meta["editor"] == GESTURES
+
+
+def test_several_classes_have_their_own_colours_and_one_can_be_chosen():
+    session = Holder(build_model(n_classes=3)).edit()
+    drawn = figure(session, "age")
+    lines = [t for t in drawn.data if t.mode == "lines" and t.name in ("a", "b", "c")]
+    assert len({trace.line.color for trace in lines}) == 3
+    assert len(drawn.layout.meta["traces"]) >= 3
+    one = figure(session, "age", column=1)
+    current = session.view("age").current[:, 1]
+    assert heights(one) == {code: current[code] for code in heights(one)}
+
+
+def test_names_are_shown_literally(session):
+    from interpret_dp.dashboard.editor_drawn import bin_text
+
+    view = session.view("age")
+    assert bin_text(view, 1) == "10 to 20"
+    assert bin_text(view, 0) == "missing"
+
+
+def test_no_button_sends_the_figure_away(session):
+    assert "sendChartToCloud" in figure(session, "age").layout.modebar.remove

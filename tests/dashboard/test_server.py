@@ -1,0 +1,106 @@
+"""interpret's server ends with the process, and only this machine can reach it."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import atexit, sys, threading, time
+import requests
+
+def report():
+    runner = interpret.get_visualize_provider()
+    runner = getattr(runner, "provider", runner).app_runner
+    alive = runner._thread is not None and runner._thread.is_alive()
+    print("alive" if alive else "stopped", runner.ip)
+
+# What is registered first runs last, when our own handler is done.
+atexit.register(report)
+import interpret
+from interpret_dp import load_model
+explanation = load_model(sys.argv[1]).explain_global()
+{serve}
+{control}
+"""
+SERVED = """
+url = interpret.show_link(explanation)
+for _ in range(100):
+    try:
+        break_now = requests.get(url, timeout=5).status_code == 200
+    except requests.ConnectionError:
+        time.sleep(0.05)
+    else:
+        break
+assert requests.get(url + "_dash-layout", timeout=5).status_code == 200
+"""
+SHOWN = "interpret.show(explanation)"
+CONTROL = """
+from interpret_dp.dashboard.shutdown import stop_interprets_server
+atexit.unregister(stop_interprets_server)
+"""
+
+
+@pytest.fixture(scope="module")
+def model_file(shown, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "model.json"
+    shown.model.save(path)
+    return path
+
+
+def run(path, serve, control=""):
+    script = SCRIPT.format(serve=serve, control=control)
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("serve", [SERVED, SHOWN], ids=["show_link", "show"])
+def test_a_script_that_served_a_page_ends_cleanly(model_file, serve):
+    done = run(model_file, serve)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "stopped 127.0.0.1"
+
+
+def test_control_without_us_the_server_outlives_the_script(model_file):
+    done = run(model_file, SERVED, CONTROL)
+    assert "alive 127.0.0.1" in done.stdout
+
+
+# interpret leaves the socket open with which it found that its usual port is taken.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_nobody_else_can_reach_the_server(shown):
+    from interpret.visual.dashboard import AppRunner
+
+    runner = AppRunner()
+    runner.register(shown.total)
+    runner.start()
+    try:
+        assert _listening_addresses(runner.port) == {"127.0.0.1"}
+    finally:
+        assert runner.stop()
+
+
+def _listening_addresses(port: int) -> set[str]:
+    """Return the addresses at which this machine listens on a port, as the kernel lists them."""
+    import time
+
+    table = Path("/proc/net/tcp")
+    if not table.exists():
+        pytest.skip("the kernel's list of sockets, /proc/net/tcp, is on Linux only")
+    for _ in range(200):
+        rows = [line.split() for line in table.read_text().splitlines()[1:]]
+        found = {row[1].split(":")[0] for row in rows
+                 if int(row[1].split(":")[1], 16) == port and row[3] == "0A"}  # fmt: skip
+        if found:
+            return {socket.inet_ntoa(bytes.fromhex(address)[::-1]) for address in found}
+        time.sleep(0.05)
+    raise AssertionError(f"nobody listens on port {port}")

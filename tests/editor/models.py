@@ -1,0 +1,91 @@
+"""Released models to edit, and the least that can stand for an estimator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from interpret_dp.accounting import Guarantee, mu_of_budget
+from interpret_dp.editor import EditSession
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.schema import Categorical, Continuous, Schema
+
+GUARANTEE = Guarantee(epsilon=1.0, delta=1e-5, mu=mu_of_budget(1.0, 1e-5), mechanism="Gaussian")
+AGE_CUTS = np.array([20.0, 25.0, 30.0, 40.0, 55.0, 60.0, 78.0])
+DOSE_CUTS = np.array([0.5, 2.0, 10.0, 50.0])
+
+
+@dataclass
+class Holder:
+    """Stands for an estimator: it holds a released model and opens sessions."""
+
+    released: AdditiveModel
+
+    def edit(self, author: str | None = "Ada") -> EditSession:
+        return EditSession(self.released, Holder, author=author)
+
+
+def noise_covariance(size: int, rng: np.random.Generator, scale: float = 0.1) -> np.ndarray:
+    root = rng.normal(size=(size, size)) * scale
+    return root @ root.T / size
+
+
+def build_model(n_classes: int = 2, seed: int = 0, covariance: bool = True) -> AdditiveModel:
+    """Return terms age (continuous), dose (log scale), grade (ordinal) and city (nominal)."""
+    rng = np.random.default_rng(seed)
+    schema = Schema(
+        {
+            "age": Continuous(10, 90),
+            "dose": Continuous(0, 100, scale="log"),
+            "grade": Categorical(["low", "mid", "high", "top"], ordered=True),
+            "city": Categorical(["Bonn", "Lyon", 3]),
+        },
+        target=Categorical(["a", "b", "c"][:n_classes]) if n_classes else Continuous(-100, 100),
+    )
+    cuts = {"age": AGE_CUTS, "dose": DOSE_CUTS}
+    features = tuple(
+        AdditiveFeature(name, spec, cuts.get(name)) for name, spec in schema.features.items()
+    )
+    width = n_classes if n_classes > 2 else 1
+    terms = []
+    for index, feature in enumerate(features):
+        size = feature.n_codes
+        scores = rng.normal(size=(size, width))
+        if feature.name == "age":
+            # A zigzag, which no shape fits anywhere.
+            scores = 0.2 * scores + (-1.0) ** np.arange(size)[:, np.newaxis]
+        layers = np.stack([noise_covariance(size, rng) for _ in range(width)])
+        terms.append(
+            AdditiveTerm(
+                index,
+                scores if width > 1 else scores[:, 0],
+                rng.uniform(0.5, 30.0, size),
+                (layers if width > 1 else layers[0]) if covariance else None,
+            )
+        )
+    return AdditiveModel(
+        task="classification" if n_classes else "regression",
+        schema=schema,
+        features=features,
+        terms=tuple(terms),
+        intercept=rng.normal(size=width),
+        classes=tuple("abc"[:n_classes]) or None,
+        n_rows=100.0,
+        noise_scale_binning=1.0,
+        noise_scale_boosting=0.1,
+        rounds=10,
+        guarantee=GUARANTEE,
+    )
+
+
+def session(n_classes: int = 2, seed: int = 0, covariance: bool = True) -> EditSession:
+    return Holder(build_model(n_classes, seed, covariance)).edit()
+
+
+def mean_score(model: AdditiveModel) -> np.ndarray:
+    """Return the mean score over the released histograms, shape (n_scores,)."""
+    total = np.array(model.intercept)
+    for term in model.terms:
+        total += term.weights @ term.scores.reshape(len(term.weights), -1) / term.weights.sum()
+    return total

@@ -1,0 +1,202 @@
+"""The numerical part: each projection against an independent optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize
+
+from interpret_dp.editor.curves import (
+    Smoothing,
+    best_direction,
+    choose_smoothing,
+    convex,
+    line,
+    smooth,
+)
+from interpret_dp.released.isotonic import isotonic, positive_weights
+
+SIZES = st.integers(1, 12)
+
+
+@st.composite
+def curves(draw, least=1):
+    size = draw(st.integers(least, 12))
+    scores = draw(arrays(np.float64, size, elements=st.floats(-10, 10, width=32)))
+    weights = draw(arrays(np.float64, size, elements=st.floats(0.125, 64, width=32)))
+    return scores, weights
+
+
+def minimax(scores, weights):
+    """Return the isotonic fit by the minimax formula: brute force over all runs of bins."""
+    size = len(scores)
+
+    def mean(first, last):
+        chosen = slice(first, last + 1)
+        return weights[chosen] @ scores[chosen] / weights[chosen].sum()
+
+    return np.array(
+        [max(min(mean(a, b) for b in range(i, size)) for a in range(i + 1)) for i in range(size)]
+    )
+
+
+@given(curves())
+def test_isotonic_repair_is_the_optimum_of_the_minimax_formula(curve):
+    scores, weights = curve
+    fitted = isotonic(scores, weights, increasing=True)
+    np.testing.assert_allclose(fitted, minimax(scores, weights), atol=1e-9)
+    falling = isotonic(scores, weights, increasing=False)
+    np.testing.assert_allclose(falling, -minimax(-scores, weights), atol=1e-9)
+    assert (np.diff(fitted) >= 0).all()
+    assert (np.diff(falling) <= 0).all()
+    np.testing.assert_allclose(weights @ fitted, weights @ scores, atol=1e-7)
+
+
+def quadratic_program(scores, weights, rows):
+    """Return the nearest curve with ``rows @ curve >= 0``, by a general-purpose solver."""
+    start = np.full_like(scores, np.average(scores, weights=weights))
+    done = minimize(
+        lambda curve: weights @ (curve - scores) ** 2,
+        start,
+        jac=lambda curve: 2 * weights * (curve - scores),
+        constraints={"type": "ineq", "fun": lambda curve: rows @ curve, "jac": lambda _: rows},
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-14},
+    )
+    return done.x
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_isotonic_repair_is_the_optimum_of_a_quadratic_program(seed):
+    rng = np.random.default_rng(seed)
+    scores, weights = rng.normal(size=9), rng.uniform(0.5, 3, 9)
+    rows = np.diff(np.eye(9), axis=0)
+    fitted = isotonic(scores, weights, increasing=True)
+    np.testing.assert_allclose(fitted, quadratic_program(scores, weights, rows), atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_convex_repair_is_the_optimum_of_a_quadratic_program(seed):
+    rng = np.random.default_rng(seed)
+    scores, weights = rng.normal(size=8), rng.uniform(0.5, 3, 8)
+    positions = np.cumsum(rng.uniform(0.2, 2, 8)) - 30.0
+    slopes = np.diff(np.eye(8), axis=0) / np.diff(positions)[:, np.newaxis]
+    fitted = convex(scores, weights, positions)
+    expected = quadratic_program(scores, weights, np.diff(slopes, axis=0))
+    np.testing.assert_allclose(fitted, expected, atol=1e-4)
+
+
+@given(curves(least=3), st.floats(1e-3, 1e3), st.floats(-1e3, 1e3))
+def test_convex_repair_satisfies_the_conditions_of_the_optimum(curve, unit, origin):
+    """Convex, and the residual makes an angle of at least 90 degrees with every hinge."""
+    scores, weights = curve
+    positions = origin + unit * np.arange(len(scores)) ** 1.5
+    fitted = convex(scores, weights, positions)
+    span = np.abs(scores).max() + 1.0
+    slopes = np.diff(fitted) / np.diff(positions / unit)
+    assert (np.diff(slopes) >= -1e-7 * span).all()
+    residual = weights * (scores - fitted)
+    points = (positions - positions[0]) / (positions[-1] - positions[0])
+    hinges = np.maximum(points[:, np.newaxis] - points, 0.0)
+    tolerance = 1e-6 * weights.sum() * span
+    assert (hinges.T @ residual <= tolerance).all()
+    assert abs(residual.sum()) <= tolerance
+    assert abs(points @ residual) <= tolerance
+    assert abs(fitted @ residual) <= tolerance * span
+
+
+@given(curves(least=3))
+def test_curves_that_have_the_shape_come_back_bit_for_bit(curve):
+    scores, weights = curve
+    rising = np.sort(scores)
+    np.testing.assert_array_equal(isotonic(rising, weights, increasing=True), rising)
+    positions = np.arange(len(scores), dtype=float)
+    bowl = positions**2
+    np.testing.assert_array_equal(convex(bowl, weights, positions), bowl)
+
+
+def test_the_nearer_direction_is_found():
+    weights = np.ones(4)
+    assert best_direction(np.array([0.0, 2.0, 1.0, 3.0]), weights)
+    assert not best_direction(np.array([3.0, 1.0, 2.0, 0.0]), weights)
+
+
+def test_bins_without_rows_bend_nothing_and_follow():
+    weights = np.array([10.0, 0.0, 10.0])
+    fitted = isotonic(np.array([0.0, 9.0, 1.0]), weights, increasing=True)
+    np.testing.assert_allclose(fitted, [0.0, 1.0, 1.0], atol=1e-5)
+    assert positive_weights(np.zeros(3)).tolist() == [1, 1, 1]
+    assert (positive_weights(weights) > 0).all()
+
+
+@given(curves(least=3))
+def test_lines_are_straight_and_the_fitted_one_is_the_least_squares_line(curve):
+    scores, weights = curve
+    positions = np.arange(len(scores)) ** 1.3 + 5
+    ends = line(scores, weights, positions, method="ends")
+    np.testing.assert_allclose(ends[[0, -1]], scores[[0, -1]], atol=1e-9)
+    np.testing.assert_allclose(np.diff(np.diff(ends) / np.diff(positions)), 0, atol=1e-7)
+    fitted = line(scores, weights, positions, method="fit")
+    expected = np.polyval(np.polyfit(positions, scores, 1, w=np.sqrt(weights)), positions)
+    np.testing.assert_allclose(fitted, expected, atol=1e-6)
+
+
+# ------------------------------------------------------------------------------------ smoothing
+
+
+def noisy_curve(seed, noise=0.3, size=60):
+    rng = np.random.default_rng(seed)
+    positions = (np.arange(size) + 0.5) / size
+    truth = np.sin(4 * positions)
+    weights = rng.uniform(1, 20, size)
+    covariance = np.diag(noise**2 * weights.mean() / weights)
+    scores = truth + rng.multivariate_normal(np.zeros(size), covariance)
+    return truth, scores, weights, positions, covariance
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_smoothing_brings_noisy_curves_nearer_to_the_truth(is_known):
+    before, after = [], []
+    for seed in range(10):
+        truth, scores, weights, positions, covariance = noisy_curve(seed)
+        noise = covariance if is_known else None
+        settings = choose_smoothing(scores, weights, positions, noise, length=None)
+        fitted, matrix = smooth(scores, weights, positions, noise, settings)
+        np.testing.assert_allclose(matrix @ scores, fitted)
+        np.testing.assert_allclose(matrix.sum(axis=1), 1.0, atol=1e-6)
+        before.append(np.mean((scores - truth) ** 2))
+        after.append(np.mean((fitted - truth) ** 2))
+    assert np.mean(after) < 0.3 * np.mean(before)
+
+
+def test_curves_almost_without_noise_are_kept():
+    _, scores, weights, positions, covariance = noisy_curve(3, noise=1e-4)
+    settings = choose_smoothing(scores, weights, positions, covariance, length=None)
+    fitted, _ = smooth(scores, weights, positions, covariance, settings)
+    np.testing.assert_allclose(fitted, scores, atol=1e-3)
+
+
+def test_smoothing_equals_the_posterior_mean_of_scikit_learns_process():
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern
+
+    _, scores, weights, positions, covariance = noisy_curve(1)
+    settings = Smoothing(length=0.3, amplitude=0.8, noise=None)
+    fitted, _ = smooth(scores, weights, positions, covariance, settings)
+    # A constant of huge variance stands for the unknown mean.
+    kernel = ConstantKernel(1e4) + ConstantKernel(0.64) * Matern(0.3, nu=1.5)
+    alpha = np.diagonal(covariance) + 1e-3 * np.diagonal(covariance).mean()
+    process = GaussianProcessRegressor(kernel, alpha=alpha, optimizer=None)
+    expected = process.fit(positions[:, np.newaxis], scores).predict(positions[:, np.newaxis])
+    np.testing.assert_allclose(fitted, expected, atol=1e-4)
+
+
+def test_constant_curves_and_curves_without_noise_come_back():
+    positions, ones = np.linspace(0, 1, 5), np.ones(5)
+    for scores, covariance in ((2 * ones, None), (2 * ones, np.eye(5)), (positions, 0 * np.eye(5))):
+        settings = choose_smoothing(scores, ones, positions, covariance, length=None)
+        fitted, _ = smooth(scores, ones, positions, covariance, settings)
+        np.testing.assert_allclose(fitted, scores, atol=1e-6)

@@ -1,0 +1,175 @@
+"""The file of a session: the same model again, and a refusal of everything else."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from interpret_dp.editor import KINDS, EditSession
+from interpret_dp.released import AdditiveModel
+from tests.editor.models import Holder, build_model, session
+from tests.editor.test_operations import ARGUMENTS
+
+
+@pytest.fixture
+def edited():
+    editing = session()
+    for kind, arguments in ARGUMENTS.items():
+        # Aligning a flat range would change nothing.
+        last = 8 if kind == "align" else 7
+        getattr(editing, kind)("age", bins=list(range(2, last)), **arguments)
+        if kind == "smooth":
+            editing.commit("a reason - with a dash")
+    editing.shift("city", 1.0, levels=["Lyon"])
+    editing.reset("age")
+    return editing
+
+
+def test_a_file_gives_the_same_model_and_history_again(edited, tmp_path):
+    edited.undo()
+    edited.save(tmp_path / "edits.json")
+    again = EditSession.load(tmp_path / "edits.json", Holder(edited.base), author="Grace")
+    assert again.released.digest == edited.released.digest
+    assert again.history == edited.history
+    assert (again.author, again.version, again.can_redo) == ("Grace", 0, False)
+    assert again.undo() == edited.undo()
+    assert again.released.digest == edited.released.digest
+
+
+def test_a_file_replays_on_the_model_that_was_read_back(edited):
+    read_back = AdditiveModel.from_dict(json.loads(json.dumps(edited.base.to_dict())))
+    again = EditSession.from_dict(edited.to_dict(), Holder(read_back))
+    assert again.released.digest == edited.released.digest
+
+
+def test_every_kind_is_in_the_document_with_its_parameters(edited):
+    document = edited.to_dict()
+    assert {entry["kind"] for entry in document["edits"]} == {*KINDS, "reset"}
+    smoothing = next(entry for entry in document["edits"] if entry["kind"] == "smooth")
+    assert set(smoothing["parameters"]) == {"length", "amplitude", "noise"}
+    assert smoothing["why"] == "a reason - with a dash"
+
+
+def test_recorded_results_count_where_rounding_differs(edited):
+    """As on another machine, whose linear algebra rounds otherwise."""
+    document = edited.to_dict()
+    last = document["edits"][-2]
+    last["scores"] = [score * (1 + 1e-9) for score in last["scores"]]
+    again = EditSession.from_dict(document, Holder(edited.base))
+    np.testing.assert_array_equal(again.view("city").current, last["scores"])
+
+
+def test_a_file_for_another_model_is_refused(edited, tmp_path):
+    edited.save(tmp_path / "edits.json")
+    other = dataclasses.replace(edited.base, intercept=0.0)
+    with pytest.raises(ValueError, match=r"was made on the model .* this model is"):
+        EditSession.load(tmp_path / "edits.json", Holder(other))
+    with pytest.raises(ValueError, match="estimator that edit"):
+        EditSession.load(tmp_path / "edits.json", Holder(edited.released))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("not json", "not a JSON file"),
+        ("[" * 100_000, "not a JSON file"),
+        ('{"format": NaN}', "must be finite"),
+        ("[]", "not a file of an editing session"),
+        ('{"format": "interpret_dp.additive_model"}', "load_model"),
+        ('{"format": "interpret_dp.edit_session", "version": 2}', "newer interpret_dp"),
+        ('{"format": "interpret_dp.edit_session", "version": true}', "has version True"),
+        ('{"format": "interpret_dp.edit_session", "version": 1}', "was made on the model None"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, text, message):
+    path = tmp_path / "edits.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        EditSession.load(path, Holder(build_model()))
+
+
+def test_a_file_that_is_not_there_or_no_text_is_said(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        EditSession.load(tmp_path / "none.json", Holder(build_model()))
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match="not a JSON file"):
+        EditSession.load(tmp_path / "binary", Holder(build_model()))
+
+
+CITY, AGE = {"term": "city"}, {"term": "age"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "message"),
+    [
+        ("shift", {"kind": "paint"}, "one of 'make_monotone'"),
+        ("shift", {"term": "height"}, "no term 'height'"),
+        ("shift", {"term": 0}, "must be a name"),
+        ("shift", {"bins": []}, "not empty"),
+        ("shift", {"bins": [3, 2]}, "must increase"),
+        ("shift", {"bins": [2, 2]}, "must increase"),
+        ("shift", {"bins": [99]}, "at most 9"),
+        ("shift", {"bins": [1.5]}, "integer"),
+        ("shift", {"bins": "all"}, "list of indices"),
+        ("shift", {"classes": [1]}, "at most 0"),
+        ("shift", {"recentre": 1}, "true or false"),
+        ("shift", {"parameters": {}}, "exactly"),
+        ("shift", {"parameters": {"by": "1"}}, "real number"),
+        ("shift", {"parameters": {"by": 0.75}}, "not what its operation gives"),
+        ("shift", {"scores": [0.0] * 10}, "not what its operation gives"),
+        ("shift", {"scores": [0.0]}, "has shape"),
+        ("shift", {"scores": None}, "has shape"),
+        ("shift", {"scores": "x"}, "convert"),
+        ("shift", {"moved": [9.0]}, "moved are not what"),
+        ("shift", {"who": ""}, "who of an edit"),
+        ("shift", {"when": "yesterday"}, "time in UTC"),
+        ("shift", {"when": "2026-01-31T12:00:00+02:00"}, "time in UTC"),
+        ("shift", {"why": None}, "must be a text"),
+        ("shift", {"extra": 1}, "exactly the keys"),
+        ("make_monotone", {"parameters": {"increasing": ["auto"]}}, "'auto'"),
+        ("make_monotone", {"parameters": {"increasing": True}}, "one value for each"),
+        ("make_monotone", {"parameters": {"increasing": []}}, "one value for each"),
+        ("make_monotone", {"bins": [0, 1, 2]}, "no place in it"),
+        ("smooth", {"parameters": {"length": [None], "amplitude": [1], "noise": [None]}}, "length"),
+        ("set_scores", {"parameters": {"scores": [[0.25]]}}, "for each of 5 bins"),
+        ("reset", {"bins": [1]}, "whole term"),
+        ("reset", {"recentre": False}, "whole term"),
+    ],
+)
+def test_damaged_edits_are_refused_with_their_number(edited, kind, changes, message):
+    document = copy.deepcopy(edited.to_dict())
+    number, entry = next(
+        (number, entry)
+        for number, entry in enumerate(document["edits"], start=1)
+        if entry["kind"] == kind
+    )
+    entry.update(changes)
+    with pytest.raises(ValueError, match=f"damaged in edit {number} .*{message}"):
+        EditSession.from_dict(document, Holder(edited.base))
+
+
+def test_a_missing_key_and_edits_that_are_no_list_are_refused(edited):
+    document = edited.to_dict()
+    del document["edits"][3]["bins"]
+    with pytest.raises(ValueError, match=r"damaged in edit 4 .*exactly the keys"):
+        EditSession.from_dict(document, Holder(edited.base))
+    document["edits"] = {}
+    with pytest.raises(ValueError, match="edits must be a list"):
+        EditSession.from_dict(document, Holder(edited.base))
+
+
+@pytest.mark.parametrize("model", [None, "model.json", build_model()])
+def test_what_cannot_be_edited_is_refused(edited, model):
+    with pytest.raises(TypeError, match="it must be the fitted estimator"):
+        EditSession.from_dict(edited.to_dict(), model)
+
+
+def test_a_removed_edit_does_not_go_unnoticed(edited):
+    document = edited.to_dict()
+    del document["edits"][0]
+    with pytest.raises(ValueError, match="damaged in edit"):
+        EditSession.from_dict(document, Holder(edited.base))

@@ -1,0 +1,507 @@
+"""The notebook editor, driven through its buttons and fields; no browser is needed for that."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import re
+import sys
+import threading
+from types import SimpleNamespace
+
+import ipywidgets
+import numpy as np
+import pytest
+from plotly.callbacks import BoxSelector, Points
+
+from interpret_dp.editor import KINDS
+from interpret_dp.editor.notebook import NotebookEditor
+from interpret_dp.editor.notebook_controls import ACTIONS, RESET_ACTION
+from interpret_dp.editor.notebook_figure import BAND, CURRENT, LAST, ORIGINAL, POINTS
+from tests.editor.models import Holder, build_model, session
+
+AGE, DOSE, GRADE, CITY = range(4)
+
+
+@pytest.fixture
+def editor():
+    shown = session().widget("age")
+    yield shown
+    shown.close()
+
+
+def _click(editor: NotebookEditor, label: str) -> None:
+    editor.controls.actions[label].click()
+
+
+def _text(widget: ipywidgets.HTML) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", " ", widget.value))
+
+
+def _heights(editor: NotebookEditor, trace: int) -> list[float]:
+    """Return the scores that a curve shows, one for each drawn bin."""
+    return [y for y in editor.figure.data[trace].y if y is not None][::2]
+
+
+def _brush(editor: NotebookEditor, low: float, high: float) -> None:
+    """Draw a range as the page reports it."""
+    points = editor.figure.data[POINTS]
+    points._dispatch_on_selection(Points(), BoxSelector(xrange=[high, low], yrange=[0.0, 1.0]))
+
+
+# ------------------------------------------------------------------------------- what is drawn
+
+
+def test_curves_start_as_the_original_with_the_band_of_its_noise(editor):
+    view = editor.session.view("age")
+    codes = list(editor._places.codes)
+    for trace in (ORIGINAL, LAST, CURRENT):
+        assert _heights(editor, trace) == view.original[codes].tolist()
+    band = [y for y in editor.figure.data[BAND].y if y is not None]
+    half = 1.96 * view.standard_deviations[codes]
+    assert max(band) == pytest.approx((view.original[codes] + half).max())
+    assert min(band) == pytest.approx((view.original[codes] - half).min())
+
+
+def test_band_is_hidden_where_the_noise_is_not_known():
+    assert session(covariance=False).widget().figure.data[BAND].visible is False
+
+
+def test_click_moves_the_current_curve_and_leaves_original_and_last_behind(editor):
+    _click(editor, "Increasing")
+    first = _heights(editor, CURRENT)
+    _click(editor, "Flatten")
+    regular = slice(0, len(editor.session.view("age").edges) - 1)
+    assert (np.diff(first[regular]) >= 0).all()
+    assert _heights(editor, LAST) == first
+    assert len(set(_heights(editor, CURRENT)[regular])) == 1
+    original = editor.session.base.terms[AGE].scores
+    assert _heights(editor, ORIGINAL) == original[list(editor._places.codes)].tolist()
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("term", range(4))
+def test_every_term_of_every_task_is_drawn_bin_by_bin(n_classes, term):
+    editor = session(n_classes).widget(term)
+    view = editor.session.view(term)
+    scores = view.current.reshape(len(view.labels), -1)[:, 0]
+    assert set(range(1, len(scores) - 1)) <= set(editor._places.codes)
+    assert _heights(editor, CURRENT) == scores[list(editor._places.codes)].tolist()
+    assert len(set(editor._places.left)) == len(editor._places.codes)
+    assert (editor._places.left < editor._places.right).all()
+
+
+def test_positions_of_a_logarithmic_feature_are_on_its_declared_scale():
+    places = session().widget("dose")._places
+    edges = session().view("dose").edges
+    np.testing.assert_allclose(places.left[: len(edges) - 1], np.log1p(edges[:-1]))
+
+
+def test_empty_bin_is_drawn_once_it_is_selected_or_edited():
+    base = build_model()
+    weights = np.array(base.terms[AGE].weights)
+    weights[0] = weights[-1] = 0.0
+    term = dataclasses.replace(base.terms[AGE], weights=weights)
+    edits = Holder(dataclasses.replace(base, terms=(term, *base.terms[1:]))).edit()
+    editor = edits.widget("age")
+    assert 0 not in editor._places.codes
+    editor.select([0])
+    assert 0 in editor._places.codes
+    editor.select([])
+    assert 0 not in editor._places.codes
+    edits.shift("age", 0.5, bins=0)
+    assert 0 in editor._places.codes
+
+
+def test_names_from_the_schema_cannot_bring_markup_into_the_page(editor):
+    editor.session.shift("age", 0.1)
+    editor.session.commit("<img src=x onerror=alert(1)>")
+    assert "<img" not in editor.controls.history.value
+    assert "<img src=x onerror=alert(1)>" in _text(editor.controls.history)
+
+
+# ---------------------------------------------------------------------------------- selecting
+
+
+def test_range_drawn_on_the_curve_selects_the_bins_it_overlaps(editor):
+    _brush(editor, 27.0, 58.0)
+    assert editor.selected == (3, 4, 5, 6)
+    assert editor.controls.bins.value == (3, 6)
+    assert "between 25 and 60 (4 bins)" in _text(editor.controls.selected)
+    mark = editor.figure.layout.shapes[-1]
+    assert (mark.x0, mark.x1) == (25.0, 60.0)
+    before = editor.session.view("age").current
+    _click(editor, "Flatten")
+    after = editor.session.view("age").current
+    assert set(np.flatnonzero(after != before)) == {3, 4, 5, 6}
+
+
+def test_range_drawn_beside_every_bin_selects_nothing_new(editor):
+    _brush(editor, 27.0, 58.0)
+    _brush(editor, -50.0, -40.0)
+    assert editor.selected == (3, 4, 5, 6)
+
+
+def test_rectangle_of_the_browser_is_taken_away(editor):
+    editor.figure.plotly_relayout({"selections": [{"type": "rect", "x0": 1, "x1": 2}]})
+    assert not editor.figure.layout.to_plotly_json().get("selections")
+
+
+def test_slider_selects_and_the_whole_slider_is_the_whole_curve(editor):
+    editor.controls.bins.value = (2, 2)
+    assert editor.selected == (2,)
+    assert "between 20 and 25 (1 bin)" in _text(editor.controls.selected)
+    editor.controls.bins.value = (editor.controls.bins.min, editor.controls.bins.max)
+    assert editor.selected == ()
+    assert "whole curve" in _text(editor.controls.selected)
+
+
+def test_button_and_double_click_give_the_whole_curve_back(editor):
+    editor.controls.bins.value = (2, 3)
+    editor.controls.whole.click()
+    assert editor.selected == ()
+    editor.controls.bins.value = (2, 3)
+    editor.figure.data[POINTS]._dispatch_on_deselect(Points())
+    assert editor.selected == ()
+    assert editor.controls.bins.value == (1, editor.controls.bins.max)
+
+
+def test_missing_bin_alone_and_all_bins_can_be_selected(editor):
+    before = editor.session.view("age").current
+    editor.controls.where.value = "missing only"
+    _click(editor, "Shift by")
+    after = editor.session.view("age").current
+    assert np.flatnonzero(after != before).tolist() == [0]
+    editor.controls.where.value = "all bins"
+    _click(editor, "Shift by")
+    assert (editor.session.view("age").current != after).all()
+    editor.controls.where.value = "the range"
+    assert editor.selected == ()
+
+
+def test_levels_are_selected_in_the_order_in_which_they_are_drawn(editor):
+    editor.controls.term.value = CITY
+    original = editor.session.base.terms[CITY].scores
+    order = sorted(range(1, len(original) - 1), key=lambda code: -original[code])
+    editor.controls.bins.value = (1, 2)
+    assert set(editor.selected) == set(order[:2])
+    editor.controls.where.value = "unseen only"
+    assert editor.selected == (len(original) - 1,)
+
+
+def test_another_term_starts_with_its_whole_curve(editor):
+    editor.controls.bins.value = (2, 3)
+    editor.controls.term.value = DOSE
+    assert editor.selected == ()
+    assert editor.controls.bins.value == (1, len(editor.session.view("dose").edges) - 1)
+
+
+# -------------------------------------------------------------------------------- the buttons
+
+
+def test_every_operation_of_the_session_has_a_button():
+    kinds = {action.kind for row in ACTIONS.values() for action in row}
+    assert kinds | {RESET_ACTION.kind} == {*KINDS, "reset"}
+
+
+BUTTONS = {
+    "Increasing": ("make_monotone", {"increasing": True}),
+    "Decreasing": ("make_monotone", {"increasing": False}),
+    "Monotone": ("make_monotone", {}),
+    "Convex": ("make_convex", {}),
+    "Concave": ("make_concave", {}),
+    "Interpolate": ("interpolate", {}),
+    "Fit a line": ("interpolate", {"method": "fit"}),
+    "Flatten": ("flatten", {}),
+    "Align left": ("align", {"to": "left"}),
+    "Align right": ("align", {"to": "right"}),
+    "Shift by": ("shift", {"by": -0.25}),
+    "Set to": ("set_scores", {"scores": -0.25}),
+    "Cap at": ("cap", {"magnitude": 0.25}),
+    "Remove effect": ("remove_effect", {}),
+    "Smooth": ("smooth", {"length": 0.3}),
+}
+
+
+def test_all_buttons_are_compared_below():
+    assert set(BUTTONS) == {action.label for row in ACTIONS.values() for action in row}
+
+
+@pytest.mark.parametrize("label", BUTTONS)
+@pytest.mark.parametrize("recentre", [True, False])
+def test_button_does_what_the_method_does(editor, label, recentre):
+    kind, arguments = BUTTONS[label]
+    editor.controls.number.value = 0.25 if label == "Cap at" else -0.25
+    editor.controls.length.value = "0.3"
+    editor.controls.recentre.value = recentre
+    editor.controls.bins.value = (2, 6)
+    _click(editor, label)
+    reference = session()
+    getattr(reference, kind)("age", bins=slice(2, 7), recentre=recentre, **arguments)
+    np.testing.assert_array_equal(editor.session.view("age").current, reference.view("age").current)
+    np.testing.assert_array_equal(editor.session.released.intercept, reference.released.intercept)
+    record = editor.session.history[-1]
+    assert f"age: {record.what}." in _text(editor.controls.note)
+    assert record.what == reference.history[-1].what
+
+
+@pytest.mark.parametrize("term", range(4))
+def test_buttons_are_off_exactly_where_the_operation_makes_no_sense(editor, term):
+    editor.controls.term.value = term
+    for row in ACTIONS.values():
+        for action in row:
+            arguments = dict(action.arguments)
+            if action.number:
+                arguments[action.number] = 0.5
+            try:
+                editor.session.preview(action.kind, term, **arguments)
+            except ValueError:
+                works = False
+            else:
+                works = True
+            assert editor.controls.actions[action.label].disabled is not works, action.label
+
+
+def test_click_that_changes_nothing_says_so(editor):
+    _click(editor, "Remove effect")
+    _click(editor, "Remove effect")
+    assert "nothing to change" in _text(editor.controls.note)
+    assert len(editor.session.history) == 1
+
+
+def test_error_is_shown_in_the_editor_and_goes_with_the_next_success(editor):
+    editor.controls.number.value = -1.0
+    _click(editor, "Cap at")
+    assert "magnitude" in _text(editor.controls.error)
+    assert "alert" in editor.controls.error.value
+    assert editor.session.history == ()
+    editor.controls.length.value = "wide"
+    _click(editor, "Smooth")
+    assert "length is 'wide'" in _text(editor.controls.error)
+    editor.controls.length.value = ""
+    _click(editor, "Smooth")
+    assert _text(editor.controls.error) == ""
+    assert "smoothed" in _text(editor.controls.note)
+
+
+def test_unexpected_error_is_shown_and_logged(editor, monkeypatch, caplog):
+    def fail(*arguments, **keywords):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(editor.session, "flatten", fail)
+    _click(editor, "Flatten")
+    # ipywidgets logs what a handler raises.
+    assert "RuntimeError: broken" in caplog.text
+    assert "RuntimeError: broken" in _text(editor.controls.error)
+
+
+def test_reset_gives_the_original_back_and_can_be_undone(editor):
+    _click(editor, "Flatten")
+    flat = editor.session.view("age").current
+    editor.controls.reset.click()
+    assert _heights(editor, CURRENT) == _heights(editor, ORIGINAL)
+    editor.controls.undo.click()
+    np.testing.assert_array_equal(editor.session.view("age").current, flat)
+
+
+# -------------------------------------------------------------------------------- the history
+
+
+def test_undo_and_redo_are_on_when_there_is_something_to_undo_or_redo(editor):
+    controls = editor.controls
+    assert (controls.undo.disabled, controls.redo.disabled) == (True, True)
+    _click(editor, "Flatten")
+    flat = _heights(editor, CURRENT)
+    assert (controls.undo.disabled, controls.redo.disabled) == (False, True)
+    controls.undo.click()
+    assert (controls.undo.disabled, controls.redo.disabled) == (True, False)
+    assert _heights(editor, CURRENT) == _heights(editor, ORIGINAL)
+    assert "flattened · undone" in " ".join(_text(controls.history).split())
+    controls.redo.click()
+    assert _heights(editor, CURRENT) == flat
+
+
+def test_commit_writes_the_message_and_cancel_leaves_it_alone(editor):
+    controls = editor.controls
+    assert controls.commit.disabled
+    _click(editor, "Increasing")
+    assert "pending" in _text(controls.history)
+    controls.commit.click()
+    assert "must say why" in _text(controls.error)
+    controls.message.value = "Risk rises with age"
+    controls.commit.click()
+    assert editor.session.history[0].why == "Risk rises with age"
+    assert controls.message.value == ""
+    assert "Risk rises with age" in _text(controls.history)
+    _click(editor, "Flatten")
+    _click(editor, "Shift by")
+    controls.cancel.click()
+    assert "2 edits undone" in _text(controls.note)
+    assert len(editor.session.history) == 1
+
+
+def test_edits_are_saved_and_loaded_into_another_editor(editor, tmp_path):
+    path = tmp_path / "edits.json"
+    editor.controls.path.value = str(path)
+    _click(editor, "Increasing")
+    editor.controls.save.click()
+    assert "1 edit saved" in _text(editor.controls.note)
+    assert json.loads(path.read_text()) == editor.session.to_dict()
+    other = session().widget("age")
+    other.controls.path.value = str(path)
+    other.controls.load.click()
+    assert "1 edit read" in _text(other.controls.note)
+    assert _heights(other, CURRENT) == _heights(editor, CURRENT)
+    other.controls.path.value = str(tmp_path / "missing" / "edits.json")
+    for button in (other.controls.load, other.controls.save):
+        button.click()
+        assert "missing" in _text(other.controls.error)
+    other.controls.path.value = " "
+    other.controls.save.click()
+    assert "file is empty" in _text(other.controls.error)
+
+
+def test_two_editors_of_one_session_notice_each_other(editor):
+    other = editor.session.widget("age")
+    _click(editor, "Increasing")
+    assert _heights(other, CURRENT) == _heights(editor, CURRENT)
+    assert _heights(other, CURRENT) != _heights(other, ORIGINAL)
+    assert not other.controls.undo.disabled
+    other.controls.undo.click()
+    assert _heights(editor, CURRENT) == _heights(editor, ORIGINAL)
+    assert other.controls.history.value == editor.controls.history.value
+
+
+def test_edit_of_another_thread_is_shown(editor):
+    thread = threading.Thread(target=lambda: editor.session.flatten("age"))
+    thread.start()
+    thread.join()
+    assert _heights(editor, CURRENT) != _heights(editor, ORIGINAL)
+
+
+@pytest.mark.parametrize("close", [NotebookEditor.close, lambda editor: editor.box.close()])
+def test_closed_editor_no_longer_follows_the_session(close):
+    edits = session()
+    editor = edits.widget("age")
+    button = editor.controls.undo
+    close(editor)
+    assert not editor.is_open
+    assert button.comm is None
+    before = _heights(editor, CURRENT)
+    edits.flatten("age")
+    assert _heights(editor, CURRENT) == before
+    editor.close()
+
+
+# ------------------------------------------------------------------- verdict, privacy, classes
+
+
+def test_verdict_is_that_of_the_released_curve_and_the_chosen_shape(editor):
+    assert str(editor.session.verdict("age")) in _text(editor.controls.verdict)
+    before = editor.controls.verdict.value
+    _click(editor, "Flatten")
+    assert editor.controls.verdict.value == before
+    editor.controls.shape.value = "flat"
+    assert str(editor.session.verdict("age", "flat")) in _text(editor.controls.verdict)
+
+
+def test_levels_without_order_are_tested_for_flatness_alone(editor):
+    editor.controls.term.value = CITY
+    assert editor.controls.shape.value == "flat"
+    assert str(editor.session.verdict("city", "flat")) in _text(editor.controls.verdict)
+
+
+def test_verdict_says_why_there_is_none():
+    editor = session(covariance=False).widget("age")
+    assert "covariance" in _text(editor.controls.verdict)
+    assert _text(editor.controls.error) == ""
+
+
+def test_privacy_line_names_the_guarantee_and_counts_the_edits(editor):
+    line = _text(editor.controls.privacy)
+    assert "Editing costs no privacy" in line
+    assert "epsilon 1 at delta 1e-05" in line
+    assert "edited" not in line
+    _click(editor, "Flatten")
+    assert "edited: 1 change" in _text(editor.controls.privacy)
+
+
+def test_class_that_is_chosen_is_drawn_and_edited_alone():
+    editor = session(3).widget("age")
+    controls = editor.controls
+    assert [label for label, _ in controls.class_label.options] == ["a", "b", "c"]
+    controls.class_label.value = 1
+    base = editor.session.base.terms[AGE].scores
+    assert _heights(editor, ORIGINAL) == base[list(editor._places.codes), 1].tolist()
+    assert "for class 'b'" in _text(controls.verdict)
+    _click(editor, "Flatten")
+    changed = (editor.session.view("age").current != base).any(axis=0)
+    assert changed.tolist() == [False, True, False]
+    controls.all_classes.value = True
+    _click(editor, "Flatten")
+    assert (editor.session.view("age").current != base).any(axis=0).all()
+
+
+def test_two_classes_have_nothing_to_choose(editor):
+    assert editor.controls.class_label.layout.display == "none"
+    assert editor.controls.all_classes.layout.display == "none"
+
+
+# ------------------------------------------------------------------------------ in a notebook
+
+
+def test_unknown_term_is_refused():
+    with pytest.raises(ValueError, match="no term 'height'"):
+        session().widget("height")
+
+
+def _pretend_kernel(monkeypatch, kernel: object) -> None:
+    monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(kernel=kernel))
+
+
+def test_session_shows_one_editor_in_a_notebook_however_often_it_is_shown(monkeypatch):
+    _pretend_kernel(monkeypatch, object())
+    edits = session()
+    first = edits._repr_mimebundle_(include=None, exclude=None)
+    again = edits._repr_mimebundle_(include=None, exclude=None)
+    view = "application/vnd.jupyter.widget-view+json"
+    assert first[view]["model_id"] == again[view]["model_id"]
+    edits._shown.close()
+    anew = edits._repr_mimebundle_(include=None, exclude=None)
+    assert anew[view]["model_id"] != first[view]["model_id"]
+
+
+def test_session_shows_its_edits_where_there_is_no_kernel(monkeypatch):
+    _pretend_kernel(monkeypatch, None)
+    edits = session()
+    edits.flatten("age")
+    edits.commit("<b>flat</b>")
+    bundle = edits._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html"}
+    assert bundle["text/plain"] == repr(edits)
+    text = html.unescape(re.sub(r"<[^>]+>", " ", bundle["text/html"]))
+    assert "age: flattened" in text
+    assert "Editing costs no privacy" in text
+    assert "<b>flat" not in bundle["text/html"]
+
+
+@pytest.mark.parametrize("library", ["ipywidgets", "anywidget"])
+def test_without_the_extra_the_hint_says_how_to_install_it(monkeypatch, library):
+    _pretend_kernel(monkeypatch, object())
+    for name in [name for name in sys.modules if name.split(".")[0] == library]:
+        monkeypatch.delitem(sys.modules, name)
+
+    class Missing:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name.split(".")[0] == library:
+                raise ModuleNotFoundError(f"No module named {library!r}", name=library)
+
+    monkeypatch.setattr(sys, "meta_path", [Missing, *sys.meta_path])
+    edits = session()
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'interpret-dp\[notebook\]'"):
+        edits.widget()
+    bundle = edits._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" not in bundle
+    assert "interpret-dp[notebook]" in html.unescape(bundle["text/html"])

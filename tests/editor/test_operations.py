@@ -1,0 +1,335 @@
+"""What each operation does to a term, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interpret_dp.editor import KINDS
+from tests.editor.models import build_model, mean_score, session
+
+REGULAR = {"age": slice(1, -1), "grade": slice(1, -1), "city": slice(1, -1)}
+
+# Arguments with which each operation works on the term age.
+ARGUMENTS = {
+    "make_monotone": {"increasing": True},
+    "make_convex": {},
+    "make_concave": {},
+    "smooth": {},
+    "interpolate": {},
+    "flatten": {},
+    "align": {"to": "left"},
+    "set_scores": {"scores": 0.25},
+    "shift": {"by": 0.5},
+    "cap": {"magnitude": 0.2},
+    "remove_effect": {},
+}
+
+
+def scores_of(editing, term="age"):
+    return editing.view(term).current
+
+
+def test_every_kind_is_tried_here():
+    assert set(ARGUMENTS) == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_every_operation_keeps_what_was_not_selected_and_the_mean_score(kind, n_classes):
+    editing = session(n_classes)
+    record = getattr(editing, kind)("age", between=(25, 60), **ARGUMENTS[kind])
+    assert record.term == "age"
+    assert record.what.endswith("between 25 and 60")
+    before, after = editing.view("age").original, scores_of(editing)
+    outside = [0, 1, 2, 7, 8, 9]
+    np.testing.assert_array_equal(after[outside], before[outside])
+    assert (after[3:7] != before[3:7]).any()
+    np.testing.assert_allclose(mean_score(editing.released), mean_score(editing.base), atol=1e-12)
+    for other in ("dose", "grade", "city"):
+        np.testing.assert_array_equal(scores_of(editing, other), editing.view(other).original)
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"cap", "remove_effect"}))
+def test_without_a_selection_the_missing_and_unseen_bins_keep_their_scores(kind):
+    editing = session()
+    getattr(editing, kind)("age", **ARGUMENTS[kind])
+    before, after = editing.view("age").original, scores_of(editing)
+    np.testing.assert_array_equal(after[[0, -1]], before[[0, -1]])
+    assert "between" not in editing.history[0].what
+
+
+def test_monotone_scores_only_ever_depend_on_released_scores_and_weights():
+    editing = session()
+    editing.make_monotone("age", increasing=False)
+    assert (np.diff(scores_of(editing)[1:-1]) <= 0).all()
+    assert editing.history[0].what == "made decreasing"
+    # A pooled term keeps its weighted mean, so that the intercept has nothing to take up.
+    np.testing.assert_allclose(editing.released.intercept, editing.base.intercept, atol=1e-12)
+
+
+def test_the_direction_that_auto_chose_is_written_down():
+    editing = session()
+    editing.make_monotone("age")
+    chosen = editing.to_dict()["edits"][0]["parameters"]["increasing"]
+    assert chosen in ([True], [False])
+    steps = np.diff(scores_of(editing)[1:-1])
+    assert (steps >= 0).all() if chosen == [True] else (steps <= 0).all()
+
+
+def test_ordered_levels_can_be_made_monotone_and_aligned():
+    editing = session()
+    editing.set_scores("grade", [0.5, -0.5, 0.1, 2.0])
+    editing.make_monotone("grade", increasing=True)
+    assert (np.diff(scores_of(editing, "grade")[1:-1]) >= 0).all()
+    editing.align("grade", to="right", levels=["high", "top"])
+    scores = scores_of(editing, "grade")
+    assert scores[3] == scores[4] == 2.0
+    assert editing.history[2].what == "aligned to its last bin for 'high' and 'top'"
+
+
+def test_convex_and_concave_bend_the_right_way():
+    editing = session()
+    positions = editing.view("age").positions
+    editing.make_convex("age")
+    slopes = np.diff(scores_of(editing)[1:-1]) / np.diff(positions)
+    assert (np.diff(slopes) >= -1e-9).all()
+    editing.reset("age")
+    editing.make_concave("age")
+    slopes = np.diff(scores_of(editing)[1:-1]) / np.diff(positions)
+    assert (np.diff(slopes) <= 1e-9).all()
+
+
+def test_interpolation_is_straight_over_the_centres_of_the_bins():
+    editing = session()
+    editing.interpolate("age", between=(20, 60))
+    positions, scores = editing.view("age").positions, scores_of(editing)
+    slopes = np.diff(scores[2:7]) / np.diff(positions[1:6])
+    np.testing.assert_allclose(slopes, slopes[0])
+    np.testing.assert_allclose(scores[[2, 6]], editing.view("age").original[[2, 6]])
+    editing.interpolate("age", method="fit")
+    assert editing.history[1].what == "replaced by a fitted line"
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_alignment_takes_the_score_of_one_end(side):
+    editing = session()
+    original = editing.view("age").original
+    editing.align("age", to=side, between=(25, 60))
+    expected = original[3] if side == "left" else original[6]
+    assert (scores_of(editing)[3:7] == expected).all()
+
+
+def test_flatten_and_align_to_the_mean_are_the_same_and_work_on_levels():
+    one, other = session(), session()
+    one.flatten("city", levels=["Bonn", "Lyon"])
+    other.align("city", to="mean", levels=["Bonn", "Lyon"])
+    np.testing.assert_array_equal(scores_of(one, "city"), scores_of(other, "city"))
+    view = one.view("city")
+    expected = np.average(view.original[1:3], weights=view.weights[1:3])
+    np.testing.assert_allclose(view.current[1:3], expected)
+
+
+def test_scores_are_set_one_by_one_or_all_alike():
+    editing = session()
+    editing.set_scores("age", [1.0, 2.0], bins=[3, 5])
+    np.testing.assert_array_equal(scores_of(editing)[[3, 5]], [1.0, 2.0])
+    editing.set_scores("age", 0.0, bins=0)
+    assert scores_of(editing)[0] == 0.0
+    assert editing.history[1].what == "set to 0 for missing values"
+
+
+def test_caps_and_removals_reach_the_missing_and_unseen_bins_by_default():
+    editing = session()
+    editing.cap("city", 0.1)
+    assert np.abs(scores_of(editing, "city")).max() == 0.1
+    editing.remove_effect("city")
+    assert not scores_of(editing, "city").any()
+    assert [record.what for record in editing.history] == [
+        "capped at 0.1 in magnitude",
+        "effect removed",
+    ]
+
+
+def test_shift_without_recentring_changes_the_mean_and_leaves_the_intercept():
+    editing = session()
+    editing.shift("age", 0.5, recentre=False)
+    np.testing.assert_array_equal(editing.released.intercept, editing.base.intercept)
+    assert mean_score(editing.released) > mean_score(editing.base) + 0.1
+
+
+def test_a_class_is_edited_on_its_own():
+    editing = session(3)
+    record = editing.shift("age", 1.0, classes="b")
+    change = scores_of(editing) - editing.view("age").original
+    np.testing.assert_allclose(change[1:-1], np.tile([0.0, 1.0, 0.0], (8, 1)))
+    assert record.what == "shifted by +1, for class 'b'"
+    editing.set_scores("age", np.ones((2, 2)), bins=[1, 2], classes=["a", "c"])
+    assert (scores_of(editing)[1:3][:, [0, 2]] == 1.0).all()
+    editing.make_monotone("age")
+    for column in scores_of(editing)[1:-1].T:
+        steps = np.diff(column)
+        assert (steps >= 0).all() or (steps <= 0).all()
+
+
+def test_nothing_changed_is_no_edit():
+    editing = session()
+    editing.make_monotone("age", increasing=True)
+    version = editing.version
+    assert editing.make_monotone("age", increasing=True) is None
+    assert editing.shift("age", 0) is None
+    assert editing.cap("age", 1e9) is None
+    assert editing.reset("city") is None
+    assert editing.version == version
+    assert len(editing.history) == 1
+
+
+# -------------------------------------------------------------------------- noise that is kept
+
+
+def test_linear_edits_carry_the_covariance_of_the_noise_along():
+    """Against the same edits of simulated noisy curves."""
+    model = build_model()
+    noise = np.random.default_rng(0).multivariate_normal(
+        np.zeros(10), model.terms[0].covariance, size=4_000
+    )
+    editing = session()
+    editing.flatten("age", between=(20, 30))
+    editing.interpolate("age", between=(30, 80))
+    editing.set_scores("age", 0.0, bins=1)
+    editing.shift("age", 3.0)
+    copies = []
+    weights = model.terms[0].weights
+    positions = editing.view("age").positions
+    for curve in noise:
+        edited = curve.copy()
+        edited[2:4] = np.average(curve[2:4], weights=weights[2:4])
+        edited[4:9] = np.interp(positions[3:8], positions[[3, 7]], curve[[4, 8]])
+        edited[1] = 0.0
+        copies.append(edited)
+    known = editing.released.terms[0].covariance
+    np.testing.assert_allclose(known, np.cov(np.array(copies).T), atol=6e-4)
+    assert known[1, 1] == 0.0
+    np.testing.assert_array_equal(known, known.T)
+
+
+@pytest.mark.parametrize("kind", ["make_monotone", "make_convex", "cap"])
+def test_after_a_projection_the_noise_is_not_known(kind):
+    editing = session()
+    getattr(editing, kind)("age", **ARGUMENTS[kind])
+    assert editing.released.terms[0].covariance is None
+    assert editing.released.terms[1].covariance is not None
+    editing.smooth("age")
+    editing.undo()
+    editing.undo()
+    assert editing.released.terms[0].covariance is not None
+
+
+def test_variances_are_kept_where_covariances_are_not_needed_for_them():
+    import dataclasses
+
+    from tests.editor.models import Holder
+
+    model = build_model()
+    term = dataclasses.replace(model.terms[0], covariance=None, variances=np.arange(10.0))
+    editing = Holder(dataclasses.replace(model, terms=(term, *model.terms[1:]))).edit()
+    editing.shift("age", 1.0)
+    editing.set_scores("age", 0.0, bins=4)
+    variances = editing.released.terms[0].variances
+    np.testing.assert_array_equal(variances, [0, 1, 2, 3, 0, 5, 6, 7, 8, 9])
+    editing.flatten("age", between=(20, 30))
+    assert editing.released.terms[0].variances is None
+
+
+# ---------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("kind", "term", "arguments", "error", "message"),
+    [
+        ("make_monotone", "height", {}, ValueError, "no term 'height'"),
+        ("make_monotone", 4, {}, ValueError, "numbers 0 to 3"),
+        ("make_monotone", -1, {}, ValueError, "numbers 0 to 3"),
+        ("make_monotone", 1.0, {}, TypeError, "name of a term"),
+        ("make_monotone", True, {}, TypeError, "name of a term"),
+        ("make_monotone", "age", {"increasing": "up"}, ValueError, "'auto'"),
+        ("make_monotone", "age", {"increasing": 1}, ValueError, "'auto'"),
+        ("make_monotone", "age", {"recentre": 1}, TypeError, "True or False"),
+        ("make_monotone", "age", {"bins": 3}, ValueError, "at least 2 bins"),
+        ("make_monotone", "age", {"bins": [0, 3, 4]}, ValueError, "no place in it"),
+        ("make_monotone", "age", {"bins": slice(None)}, ValueError, "bins 1 to 8"),
+        ("make_monotone", "city", {}, ValueError, "ordered=True"),
+        ("make_monotone", "age", {"between": (20, 30), "bins": 1}, ValueError, "at most one"),
+        ("make_monotone", "age", {"direction": "+"}, TypeError, "no argument 'direction'"),
+        ("make_monotone", "age", {"classes": "a"}, ValueError, "more than two classes"),
+        ("make_convex", "grade", {}, ValueError, "distances"),
+        ("make_concave", "city", {}, ValueError, "ordered=True"),
+        ("make_convex", "age", {"between": (20, 26)}, ValueError, "at least 3 bins"),
+        ("smooth", "city", {}, ValueError, "have none"),
+        ("smooth", "age", {"length": 0}, ValueError, "share of the feature's range"),
+        ("smooth", "age", {"length": "long"}, TypeError, "share of the feature's range"),
+        ("smooth", "age", {"amplitude": 1.0}, TypeError, "no argument 'amplitude'"),
+        ("interpolate", "city", {}, ValueError, "have none"),
+        ("interpolate", "age", {"method": "cubic"}, ValueError, "'ends', 'fit'"),
+        ("align", "city", {"to": "left"}, ValueError, r"align\(to='left'\)"),
+        ("align", "age", {"to": "right", "bins": [0, 1]}, ValueError, "missing and unseen"),
+        ("align", "age", {"to": "top"}, ValueError, "'left', 'right', 'mean'"),
+        ("align", "age", {}, TypeError, "needs the argument 'to'"),
+        ("set_scores", "age", {"scores": [1, 2, 3], "bins": [1, 2]}, ValueError, "2 selected"),
+        ("set_scores", "age", {"scores": np.nan}, ValueError, "finite"),
+        ("set_scores", "age", {"scores": "high"}, TypeError, "a number"),
+        ("set_scores", "age", {"scores": None}, ValueError, "finite"),
+        ("shift", "age", {"by": np.inf}, ValueError, "finite"),
+        ("shift", "age", {"by": "1"}, TypeError, "real number"),
+        ("cap", "age", {"magnitude": -1}, ValueError, "at least 0"),
+        ("flatten", "city", {"levels": []}, ValueError, "nothing to edit"),
+        ("shift", "age", {"by": 1, "bins": []}, ValueError, "nothing to edit"),
+        ("reset", "age", {"bins": 1}, TypeError, "whole term"),
+        ("paint", "age", {}, ValueError, "kind is 'paint'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_changes_nothing(kind, term, arguments, error, message):
+    editing = session()
+    with pytest.raises(error, match=message):
+        editing.preview(kind, term, **arguments)
+    if kind != "paint":
+        with pytest.raises((error, TypeError)):
+            getattr(editing, kind)(term, **arguments)
+    assert editing.released is editing.base
+    assert editing.version == 0
+
+
+@pytest.mark.parametrize(("classes", "message"), [("d", "no class 'd'"), ([], "classes is empty")])
+def test_unknown_classes_are_refused(classes, message):
+    with pytest.raises(ValueError, match=message):
+        session(3).shift("age", 1.0, classes=classes)
+
+
+def test_scores_beyond_what_a_float_holds_are_refused():
+    editing = session()
+    editing.set_scores("age", 1e308)
+    with pytest.raises(ValueError, match="not finite"):
+        editing.shift("age", 1e308)
+    with pytest.raises(ValueError, match="intercept larger"):
+        editing.set_scores("age", -1e308)
+
+
+def test_a_curve_of_too_many_bins_is_not_smoothed_at_once():
+    import dataclasses
+
+    from interpret_dp.released import AdditiveFeature, AdditiveTerm
+    from tests.editor.models import Holder
+
+    model = build_model()
+    cuts = np.linspace(11, 89, 3000)
+    wide = AdditiveFeature("age", model.features[0].spec, cuts)
+    term = AdditiveTerm(0, np.zeros(wide.n_codes), np.ones(wide.n_codes), None)
+    editing = Holder(
+        dataclasses.replace(
+            model, features=(wide, *model.features[1:]), terms=(term, *model.terms[1:])
+        )
+    ).edit()
+    with pytest.raises(ValueError, match="at most 2048 bins"):
+        editing.smooth("age")
+    editing.set_scores("age", np.sin(cuts[:40]), bins=slice(1, 41))
+    assert editing.smooth("age", bins=slice(1, 41)) is not None
