@@ -16,7 +16,9 @@ if TYPE_CHECKING:
         DPExplainableBoostingClassifier,
         DPExplainableBoostingRegressor,
     )
+    from interpret_dp.ebm.evaluation import PrivateMetrics, private_metrics
     from interpret_dp.ebm.files import load_model
+    from interpret_dp.editor import EditSession
     from interpret_dp.exceptions import (
         BudgetExceededError,
         LedgerError,
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     )
     from interpret_dp.explanation.spend import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
-    from interpret_dp.schema import Categorical, Continuous, Schema
+    from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema
 
 __all__ = [
     "BudgetExceededError",
@@ -35,17 +37,21 @@ __all__ = [
     "Continuous",
     "DPExplainableBoostingClassifier",
     "DPExplainableBoostingRegressor",
+    "EditSession",
     "Guarantee",
     "LedgerError",
     "PrivacyLedger",
     "PrivacySpend",
+    "PrivacyUnit",
     "PrivacyWarning",
+    "PrivateMetrics",
     "ReleaseError",
     "Schema",
     "SchemaError",
     "UndeclaredWarning",
     "__version__",
     "load_model",
+    "private_metrics",
 ]
 
 _HOMES = {
@@ -54,16 +60,20 @@ _HOMES = {
     "Continuous": "schema",
     "DPExplainableBoostingClassifier": "ebm.estimators",
     "DPExplainableBoostingRegressor": "ebm.estimators",
+    "EditSession": "editor",
     "Guarantee": "accounting.guarantee",
     "LedgerError": "exceptions",
     "PrivacyLedger": "ledger",
     "PrivacySpend": "explanation.spend",
+    "PrivacyUnit": "schema",
     "PrivacyWarning": "exceptions",
+    "PrivateMetrics": "ebm.evaluation",
     "ReleaseError": "exceptions",
     "Schema": "schema",
     "SchemaError": "exceptions",
     "UndeclaredWarning": "exceptions",
     "load_model": "ebm.files",
+    "private_metrics": "ebm.evaluation",
 }
 
 

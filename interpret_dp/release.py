@@ -19,6 +19,8 @@ from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.events import composed_json, gaussian_node, thresholding_node
 from interpret_dp.accounting.guarantee import ReleaseShare
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import ReleaseError
 from interpret_dp.mechanisms.additive import gaussian_mechanism
 from interpret_dp.mechanisms.entropy import Randomness
@@ -39,6 +41,8 @@ _FAILURE = (
 # With sensitivities around LATTICE units, sigma stays between 2**10, where the lattice rule
 # begins, and 2**56, where the noise would no longer fit into the integers.
 _SMALLEST_MU, _LARGEST_MU = 2.0**-34, 2.0**10
+
+_ONE_ROW = Neighbourhood()
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,8 @@ class ReleaseDoor:
         What may be released.
     randomness : Randomness
         Source of the noise.
+    neighbourhood : Neighbourhood
+        Whom the guarantee protects: how much the sums of two neighbouring tables may differ.
     explainer : str
         Who asks, for the ledger's log.
     epsilon, delta : float
@@ -152,6 +158,8 @@ class ReleaseDoor:
 
     Raises
     ------
+    ValueError
+        On construction, if the neighbourhood needs noise that the lattice cannot carry.
     BudgetExceededError
         On entry, if the plan does not fit; nothing is spent.
     ReleaseError
@@ -171,6 +179,7 @@ class ReleaseDoor:
         plan: ReleasePlan,
         randomness: Randomness,
         *,
+        neighbourhood: Neighbourhood = _ONE_ROW,
         explainer: str,
         epsilon: float,
         delta: float,
@@ -179,6 +188,7 @@ class ReleaseDoor:
         self._dataset = dataset
         self._plan = plan
         self._randomness = randomness
+        self.neighbourhood = neighbourhood
         self._explainer = explainer
         self._asked = (epsilon, delta)
         self._planned = {part.name: part for part in plan.releases}
@@ -186,6 +196,19 @@ class ReleaseDoor:
         self._reservation: Reservation | None = None
         self._anything_released = False
         self.head = ""
+        self._check_noise()
+
+    def _check_noise(self) -> None:
+        """Refuse, before anything is reserved, noise that would leave the lattice."""
+        factor = self.neighbourhood.sensitivity(LATTICE, aligned=False) / LATTICE
+        for part in self._plan.releases:
+            if part.mu < _SMALLEST_MU * factor:
+                raise ValueError(
+                    f"max_rows is {self.neighbourhood.max_rows}, which needs more noise for "
+                    f"{part.name!r} at mu {part.mu:.3g} than 64-bit integers can carry; mu must "
+                    f"be at least {_SMALLEST_MU * factor:.3g}. Keep fewer rows of each unit, or "
+                    "ask for a larger epsilon or delta."
+                )
 
     @property
     def public_choices(self) -> np.random.Generator:
@@ -197,6 +220,7 @@ class ReleaseDoor:
         cost = self._plan.cost
         self._reservation = self._ledger.reserve(
             self._dataset,
+            protected=self.neighbourhood.protected,
             mu=cost.mu,
             delta=cost.delta,
             event=self._plan.event,
@@ -207,7 +231,7 @@ class ReleaseDoor:
         return self
 
     def gaussian(
-        self, name: str, exact: NDArray[np.int64], *, sensitivity: int
+        self, name: str, exact: NDArray[np.int64], *, row_norm: int, aligned: bool
     ) -> tuple[NDArray[np.int64], float]:
         """Release sums under the planned name.
 
@@ -217,8 +241,11 @@ class ReleaseDoor:
             Name of a planned release.
         exact : ndarray of int64, shape (n_releases, ...)
             Private sums; the first axis stacks releases, each charged once.
-        sensitivity : int
-            L2 sensitivity of each of them, in lattice units.
+        row_norm : int
+            Bound on the L2 norm of what one row adds to each of them, in lattice units.
+        aligned : bool
+            Whether what any two rows add has a non-negative inner product
+            (:class:`~interpret_dp.accounting.neighbourhood.Neighbourhood`).
 
         Returns
         -------
@@ -233,12 +260,14 @@ class ReleaseDoor:
         """
         planned = self._take(name, len(exact), is_selection=False)
         return gaussian_mechanism(
-            name, exact, sensitivity=sensitivity, mu=planned.mu, randomness=self._randomness
+            name,
+            exact,
+            sensitivity=self.neighbourhood.sensitivity(row_norm, aligned=aligned),
+            mu=planned.mu,
+            randomness=self._randomness,
         )
 
-    def select(
-        self, name: str, counts: Mapping[str | float, int], *, sensitivity: int, unit_rows: int = 1
-    ) -> Selection:
+    def select(self, name: str, counts: Mapping[str | float, int]) -> Selection:
         """Release which values occur often, with their noisy counts, under the planned name.
 
         Parameters
@@ -246,11 +275,7 @@ class ReleaseDoor:
         name : str
             Name of a planned selection, of which one is used up.
         counts : mapping of str or float to int
-            Private: number of rows of each value that occurs.
-        sensitivity : int
-            L2 sensitivity of all counts together, in lattice units.
-        unit_rows : int
-            Most rows of one unit.
+            Private: number of rows of each value that occurs; a row counts once.
 
         Raises
         ------
@@ -261,8 +286,8 @@ class ReleaseDoor:
         return gaussian_thresholding(
             name,
             counts,
-            unit_rows=unit_rows,
-            sensitivity=sensitivity,
+            unit_rows=self.neighbourhood.max_rows,
+            sensitivity=self.neighbourhood.sensitivity(LATTICE, aligned=True),
             mu=planned.mu,
             delta=planned.delta,
             randomness=self._randomness,

@@ -67,8 +67,8 @@ def spent_mu(ledger: Any, dataset: str = "people") -> float:
 def test_a_whole_plan_is_charged_once() -> None:
     ledger = PrivacyLedger.in_memory()
     with open_door(ledger) as door:
-        door.gaussian("target", ONE, sensitivity=LATTICE)
-        door.gaussian("rounds", np.repeat(ONE, 4, axis=0), sensitivity=LATTICE)
+        door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
+        door.gaussian("rounds", np.repeat(ONE, 4, axis=0), row_norm=LATTICE, aligned=True)
     assert states(ledger) == ["reserve", "commit"]
     assert spent_mu(ledger) == pytest.approx(math.sqrt(0.1**2 + 4 * 0.05**2), rel=1e-12)
     assert door.head == ledger.head
@@ -79,7 +79,7 @@ def test_an_unused_part_of_the_plan_is_charged_too() -> None:
     """What is not used cannot be returned: whether it was used may depend on the rows."""
     ledger = PrivacyLedger.in_memory()
     with open_door(ledger) as door:
-        door.gaussian("target", ONE, sensitivity=LATTICE)
+        door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
     assert spent_mu(ledger) == PLAN.cost.mu
 
 
@@ -90,8 +90,8 @@ def test_each_release_gets_the_noise_of_its_plan(sensitivity: int) -> None:
         PrivacyLedger.in_memory(), "people", PLAN, randomness, explainer="t", epsilon=1, delta=0.1
     )
     with door:
-        _, sigma = door.gaussian("target", ONE, sensitivity=sensitivity)
-        door.gaussian("rounds", np.repeat(ONE, 3, axis=0), sensitivity=sensitivity)
+        _, sigma = door.gaussian("target", ONE, row_norm=sensitivity, aligned=True)
+        door.gaussian("rounds", np.repeat(ONE, 3, axis=0), row_norm=sensitivity, aligned=True)
     assert randomness.asked == [
         ("target", sensitivity, lattice_sigma(sensitivity, 0.1), 1),
         ("rounds", sensitivity, lattice_sigma(sensitivity, 0.05), 3),
@@ -129,26 +129,26 @@ def test_releases_beyond_the_plan_are_refused(name: str, count: int) -> None:
     door = open_door(ledger)
     door.__enter__()
     with pytest.raises(ReleaseError, match=f"{count} releases '{name}' were asked for"):
-        door.gaussian(name, np.repeat(ONE, count, axis=0), sensitivity=LATTICE)
+        door.gaussian(name, np.repeat(ONE, count, axis=0), row_norm=LATTICE, aligned=True)
     door.__exit__(None, None, None)
 
 
 def test_a_plan_is_used_up() -> None:
     with open_door(PrivacyLedger.in_memory()) as door:
         for _ in range(4):
-            door.gaussian("rounds", ONE, sensitivity=LATTICE)
+            door.gaussian("rounds", ONE, row_norm=LATTICE, aligned=True)
         with pytest.raises(ReleaseError, match="the plan has 0 left"):
-            door.gaussian("rounds", ONE, sensitivity=LATTICE)
+            door.gaussian("rounds", ONE, row_norm=LATTICE, aligned=True)
 
 
 def test_a_closed_door_releases_nothing() -> None:
     door = open_door(PrivacyLedger.in_memory())
     with pytest.raises(ReleaseError):
-        door.gaussian("target", ONE, sensitivity=LATTICE)
+        door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
     with door:
         pass
     with pytest.raises(ReleaseError):
-        door.gaussian("target", ONE, sensitivity=LATTICE)
+        door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
 
 
 @pytest.mark.parametrize("mu", [0.0, -1.0, 2.0**-35, 1025.0, math.inf, math.nan])
@@ -193,7 +193,7 @@ def attempt(
 ) -> None:
     with open_door(ledger) as door:
         if release_first:
-            door.gaussian("target", ONE, sensitivity=LATTICE)
+            door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
         failure()
 
 
@@ -306,7 +306,7 @@ def test_an_interruption_within_a_release_is_charged() -> None:
         ledger, "people", PLAN, Interrupted(1), explainer="test", epsilon=1.0, delta=1e-5
     )
     with pytest.raises(KeyboardInterrupt), door:
-        door.gaussian("target", ONE, sensitivity=LATTICE)
+        door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
     assert spent_mu(ledger) == PLAN.cost.mu
 
 
@@ -346,7 +346,7 @@ def test_a_ledger_that_fails_at_the_end_of_a_fit_leaves_it_charged(
     ledger = PrivacyLedger.in_memory()
     monkeypatch.setattr(ledger, "commit", locked)
     with pytest.raises(LedgerError), open_door(ledger) as door:
-        door.gaussian("target", ONE, sensitivity=LATTICE)
+        door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
     assert spent_mu(ledger) == PLAN.cost.mu
 
 
@@ -377,7 +377,7 @@ def test_the_error_does_not_keep_itself_alive() -> None:
 # --------------------------------------------------------------------------------- whole fits
 
 
-@pytest.mark.parametrize("stage", ["encode_column", "merge_bins", "boost", "term_covariances"])
+@pytest.mark.parametrize("stage", ["encode_column", "merge_bins", "boost", "term_noise"])
 def test_a_fit_that_fails_at_any_stage(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*arguments: Any, **keywords: Any) -> Any:
         raise PrivateError(f"row 7: {SECRET}")
@@ -399,7 +399,7 @@ def test_a_fit_that_fails_at_any_stage(stage: str, monkeypatch: pytest.MonkeyPat
 def model_cost(model: Any) -> float:
     from interpret_dp.ebm.request import open_request
 
-    request = open_request(model, *objects(base_records("classification")), "classification")
+    request = open_request(model, *objects(base_records("classification")))
     return request.config.plan().cost.mu
 
 

@@ -40,7 +40,7 @@ _RELATIVE_TOLERANCE = 1e-9
 
 _PAIRS_OF_TABLES = {
     "add_or_remove_one": "any two tables that differ by adding or removing {unit}",
-    "replace_one": "any two tables of equal size that differ by replacing {unit}",
+    "replace_one": "any two tables that differ in the content of {unit}",
 }
 _DETECTED = {
     "add_or_remove_one": "that a given person ({unit}) is in the table",

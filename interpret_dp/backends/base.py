@@ -21,7 +21,8 @@ MAX_SCORE = 2**30
 class AdditiveRows(Protocol):
     """Rows of one additive model while it is trained; the sums are private.
 
-    A row has ``n_scores`` scores: one, or one per class of a multiclass model.
+    A row has ``n_scores`` scores: one, or one per class of a multiclass model; and a weight, as a
+    share of the largest one. One lattice unit of weight is the largest weight over ``LATTICE``.
 
     Attributes
     ----------
@@ -38,11 +39,14 @@ class AdditiveRows(Protocol):
     target_norm: int
 
     def bin_counts(self, n_bins: Sequence[int]) -> list[NDArray[np.int64]]:
-        """Count rows per fine bin; for each feature an array of shape (n_bins[feature],)."""
+        """Add the weights per fine bin, in lattice units; one array of shape (n_bins[f],) each."""
         ...
 
     def target_sums(self) -> NDArray[np.int64]:
-        """Sum the target on the lattice: class counts, or (rows, centred and scaled target)."""
+        """Sum the target on the lattice: class counts, or (rows, centred and scaled target).
+
+        What any two rows contribute has a non-negative inner product.
+        """
         ...
 
     def merge_bins(self, maps: Sequence[NDArray[np.uint16]]) -> None:
@@ -50,7 +54,7 @@ class AdditiveRows(Protocol):
         ...
 
     def begin(self, scores: NDArray[np.int64]) -> None:
-        """Set the scores of every row, shape (n_scores,), in lattice units."""
+        """Set the scores of every row, shape (n_scores,), in lattice units, on top of its own."""
         ...
 
     def advance(
@@ -76,6 +80,6 @@ class AdditiveRows(Protocol):
         Returns
         -------
         ndarray of int64, shape (n_wanted, n_bins, n_scores)
-            Sums of the clipped residuals.
+            Sums of the clipped residuals times the weights.
         """
         ...

@@ -6,159 +6,28 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE
+from interpret_dp.backends.kernels import (
+    advance_binary,
+    advance_multiclass,
+    advance_regression,
+    exponential_table,
+    sigmoid_table,
+)
 
 __all__ = ["LocalBinaryRows", "LocalMulticlassRows", "LocalRegressionRows"]
 
-_CHUNK = 4096  # rows per pass: scores, residuals and codes of a chunk stay in the cache
-_TABLE_BITS = 12  # logits are looked up in steps of 2**12 / 2**20 = 1/256
-_TABLE_HALF = 4096  # entries on each side of zero: logits from -16 to 16
 _ROWS_PER_THREAD = 50_000  # below this a second thread costs more than it saves
-
-_Kernel = TypeVar("_Kernel", bound=Callable[..., None])
-
-
-def _compile(function: _Kernel) -> _Kernel:
-    # No fastmath: a row's contribution must not depend on how the compiler groups rows.
-    return numba.njit(cache=True, nogil=True, boundscheck=False)(function)  # type: ignore[return-value]
-
-
-def _sigmoid_table() -> NDArray[np.int32]:
-    """Tabulate the probability of class 1 on the lattice, truncated into [0, LATTICE]."""
-    logits = (np.arange(-_TABLE_HALF, _TABLE_HALF) + 0.5) * 2.0**_TABLE_BITS / LATTICE
-    return np.clip(np.floor(LATTICE / (1.0 + np.exp(-logits))), 0, LATTICE).astype(np.int32)
-
-
-@_compile
-def _add_updates(
-    codes: NDArray[np.unsignedinteger],
-    updated: NDArray[np.int64],
-    updates: NDArray[np.int32],
-    scores: NDArray[np.int32],
-    start: int,
-    stop: int,
-) -> None:
-    for slot in range(updated.shape[0]):
-        feature = updated[slot]
-        for row in range(start, stop):
-            moved = int(scores[row]) + int(updates[slot, codes[feature, row]])
-            scores[row] = np.int32(min(max(moved, -MAX_SCORE), MAX_SCORE))
-
-
-@_compile
-def _sum_residuals(
-    codes: NDArray[np.unsignedinteger],
-    wanted: NDArray[np.int64],
-    residuals: NDArray[np.int32],
-    start: int,
-    stop: int,
-    sums: NDArray[np.int64],
-) -> None:
-    for slot in range(wanted.shape[0]):
-        feature = wanted[slot]
-        for row in range(start, stop):
-            sums[slot, codes[feature, row]] += residuals[row - start]
-
-
-@_compile
-def _advance_binary(
-    codes: NDArray[np.unsignedinteger],
-    labels: NDArray[np.int8],
-    table: NDArray[np.int32],
-    updated: NDArray[np.int64],
-    updates: NDArray[np.int32],
-    wanted: NDArray[np.int64],
-    scores: NDArray[np.int32],
-    first: int,
-    last: int,
-    sums: NDArray[np.int64],
-) -> None:
-    residuals = np.empty(_CHUNK, np.int32)
-    for start in range(first, last, _CHUNK):
-        stop = min(start + _CHUNK, last)
-        _add_updates(codes, updated, updates, scores, start, stop)
-        for row in range(start, stop):
-            entry = (scores[row] >> _TABLE_BITS) + _TABLE_HALF
-            entry = min(max(entry, 0), 2 * _TABLE_HALF - 1)
-            residuals[row - start] = labels[row] * LATTICE - table[entry]
-        _sum_residuals(codes, wanted, residuals, start, stop, sums)
-
-
-@_compile
-def _advance_regression(
-    codes: NDArray[np.unsignedinteger],
-    target: NDArray[np.int32],
-    updated: NDArray[np.int64],
-    updates: NDArray[np.int32],
-    wanted: NDArray[np.int64],
-    scores: NDArray[np.int32],
-    first: int,
-    last: int,
-    sums: NDArray[np.int64],
-) -> None:
-    residuals = np.empty(_CHUNK, np.int32)
-    for start in range(first, last, _CHUNK):
-        stop = min(start + _CHUNK, last)
-        _add_updates(codes, updated, updates, scores, start, stop)
-        for row in range(start, stop):
-            residual = int(target[row]) - int(scores[row])
-            residuals[row - start] = min(max(residual, -LATTICE), LATTICE)
-        _sum_residuals(codes, wanted, residuals, start, stop, sums)
-
-
-@_compile
-def _advance_multiclass(
-    codes: NDArray[np.unsignedinteger],
-    labels: NDArray[np.int16],
-    table: NDArray[np.int64],
-    updated: NDArray[np.int64],
-    updates: NDArray[np.int32],
-    wanted: NDArray[np.int64],
-    scores: NDArray[np.int32],
-    first: int,
-    last: int,
-    sums: NDArray[np.int64],
-) -> None:
-    n_classes = scores.shape[1]
-    weights = np.empty(n_classes, np.int64)
-    for row in range(first, last):
-        for slot in range(updated.shape[0]):
-            code = codes[updated[slot], row]
-            for k in range(n_classes):
-                moved = int(scores[row, k]) + int(updates[slot, code, k])
-                scores[row, k] = np.int32(min(max(moved, -MAX_SCORE), MAX_SCORE))
-        highest = int(scores[row].max())
-        total = 0
-        for k in range(n_classes):
-            entry = min((highest - int(scores[row, k])) >> _TABLE_BITS, table.shape[0] - 1)
-            weights[k] = table[entry]
-            total += weights[k]
-        for k in range(n_classes):
-            # Truncation: the probabilities add up to at most LATTICE, as the norm needs.
-            weights[k] = -(weights[k] * LATTICE // total)
-        weights[labels[row]] += LATTICE
-        for slot in range(wanted.shape[0]):
-            code = codes[wanted[slot], row]
-            for k in range(n_classes):
-                sums[slot, code, k] += weights[k]
-
-
-def _exponential_table() -> NDArray[np.int64]:
-    """Tabulate exp(-d) for score gaps d from 0 to 16 on the lattice, truncated."""
-    gaps = (np.arange(_TABLE_HALF) + 0.5) * 2.0**_TABLE_BITS / LATTICE
-    table: NDArray[np.int64] = np.floor(LATTICE * np.exp(-gaps)).astype(np.int64)
-    return table
 
 
 class _LocalRows:
-    """Codes and scores of the rows that have a target."""
+    """Codes, weights and scores of the rows that have a target."""
 
     n_scores = 1
     residual_norm = LATTICE
@@ -168,24 +37,35 @@ class _LocalRows:
         self,
         codes: Sequence[NDArray[np.unsignedinteger]],
         keep: NDArray[np.bool_],
+        *,
+        weights: NDArray[np.int32] | None,
+        offsets: NDArray[np.int32] | None = None,
         n_threads: int,
     ) -> None:
         dtype = np.result_type(np.uint8, *codes)
-        self._codes: NDArray[np.unsignedinteger] = np.empty(
-            (len(codes), int(np.count_nonzero(keep))), dtype=dtype
-        )
+        n_rows = int(np.count_nonzero(keep))
+        self._codes: NDArray[np.unsignedinteger] = np.empty((len(codes), n_rows), dtype=dtype)
         for feature, column in enumerate(codes):
             self._codes[feature] = column[keep]
-        self._scores = np.zeros(self._codes.shape[1], dtype=np.int32)
-        parts = max(1, min(n_threads, len(self._scores) // _ROWS_PER_THREAD))
-        borders = np.linspace(0, len(self._scores), parts + 1).astype(int).tolist()
+        # Without weights the kernels skip the multiplication.
+        self._weights = np.empty(0, dtype=np.int32) if weights is None else weights[keep]
+        self._offsets = None if offsets is None else offsets[keep].astype(np.int64)
+        self._scores = np.zeros(n_rows, dtype=np.int32)
+        parts = max(1, min(n_threads, n_rows // _ROWS_PER_THREAD))
+        borders = np.linspace(0, n_rows, parts + 1).astype(int).tolist()
         self._parts = list(pairwise(borders))
 
     def bin_counts(self, n_bins: Sequence[int]) -> list[NDArray[np.int64]]:
         return [
-            np.bincount(column, minlength=width).astype(np.int64)
-            for column, width in zip(self._codes, n_bins, strict=True)
+            self._counts(column, width) for column, width in zip(self._codes, n_bins, strict=True)
         ]
+
+    def _counts(self, codes: NDArray[Any], width: int) -> NDArray[np.int64]:
+        """Add the weights of the rows of each code, in lattice units."""
+        if not len(self._weights):
+            return np.bincount(codes, minlength=width).astype(np.int64) * LATTICE
+        # NumPy adds floats here: exact and free of order up to 2**53, that is 2**33 rows.
+        return np.bincount(codes, weights=self._weights, minlength=width).astype(np.int64)
 
     def merge_bins(self, maps: Sequence[NDArray[np.uint16]]) -> None:
         narrow = np.uint8 if max(int(table.max()) for table in maps) < 256 else np.uint16
@@ -195,8 +75,10 @@ class _LocalRows:
         self._codes = merged
 
     def begin(self, scores: NDArray[np.int64]) -> None:
-        clipped = np.clip(scores, -MAX_SCORE, MAX_SCORE).astype(np.int32)
-        self._scores[...] = clipped if self._scores.ndim == 2 else clipped[0]
+        clipped = np.clip(scores, -MAX_SCORE, MAX_SCORE)
+        if self._offsets is not None:
+            clipped = np.clip(clipped + self._offsets, -MAX_SCORE, MAX_SCORE)
+        self._scores[...] = clipped if self._scores.ndim == 2 else clipped[..., 0]
 
     def _advance(
         self,
@@ -221,6 +103,7 @@ class _LocalRows:
             first, last = self._parts[part]
             kernel(
                 self._codes,
+                self._weights,
                 *facts,
                 updated,
                 updates,
@@ -249,6 +132,10 @@ class LocalBinaryRows(_LocalRows):
         Fine bin of each row, per feature.
     labels : ndarray of int16, shape (n_rows,)
         0 or 1; rows with any other code (missing or undeclared label) contribute nothing.
+    weights : ndarray of int32, shape (n_rows,), optional
+        Weight of each row, from 0 to ``LATTICE``; by default every row has the largest.
+    offsets : ndarray of int32, shape (n_rows, 1), optional
+        Score at which each row starts, on top of that of :meth:`begin`, in lattice units.
     n_threads : int
         Most threads to sum with; the sums are exact integers and do not depend on it.
     """
@@ -258,16 +145,18 @@ class LocalBinaryRows(_LocalRows):
         codes: Sequence[NDArray[np.unsignedinteger]],
         labels: NDArray[np.int16],
         *,
+        weights: NDArray[np.int32] | None = None,
+        offsets: NDArray[np.int32] | None = None,
         n_threads: int = 1,
     ) -> None:
         keep = (labels == 0) | (labels == 1)
-        super().__init__(codes, keep, n_threads)
+        super().__init__(codes, keep, weights=weights, offsets=offsets, n_threads=n_threads)
         self._labels = labels[keep].astype(np.int8)
-        self._table = _sigmoid_table()
+        self._table = sigmoid_table()
 
     def target_sums(self) -> NDArray[np.int64]:
-        """Count the rows of each class; shape (2,)."""
-        return np.bincount(self._labels, minlength=2).astype(np.int64) * LATTICE
+        """Add the weights of each class; shape (2,)."""
+        return self._counts(self._labels, 2)
 
     def advance(
         self,
@@ -276,9 +165,9 @@ class LocalBinaryRows(_LocalRows):
         wanted: NDArray[np.int64],
         n_bins: int,
     ) -> NDArray[np.int64]:
-        """Sum ``label - probability`` per bin."""
+        """Sum ``weight * (label - probability)`` per bin."""
         facts = (self._labels, self._table)
-        return self._advance(_advance_binary, facts, updated, updates, wanted, n_bins)
+        return self._advance(advance_binary, facts, updated, updates, wanted, n_bins)
 
 
 class LocalMulticlassRows(_LocalRows):
@@ -291,6 +180,10 @@ class LocalMulticlassRows(_LocalRows):
     labels : ndarray of int16, shape (n_rows,)
         0 to n_classes - 1; rows with a negative code contribute nothing.
     n_classes : int
+    weights : ndarray of int32, shape (n_rows,), optional
+        Weight of each row, from 0 to ``LATTICE``.
+    offsets : ndarray of int32, shape (n_rows, n_classes), optional
+        Scores at which each row starts, in lattice units.
     n_threads : int
         Most threads to sum with.
 
@@ -308,18 +201,20 @@ class LocalMulticlassRows(_LocalRows):
         labels: NDArray[np.int16],
         *,
         n_classes: int,
+        weights: NDArray[np.int32] | None = None,
+        offsets: NDArray[np.int32] | None = None,
         n_threads: int = 1,
     ) -> None:
         keep = labels >= 0
-        super().__init__(codes, keep, n_threads)
+        super().__init__(codes, keep, weights=weights, offsets=offsets, n_threads=n_threads)
         self.n_scores = n_classes
         self._labels = labels[keep]
-        self._table = _exponential_table()
+        self._table = exponential_table()
         self._scores = np.zeros((len(self._labels), n_classes), dtype=np.int32)
 
     def target_sums(self) -> NDArray[np.int64]:
-        """Count the rows of each class; shape (n_classes,)."""
-        return np.bincount(self._labels, minlength=self.n_scores).astype(np.int64) * LATTICE
+        """Add the weights of each class; shape (n_classes,)."""
+        return self._counts(self._labels, self.n_scores)
 
     def advance(
         self,
@@ -328,9 +223,9 @@ class LocalMulticlassRows(_LocalRows):
         wanted: NDArray[np.int64],
         n_bins: int,
     ) -> NDArray[np.int64]:
-        """Sum ``onehot(label) - softmax`` per bin and class."""
+        """Sum ``weight * (onehot(label) - softmax)`` per bin and class."""
         facts = (self._labels, self._table)
-        return self._advance(_advance_multiclass, facts, updated, updates, wanted, n_bins)
+        return self._advance(advance_multiclass, facts, updated, updates, wanted, n_bins)
 
 
 class LocalRegressionRows(_LocalRows):
@@ -346,6 +241,8 @@ class LocalRegressionRows(_LocalRows):
         Declared bounds of the target.
     clip : float
         Residuals are clipped to [-clip, clip]; one unit of the lattice is clip / LATTICE.
+    weights : ndarray of int32, shape (n_rows,), optional
+        Weight of each row, from 0 to ``LATTICE``.
     n_threads : int
         Most threads to sum with.
     """
@@ -360,21 +257,28 @@ class LocalRegressionRows(_LocalRows):
         lower: float,
         upper: float,
         clip: float,
+        weights: NDArray[np.int32] | None = None,
         n_threads: int = 1,
     ) -> None:
         keep = ~np.isnan(target)
-        super().__init__(codes, keep, n_threads)
+        super().__init__(codes, keep, weights=weights, n_threads=n_threads)
         middle, half = (lower + upper) / 2, (upper - lower) / 2
         centred = target[keep] - middle
         # Truncation towards zero and the clip keep both integers within their declared bounds.
         limit = int(half / clip * LATTICE)
         self._target = np.clip(np.trunc(centred / clip * LATTICE), -limit, limit).astype(np.int32)
         fraction = centred / half if half > 0 else np.zeros_like(centred)
-        self._fraction = np.clip(np.trunc(fraction * LATTICE), -LATTICE, LATTICE).astype(np.int64)
+        scaled: NDArray[Any] = np.clip(np.trunc(fraction * LATTICE), -LATTICE, LATTICE)
+        scaled = scaled.astype(np.int64)
+        if weights is not None:
+            # As the kernels weigh residuals: truncated towards zero.
+            scaled = np.sign(scaled) * (np.abs(scaled) * self._weights // LATTICE)
+        self._fraction = scaled
 
     def target_sums(self) -> NDArray[np.int64]:
-        """Count the rows, and sum (target - middle) / half the range; shape (2,)."""
-        return np.array([self._fraction.size * LATTICE, self._fraction.sum()], dtype=np.int64)
+        """Add the weights, and weight * (target - middle) / half the range; shape (2,)."""
+        weight = self._counts(np.zeros(len(self._fraction), dtype=np.intp), 1)[0]
+        return np.array([weight, self._fraction.sum()], dtype=np.int64)
 
     def advance(
         self,
@@ -383,6 +287,6 @@ class LocalRegressionRows(_LocalRows):
         wanted: NDArray[np.int64],
         n_bins: int,
     ) -> NDArray[np.int64]:
-        """Sum the clipped residual per bin."""
+        """Sum ``weight * clipped residual`` per bin."""
         facts = (self._target,)
-        return self._advance(_advance_regression, facts, updated, updates, wanted, n_bins)
+        return self._advance(advance_regression, facts, updated, updates, wanted, n_bins)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from interpret_dp.accounting.neighbourhood import RELATIONS
 from interpret_dp.cli.console import (
     CommandError,
     add_command,
@@ -45,6 +46,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     parser.add_argument(
         "--delta", type=probability, required=True, help="its failure probability, such as 1e-6"
+    )
+    parser.add_argument(
+        "--neighboring",
+        choices=RELATIONS,
+        default=RELATIONS[0],
+        help="whether tables differ by the presence of a row (or person) or by its content "
+        f"(default: {RELATIONS[0]}); people are declared in the schema, as [unit]",
     )
     parser.add_argument(
         "--ledger",
@@ -165,6 +173,7 @@ def _estimator(arguments: argparse.Namespace, schema: Any, ledger: PrivacyLedger
         schema=schema,
         ledger=ledger,
         dataset=arguments.dataset,
+        neighboring=arguments.neighboring,
         verbose=arguments.verbose,
     )
 

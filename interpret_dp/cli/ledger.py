@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from interpret_dp.accounting.neighbourhood import RELATIONS
 from interpret_dp.cli.console import (
     CommandError,
     add_command,
@@ -59,6 +60,21 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     create.add_argument("--dataset", metavar="NAME", required=True, help="a name of your choice")
     create.add_argument("--epsilon", type=positive_number, required=True, help="of the whole")
     create.add_argument("--delta", type=probability, required=True, help="of the whole")
+    create.add_argument(
+        "--delta-x",
+        type=probability,
+        metavar="DELTA",
+        help="the part of delta for fits that select undeclared levels or labels (default: none)",
+    )
+    create.add_argument(
+        "--unit",
+        metavar="COLUMN",
+        help="the identifier of people; fits that protect anything else are refused (default: the "
+        "first fit decides)",
+    )
+    create.add_argument(
+        "--neighboring", choices=RELATIONS, help="the neighbouring relation, likewise"
+    )
     create.set_defaults(run=_create)
 
     verify = add_command(
@@ -109,14 +125,23 @@ def _create(arguments: argparse.Namespace) -> None:
     from interpret_dp.ledger import PrivacyLedger
 
     ledger = PrivacyLedger(arguments.ledger)
-    budget = ledger.create_budget(arguments.dataset, arguments.epsilon, arguments.delta)
+    budget = ledger.create_budget(
+        arguments.dataset,
+        arguments.epsilon,
+        arguments.delta,
+        delta_x=arguments.delta_x or 0.0,
+        unit=arguments.unit,
+        neighboring=arguments.neighboring,
+    )
     say_items(
         [
             (
                 "Budget",
                 f"epsilon {budget.epsilon:g} at delta {budget.delta:g} declared for "
-                f"{budget.dataset!r}",
+                f"{budget.dataset!r}"
+                + (f", of which {budget.delta_x:g} for selections" if budget.delta_x else ""),
             ),
+            *([("Protects", budget.protected)] if budget.protected else []),
             ("Ledger", ledger.display_url),
         ]
     )
@@ -150,6 +175,8 @@ def _say_account(account: Mapping[str, Any]) -> None:
 
     budget, spent = account["budget"], account["spent"]
     items = [("Data set", repr(account["dataset"]))]
+    if account["protected"] is not None:
+        items.append(("Protects", account["protected"]))
     if budget is None:
         items += [("Budget", account["limit"]), ("Spent", f"mu {ceil_text(spent['mu'])}")]
     else:

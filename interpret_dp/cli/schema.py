@@ -59,6 +59,18 @@ def _add_draft(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         metavar="N",
         help="most levels that a column may have (default: 64)",
     )
+    parser.add_argument(
+        "--unit",
+        metavar="COLUMN",
+        help="the column that identifies a person, where people have several rows",
+    )
+    parser.add_argument(
+        "--max-rows",
+        type=int,
+        default=1,
+        metavar="K",
+        help="most rows of one person that a fit uses (default: 1)",
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace SCHEMA if it exists")
     parser.set_defaults(run=_draft)
 
@@ -69,10 +81,11 @@ def _draft(arguments: argparse.Namespace) -> None:
     from interpret_dp.cli.outputs import pending_file
     from interpret_dp.cli.tables import read_public
     from interpret_dp.exceptions import PrivacyWarning
-    from interpret_dp.schema import Categorical, Schema
+    from interpret_dp.schema import Categorical, PrivacyUnit, Schema
     from interpret_dp.schema.document import suffix_of
 
     suffix_of(arguments.out)
+    unit = None if arguments.unit is None else PrivacyUnit(arguments.unit, arguments.max_rows)
     say_items([("Attention", _PUBLIC.format(file=arguments.file))])
     with pending_file(arguments.out, overwrite=arguments.overwrite) as pending:
         frame = read_public(arguments.file)
@@ -80,7 +93,7 @@ def _draft(arguments: argparse.Namespace) -> None:
             # It says what was just printed.
             warnings.simplefilter("ignore", PrivacyWarning)
             schema = Schema.draft(
-                frame, arguments.target, arguments.max_levels, task=arguments.task
+                frame, arguments.target, arguments.max_levels, task=arguments.task, unit=unit
             )
         schema.save(pending)
     n_levels = sum(isinstance(spec, Categorical) for spec in schema.features.values())

@@ -14,6 +14,7 @@ from interpret_dp.schema import Categorical, Schema
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 __all__ = ["MISSING_TEXTS", "DeclaredTable", "column_names", "read_declared", "read_public"]
 
@@ -31,16 +32,18 @@ class DeclaredTable:
 
     Attributes
     ----------
-    X : DataFrame of shape (n_rows, n_features)
-        Private. The declared features, in the schema's order.
-    y : Series of shape (n_rows,), or None
+    X : DataFrame or pyarrow.Table, shape (n_rows, n_columns)
+        Private. The declared features, in the schema's order, and the column of the privacy unit
+        if there is one. A Parquet file stays in Arrow's types: pandas would turn integers into
+        floats for the sake of one missing cell.
+    y : Series or pyarrow.ChunkedArray, shape (n_rows,), or None
         Private. The target, if one was asked for.
     left_out : tuple of str
         Names of the file's columns that the schema does not declare; public.
     """
 
-    X: pd.DataFrame = field(repr=False)
-    y: pd.Series[Any] | None = field(repr=False)
+    X: Any = field(repr=False)
+    y: Any = field(repr=False)
     left_out: tuple[str, ...]
 
     @property
@@ -101,7 +104,9 @@ def read_public(path: str) -> pd.DataFrame:
     """
     names = column_names(path)
     if not _is_csv(path):
-        return _read_parquet(path, names)
+        # The file's pandas metadata would turn one of the columns into an index.
+        public: pd.DataFrame = _read_parquet(path, names).to_pandas(ignore_metadata=True)
+        return public
     import pandas as pd
 
     try:
@@ -138,25 +143,29 @@ def read_declared(path: str, schema: Schema, target: str | None) -> DeclaredTabl
     """
     names = column_names(path)
     features = _feature_columns(names, schema, target)
-    wanted = [*features, *([] if target is None else [target])]
+    units = [] if schema.unit is None else [schema.unit.column]
+    wanted = [*features, *units, *([] if target is None else [target])]
     missing = [name for name in wanted if name not in names]
     if missing:
         raise CommandError(
             f"The file {path!r} has no column {_listed(missing)}; it has {_listed(names)}. Check "
             "the spelling of --target, or change the schema."
         )
-    frame = _read_text(path, wanted) if _is_csv(path) else _read_parquet(path, wanted)
-    if _is_csv(path):
-        for name, spec in zip(features, schema.resolve(features), strict=True):
-            if isinstance(spec, Categorical):
-                frame[name] = _levels_of(frame[name], spec)
-        if target is not None and isinstance(schema.target, Categorical):
-            frame[target] = _levels_of(frame[target], schema.target)
-    return DeclaredTable(
-        X=frame[features],
-        y=None if target is None else frame[target],
-        left_out=tuple(name for name in names if name not in wanted),
-    )
+    left_out = tuple(name for name in names if name not in wanted)
+    if not _is_csv(path):
+        table = _read_parquet(path, wanted)
+        y = None if target is None else table.column(target)
+        return DeclaredTable(table.select([*features, *units]), y, left_out)
+    frame = _read_text(path, wanted)
+    for name, spec in zip(features, schema.resolve(features), strict=True):
+        if isinstance(spec, Categorical):
+            frame[name] = _levels_of(frame[name], spec)
+    for name in units:
+        frame[name] = _identifiers(frame[name])
+    if target is not None and isinstance(schema.target, Categorical):
+        frame[target] = _levels_of(frame[target], schema.target)
+    y = None if target is None else frame[target]
+    return DeclaredTable(frame[[*features, *units]], y, left_out)
 
 
 def _feature_columns(names: Sequence[str], schema: Schema, target: str | None) -> list[str]:
@@ -170,24 +179,26 @@ def _feature_columns(names: Sequence[str], schema: Schema, target: str | None) -
             f"The column {target!r} is the target, and the schema declares it as a feature too. "
             f"Move its declaration from the features to [target]."
         )
+    unit = None if schema.unit is None else schema.unit.column
+    if unit is not None and unit == target:
+        raise CommandError(
+            f"The column {target!r} is the target, and the schema names it as the privacy unit "
+            "too. Correct one of the two."
+        )
     if schema.default is None:
         return list(schema.features)
-    extra = [name for name in names if name not in schema.features and name != target]
+    extra = [name for name in names if name not in (*schema.features, target, unit)]
     return [*schema.features, *extra]
 
 
-def _read_parquet(path: str, columns: list[str]) -> pd.DataFrame:
+def _read_parquet(path: str, columns: list[str]) -> pa.Table:
     import pyarrow as arrow
     from pyarrow import parquet
 
     try:
-        # The file's pandas metadata would turn one of the columns into an index.
-        frame: pd.DataFrame = parquet.read_table(path, columns=columns).to_pandas(
-            ignore_metadata=True
-        )
+        return parquet.read_table(path, columns=columns)
     except arrow.ArrowException:
         raise _unreadable(path) from None
-    return frame
 
 
 def _read_text(path: str, columns: list[str]) -> pd.DataFrame:
@@ -215,6 +226,18 @@ def _levels_of(texts: pd.Series[str], spec: Categorical) -> pd.Series[Any]:
     meanings = {text: _cell(text, declared, holds_numbers) for text in texts.unique()}
     # Objects stay as they are: a type found for all of them would depend on each.
     return pd.Series([meanings[text] for text in texts], dtype=object)
+
+
+def _identifiers(texts: pd.Series[str]) -> pd.Series[Any]:
+    """Return each identifier as it is; None if empty.
+
+    A text such as "NA" may be a name or mean that there is none: as an empty tuple, which is no
+    identifier, its row is left out.
+    """
+    import pandas as pd
+
+    unclear = dict.fromkeys(MISSING_TEXTS, ()) | {"": None}
+    return pd.Series([unclear.get(text, text) for text in texts], dtype=object)
 
 
 def _cell(text: str, declared: set[str], holds_numbers: bool) -> str | float | None:

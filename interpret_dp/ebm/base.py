@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import functools
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from interpret_dp._optional import import_optional
-from interpret_dp.accounting.guarantee import (
-    DEFAULT_ASSUMPTIONS,
-    UNDECLARED_ASSUMPTIONS,
-    Guarantee,
-)
+from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.ebm.account import ledger_of
 from interpret_dp.ebm.constant import has_one_class, train_constant
 from interpret_dp.ebm.declaring import declare
 from interpret_dp.ebm.interpret_json import completed
+from interpret_dp.ebm.pipelines import warn_of_learning_steps
+from interpret_dp.ebm.promise import promise_of
 from interpret_dp.ebm.publishing import (
     current_model,
     fitted_model,
@@ -27,9 +28,9 @@ from interpret_dp.ebm.publishing import (
     interpret_bounds,
     interpret_target_bounds,
 )
-from interpret_dp.ebm.request import ledger_of, open_request
+from interpret_dp.ebm.request import open_request
+from interpret_dp.ebm.tags import estimator_tags
 from interpret_dp.ebm.training import train
-from interpret_dp.exceptions import LedgerError
 from interpret_dp.explanation.guarantee_card import guarantee_card
 from interpret_dp.explanation.objects import attach_privacy
 from interpret_dp.explanation.spend import PrivacySpend
@@ -41,9 +42,9 @@ from interpret_dp.schema import Schema, canonical_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PrivateEBM"]
+    from interpret_dp.editor import EditSession
 
-_MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu split by squares"
+__all__ = ["PrivateEBM"]
 
 _LINKS = {1: "monoclassification", 2: "logit"}
 
@@ -64,6 +65,7 @@ class PrivateEBM:
         sample_weight: Any = None,
         bags: Any = None,
         init_score: Any = None,
+        unit: Any = None,
     ) -> Self:
         """Fit on private rows and charge the ledger.
 
@@ -73,8 +75,19 @@ class PrivateEBM:
             Private. Missing cells, infinities and undeclared levels are encoded, never refused.
         y : array-like, shape (n_rows,)
             Private. Rows whose target is missing or undeclared contribute nothing.
-        sample_weight, bags, init_score
-            Must be None; they are in interpret's signature.
+        sample_weight : array-like, shape (n_rows,), default=None
+            Private. Clipped into [0, ``privacy_weight_max``]; a missing one counts as 0. The noise
+            is made for the largest weight: what is far below it hardly counts.
+        bags : None
+            In interpret's signature. A model without bags has no use for it.
+        init_score : array-like or model, default=None
+            Scores that rows start from, in interpret's form: logits of the second class, one score
+            a class, or numbers in units of the target; or a model that predicts them from ``X``.
+            Private, and free: each row's own. Pass it to ``predict`` as well; tables, SQL and
+            explanations hold the part that this model adds.
+        unit : array-like, shape (n_rows,), default=None
+            Private. Who each row belongs to, where ``schema.unit`` names no column of ``X``.
+            Without a ``schema.unit`` one row of each unit is used.
 
         Returns
         -------
@@ -89,56 +102,41 @@ class PrivateEBM:
         ReleaseError
             If the computation failed. What was charged is in the message.
         """
-        for name, value in (
-            ("sample_weight", sample_weight),
-            ("bags", bags),
-            ("init_score", init_score),
-        ):
-            if value is not None:
-                raise ValueError(
-                    f"{name} was given; it must be None. A private fit that uses it needs another "
-                    "sensitivity, which this version does not have."
-                )
-        request = open_request(self, X, y, self._task)
-        epsilon, delta = float(self.epsilon), float(self.delta)  # type: ignore[attr-defined]
+        warn_of_learning_steps()
+        if bags is not None:
+            raise ValueError(
+                "bags was given; it must be None. Bags would divide the budget: the noise is "
+                "known, so standard_deviations_ has the error bands without them."
+            )
+        request = open_request(
+            self, X, y, sample_weight=sample_weight, init_score=init_score, unit=unit
+        )
         with ReleaseDoor(
             request.ledger,
             request.dataset,
             request.plan,
             request.randomness,
+            neighbourhood=request.neighbourhood,
             explainer=type(self).__name__,
-            epsilon=epsilon,
-            delta=delta,
+            epsilon=request.epsilon,
+            delta=request.delta,
         ) as door:
+            rows = request.rows.started()
+            rows = rows.drawn(request.neighbourhood.max_rows, door.public_choices)
             if request.declaring.is_needed:
-                schema = declare(request.declaring, request.table, request.y, door)
-                request = request.with_schema(schema)
+                request = request.completed(declare(request.declaring, rows, door))
             if has_one_class(request.task):
-                trained = train_constant(request.y, request.task, request.config, door)
+                trained = train_constant(rows, request.task, request.config, door)
             else:
                 trained = train(
-                    request.table,
-                    request.y,
+                    rows,
                     request.task,
                     request.config,
                     door,
                     n_threads=request.n_threads,
                     verbose=bool(self.verbose),  # type: ignore[attr-defined]
                 )
-        guarantee = Guarantee(
-            epsilon=epsilon,
-            delta=delta,
-            mu=request.plan.cost.mu if request.plan.cost.delta == 0.0 else None,
-            mechanism=_MECHANISM,
-            assumptions=(
-                UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS
-            ),
-            releases=request.plan.shares,
-            dataset=request.dataset,
-            ledger_head=door.head,
-            tests_only=request.randomness.tests_only,
-        )
-        self._publish(fitted_model(self, request, trained, guarantee))
+        self._publish(fitted_model(self, request, trained, promise_of(request, door.head)))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
         return self
 
@@ -182,6 +180,10 @@ class PrivateEBM:
             mixed = len({isinstance(label, str) for label in model.classes}) > 1
             self.classes_ = np.array(model.classes, dtype=object if mixed else None)
         self.has_fitted_ = True
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn's tools may expect of the estimator."""
+        return estimator_tags(self._task)
 
     # ------------------------------------------------------------ reading rows by the schema
 
@@ -230,16 +232,14 @@ class PrivateEBM:
     def privacy_spend_(self) -> PrivacySpend:
         """The cost of any explanation of this model, with the ledger's figures as of now."""
         check_is_fitted(self, "has_fitted_")
-        try:
-            ledger = ledger_of(self.ledger)  # type: ignore[attr-defined]
-        except LedgerError as error:
-            return PrivacySpend(guarantee=self.guarantee_, ledger=f"not readable now: {error}")
-        return PrivacySpend.of_model(self.guarantee_, ledger)
+        ledger = ledger_of(self.ledger, must_exist=True)  # type: ignore[attr-defined]
+        spend = PrivacySpend.of_model(self.guarantee_, ledger)
+        return dataclasses.replace(spend, edits=len(self.released_.edits))
 
     def explain_global(self, name: str | None = None) -> Any:
         """Return the shape functions and importances; costs nothing, with ``.privacy``."""
         explanation = super().explain_global(name)  # type: ignore[misc]
-        return attach_privacy(explanation, self.privacy_spend_)
+        return self._with_privacy(explanation)
 
     def explain_local(
         self, X: Any, y: Any = None, name: str | None = None, init_score: Any = None
@@ -250,7 +250,14 @@ class PrivateEBM:
         costs nothing with respect to the rows that the model was fitted on.
         """
         explanation = super().explain_local(self._readable(X), y, name, init_score)  # type: ignore[misc]
-        return attach_privacy(explanation, self.privacy_spend_)
+        return self._with_privacy(explanation)
+
+    def _with_privacy(self, explanation: Any) -> Any:
+        open_session = functools.partial(
+            _shared_session,
+            build=functools.partial(type(self).from_released, ledger=self.ledger),  # type: ignore[attr-defined]
+        )
+        return attach_privacy(explanation, self.privacy_spend_, self.to_released(), open_session)
 
     # -------------------------------------------------------------------------------- files
 
@@ -258,6 +265,29 @@ class PrivateEBM:
         """Return the model as it is now, edits by interpret's methods included."""
         check_is_fitted(self, "has_fitted_")
         return current_model(self)
+
+    def edit(self, author: str | None = None) -> EditSession:
+        """Open an editing session over the model as it is now; editing costs no privacy.
+
+        Parameters
+        ----------
+        author : str, default=None
+            Who is written into the history; the login name if None.
+
+        Returns
+        -------
+        EditSession
+            Its ``model`` is a new estimator of this class with the edits made so far; this
+            estimator stays as it is.
+        """
+        from interpret_dp.editor import EditSession
+
+        ledger = self.ledger  # type: ignore[attr-defined]
+        return EditSession(
+            self.to_released(),
+            lambda released: type(self).from_released(released, ledger),
+            author=author,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the released model as JSON: no row, no pickle.
@@ -353,3 +383,10 @@ class PrivateEBM:
         )
         estimator._publish(model)
         return estimator
+
+
+def _shared_session(model: AdditiveModel, *, build: Callable[[AdditiveModel], Any]) -> EditSession:
+    """Return the session of all explanations of a model; imported when one is edited."""
+    from interpret_dp.editor.shared import shared_session
+
+    return shared_session(model, build)

@@ -27,7 +27,7 @@ __all__ = [
     "Partition",
     "TermUpdate",
     "boost",
-    "centred_spread",
+    "centred_change",
     "leaf_gains",
     "partition_bins",
 ]
@@ -154,20 +154,30 @@ def leaf_gains(
     return gains * (1.0 - (threshold / weights) ** 2)
 
 
-def centred_spread(update: TermUpdate, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the linear map from leaf sums to the change per bin, shape (n_codes, n_leaves).
+def centred_change(
+    update: TermUpdate, weights: NDArray[np.float64], sums: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what an update makes of its leaf sums: the change per bin, (n_codes, n_scores).
 
+    Parameters
+    ----------
+    update : TermUpdate
+    weights : ndarray of float64, shape (n_codes,)
+        Released bin weights.
+    sums : ndarray of float64, shape (n_leaves, n_scores)
+
+    Notes
+    -----
     The change has mean zero over the rows, so that the intercept alone carries the mean. Bins in
     leaves without gain do not move at all.
     """
     leaf = update.partition.leaf
-    spread = np.zeros((len(leaf), update.partition.n_leaves))
-    spread[np.arange(len(leaf)), leaf] = update.gain[leaf]
     moved = update.gain[leaf] > 0
+    change: NDArray[np.float64] = (update.gain[:, np.newaxis] * sums)[leaf]
     total = float(weights[moved].sum())
     if total > 0:
-        spread[moved] -= (weights[moved] / total) @ spread[moved]
-    return spread
+        change[moved] -= weights[moved] @ change[moved] / total
+    return change
 
 
 def without_common_part(sums: NDArray[Any]) -> NDArray[np.float64]:
@@ -194,7 +204,8 @@ class _Terms:
 
     def add(self, term: int, update: TermUpdate, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
         """Move a term by its noisy leaf sums; return the integer change per bin and score."""
-        change = np.rint(centred_spread(update, self.weights[term]) @ without_common_part(noisy))
+        sums = without_common_part(noisy)
+        change = np.rint(centred_change(update, self.weights[term], sums))
         # Far beyond any sensible score, but well inside int32: an update cannot wrap around.
         change = np.clip(change, -(2**29), 2**29)
         self.scores[term] += change
@@ -256,17 +267,12 @@ def boost(
     averaged, level_sum, noise = 0, np.zeros(rows.n_scores), 0.0
     for number in _rounds(config.n_rounds, verbose):
         for block in np.array_split(rng.permutation(len(bins)), config.n_blocks):
-            parts = [
-                partition_bins(bins[k].weights, is_ordered[k], settings.leaves, number)
-                for k in block
-            ]
-            exact = _leaf_sums(rows.advance(pending, changes, block, width), parts)
-            noisy, sigma = door.gaussian("boosting", exact, sensitivity=rows.residual_norm)
-            noise = sigma / LATTICE
+            exact = rows.advance(pending, changes, block, width)
             pending = block
             changes = np.zeros((len(block), width, rows.n_scores), dtype=np.int32)
             mean = np.zeros(rows.n_scores)
-            for slot, (k, part) in enumerate(zip(block, parts, strict=True)):
+            for slot, k in enumerate(block):
+                part = partition_bins(bins[k].weights, is_ordered[k], settings.leaves, number)
                 leaf_weights = np.bincount(
                     part.leaf, bins[k].weights, minlength=part.n_leaves
                 ).astype(np.float64)
@@ -276,7 +282,14 @@ def boost(
                     count_noise=count_noise,
                     lightest=0.0 if is_ordered[k] else n_rows / settings.leaves,
                 )
-                sums = noisy[slot, : part.n_leaves]
+                # Residuals of two rows may point in opposite directions.
+                noisy, sigma = door.gaussian(
+                    "boosting",
+                    _leaf_sums(exact[slot], part)[np.newaxis],
+                    row_norm=rows.residual_norm,
+                    aligned=False,
+                )
+                noise, sums = sigma / LATTICE, noisy[0]
                 changes[slot, : bins[k].n_codes] = terms.add(k, TermUpdate(part, gain), sums)
                 mean += without_common_part(sums[leaf_weights > 0].sum(axis=0)) / n_rows
             shift = np.clip(np.rint(settings.step * mean / len(block)), -(2**29), 2**29)
@@ -292,12 +305,10 @@ def boost(
     )
 
 
-def _leaf_sums(sums: NDArray[np.int64], parts: Sequence[Partition]) -> NDArray[np.int64]:
-    """Add the bins of each leaf, in integers; shape (n_terms, most leaves, n_scores)."""
-    most = max(part.n_leaves for part in parts)
-    leaves = np.zeros((len(parts), most, sums.shape[2]), dtype=np.int64)
-    for slot, part in enumerate(parts):
-        np.add.at(leaves[slot], part.leaf, sums[slot, : len(part.leaf)])
+def _leaf_sums(sums: NDArray[np.int64], part: Partition) -> NDArray[np.int64]:
+    """Add the bins of each leaf, in integers; shape (n_leaves, n_scores)."""
+    leaves = np.zeros((part.n_leaves, sums.shape[1]), dtype=np.int64)
+    np.add.at(leaves, part.leaf, sums[: len(part.leaf)])
     return leaves
 
 

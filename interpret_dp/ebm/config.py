@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 from interpret_dp.release import PlannedRelease, ReleasePlan
+from interpret_dp.schema.declarations import MAX_BINS
 
 __all__ = ["BoostingSettings", "TrainerConfig", "Unit", "residual_clip"]
 
@@ -73,7 +74,7 @@ class TrainerConfig:
     n_features : int
         Number of terms.
     max_bins : int
-        Most bins of a continuous feature.
+        Most bins of a continuous feature, at most 65,535 as in interpret.
     rounds : int or None
         Rounds of boosting; every feature is updated once a round.
     leaves : int or None
@@ -108,8 +109,11 @@ class TrainerConfig:
 
     @property
     def n_fine_bins(self) -> int:
-        """Equal-width bins of a continuous feature, before noisy counts merge them."""
-        return 2 * self.max_bins
+        """Equal-width bins of a continuous feature, before noisy counts merge them.
+
+        Twice as many as may remain, as far as 16 bits can number them.
+        """
+        return min(2 * self.max_bins, MAX_BINS)
 
     @property
     def averaged_rounds(self) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.ebm.binning import Bins
 from interpret_dp.ebm.boosting import BoostingResult
 from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.rows import PrivateRows
 from interpret_dp.ebm.training import TrainedTerms, TrainingTask
+from interpret_dp.ebm.uncertainty import no_noise
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import (
     Categorical,
@@ -19,6 +19,7 @@ from interpret_dp.schema import (
     encode_classes,
     fine_bin_count,
 )
+from interpret_dp.schema.encode import encode_weights
 
 __all__ = ["has_one_class", "train_constant"]
 
@@ -29,14 +30,13 @@ def has_one_class(task: TrainingTask) -> bool:
 
 
 def train_constant(
-    y: Any, task: TrainingTask, config: TrainerConfig, door: ReleaseDoor
+    private: PrivateRows, task: TrainingTask, config: TrainerConfig, door: ReleaseDoor
 ) -> TrainedTerms:
     """Return terms without effect, and the released number of rows of the only label.
 
     Parameters
     ----------
-    y : array of shape (n_rows,)
-        Private.
+    private : PrivateRows
     task : TrainingTask
         With one label.
     config : TrainerConfig
@@ -46,19 +46,21 @@ def train_constant(
     """
     if not isinstance(task.target, Categorical):
         raise TypeError(f"The target is {task.target!r}; only a classifier can lack labels.")
-    rows = int(np.count_nonzero(encode_classes(y, task.target) == 0))
-    # A row has one label: it changes the count by 1.
-    exact = np.array([[rows * LATTICE]], dtype=np.int64)
-    released, sigma = door.gaussian("target", exact, sensitivity=LATTICE)
+    has_label = encode_classes(private.y, task.target) == 0
+    weights = np.full(len(has_label), LATTICE, dtype=np.int32)
+    if private.weights is not None:
+        weights = encode_weights(private.weights, task.largest_weight, LATTICE)
+    exact = np.array([[weights[has_label].sum(dtype=np.int64)]])
+    released, sigma = door.gaussian("target", exact, row_norm=LATTICE, aligned=True)
     bins = [_one_bin_each(spec, config.n_fine_bins) for spec in task.specs]
     scores = [np.zeros(b.n_codes) for b in bins]
     intercept = np.zeros(1)
     return TrainedTerms(
         bins=bins,
         scores=scores,
-        covariances=[np.zeros((b.n_codes, b.n_codes)) for b in bins],
+        noise=[no_noise(b.n_codes) for b in bins],
         intercept=intercept,
-        n_rows=max(float(released[0, 0]), sigma) / LATTICE,
+        n_rows=task.largest_weight * max(float(released[0, 0]), sigma) / LATTICE,
         count_noise=0.0,
         update_noise=0.0,
         boosting=BoostingResult(

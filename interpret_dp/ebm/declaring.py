@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,12 @@ import numpy as np
 
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, gaussian_part
 from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.ebm.rows import PrivateRows
 from interpret_dp.exceptions import UndeclaredWarning
 from interpret_dp.mechanisms import Selection, active_randomness
 from interpret_dp.mechanisms.bounds import occupied_range
 from interpret_dp.release import PlannedRelease, ReleaseDoor
-from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema, Table
+from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
 from interpret_dp.schema.declarations import (
     MAX_BINS,
     Level,
@@ -30,7 +31,7 @@ from interpret_dp.schema.magnitudes import MagnitudeGrid
 from interpret_dp.schema.occurrences import count_occurring, levels_of_keys, number_kind
 from interpret_dp.schema.partial import Gap, PartialSchema
 
-__all__ = ["NO_LEVEL", "DeclaringTask", "declare", "hint_once"]
+__all__ = ["NO_LEVEL", "Declared", "DeclaringTask", "declare", "hint_once"]
 
 #: The only level of a feature, or the only label, where no level was frequent enough.
 NO_LEVEL = "(no level was released)"
@@ -45,6 +46,7 @@ _FEATURE_GRID = MagnitudeGrid(steps=1)
 # The range of a regression's target scales all of its noise, so that it is worth finer steps.
 _TARGET_GRID = MagnitudeGrid(steps=4)
 _WIDE = 2.0**30
+_WEIGHT_IF_UNKNOWN = 1.0
 _MOST_LABELS = int(np.iinfo(np.int16).max)
 _NAMES_IN_HINT = 8
 
@@ -61,11 +63,17 @@ class DeclaringTask:
     terms : tuple of str
         Columns that get a term. Others are never looked at: an undeclared one gets a declaration
         that fits anything.
+    has_weights : bool
+        Whether rows have weights.
+    declared_weight : float or None
+        Their public maximum, if there is one.
     """
 
     partial: PartialSchema
     names: tuple[str, ...]
     terms: tuple[str, ...]
+    has_weights: bool = False
+    declared_weight: float | None = None
 
     @property
     def gaps(self) -> dict[str, Gap]:
@@ -75,7 +83,18 @@ class DeclaringTask:
     @property
     def is_needed(self) -> bool:
         """Whether anything is to be released."""
-        return bool(self.gaps) or self.partial.target_gap is not None
+        return bool(self.gaps) or self.partial.target_gap is not None or self.lacks_weight
+
+    @property
+    def lacks_weight(self) -> bool:
+        """Whether rows have weights of which the maximum is not public."""
+        return self.has_weights and self.declared_weight is None
+
+    @property
+    def largest_weight(self) -> float:
+        """Maximum of the weights as far as it is declared; 1 without weights."""
+        declared = self.declared_weight if self.has_weights else None
+        return _WEIGHT_IF_UNKNOWN if declared is None else declared
 
     @property
     def _n_selections(self) -> int:
@@ -99,8 +118,9 @@ class DeclaringTask:
         Parameters
         ----------
         mu : float
-            Gaussian part of the whole fit's budget. The target gets 2.5 % of its square, and each
-            feature 7.5 % divided by the number of terms: what is declared costs nothing.
+            Gaussian part of the whole fit's budget. The target gets 2.5 % of its square, and so
+            does the largest weight; each feature gets 7.5 % divided by the number of terms. What
+            is declared costs nothing.
         delta : float
             Of the whole fit.
         """
@@ -112,6 +132,7 @@ class DeclaringTask:
         planned = [
             ("labels", of_target, int(isinstance(gap, UndeclaredCategorical)), own),
             ("target bounds", of_target, int(isinstance(gap, UndeclaredContinuous)), 0.0),
+            ("largest weight", of_target, int(self.lacks_weight), 0.0),
             ("levels", each, sum(kinds), own),
             ("bounds", each, len(kinds) - sum(kinds), 0.0),
         ]
@@ -129,62 +150,75 @@ class DeclaringTask:
         return self.partial.completed(fallbacks, None if gap is None else _unknown_target(gap))
 
 
-def declare(task: DeclaringTask, table: Table, y: Any, door: ReleaseDoor) -> Schema:
-    """Release what is undeclared and return the completed schema.
+@dataclass(frozen=True)
+class Declared:
+    """What a fit knows after the gaps were filled; public.
+
+    Attributes
+    ----------
+    schema : Schema
+        A target of fewer than two labels has one level, which calls for a constant model.
+    largest_weight : float
+        Above 0; 1 without weights.
+    """
+
+    schema: Schema
+    largest_weight: float
+
+
+def declare(task: DeclaringTask, rows: PrivateRows, door: ReleaseDoor) -> Declared:
+    """Release what is undeclared and return what is then known.
 
     Parameters
     ----------
     task : DeclaringTask
-    table : Table
-        Private.
-    y : array of shape (n_rows,)
-        Private.
+    rows : PrivateRows
+        At most as many of each unit as the door's neighbourhood says.
     door : ReleaseDoor
         Open, with the plan of ``task``.
-
-    Returns
-    -------
-    Schema
-        Public: it is a function of the released counts. A target of fewer than two labels has
-        one level, which calls for a constant model.
 
     Notes
     -----
     A row has one cell a column. So it changes one count of a column's levels or magnitudes by 1,
-    which is the sensitivity of each release (docs/proofs/partition_selection.md and
+    which is what one row adds to each release (docs/proofs/partition_selection.md and
     docs/proofs/approximate_bounds.md).
     """
     target: FeatureSpec | None = None
     gap = task.partial.target_gap
     if isinstance(gap, UndeclaredCategorical):
-        target = _labels(y, door)
+        target = _labels(rows.y, door)
     elif gap is not None:
-        found = _released_bounds("target bounds", y, _TARGET_GRID, door)
+        found = _released_bounds("target bounds", rows.y, _TARGET_GRID, door)
         target = _unknown_target(gap) if found is None else _between(gap, *found)
+    largest_weight = task.largest_weight
+    if task.lacks_weight:
+        found = _released_bounds("largest weight", rows.weights, _TARGET_GRID, door)
+        if found is not None and found[1] > 0:
+            largest_weight = found[1]
     filled: dict[str, FeatureSpec] = {}
     for name, spec in task.partial.gaps.items():
         filled[name] = _unknown_feature(spec)
         if name not in task.terms:
             continue
-        values = table.column(task.names.index(name))
+        values = rows.table.column(task.names.index(name))
         if isinstance(spec, UndeclaredCategorical):
             filled[name] = _levels(values, spec, door)
         else:
             found = _released_bounds("bounds", values, _FEATURE_GRID, door)
             if found is not None:
                 filled[name] = _between(spec, *found)
-    return task.partial.completed(filled, target)
+    return Declared(task.partial.completed(filled, target), largest_weight)
 
 
 def _levels(values: Any, gap: UndeclaredCategorical, door: ReleaseDoor) -> Categorical:
-    selection = door.select("levels", count_occurring(values), sensitivity=LATTICE)
+    selection = door.select("levels", count_occurring(values))
     keys = _most_frequent(selection, MAX_BINS)
     levels = levels_of_keys(keys, number_kind(values)) or [NO_LEVEL]
     return Categorical(levels, ordered=gap.ordered)
 
 
 def _labels(y: Any, door: ReleaseDoor) -> Categorical:
-    selection = door.select("labels", count_occurring(y), sensitivity=LATTICE)
+    selection = door.select("labels", count_occurring(y))
     kind = number_kind(y)
     keys = _of_one_type(selection, _most_frequent(selection, _MOST_LABELS))
     unknown: Level = {"i": 0, "f": 0.0}.get(kind or "", NO_LEVEL)
@@ -209,7 +243,7 @@ def _released_bounds(
     name: str, values: Any, grid: MagnitudeGrid, door: ReleaseDoor
 ) -> tuple[float, float] | None:
     exact = grid.counts(values) * LATTICE
-    noisy, sigma = door.gaussian(name, exact[np.newaxis], sensitivity=LATTICE)
+    noisy, sigma = door.gaussian(name, exact[np.newaxis], row_norm=LATTICE, aligned=True)
     found = occupied_range(noisy[0], sigma)
     return None if found is None else grid.bounds(*found)
 
@@ -258,10 +292,11 @@ def hint_once(task: DeclaringTask) -> None:
     if _hint_was_given or not task.is_needed or active_randomness() is not None:
         return
     _hint_was_given = True
-    warnings.warn(_hint(task.gaps, task.partial.target_gap), UndeclaredWarning, stacklevel=4)
+    warnings.warn(_hint(task), UndeclaredWarning, stacklevel=4)
 
 
-def _hint(gaps: Mapping[str, Gap], target: Gap | None) -> str:
+def _hint(task: DeclaringTask) -> str:
+    gaps, target = task.gaps, task.partial.target_gap
     shown = [f"{name!r}: {_example(gap)}" for name, gap in list(gaps.items())[:_NAMES_IN_HINT]]
     hidden = len(gaps) - len(shown)
     columns = ", ".join([*shown, *(["..."] if hidden else [])])
@@ -269,6 +304,9 @@ def _hint(gaps: Mapping[str, Gap], target: Gap | None) -> str:
     example += f", target={_example(target)})" if target is not None else ")"
     what = [f"{len(gaps)} column{'s' if len(gaps) > 1 else ''}"] if gaps else []
     what += ["the target"] if target is not None else []
+    if task.lacks_weight:
+        what.append("sample_weight")
+        example = (f"{example}, " if gaps or target is not None else "") + "privacy_weight_max=..."
     return (
         f"Bounds or levels of {' and '.join(what)} are not declared. They are released privately "
         "out of this fit's budget: rare levels and labels are not found, and bounds are rough. "

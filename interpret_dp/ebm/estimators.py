@@ -39,8 +39,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         For each column ``"continuous"`` or a list of ordered levels. ``schema`` says the same and
         more.
     max_bins : int, default=64
-        Most bins of a continuous feature. Noisy counts merge bins, so fewer remain at small
-        epsilon.
+        Most bins of a continuous feature, 2 to 65,535. Noisy counts merge bins, so fewer remain at
+        small epsilon.
     exclude : list of str, int or 1-tuples of them, default=None
         Features that get no term; they cost nothing.
     validation_size, outer_bags
@@ -66,6 +66,13 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         Share of the budget (of mu squared) for the histograms.
     privacy_bounds : array of shape (n_features, 2) or mapping, default=None
         Public (minimum, maximum) of the continuous columns, as interpret takes them.
+    privacy_weight_max : float, default=None
+        Public maximum of ``sample_weight``. None: estimated privately if weights are given, out of
+        the fit's budget.
+    neighboring : {"add_or_remove_one", "replace_one"}, default="add_or_remove_one"
+        Which tables are neighbours: those that differ by the presence of one unit, or by its
+        content. The second is the weaker promise per epsilon as defined here (it does not hide
+        how many units there are) and needs up to twice the noise.
     schema : Schema, default=None
         Public declaration of the columns and of the class labels. Whatever neither it nor the
         arguments above declare is released privately, out of the fit's budget: frequent levels
@@ -126,6 +133,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         composition: str = "gdp",
         bin_budget_frac: float = 0.1,
         privacy_bounds: Bounds | None = None,
+        privacy_weight_max: float | None = None,
+        neighboring: str = "add_or_remove_one",
         schema: Schema | None = None,
         ledger: PrivacyLedger | str | None = None,
         dataset: str | None = None,
@@ -149,6 +158,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
             bin_budget_frac=bin_budget_frac,
             privacy_bounds=privacy_bounds,
         )
+        self.privacy_weight_max = privacy_weight_max
+        self.neighboring = neighboring
         self.schema = schema
         self.ledger = ledger
         self.dataset = dataset
@@ -207,6 +218,8 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         privacy_bounds: Bounds | None = None,
         privacy_target_min: float | None = None,
         privacy_target_max: float | None = None,
+        privacy_weight_max: float | None = None,
+        neighboring: str = "add_or_remove_one",
         schema: Schema | None = None,
         ledger: PrivacyLedger | str | None = None,
         dataset: str | None = None,
@@ -232,6 +245,8 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
             privacy_target_min=privacy_target_min,
             privacy_target_max=privacy_target_max,
         )
+        self.privacy_weight_max = privacy_weight_max
+        self.neighboring = neighboring
         self.schema = schema
         self.ledger = ledger
         self.dataset = dataset

@@ -30,6 +30,8 @@ _SAVED_PARAMETERS = (
     "delta",
     "composition",
     "bin_budget_frac",
+    "privacy_weight_max",
+    "neighboring",
 )
 
 
@@ -47,9 +49,9 @@ def fitted_model(
         for index, (name, spec) in enumerate(request.schema.features.items())
     )
     terms = tuple(
-        AdditiveTerm(column, scores, b.weights, covariance)
-        for column, scores, b, covariance in zip(
-            request.task.columns, trained.scores, trained.bins, trained.covariances, strict=True
+        AdditiveTerm(column, scores, b.weights, noise.covariance, noise.variances)
+        for column, scores, b, noise in zip(
+            request.task.columns, trained.scores, trained.bins, trained.noise, strict=True
         )
     )
     return AdditiveModel(
@@ -71,15 +73,21 @@ def fitted_model(
 def current_model(estimator: Any) -> AdditiveModel:
     """Return a fitted estimator's model as it is now, edits by interpret's methods included.
 
-    The noise covariance of a term is kept only while its scores are those of the fit.
+    What is known of a term's noise is kept only while its scores are those of the fit.
     """
     base: AdditiveModel = estimator.released_
     schema = Schema(
         {name: base.schema.features[name] for name in estimator.feature_names_in_},
         target=base.schema.target,
+        unit=base.schema.unit,
     )
+    # interpret's sweep takes the bins of a feature without a term away.
     features = tuple(
-        AdditiveFeature(name, schema.features[name], bins[0] if kind == "continuous" else None)
+        AdditiveFeature(
+            name,
+            schema.features[name],
+            (bins[0] if bins else np.zeros(0)) if kind == "continuous" else None,
+        )
         for name, kind, bins in zip(
             estimator.feature_names_in_, estimator.feature_types_in_, estimator.bins_, strict=True
         )
@@ -91,8 +99,9 @@ def current_model(estimator: Any) -> AdditiveModel:
         estimator.term_features_, estimator.term_scores_, estimator.bin_weights_, strict=True
     ):
         original = fitted[features[feature].name]
-        covariance = original.covariance if np.array_equal(scores, original.scores) else None
-        terms.append(AdditiveTerm(feature, scores, weights, covariance))
+        is_as_fitted = np.array_equal(scores, original.scores)
+        noise = (original.covariance, original.variances) if is_as_fitted else (None, None)
+        terms.append(AdditiveTerm(feature, scores, weights, *noise))
     return AdditiveModel(
         task=base.task,
         schema=schema,
@@ -107,6 +116,7 @@ def current_model(estimator: Any) -> AdditiveModel:
         rounds=base.rounds,
         guarantee=estimator.guarantee_,
         parameters=base.parameters,
+        edits=base.edits,
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,42 +10,54 @@ import numpy as np
 
 from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.gaussian import classic_mu, mu_of_budget
-from interpret_dp.ebm.config import TrainerConfig
-from interpret_dp.ebm.declaring import DeclaringTask, hint_once
-from interpret_dp.ebm.training import TrainingTask
-from interpret_dp.exceptions import LedgerError, PrivacyWarning, SchemaError
-from interpret_dp.mechanisms import (
-    Randomness,
-    SeededRandomness,
-    SystemRandomness,
-    active_randomness,
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.ebm.account import (
+    account_of,
+    neighbourhood_of,
+    randomness_of,
+    refuse_unnamed_unit,
+    thread_count,
 )
+from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.declaring import Declared, DeclaringTask, hint_once
+from interpret_dp.ebm.init_score import open_init_score
+from interpret_dp.ebm.rows import PrivateRows, open_rows
+from interpret_dp.ebm.training import TrainingTask
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.mechanisms import Randomness
 from interpret_dp.release import ReleasePlan
-from interpret_dp.schema import Categorical, Continuous, Schema, Table, open_table, open_target
+from interpret_dp.schema import (
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    Schema,
+)
 from interpret_dp.schema.declarations import UndeclaredContinuous
 from interpret_dp.schema.partial import column_kind, partial_schema_from_arguments
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["FitRequest", "ledger_of", "open_request"]
+__all__ = ["FitRequest", "open_request"]
 
-_UNNAMED = "unnamed"
 _WIDEST_TARGET = 1e100
 _RULE = "None leaves it to the trainer's own rule."
 
 
 @dataclass(frozen=True)
 class FitRequest:
-    """A checked fit; nothing in it but ``table`` and ``y`` is private.
+    """A checked fit; nothing in it but ``rows`` is private.
 
     Attributes
     ----------
-    table : Table
-    y : array of shape (n_rows,)
+    rows : PrivateRows
+    epsilon, delta : float
+        The promise that is asked for.
+    neighbourhood : Neighbourhood
+        Whom the fit protects.
     schema : Schema
         Complete declaration, in the table's order. What is undeclared is in it as if nothing were
-        known, until :meth:`with_schema`.
+        known, until :meth:`completed`.
     task : TrainingTask
     declaring : DeclaringTask
         What is to be found out first.
@@ -60,8 +70,10 @@ class FitRequest:
     n_threads : int
     """
 
-    table: Table
-    y: Any
+    rows: PrivateRows
+    epsilon: float
+    delta: float
+    neighbourhood: Neighbourhood
     schema: Schema
     task: TrainingTask
     declaring: DeclaringTask
@@ -72,12 +84,21 @@ class FitRequest:
     dataset: str
     n_threads: int
 
-    def with_schema(self, schema: Schema) -> FitRequest:
-        """Return the request with the schema that was completed inside the door."""
-        return replace(self, schema=schema, task=_training_task(schema, self.task.columns))
+    def completed(self, declared: Declared) -> FitRequest:
+        """Return the request with what was found out inside the door."""
+        task = _training_task(declared.schema, self.task.columns, declared.largest_weight)
+        return replace(self, schema=declared.schema, task=task)
 
 
-def open_request(estimator: Any, X: Any, y: Any, task: str) -> FitRequest:
+def open_request(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    init_score: Any = None,
+    unit: Any = None,
+) -> FitRequest:
     """Check an estimator's parameters and the form of the data, never a value in a row.
 
     Raises
@@ -85,6 +106,48 @@ def open_request(estimator: Any, X: Any, y: Any, task: str) -> FitRequest:
     TypeError, ValueError, SchemaError, LedgerError
         If a parameter, the table's form or the declaration is wrong. Nothing was spent.
     """
+    epsilon, delta = _asked(estimator)
+    _refuse_bags(estimator)
+    rows, privacy_unit = open_rows(
+        X,
+        y,
+        feature_names=estimator.feature_names,
+        schema=estimator.schema,
+        sample_weight=sample_weight,
+        unit=unit,
+    )
+    names = rows.table.names
+    declaring = _declaring_task(estimator, rows)
+    schema = declaring.without_rows()
+    columns = tuple(names.index(name) for name in declaring.terms)
+    task = _training_task(schema, columns, declaring.largest_weight)
+    target = None if declaring.partial.target_gap is not None else task.target
+    start = open_init_score(init_score, X, rows.table.n_rows, target, task=estimator._task)
+    mu = _mu_of(estimator, epsilon, declaring.gaussian_delta(delta))
+    config = _config(estimator, declaring.training_mu(mu, delta), len(columns))
+    neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit)
+    ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
+    refuse_unnamed_unit(estimator.ledger, unit, schema)
+    request = FitRequest(
+        rows=replace(rows, start=start),
+        epsilon=epsilon,
+        delta=delta,
+        neighbourhood=neighbourhood,
+        schema=schema,
+        task=task,
+        declaring=declaring,
+        plan=ReleasePlan((*declaring.plan(mu, delta), *config.plan().releases)),
+        config=config,
+        randomness=randomness_of(estimator.random_state),
+        ledger=ledger,
+        dataset=dataset,
+        n_threads=thread_count(estimator.n_jobs),
+    )
+    hint_once(declaring)
+    return request
+
+
+def _asked(estimator: Any) -> tuple[float, float]:
     epsilon = check_real(
         "epsilon", estimator.epsilon, low=0, low_open=True, mend="1 is a usual start."
     )
@@ -97,52 +160,32 @@ def open_request(estimator: Any, X: Any, y: Any, task: str) -> FitRequest:
         high_open=True,
         mend="Choose it well below one over the number of people, such as 1e-6.",
     )
-    _refuse_bags(estimator)
-    table = open_table(X, estimator.feature_names)
-    values = open_target(y, table.n_rows)
-    declaring = _declaring_task(estimator, table, values, task)
-    schema = declaring.without_rows()
-    columns = tuple(table.names.index(name) for name in declaring.terms)
+    return epsilon, delta
+
+
+def _mu_of(estimator: Any, epsilon: float, delta: float) -> float:
     composition = check_choice(
         "composition",
         estimator.composition,
         ("gdp", "classic"),
         mend="'gdp' adds less noise for the same promise.",
     )
-    mu = (mu_of_budget if composition == "gdp" else classic_mu)(
-        epsilon, declaring.gaussian_delta(delta)
-    )
-    config = _config(estimator, declaring.training_mu(mu, delta), len(columns))
-    ledger, dataset = _account(estimator.ledger, estimator.dataset)
-    request = FitRequest(
-        table=table,
-        y=values,
-        schema=schema,
-        task=_training_task(schema, columns),
-        declaring=declaring,
-        plan=ReleasePlan((*declaring.plan(mu, delta), *config.plan().releases)),
-        config=config,
-        randomness=_randomness(estimator.random_state),
-        ledger=ledger,
-        dataset=dataset,
-        n_threads=_thread_count(estimator.n_jobs),
-    )
-    hint_once(declaring)
-    return request
+    return (mu_of_budget if composition == "gdp" else classic_mu)(epsilon, delta)
 
 
-def _declaring_task(estimator: Any, table: Table, y: Any, task: str) -> DeclaringTask:
+def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
     """Read the declaration from the arguments and the dtypes, and refuse too few classes."""
+    table = rows.table
     partial = partial_schema_from_arguments(
         table.names,
         [column_kind(table.column(index).dtype) for index in range(len(table.names))],
-        column_kind(y.dtype),
+        column_kind(rows.y.dtype),
         estimator.feature_types,
         estimator.privacy_bounds,
         getattr(estimator, "privacy_target_min", None),
         getattr(estimator, "privacy_target_max", None),
         estimator.schema,
-        task=task,
+        task=estimator._task,
     )
     if isinstance(partial.target, Categorical) and len(partial.target.levels) < 2:
         raise SchemaError(
@@ -151,7 +194,25 @@ def _declaring_task(estimator: Any, table: Table, y: Any, task: str) -> Declarin
         )
     _check_target_width(partial.target)
     columns = _included_columns(table.names, estimator.exclude)
-    return DeclaringTask(partial, table.names, tuple(table.names[column] for column in columns))
+    return DeclaringTask(
+        partial,
+        table.names,
+        tuple(table.names[column] for column in columns),
+        has_weights=rows.weights is not None,
+        declared_weight=_declared_weight(estimator.privacy_weight_max),
+    )
+
+
+def _declared_weight(maximum: float | None) -> float | None:
+    if maximum is None:
+        return None
+    return check_real(
+        "privacy_weight_max",
+        maximum,
+        low=1 / _WIDEST_TARGET,
+        high=_WIDEST_TARGET,
+        mend="It is the largest weight that a row may have, which must be public knowledge.",
+    )
 
 
 def _check_target_width(target: object) -> None:
@@ -169,56 +230,25 @@ def _check_target_width(target: object) -> None:
         )
 
 
-def _training_task(schema: Schema, columns: tuple[int, ...]) -> TrainingTask:
+def _training_task(schema: Schema, columns: tuple[int, ...], largest_weight: float) -> TrainingTask:
     specs = tuple(schema.features.values())
     if schema.target is None:
         raise SchemaError(
             "The schema has no target, and a fit needs one. Declare Schema(..., target=...)."
         )
-    target = schema.target
-    if isinstance(target, Categorical):
-        # The order that scikit-learn has; numbers first, so that they stay numbers beside text.
-        target = Categorical(
-            sorted(target.levels, key=lambda label: (isinstance(label, str), label))
-        )
-    return TrainingTask(tuple(specs[column] for column in columns), columns, target)
-
-
-def ledger_of(value: PrivacyLedger | str | None) -> PrivacyLedger:
-    """Return the ledger that an estimator's parameter names.
-
-    Raises
-    ------
-    TypeError
-        If it is neither a ledger, nor a URL, nor None.
-    """
-    from interpret_dp.ledger import PrivacyLedger, default_ledger
-
-    if value is None:
-        return default_ledger()
-    if isinstance(value, str):
-        return PrivacyLedger(value)
-    if isinstance(value, PrivacyLedger):
-        return value
-    raise TypeError(
-        f"ledger is {value!r} ({type(value).__name__}); it must be a PrivacyLedger, its URL such "
-        "as 'sqlite:///privacy.db', or None for the in-memory ledger of this process."
+    return TrainingTask(
+        tuple(specs[column] for column in columns),
+        columns,
+        _in_class_order(schema.target),
+        largest_weight,
     )
 
 
-def _account(ledger: PrivacyLedger | str | None, dataset: str | None) -> tuple[PrivacyLedger, str]:
-    if dataset is not None and (not isinstance(dataset, str) or not dataset.strip()):
-        raise ValueError(
-            f"dataset is {dataset!r}; it must be the name of the data set, a text "
-            "that is not blank, such as 'hospital-2024'."
-        )
-    if ledger is not None and dataset is None:
-        raise LedgerError(
-            "A ledger was given without dataset=. Name the data set whose budget the fit is "
-            "charged to: every fit on the same people must use the same name, such as "
-            "dataset='hospital-2024'."
-        )
-    return ledger_of(ledger), dataset if dataset is not None else _UNNAMED
+def _in_class_order(target: FeatureSpec) -> FeatureSpec:
+    """Return labels in scikit-learn's order; numbers first, so that they stay so beside text."""
+    if not isinstance(target, Categorical):
+        return target
+    return Categorical(sorted(target.levels, key=lambda label: (isinstance(label, str), label)))
 
 
 def _config(estimator: Any, mu: float, n_terms: int) -> TrainerConfig:
@@ -237,7 +267,7 @@ def _config(estimator: Any, mu: float, n_terms: int) -> TrainerConfig:
     return TrainerConfig(
         mu=mu,
         n_features=n_terms,
-        max_bins=check_int("max_bins", estimator.max_bins, low=2, high=32_000),
+        max_bins=check_int("max_bins", estimator.max_bins, low=2, high=65_535),
         rounds=None if rounds is None else check_int("max_rounds", rounds, low=0, mend=_RULE),
         leaves=None if leaves is None else check_int("max_leaves", leaves, low=1, mend=_RULE),
         learning_rate=rate,
@@ -276,31 +306,3 @@ def _included_columns(names: Sequence[str], exclude: Any) -> tuple[int, ...]:
             "a library for private statistics."
         )
     return kept
-
-
-def _randomness(random_state: int | None) -> Randomness:
-    active = active_randomness()
-    if active is not None:
-        return active
-    if random_state is None:
-        return SystemRandomness()
-    seed = check_int("random_state", random_state, low=0, high=2**32 - 1)
-    warnings.warn(
-        f"random_state={seed} voids the privacy promise: whoever knows it can subtract the noise. "
-        "Use it for tests on public data only; leave it None for anything you release.",
-        PrivacyWarning,
-        stacklevel=5,
-    )
-    return SeededRandomness(seed)
-
-
-def _thread_count(n_jobs: int | None) -> int:
-    """Read ``n_jobs`` as joblib does."""
-    if n_jobs is None:
-        return 1
-    jobs = check_int("n_jobs", n_jobs)
-    if jobs == 0:
-        raise ValueError(
-            "n_jobs is 0; it must be a number of threads, or -1 for all processors. Pass n_jobs=1."
-        )
-    return jobs if jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + jobs)

@@ -6,14 +6,14 @@ between them is post-processing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.base import AdditiveRows
+from interpret_dp.backends.base import MAX_SCORE, AdditiveRows
 from interpret_dp.backends.local import (
     LocalBinaryRows,
     LocalMulticlassRows,
@@ -22,19 +22,20 @@ from interpret_dp.backends.local import (
 from interpret_dp.ebm.binning import Bins, merge_bins
 from interpret_dp.ebm.boosting import BoostingResult, boost
 from interpret_dp.ebm.config import TrainerConfig, Unit, residual_clip
-from interpret_dp.ebm.uncertainty import term_covariances
+from interpret_dp.ebm.rows import PrivateRows
+from interpret_dp.ebm.uncertainty import TermNoise, term_noise
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import (
     Categorical,
     Continuous,
     FeatureSpec,
-    Table,
     encode_classes,
     encode_column,
     encode_target,
     fine_bin_count,
     fine_edges,
 )
+from interpret_dp.schema.encode import encode_weights
 
 __all__ = ["TrainedTerms", "TrainingTask", "train"]
 
@@ -51,11 +52,14 @@ class TrainingTask:
         Column of the table of each term's feature.
     target : Continuous or Categorical
         Bounds of a regression's target, or the class labels in order.
+    largest_weight : float
+        Maximum of the weights; 1 without weights.
     """
 
     specs: tuple[FeatureSpec, ...]
     columns: tuple[int, ...]
     target: FeatureSpec
+    largest_weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -67,13 +71,12 @@ class TrainedTerms:
     bins : list of Bins
     scores : list of ndarray
         Shape function of each term, shape (n_codes,), or (n_codes, n_classes) for more than two.
-    covariances : list of ndarray
-        Covariance of its noise, shape (n_codes, n_codes), or (n_classes, n_codes, n_codes).
+    noise : list of TermNoise
     intercept : ndarray of float64, shape (1,) or (n_classes,)
     n_rows : float
-        Released number of rows with a target.
+        Released sum of the weights of the rows with a target; without weights, their number.
     count_noise : float
-        Standard deviation of the noise of a bin count, in rows.
+        Standard deviation of the noise of a bin count, in rows or in weight.
     update_noise : float
         Standard deviation of the noise of an update's sum, times the learning rate.
     boosting : BoostingResult
@@ -82,7 +85,7 @@ class TrainedTerms:
 
     bins: list[Bins]
     scores: list[NDArray[np.float64]]
-    covariances: list[NDArray[np.float64]]
+    noise: list[TermNoise]
     intercept: NDArray[np.float64]
     n_rows: float
     count_noise: float
@@ -92,16 +95,35 @@ class TrainedTerms:
 
 @dataclass(frozen=True)
 class _Start:
-    """Where boosting starts: released by the first request, in units of the score lattice."""
+    """Where boosting starts: released by the first request, in units of the score lattice.
+
+    ``n_rows`` counts a row of the largest weight as one.
+    """
 
     n_rows: float
     level: NDArray[np.float64]
     unit: Unit
 
 
+@dataclass(frozen=True)
+class _Scale:
+    """Range of a regression's target and its clipping bound, in units of the target."""
+
+    lower: float
+    upper: float
+    clip: float
+
+    @property
+    def middle(self) -> float:
+        return (self.lower + self.upper) / 2
+
+    @property
+    def half(self) -> float:
+        return (self.upper - self.lower) / 2
+
+
 def train(
-    table: Table,
-    y: Any,
+    private: PrivateRows,
     task: TrainingTask,
     config: TrainerConfig,
     door: ReleaseDoor,
@@ -113,10 +135,8 @@ def train(
 
     Parameters
     ----------
-    table : Table
-        Private.
-    y : array-like, shape (n_rows,)
-        Private.
+    private : PrivateRows
+        At most as many of each unit as the door's neighbourhood says.
     task : TrainingTask
     config : TrainerConfig
     door : ReleaseDoor
@@ -126,8 +146,9 @@ def train(
     verbose : bool
         Show rounds and time.
     """
-    rows, scale, offset = _open_rows(table, y, task, config, n_threads)
-    start = _release_target(rows, task, door)
+    scale = _scale(task.target, has_start=private.init_scores is not None)
+    rows = _encoded(private, task, config, scale, n_threads)
+    start = _release_target(rows, scale, door, has_start=private.init_scores is not None)
     bins, count_noise = _release_bins(rows, task, config, door, start.n_rows)
     rows.merge_bins([b.code_map for b in bins])
     settings = config.boosting(start.n_rows, start.unit)
@@ -143,20 +164,24 @@ def train(
         count_noise=count_noise,
         verbose=verbose,
     )
-    covariances = term_covariances(
+    in_units = 1.0 if scale is None else scale.clip
+    noise = term_noise(
         result,
         bins,
         averaged_rounds=config.averaged_rounds,
         is_classification=isinstance(task.target, Categorical),
+        scale=in_units,
+        rng=door.public_choices,
     )
+    offset = 0.0 if scale is None else scale.middle
     return TrainedTerms(
-        bins=bins,
-        scores=[scale * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores],
-        covariances=[scale**2 * (c[0] if len(c) == 1 else c) for c in covariances],
-        intercept=offset + scale * result.intercept,
-        n_rows=start.n_rows,
-        count_noise=count_noise,
-        update_noise=scale * settings.step * result.noise,
+        bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
+        scores=[in_units * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores],
+        noise=noise,
+        intercept=offset + in_units * result.intercept,
+        n_rows=task.largest_weight * start.n_rows,
+        count_noise=task.largest_weight * count_noise,
+        update_noise=in_units * settings.step * result.noise,
         boosting=result,
     )
 
@@ -165,61 +190,99 @@ def _is_ordered(spec: FeatureSpec) -> bool:
     return isinstance(spec, Continuous) or spec.ordered
 
 
-def _open_rows(
-    table: Table, y: Any, task: TrainingTask, config: TrainerConfig, n_threads: int
-) -> tuple[AdditiveRows, float, float]:
-    """Encode the rows; return them with the scale and offset from lattice to target units."""
+def _scale(target: FeatureSpec, *, has_start: bool) -> _Scale | None:
+    """Return the scale of a regression's target; None for a classification.
+
+    Where rows start from scores of their own, what is left to learn is a difference of two numbers
+    of the declared range.
+    """
+    if isinstance(target, Categorical):
+        return None
+    clip = residual_clip(target.lower, target.upper)
+    if not has_start:
+        return _Scale(target.lower, target.upper, clip)
+    width = target.upper - target.lower
+    return _Scale(-width, width, clip)
+
+
+def _encoded(
+    private: PrivateRows,
+    task: TrainingTask,
+    config: TrainerConfig,
+    scale: _Scale | None,
+    n_threads: int,
+) -> AdditiveRows:
+    """Encode the rows as integers, each by itself."""
+    table, start = private.table, private.init_scores
     codes: list[NDArray[Any]] = [
         encode_column(table.column(column), spec, config.n_fine_bins)
         for column, spec in zip(task.columns, task.specs, strict=True)
     ]
-    if isinstance(task.target, Categorical):
-        labels = encode_classes(y, task.target, table.n_rows)
-        n_classes = len(task.target.levels)
-        if n_classes == 2:
-            return LocalBinaryRows(codes, labels, n_threads=n_threads), 1.0, 0.0
-        return (
-            LocalMulticlassRows(codes, labels, n_classes=n_classes, n_threads=n_threads),
-            1.0,
-            0.0,
+    weights = None
+    if private.weights is not None:
+        weights = encode_weights(private.weights, task.largest_weight, LATTICE)
+    if isinstance(task.target, Continuous) and scale is not None:
+        target = encode_target(private.y, task.target, table.n_rows)
+        if start is not None:
+            target = np.clip(target - start[:, 0], scale.lower, scale.upper)
+        return LocalRegressionRows(
+            codes,
+            target,
+            lower=scale.lower,
+            upper=scale.upper,
+            clip=scale.clip,
+            weights=weights,
+            n_threads=n_threads,
         )
-    lower, upper = task.target.lower, task.target.upper
-    clip = residual_clip(lower, upper)
-    rows = LocalRegressionRows(
+    if not isinstance(task.target, Categorical):
+        raise TypeError(f"The target is {task.target!r}; it must be Continuous or Categorical.")
+    labels = encode_classes(private.y, task.target, table.n_rows)
+    offsets = None if start is None else _on_lattice(start)
+    n_classes = len(task.target.levels)
+    if n_classes == 2:
+        return LocalBinaryRows(codes, labels, weights=weights, offsets=offsets, n_threads=n_threads)
+    return LocalMulticlassRows(
         codes,
-        encode_target(y, task.target, table.n_rows),
-        lower=lower,
-        upper=upper,
-        clip=clip,
+        labels,
+        n_classes=n_classes,
+        weights=weights,
+        offsets=offsets,
         n_threads=n_threads,
     )
-    return rows, clip, (lower + upper) / 2
 
 
-def _release_target(rows: AdditiveRows, task: TrainingTask, door: ReleaseDoor) -> _Start:
+def _on_lattice(scores: NDArray[np.float64]) -> NDArray[np.int32]:
+    # Clipped first: an overflow would print a warning, and so tell of a value.
+    largest = MAX_SCORE / LATTICE
+    return np.trunc(np.clip(scores, -largest, largest) * LATTICE).astype(np.int32)
+
+
+def _release_target(
+    rows: AdditiveRows, scale: _Scale | None, door: ReleaseDoor, *, has_start: bool
+) -> _Start:
     """Release how many rows there are and where their mean lies.
 
-    Sensitivity: a row is in one class, so class counts change by 1; in a regression it changes
-    the count by 1 and the scaled target by at most 1, together by sqrt(2).
+    A row is in one class, so it adds 1 to one count; in a regression it adds 1 to the count and at
+    most 1 to the scaled target, together sqrt(2). With a weight, both are multiplied by it.
     """
     released, sigma = door.gaussian(
-        "target", rows.target_sums()[np.newaxis], sensitivity=rows.target_norm
+        "target", rows.target_sums()[np.newaxis], row_norm=rows.target_norm, aligned=True
     )
     sums, noise = released[0] / LATTICE, sigma / LATTICE
-    norm = rows.residual_norm / LATTICE
-    if isinstance(task.target, Continuous):
+    norm = door.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
+    if scale is not None:
         n_rows = max(float(sums[0]), noise)
-        half = (task.target.upper - task.target.lower) / 2
         mean = min(max(float(sums[1]) / n_rows, -1.0), 1.0)
-        level = mean * half / residual_clip(task.target.lower, task.target.upper)
+        level = mean * scale.half / scale.clip
         return _Start(n_rows, np.array([level]), Unit(curvature=1.0, step=1.0, norm=norm))
     # A class may be empty or drowned in noise: no count is believed to be below one noise unit.
     counts = np.maximum(sums, noise)
     shares = counts / counts.sum()
     unit = Unit(curvature=4.0 * float(np.mean(shares * (1.0 - shares))), step=2.0, norm=norm)
     logs = np.log(counts)
-    level = logs[1:] - logs[0] if len(counts) == 2 else logs - logs.mean()
-    return _Start(float(counts.sum()), level, unit)
+    levels = logs[1:] - logs[0] if len(counts) == 2 else logs - logs.mean()
+    # Scores that rows start from know of the classes' sizes already.
+    return _Start(float(counts.sum()), np.zeros_like(levels) if has_start else levels, unit)
 
 
 def _release_bins(
@@ -229,14 +292,14 @@ def _release_bins(
     door: ReleaseDoor,
     n_rows: float,
 ) -> tuple[list[Bins], float]:
-    """Release one histogram per feature (sensitivity 1: a row is in one bin) and merge bins."""
+    """Release one histogram per feature (a row is in one bin) and merge bins."""
     sizes = [fine_bin_count(spec, config.n_fine_bins) + 2 for spec in task.specs]
     histograms = []
     sigma = 0.0
     for spec, exact in zip(task.specs, rows.bin_counts(sizes), strict=True):
         # A continuous feature has no unseen bin by construction: nothing to count or to pay for.
         counted = exact[:-1] if isinstance(spec, Continuous) else exact
-        noisy, sigma = door.gaussian("bins", counted[np.newaxis] * LATTICE, sensitivity=LATTICE)
+        noisy, sigma = door.gaussian("bins", counted[np.newaxis], row_norm=LATTICE, aligned=True)
         histogram = np.zeros(len(exact))
         histogram[: len(counted)] = noisy[0] / LATTICE
         histograms.append(histogram)

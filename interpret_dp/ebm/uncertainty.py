@@ -1,10 +1,5 @@
 """How the added noise shows in the released curves: covariance across the bins of a term.
 
-Each update adds ``gain * (residual sum + noise)`` to a term and is centred. To first order a
-deviation N of the term changes the residual sum of a leaf by ``-sum curvature * weight * N``, so
-noise that entered early is partly corrected later. Both maps are linear and public, so the
-covariance follows exactly from the recorded updates; the rows play no part in it.
-
 What is left out: noise that reaches a term through other, correlated terms, and the noise of the
 bin weights themselves. Tests compare the result with repeated fits.
 """
@@ -12,16 +7,38 @@ bin weights themselves. Tests compare the result with repeated fits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.binning import Bins
-from interpret_dp.ebm.boosting import BoostingResult, TermUpdate, centred_spread
+from interpret_dp.ebm.boosting import BoostingResult
+from interpret_dp.ebm.propagation import noise_covariance, noise_variances
 
-__all__ = ["bin_curvatures", "noise_covariance", "term_covariances"]
+__all__ = ["TermNoise", "bin_curvatures", "no_noise", "term_noise"]
 
 _NODES = 32
+# A term keeps at most so many covariances: 512 bins, or 295 with three classes. They go into the
+# model file, and a matrix of all 65,536 bins would take 34 GB.
+_MOST_COVARIANCES = 512**2
+
+
+@dataclass(frozen=True)
+class TermNoise:
+    """What is known of the added noise in one term, in units of score squared; public.
+
+    Attributes
+    ----------
+    covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
+        None where it would have more than 512**2 entries.
+    variances : ndarray of float64, shape (n_codes,) or (n_codes, n_classes), or None
+        Its diagonal, for a term without ``covariance``.
+    """
+
+    covariance: NDArray[np.float64] | None = None
+    variances: NDArray[np.float64] | None = None
 
 
 def bin_curvatures(
@@ -64,81 +81,59 @@ def _mean_curvature(
         rest = np.logaddexp.reduce(centres, axis=1, keepdims=True)
         own = np.exp(np.minimum(centres - rest, -1e-12))
         centres = np.log(own) - np.log1p(-own)
-    logits = centres[..., np.newaxis] + spread[:, np.newaxis] * nodes
-    probabilities = 1.0 / (1.0 + np.exp(-np.clip(logits, -500, 500)))
-    averaged: NDArray[np.float64] = (probabilities * (1.0 - probabilities)) @ weights
+    averaged = np.zeros_like(centres)
+    for node, weight in zip(nodes, weights, strict=True):  # one at a time: there may be many bins
+        probabilities = 1.0 / (1.0 + np.exp(-np.clip(centres + spread * node, -500, 500)))
+        averaged += weight * probabilities * (1.0 - probabilities)
     return averaged
 
 
-def noise_covariance(
-    updates: Sequence[TermUpdate],
-    weights: NDArray[np.float64],
-    curvature: NDArray[np.float64],
-    *,
-    noise: float,
-    averaged_rounds: int,
-) -> NDArray[np.float64]:
-    """Propagate the noise of every round into the averaged curve of one term.
-
-    Parameters
-    ----------
-    updates : sequence of TermUpdate, shape (n_rounds,)
-        Public record of the term.
-    weights : ndarray of float64, shape (n_codes,)
-        Released bin weights.
-    curvature : ndarray of float64, shape (n_codes,)
-        Mean second derivative of the loss in each bin.
-    noise : float
-        Standard deviation of the noise of one residual sum.
-    averaged_rounds : int
-        How many of the last rounds were averaged.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_codes, n_codes)
-        In units of score squared.
-    """
-    n_codes = len(weights)
-    covariance = np.zeros((n_codes, n_codes))
-    if not updates:
-        return covariance
-    centre = np.eye(n_codes) - np.outer(np.ones(n_codes), weights / max(weights.sum(), 1e-300))
-    stiffness = curvature * weights
-    # Backwards in time: `onward` maps a deviation after a round to one of the averaged curve.
-    onward = np.zeros((n_codes, n_codes))
-    for index in range(len(updates) - 1, -1, -1):
-        if index >= len(updates) - averaged_rounds:
-            onward += centre / averaged_rounds
-        carried = onward @ centred_spread(updates[index], weights)
-        covariance += noise**2 * carried @ carried.T
-        onward = onward - carried[:, updates[index].partition.leaf] * stiffness
-    return covariance
+def _is_narrow(n_codes: int, n_scores: int) -> bool:
+    return n_scores * n_codes**2 <= _MOST_COVARIANCES
 
 
-def term_covariances(
+def no_noise(n_codes: int) -> TermNoise:
+    """Return the noise of a term with one score that nothing was added to."""
+    if _is_narrow(n_codes, 1):
+        return TermNoise(covariance=np.zeros((n_codes, n_codes)))
+    return TermNoise(variances=np.zeros(n_codes))
+
+
+def term_noise(
     result: BoostingResult,
     bins: Sequence[Bins],
     *,
     averaged_rounds: int,
     is_classification: bool,
-) -> list[NDArray[np.float64]]:
-    """Return :func:`noise_covariance` of every term, shape (n_scores, n_codes, n_codes) each."""
+    scale: float,
+    rng: np.random.Generator,
+) -> list[TermNoise]:
+    """Return the noise of every term.
+
+    Parameters
+    ----------
+    result : BoostingResult
+    bins : sequence of Bins, one per term
+    averaged_rounds : int
+        How many of the last rounds were averaged.
+    is_classification : bool
+    scale : float
+        Units of the released scores per unit of ``result``.
+    rng : numpy.random.Generator
+        For public choices.
+    """
     curvatures = bin_curvatures(result, bins, is_classification=is_classification)
     n_scores = len(result.intercept)
     # Taking away what the classes have in common takes away that part of the noise.
-    noise = result.noise * (1.0 if n_scores == 1 else (1.0 - 1.0 / n_scores) ** 0.5)
-    return [
-        np.stack(
-            [
-                noise_covariance(
-                    updates,
-                    b.weights,
-                    curvature[:, k],
-                    noise=noise,
-                    averaged_rounds=averaged_rounds,
-                )
-                for k in range(n_scores)
-            ]
-        )
-        for updates, b, curvature in zip(result.updates, bins, curvatures, strict=True)
-    ]
+    noise = scale * result.noise * (1.0 if n_scores == 1 else (1.0 - 1.0 / n_scores) ** 0.5)
+    noises = []
+    for updates, b, curvature in zip(result.updates, bins, curvatures, strict=True):
+        facts = [(updates, b.weights, column) for column in curvature.T]
+        how: dict[str, Any] = {"noise": noise, "averaged_rounds": averaged_rounds}
+        if _is_narrow(b.n_codes, n_scores):
+            square = np.stack([noise_covariance(*fact, **how) for fact in facts])
+            noises.append(TermNoise(covariance=square[0] if n_scores == 1 else square))
+        else:
+            columns = np.stack([noise_variances(*fact, **how, rng=rng) for fact in facts], axis=1)
+            noises.append(TermNoise(variances=columns[:, 0] if n_scores == 1 else columns))
+    return noises

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from interpret_dp.accounting.composition import GdpPair, compose
+from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.chain import Entry
 
 __all__ = ["Account", "Budget", "Request", "Spent", "fold"]
+
+_ONE_ROW = Neighbourhood().protected
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Budget:
         The limit B on sqrt(sum mu_i^2) that follows.
     purpose : str
         The owner's words; after a raise, its reason.
+    protected : str or None
+        Whom every guarantee on the data set must protect; None if the owner did not say.
     """
 
     dataset: str
@@ -38,6 +43,7 @@ class Budget:
     delta_x: float
     mu: float
     purpose: str = ""
+    protected: str | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,8 @@ class Request:
         committed, (0, 0) when cancelled.
     state : {"open", "committed", "cancelled"}
         An open request is running, or was left by a crash; it counts as spent.
+    protected : str
+        Whom its guarantee protects.
     """
 
     number: int
@@ -68,6 +76,7 @@ class Request:
     mu: float
     delta: float
     state: str = "open"
+    protected: str = _ONE_ROW
 
 
 @dataclass(frozen=True)
@@ -123,9 +132,21 @@ class Account:
     requests: tuple[Request, ...]
 
     @property
+    def counted(self) -> list[Request]:
+        """Requests that count as spent."""
+        return [request for request in self.requests if request.state != "cancelled"]
+
+    @property
+    def protected(self) -> str | None:
+        """Whom all guarantees on this data set protect; None while nothing says so."""
+        if self.budget is not None and self.budget.protected is not None:
+            return self.budget.protected
+        return next((request.protected for request in self.counted), None)
+
+    @property
     def spent(self) -> Spent:
         """What was ever spent."""
-        counted = [request for request in self.requests if request.state != "cancelled"]
+        counted = self.counted
         total = compose(GdpPair(request.mu, request.delta) for request in counted)
         return Spent(
             dataset=self.dataset,
@@ -156,6 +177,8 @@ def fold(dataset: str, entries: Iterable[Entry]) -> Account:
                 entry.delta,
                 entry.mu,
                 entry.purpose,
+                # A raise says nothing of it: what was declared stays.
+                entry.protected or (budget.protected if budget else None),
             )
         elif entry.kind == "reserve":
             requests[entry.number] = Request(
@@ -167,6 +190,7 @@ def fold(dataset: str, entries: Iterable[Entry]) -> Account:
                 entry.epsilon_delta or 0.0,
                 entry.mu,
                 entry.delta,
+                protected=entry.protected or _ONE_ROW,
             )
         elif entry.kind in ("commit", "cancel"):
             request = requests.get(entry.reservation or 0)

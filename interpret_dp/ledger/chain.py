@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
+from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 
 __all__ = ["GENESIS", "KINDS", "Entry", "canonical_json", "verify_chain"]
@@ -56,7 +57,8 @@ class Entry:
     package_version : str
         Version of interpret_dp that wrote the entry.
     context : str
-        Canonical JSON object of further facts about the caller.
+        Canonical JSON object of further facts: for a reservation, whom its guarantee protects;
+        for a budget, whom its owner wants to be protected.
     previous : str
         Hash of the entry before, or `GENESIS`.
     hash : str
@@ -79,6 +81,16 @@ class Entry:
     context: str
     previous: str
     hash: str = ""
+
+    @property
+    def protected(self) -> str | None:
+        """Whom the budget or the request's guarantee protects; None if it does not say.
+
+        Requests of older versions do not, and were all about rows.
+        """
+        usual = Neighbourhood().protected if self.kind == "reserve" else None
+        found = json.loads(self.context).get("protected", usual)
+        return None if found is None else str(found)
 
     def digest(self) -> str:
         """Return the hash that belongs to the content."""

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from interpret_dp._validate import check_real
 from interpret_dp.exceptions import LedgerError
@@ -61,6 +61,21 @@ class LedgerHandle:
         weakref.finalize(ledger, store.close)
         _in_memory[url] = ledger
         return ledger
+
+    @classmethod
+    def existing(cls, url: str, *, timeout: float = 30.0) -> Self:
+        """Return the ledger at a URL, to be opened on first use, and never created.
+
+        For whoever only reads: a new file would say that nothing was spent.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the URL cannot be read. That the file is gone shows on first use, as LedgerError.
+        """
+        from interpret_dp.ledger.store import resolve_url
+
+        return _restore(cls, resolve_url(url).render_as_string(hide_password=False), timeout)
 
     def _set(self, url: str, timeout: float) -> None:
         self._url = url
@@ -132,13 +147,14 @@ class LedgerHandle:
             return self._store
 
 
+_Handle = TypeVar("_Handle", bound=LedgerHandle)
 _in_memory: weakref.WeakValueDictionary[str, LedgerHandle] = weakref.WeakValueDictionary()
 
 
-def _restore(kind: type[LedgerHandle], url: str, timeout: float) -> LedgerHandle:
+def _restore(kind: type[_Handle], url: str, timeout: float) -> _Handle:
     """Return the ledger of a pickle: the very same in its own process, else a handle by URL."""
     known = _in_memory.get(url)
-    if known is not None:
+    if isinstance(known, kind):
         return known
     ledger = kind.__new__(kind)
     ledger._set(url, timeout)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
+from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.account import Budget
+from interpret_dp.ledger.account import Account, Budget
 from interpret_dp.ledger.chain import canonical_json
 from interpret_dp.ledger.filter import admits, fix_budget, refusal
 from interpret_dp.ledger.reader import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["PrivacyLedger", "Reservation", "default_ledger"]
 
 _EVENT_TOLERANCE = 1e-9
+_ONE_ROW = Neighbourhood().protected
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,15 @@ class PrivacyLedger(LedgerReader):
         super().__init__(url, timeout=timeout)
 
     def create_budget(
-        self, dataset: str, epsilon: float, delta: float, *, delta_x: float = 0.0, purpose: str = ""
+        self,
+        dataset: str,
+        epsilon: float,
+        delta: float,
+        *,
+        delta_x: float = 0.0,
+        purpose: str = "",
+        unit: str | None = None,
+        neighboring: str | None = None,
     ) -> Budget:
         """Declare what may ever be spent on a data set.
 
@@ -111,16 +121,25 @@ class PrivacyLedger(LedgerReader):
             The part of delta for requests that are not purely Gaussian; below delta.
         purpose : str
             The owner's words.
+        unit : str, optional
+            The identifier of people, as in ``PrivacyUnit(unit)``: requests that protect anything
+            else are refused. With neither it nor ``neighboring`` the first request decides.
+        neighboring : {"add_or_remove_one", "replace_one"}, optional
+            The neighbouring relation, likewise; alone, it is about rows.
 
         Raises
         ------
         LedgerError
-            If the data set has a budget already.
+            If the data set has a budget already, or its requests protect something else.
         TypeError, ValueError
             If an argument is out of range.
         """
         dataset = check_name("dataset", dataset)
         budget = fix_budget(dataset, epsilon, delta, delta_x, check_text(purpose))
+        if unit is not None or neighboring is not None:
+            relation = ADD_OR_REMOVE_ONE if neighboring is None else neighboring
+            protected = Neighbourhood(relation=relation, unit=unit).protected
+            budget = dataclasses.replace(budget, protected=protected)
         with self._opened().writing() as log:
             account = account_of(log, dataset)
             if account.budget is not None:
@@ -130,6 +149,8 @@ class PrivacyLedger(LedgerReader):
                     f"ledger.budget({dataset!r}) or `interpret-dp ledger report`; change it with "
                     "ledger.raise_budget(...)."
                 )
+            if budget.protected and account.protected not in (None, budget.protected):
+                raise _other_promise(account, budget.protected)
             if not admits(dataclasses.replace(account, budget=budget), GdpPair(0.0)):
                 raise LedgerError(
                     f"More than epsilon {budget.epsilon:g} at delta {budget.delta:g} was spent on "
@@ -198,6 +219,7 @@ class PrivacyLedger(LedgerReader):
         epsilon_delta: float,
         explainer: str,
         purpose: str = "",
+        protected: str = _ONE_ROW,
     ) -> Reservation:
         """Count a request as spent before it runs, or refuse it.
 
@@ -215,13 +237,17 @@ class PrivacyLedger(LedgerReader):
             Who asks.
         purpose : str
             What for.
+        protected : str
+            Whom the request's guarantee protects
+            (:attr:`interpret_dp.accounting.neighbourhood.Neighbourhood.protected`).
 
         Raises
         ------
         BudgetExceededError
             If the pair does not fit under the budget; nothing was spent.
         LedgerError
-            If a persistent ledger has no budget for the data set.
+            If a persistent ledger has no budget for the data set, or its earlier requests protect
+            somebody else: their losses and this one cannot be added.
         TypeError, ValueError
             If an argument is out of range, or the event costs more than the pair says.
         """
@@ -229,11 +255,14 @@ class PrivacyLedger(LedgerReader):
         explainer = check_name("explainer", explainer)
         epsilon = check_real("epsilon", epsilon, low=0)
         epsilon_delta = check_real("epsilon_delta", epsilon_delta, low=0, high=1, high_open=True)
+        protected = check_name("protected", protected, longest=None)
         pair = _charged_pair(GdpPair(mu, delta), event)
         with self._opened().writing() as log:
             account = account_of(log, dataset)
             if self.persistent and account.budget is None:
                 raise no_budget_error(dataset)
+            if account.protected not in (None, protected):
+                raise _other_promise(account, protected)
             if not admits(account, pair):
                 raise refusal(account, pair, epsilon, epsilon_delta)
             entry = log.append(
@@ -246,6 +275,7 @@ class PrivacyLedger(LedgerReader):
                 explainer=explainer,
                 purpose=check_text(purpose),
                 event=canonical_json(event),
+                context=canonical_json({"protected": protected}),
             )
         return Reservation(dataset, entry.number, pair.mu, pair.delta, entry.hash)
 
@@ -329,6 +359,16 @@ def _check_reservation(reservation: Reservation) -> None:
         )
 
 
+def _other_promise(account: Account, protected: str) -> LedgerError:
+    return LedgerError(
+        f"The account of data set {account.dataset!r} protects ({account.protected}); this request "
+        f"protects ({protected}). Losses of different promises do not add up to one. "
+        "Nothing was spent. Use the same PrivacyUnit and the same neighboring as before, or "
+        "another data set name with a budget of its own: each name's total then holds for its own "
+        "releases alone."
+    )
+
+
 def _append_budget(log: Log, kind: str, budget: Budget) -> None:
     log.append(
         kind=kind,
@@ -338,6 +378,7 @@ def _append_budget(log: Log, kind: str, budget: Budget) -> None:
         epsilon=budget.epsilon,
         epsilon_delta=budget.delta,
         purpose=budget.purpose,
+        context=canonical_json({"protected": budget.protected} if budget.protected else {}),
     )
 
 

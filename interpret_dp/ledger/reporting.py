@@ -70,6 +70,7 @@ def account_document(account: Account) -> dict[str, Any]:
     return {
         "dataset": account.dataset,
         "limit": NO_LIMIT if budget is None else "declared",
+        "protected": account.protected,
         "budget": None if budget is None else dataclasses.asdict(budget),
         "spent": account.spent.to_dict(),
         "remaining_epsilon": (

@@ -151,6 +151,7 @@ class Log:
         explainer: str = "",
         purpose: str = "",
         event: str = "",
+        context: str = "{}",
     ) -> Entry:
         """Chain one entry to the log and return it; only inside a writing transaction."""
         last = self.last()
@@ -168,7 +169,7 @@ class Log:
             epsilon_delta=epsilon_delta,
             event=event,
             package_version=__version__,
-            context="{}",
+            context=context,
             previous=last.hash if last else GENESIS,
         ).sealed()
         values: dict[str, Any] = {name: getattr(entry, name) for name in _ENTRIES.c.keys()}  # noqa: SIM118

@@ -32,8 +32,8 @@ def gaussian_mechanism(
     exact : ndarray of int64, shape (n_releases, ...)
         Private sums on the lattice; the first axis stacks releases.
     sensitivity : int
-        Bound on the L2 norm of the change of one release when one row is added or removed, in
-        lattice units. It must hold for the integers themselves.
+        Bound on the L2 norm of the change of one release between neighbouring tables, in lattice
+        units. It must hold for the integers themselves.
     mu : float
         Gaussian-DP parameter of each release.
     randomness : Randomness

@@ -100,7 +100,10 @@ class Randomness(ABC):
 
 
 class SystemRandomness(Randomness):
-    """Noise that is sampled exactly, from OpenSSL's generator, which the system seeds."""
+    """Noise that is sampled exactly.
+
+    Its bits come from the operating system, or from OpenSSL's generator, which the system seeds.
+    """
 
     tests_only = False
 

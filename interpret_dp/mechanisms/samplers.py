@@ -1,4 +1,4 @@
-"""Exact discrete Gaussian noise, from OpenDP's sampler."""
+"""Exact discrete Gaussian noise: OpenDP's sampler, and ours for long vectors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["discrete_gaussian"]
+from interpret_dp.mechanisms.vectorised import vectorised_discrete_gaussian
+
+__all__ = ["OPENDP_DRAWS", "discrete_gaussian"]
+
+# Calls of up to this many draws go to OpenDP, which the field knows and reviews; they take it a
+# twentieth of a second. Above that, ours is some seventy times faster. Both sample the same
+# distribution exactly, so that the switch shows in no release.
+OPENDP_DRAWS = 4096
 
 
 @lru_cache(maxsize=16)
@@ -30,6 +37,9 @@ def _noise_measurement(sigma: float) -> Any:
 def discrete_gaussian(sigma: float, size: int) -> NDArray[np.int64]:
     """Draw exact discrete Gaussian noise; nobody can reproduce it.
 
+    Calls of up to ``OPENDP_DRAWS`` = 4,096 draws use OpenDP's sampler, longer ones
+    :func:`~interpret_dp.mechanisms.vectorised.vectorised_discrete_gaussian`.
+
     Parameters
     ----------
     sigma : float
@@ -44,11 +54,15 @@ def discrete_gaussian(sigma: float, size: int) -> NDArray[np.int64]:
 
     Notes
     -----
-    OpenDP's implementation of Canonne, Kamath and Steinke, "The Discrete Gaussian for
+    OpenDP's is an implementation of Canonne, Kamath and Steinke, "The Discrete Gaussian for
     Differential Privacy" (2020), Algorithm 3: rational arithmetic only, no floating point. Its
     bits come from OpenSSL's generator, which the operating system seeds. Draws saturate at 2**63;
-    :func:`~interpret_dp.mechanisms.gaussian_mechanism` keeps scales far below that.
+    :func:`~interpret_dp.mechanisms.gaussian_mechanism` keeps scales far below that. Ours takes its
+    bits from the operating system, refuses such scales itself and is as exact
+    (docs/proofs/vectorised_sampler.md).
     """
     if size == 0:
         return np.zeros(0, dtype=np.int64)
+    if size > OPENDP_DRAWS:
+        return vectorised_discrete_gaussian(sigma, size)
     return np.asarray(_noise_measurement(float(sigma))([0] * size), dtype=np.int64)

@@ -9,7 +9,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp.schema.schema import Categorical, Continuous, FeatureSpec, Schema, level_labels
+from interpret_dp.schema.schema import (
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    PrivacyUnit,
+    Schema,
+    level_labels,
+)
 
 if TYPE_CHECKING:
     from interpret_dp.schema.arguments import schema_from_arguments
@@ -29,6 +36,7 @@ __all__ = [
     "ColumnReport",
     "Continuous",
     "FeatureSpec",
+    "PrivacyUnit",
     "Schema",
     "SchemaReport",
     "Table",

@@ -19,7 +19,7 @@ from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.arrow import arrow_values, series_dtype, series_values
 from interpret_dp.schema.columns import CodedColumn, Values
 
-__all__ = ["Source", "read_table", "read_target"]
+__all__ = ["Source", "read_column", "read_table", "read_target"]
 
 _ALLOWED = (
     "a DataFrame or Series of pandas, polars or another library that narwhals reads, a pyarrow "
@@ -80,32 +80,53 @@ def read_target(y: Any) -> Source:
             "y should be a 1d array. Expected array-like (array or non-string sequence), got None. "
             "Pass the column of the target."
         )
-    if isinstance(y, list | tuple):
-        # Only a list of nothing but lists is a table: one odd cell must not make the others rows.
-        is_table = bool(y) and all(isinstance(cell, list | tuple) for cell in y)
-        source = _rows(y) if is_table else _array(_object_array(y, len(y)))
-    else:
-        source = _read("y", y)
-    if source.n_dimensions == 1:
-        return source
-    if source.n_dimensions != 2:
+    source = _read_one_column("y", y)
+    if source.n_dimensions == 2:
+        from sklearn.exceptions import DataConversionWarning
+
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Change the shape of y to "
+            "(n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+    return source
+
+
+def read_column(role: str, values: Any) -> Source:
+    """Read what belongs to each row; see :func:`~interpret_dp.schema.tables.open_column`."""
+    source = _read_one_column(role, values)
+    if source.n_dimensions == 2:
+        # scikit-learn's own words.
         raise SchemaError(
-            f"y has {source.n_dimensions} dimensions; y should be a 1d array. Pass y.ravel()."
+            f"{role} must be 1D array or scalar, got 2D array. Pass one column, such as "
+            f"{role}.ravel()."
+        )
+    return source
+
+
+def _read_one_column(role: str, values: Any) -> Source:
+    if isinstance(values, list | tuple):
+        # Cell by cell: whether the others are lists must not decide what one of them means.
+        source = _array(_object_array(map(_only_element, values), len(values)))
+    else:
+        source = _read(role, values)
+    if source.n_dimensions not in (1, 2):
+        raise SchemaError(
+            f"{role} has {source.n_dimensions} dimensions; {role} should be a 1d array. Pass "
+            f"{role}.ravel()."
         )
     if source.n_columns != 1:
         raise SchemaError(
-            f"y has {source.n_columns} columns; y should be a 1d array. Pass the target column "
+            f"{role} has {source.n_columns} columns; {role} should be a 1d array. Pass one column "
             "alone."
         )
-    from sklearn.exceptions import DataConversionWarning
-
-    warnings.warn(
-        "A column-vector y was passed when a 1d array was expected. Change the shape of y to "
-        "(n_samples,), for example using ravel().",
-        DataConversionWarning,
-        stacklevel=4,
-    )
     return source
+
+
+def _only_element(cell: Any) -> Any:
+    """Return what a row of one column holds; any other cell is itself."""
+    return cell[0] if isinstance(cell, list | tuple | np.ndarray) and len(cell) == 1 else cell
 
 
 def _read(role: str, values: Any) -> Source:

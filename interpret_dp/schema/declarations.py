@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from interpret_dp._validate import check_choice, check_real
+from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.exceptions import SchemaError
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Continuous",
     "FeatureSpec",
     "Level",
+    "PrivacyUnit",
     "UndeclaredCategorical",
     "UndeclaredContinuous",
     "check_text",
@@ -157,6 +158,48 @@ class Categorical:
 
 
 FeatureSpec: TypeAlias = Continuous | Categorical
+
+
+@dataclass(frozen=True)
+class PrivacyUnit:
+    """Whom the promise protects, where one person may have several rows.
+
+    Parameters
+    ----------
+    column : str
+        The column that identifies a person. It is dropped before training. Where a table does not
+        have it, ``fit(X, y, unit=ids)`` gives its cells.
+    max_rows : int, default=1
+        Most rows of one person that are used; of those who have more, that many are drawn. The
+        noise grows in proportion to it, and more rows are used: the best choice is close to what
+        most people have, and must be public knowledge.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the column is not a text or ``max_rows`` is not an integer above 0.
+
+    Notes
+    -----
+    Identifiers are text or integers; they match by equality, ``1`` and ``1.0`` alike, ``"1"``
+    apart. A row whose cell is missing is a person of its own. A row whose cell is something else,
+    or a float of 2**53 and beyond, is left out, and a column of floats is refused: in it, large
+    integers cannot be told apart.
+    """
+
+    column: str
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        if not isinstance(self.column, str):
+            raise TypeError(
+                f"column is {self.column!r} ({type(self.column).__name__}); it must be the name "
+                'of a column, such as PrivacyUnit("patient_id", max_rows=3).'
+            )
+        check_text("The column name", self.column)
+        mend = "It is the most rows of one person that are used."
+        object.__setattr__(self, "max_rows", check_int("max_rows", self.max_rows, low=1, mend=mend))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
+from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, PrivacyUnit
 from interpret_dp.schema.schema import Schema, Source
 
 __all__ = [
@@ -31,7 +31,8 @@ _MEND_FILE = "Mend the place, or write the file anew with Schema.save(path)."
 _VERSION = 1
 
 # The keys of each table of the document: those that must be there, and those that may.
-_DOCUMENT_KEYS = (("format", "version"), ("target", "default", "features"))
+_DOCUMENT_KEYS = (("format", "version"), ("target", "default", "unit", "features"))
+_UNIT_KEYS = (("column",), ("max_rows",))
 _SPEC_KEYS = {
     "continuous": (("type", "lower", "upper"), ("scale",)),
     "categorical": (("type", "levels"), ("ordered",)),
@@ -44,6 +45,8 @@ def to_dict(schema: Schema) -> dict[str, Any]:
     for role, spec in (("target", schema.target), ("default", schema.default)):
         if spec is not None:
             document[role] = _spec_to_dict(spec)
+    if schema.unit is not None:
+        document["unit"] = {"column": schema.unit.column, "max_rows": schema.unit.max_rows}
     document["features"] = {name: _spec_to_dict(spec) for name, spec in schema.features.items()}
     return document
 
@@ -80,7 +83,8 @@ def from_dict(document: Mapping[str, Any]) -> Schema:
         if role in document
     }
     specs = {name: _spec_from_dict(f"features.{name}", spec) for name, spec in features.items()}
-    return Schema(specs, **roles)
+    unit = _unit_from_dict(document["unit"]) if "unit" in document else None
+    return Schema(specs, **roles, unit=unit)
 
 
 def to_json(schema: Schema) -> str:
@@ -186,6 +190,14 @@ def _spec_from_dict(where: str, spec: Any) -> FeatureSpec:
         return Continuous(**arguments) if kind == "continuous" else Categorical(**arguments)
     except (TypeError, ValueError) as error:
         raise SchemaError(f"{where}: {error}") from error
+
+
+def _unit_from_dict(unit: Any) -> PrivacyUnit:
+    _check_keys("unit", unit, *_UNIT_KEYS)
+    try:
+        return PrivacyUnit(**unit)
+    except (TypeError, ValueError) as error:
+        raise SchemaError(f"unit: {error}") from error
 
 
 def _check_keys(

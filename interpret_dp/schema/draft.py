@@ -12,7 +12,7 @@ from interpret_dp._validate import check_choice, check_int
 from interpret_dp.exceptions import PrivacyWarning, SchemaError
 from interpret_dp.schema.cells import in_chunks, level_key, numbers_of
 from interpret_dp.schema.columns import Values, category_values, is_category_coded
-from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
+from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, PrivacyUnit
 from interpret_dp.schema.schema import Schema
 from interpret_dp.schema.tables import open_table
 
@@ -21,11 +21,23 @@ __all__ = ["draft_schema"]
 _TASKS = ("auto", "classification", "regression")
 
 
-def draft_schema(frame: Any, target: str | None, max_levels: int, task: str) -> Schema:
+def draft_schema(
+    frame: Any, target: str | None, max_levels: int, task: str, unit: PrivacyUnit | None
+) -> Schema:
     """Write down minima, maxima and levels of a public table; see :meth:`Schema.draft`."""
     check_int("max_levels", max_levels, low=1)
     check_choice("task", task, _TASKS)
     table = open_table(frame)
+    if unit is not None:
+        # Before anything else: a wrong type is told apart from a missing column.
+        Schema(unit=unit)
+        if unit.column not in table.names or unit.column == target:
+            raise SchemaError(
+                f"unit names the column {unit.column!r}; it must be one of "
+                f"{', '.join(map(repr, table.names))}, and not the target. Leave it out if the "
+                "identifiers are not in the table."
+            )
+        table = table.without(unit.column)
     if target is not None and target not in table.names:
         raise SchemaError(
             f"The table has no column {target!r}; target must be one of "
@@ -56,7 +68,7 @@ def draft_schema(frame: Any, target: str | None, max_levels: int, task: str) -> 
             "or write the schema by hand."
         )
     target_spec = specs.pop(target) if target is not None else None
-    return Schema(specs, target=target_spec)
+    return Schema(specs, target=target_spec, unit=unit)
 
 
 class _UndraftableError(Exception):

@@ -21,7 +21,7 @@ from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges
 from interpret_dp.schema.schema import Schema
 from interpret_dp.schema.tables import Table, Values, open_target
 
-__all__ = ["encode_classes", "encode_column", "encode_table", "encode_target"]
+__all__ = ["encode_classes", "encode_column", "encode_table", "encode_target", "encode_weights"]
 
 Codes: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 
@@ -176,3 +176,27 @@ def encode_target(y: Any, spec: Continuous, n_rows: int | None = None) -> FloatA
     for rows, found in in_chunks(values, numbers_of):
         np.clip(found, spec.lower, spec.upper, out=target[rows])
     return target
+
+
+def encode_weights(values: Values, maximum: float, unit: int) -> npt.NDArray[np.int32]:
+    """Return the weight of each row as an integer share of the largest one.
+
+    Parameters
+    ----------
+    values : Values, shape (n_rows,)
+        The private weights.
+    maximum : float
+        Largest weight, above 0; public. Larger ones are clipped, negative ones are 0.
+    unit : int
+        What the largest weight becomes.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_rows,)
+        0 to ``unit``, rounded down; 0 for a weight that is missing. Private.
+    """
+    weights = np.empty(len(values), dtype=np.int32)
+    for rows, found in in_chunks(values, numbers_of):
+        shares = np.clip(np.nan_to_num(found, nan=0.0), 0.0, maximum) / maximum
+        weights[rows] = np.minimum(np.floor(shares * unit), unit)
+    return weights

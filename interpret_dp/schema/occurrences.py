@@ -6,6 +6,7 @@ else. What a cell counts as depends on that cell alone.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -110,7 +111,9 @@ def levels_of_keys(keys: Sequence[str | float], kind: str | None) -> list[Level]
     """
     levels: dict[str, Level] = {}
     for key in keys:
-        level = key if isinstance(key, str) else _number(key, kind)
+        # One object a text: in a pickle, whether two names are one object shows, and the keys are
+        # the very objects of some rows.
+        level = sys.intern(key) if isinstance(key, str) else _number(key, kind)
         levels.setdefault(level_label(level), level)
     return list(levels.values())
 

@@ -12,6 +12,7 @@ from interpret_dp.schema.declarations import (
     Categorical,
     Continuous,
     FeatureSpec,
+    PrivacyUnit,
     UndeclaredCategorical,
     UndeclaredContinuous,
 )
@@ -31,10 +32,12 @@ class PartialSchema:
     features : mapping of str to Continuous, Categorical or Gap
         Every column, in the table's order.
     target : Continuous, Categorical or Gap
+    unit : PrivacyUnit or None
     """
 
     features: Mapping[str, FeatureSpec | Gap]
     target: FeatureSpec | Gap
+    unit: PrivacyUnit | None = None
 
     @property
     def gaps(self) -> dict[str, Gap]:
@@ -66,7 +69,7 @@ class PartialSchema:
             for name, spec in self.features.items()
         }
         declared = self.target if isinstance(self.target, Continuous | Categorical) else target
-        return Schema(filled, target=declared)
+        return Schema(filled, target=declared, unit=self.unit)
 
 
 def column_kind(dtype: Any) -> str:
@@ -134,7 +137,8 @@ def partial_schema_from_arguments(
     said = ColumnArgument(
         "continuous" if task == "regression" else "nominal", None, *read.target_bounds
     )
-    return PartialSchema(features, read.target or _undeclared(said, target_kind))
+    unit = None if schema is None else schema.unit
+    return PartialSchema(features, read.target or _undeclared(said, target_kind), unit)
 
 
 def _undeclared(said: ColumnArgument, kind: str) -> FeatureSpec | Gap:

@@ -99,6 +99,8 @@ class SchemaReport:
 def check_table(schema: Schema, X: Any, y: Any = None) -> SchemaReport:
     """Count what ``schema`` would change in a table; see :meth:`Schema.check`."""
     table = open_table(X)
+    if schema.unit is not None:
+        table = table.without(schema.unit.column)
     specs = schema.resolve(table.names)
     columns = [
         _count(name, table.column(index), spec)

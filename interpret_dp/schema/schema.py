@@ -15,6 +15,7 @@ from interpret_dp.schema.declarations import (
     Continuous,
     FeatureSpec,
     Level,
+    PrivacyUnit,
     check_text,
     level_labels,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "Continuous",
     "FeatureSpec",
     "Level",
+    "PrivacyUnit",
     "Schema",
     "Source",
     "absences",
@@ -50,13 +52,15 @@ class Schema:
         The target: levels are class labels, bounds are those of a regression.
     default : Continuous or Categorical, default=None
         For every column that ``features`` does not list, and so for tables without names.
+    unit : PrivacyUnit, default=None
+        The column that says which rows are one person's; None: every row is protected by itself.
 
     Raises
     ------
     TypeError
         If a name is not a string or a declaration is of another type.
     SchemaError
-        If a name cannot be encoded as UTF-8.
+        If a name cannot be encoded as UTF-8, or the unit's column is declared as a feature.
 
     Notes
     -----
@@ -73,6 +77,7 @@ class Schema:
     features: Mapping[str, FeatureSpec] = field(default_factory=dict)
     target: FeatureSpec | None = None
     default: FeatureSpec | None = None
+    unit: PrivacyUnit | None = None
 
     def __post_init__(self) -> None:
         """Check names and declarations and freeze the mapping."""
@@ -92,15 +97,17 @@ class Schema:
         for role, declared in (("target", self.target), ("default", self.default)):
             if declared is not None:
                 _check_spec(role, declared)
+        if self.unit is not None:
+            _check_unit(self.unit, self.features)
         object.__setattr__(self, "features", MappingProxyType(dict(self.features)))
 
     def __hash__(self) -> int:
         """Hash consistently with equality, which does not mind the order of columns."""
-        return hash((frozenset(self.features.items()), self.target, self.default))
+        return hash((frozenset(self.features.items()), self.target, self.default, self.unit))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild through the constructor: a frozen mapping cannot be copied or pickled."""
-        return (type(self), (dict(self.features), self.target, self.default))
+        return (type(self), (dict(self.features), self.target, self.default, self.unit))
 
     def __repr__(self) -> str:
         """Show the declaration as it is written, one column a line."""
@@ -108,6 +115,7 @@ class Schema:
         parts = ["{\n" + "".join(lines) + "}" if lines else "{}"]
         parts += [f"target={self.target!r}"] if self.target is not None else []
         parts += [f"default={self.default!r}"] if self.default is not None else []
+        parts += [f"unit={self.unit!r}"] if self.unit is not None else []
         return f"Schema({', '.join(parts)})"
 
     def resolve(self, names: Sequence[str]) -> tuple[FeatureSpec, ...]:
@@ -167,7 +175,13 @@ class Schema:
 
     @classmethod
     def draft(
-        cls, frame: Any, target: str | None = None, max_levels: int = 64, *, task: str = "auto"
+        cls,
+        frame: Any,
+        target: str | None = None,
+        max_levels: int = 64,
+        *,
+        task: str = "auto",
+        unit: PrivacyUnit | None = None,
     ) -> Schema:
         """Write a schema down from a table that you declare to be public.
 
@@ -185,6 +199,8 @@ class Schema:
         task : {"auto", "classification", "regression"}, default="auto"
             How to declare the target. ``"auto"`` takes numbers of more than two different values
             as a regression and everything else as classes.
+        unit : PrivacyUnit, default=None
+            Its column, which must be in ``frame``, is no feature.
 
         Returns
         -------
@@ -200,7 +216,7 @@ class Schema:
         """
         from interpret_dp.schema.draft import draft_schema
 
-        return draft_schema(frame, target, max_levels, task)
+        return draft_schema(frame, target, max_levels, task, unit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain dicts, lists, strings and numbers."""
@@ -280,4 +296,17 @@ def _check_spec(role: str, spec: object) -> None:
         raise TypeError(
             f"{role} is {spec!r} ({type(spec).__name__}); it must be Continuous(lower, upper) or "
             "Categorical(levels)."
+        )
+
+
+def _check_unit(unit: object, features: Mapping[str, FeatureSpec]) -> None:
+    if not isinstance(unit, PrivacyUnit):
+        raise TypeError(
+            f"unit is {unit!r} ({type(unit).__name__}); it must be "
+            'PrivacyUnit("column", max_rows=...).'
+        )
+    if unit.column in features:
+        raise SchemaError(
+            f"Column {unit.column!r} is declared as a feature and as the unit; it identifies "
+            "people, and a model may not depend on it. Remove it from the features."
         )

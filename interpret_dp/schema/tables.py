@@ -11,13 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.columns import Values
-from interpret_dp.schema.containers import read_table, read_target
+from interpret_dp.schema.containers import Source, read_column, read_table, read_target
 from interpret_dp.schema.dtypes import refuse_dtype
 from interpret_dp.schema.schema import listed
 
-__all__ = ["Table", "Values", "complete_names", "open_table", "open_target"]
+__all__ = ["Table", "Values", "complete_names", "open_column", "open_table", "open_target"]
 
 _NAMES_SHOWN = 12
 
@@ -45,13 +48,30 @@ class Table:
         """
         return self._column(index)
 
+    def _source(self) -> Source:
+        def dtype(index: int) -> Any:
+            return self._column(index).dtype
+
+        return Source(self.names, len(self.names), self.n_rows, dtype, self._column)
+
+    def without(self, name: str) -> Table:
+        """Return the table without one of its columns."""
+        kept = [index for index, own in enumerate(self.names) if own != name]
+        names = tuple(self.names[index] for index in kept)
+        return Table(names, self.n_rows, lambda index: self._column(kept[index]))
+
+    def rows(self, mask: npt.NDArray[np.bool_]) -> Table:
+        """Return the table of the rows for which ``mask``, shape (n_rows,), is true."""
+        n_rows = int(np.count_nonzero(mask))
+        return Table(self.names, n_rows, lambda index: self._column(index)[mask])
+
 
 def open_table(X: Any, feature_names: Sequence[str | None] | None = None) -> Table:
     """Open a container of rows as named columns.
 
     Parameters
     ----------
-    X : DataFrame, pyarrow.Table, ndarray or list of rows, shape (n_rows, n_columns)
+    X : DataFrame, pyarrow.Table, ndarray, list of rows, or Table, shape (n_rows, n_columns)
         The rows. DataFrames are those of pandas, polars and whatever else narwhals reads eagerly.
         Masked cells of a masked array are missing.
     feature_names : sequence of str, default=None
@@ -73,7 +93,7 @@ def open_table(X: Any, feature_names: Sequence[str | None] | None = None) -> Tab
         or holds a dtype that is neither numbers (decimals among them), bools, strings, objects
         nor categories (Arrow dictionaries among them).
     """
-    source = read_table(X)
+    source = X._source() if isinstance(X, Table) else read_table(X)
     wanted = None if feature_names is None else _wanted_names(feature_names)
     if source.n_columns == 0:
         raise SchemaError(
@@ -118,12 +138,35 @@ def open_target(y: Any, n_rows: int | None = None) -> Values:
     sklearn.exceptions.DataConversionWarning
         If ``y`` is a column of a two-dimensional container.
     """
-    source = read_target(y)
-    refuse_dtype("y", source.dtype(0))
+    return _checked_column("y", read_target(y), n_rows)
+
+
+def open_column(role: str, values: Any, n_rows: int | None = None) -> Values:
+    """Open what belongs to each row, such as its weight, as one column of values.
+
+    Parameters
+    ----------
+    role : str
+        The name of the argument.
+    values : Series, pyarrow.Array, ndarray or list, shape (n_rows,)
+    n_rows : int, default=None
+        Number of rows of the table, if it must agree.
+
+    Raises
+    ------
+    TypeError, SchemaError
+        As :func:`open_target`, and if ``values`` is two-dimensional.
+    """
+    return _checked_column(role, read_column(role, values), n_rows)
+
+
+def _checked_column(role: str, source: Source, n_rows: int | None) -> Values:
+    refuse_dtype(role, source.dtype(0))
     if n_rows is not None and source.n_rows != n_rows:
+        what = "the target" if role == "y" else "an entry for each"
         raise SchemaError(
-            "Found input variables with inconsistent numbers of samples: X and y must have the "
-            "same number of rows. Pass the target of exactly the rows of X."
+            f"Found input variables with inconsistent numbers of samples: X and {role} must have "
+            f"the same number of rows. Pass {what} of exactly the rows of X."
         )
     return source.column(0)
 

@@ -35,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "lime": _TRAINERS | {"ebm"},
     "datasets": {"schema"},
     "audit": _TRAINERS | {"ebm", "llm", "lime", "datasets"},
-    "dashboard": _TRAINERS | {"ebm", "llm", "lime"},
+    "dashboard": _PUBLIC | {"ledger"},
     "cli": _ALL_BELOW_CLI,
     "__main__": {"cli"},
     "__init__": _ALL_BELOW_CLI | {"cli"},
@@ -49,11 +49,13 @@ HOMES: dict[str, set[str]] = {
     "distributed": {"backends.dask"},
     "dash": {"dashboard"},
     "dash_cytoscape": {"dashboard"},
+    "ipywidgets": {"editor.notebook", "editor.notebook_controls"},
+    "anywidget": {"editor.notebook"},
     "opendp": {"mechanisms"},
     "sqlalchemy": {"ledger"},
 }
 
-PUBLIC_ROOMS = {"released", "explanation", "editor"}
+PUBLIC_ROOMS = {"released", "explanation", "editor", "dashboard"}
 # The modules of `schema` that see declarations alone; the others open tables.
 DECLARING_MODULES = {
     "schema",

@@ -7,9 +7,11 @@ import sys
 import pytest
 
 HEAVY = (
+    "anywidget",
     "dash",
     "dp_accounting",
     "interpret",
+    "ipywidgets",
     "matplotlib",
     "numba",
     "opendp",
@@ -55,7 +57,13 @@ def test_package_imports_within_300_ms_beyond_numpy():
 
 @pytest.mark.parametrize(
     "module",
-    ["interpret_dp", "interpret_dp.accounting", "interpret_dp.ledger", "interpret_dp.schema"],
+    [
+        "interpret_dp",
+        "interpret_dp.accounting",
+        "interpret_dp.editor",
+        "interpret_dp.ledger",
+        "interpret_dp.schema",
+    ],
 )
 def test_import_loads_nothing_heavy(module):
     assert _probe(f"import {module}")[1].isdisjoint(HEAVY)

@@ -104,6 +104,11 @@ BREACHES = {
         {"backends/local.py": "from importlib import import_module\nimport_module('dask.array')\n"},
         "interpret_dp.backends.local:2: dask belongs in backends.dask",
     ),
+    "dashboard imports a trainer": (
+        rules.imports_point_down,
+        {"dashboard/a.py": "from interpret_dp.ebm import b\n", "ebm/b.py": ""},
+        "interpret_dp.dashboard.a:1: dashboard must not import ebm",
+    ),
     "dash in explanation": (
         rules.libraries_stay_at_home,
         {"explanation/a.py": "from dash import html\n"},

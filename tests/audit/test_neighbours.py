@@ -34,7 +34,7 @@ from interpret_dp.audit import (
     published_parts,
     replay,
 )
-from interpret_dp.backends import local
+from interpret_dp.backends import kernels, local
 from interpret_dp.ebm import training
 from interpret_dp.mechanisms import (
     SeededRandomness,
@@ -244,6 +244,7 @@ EXTREME = (99, 1e6, "rare", 3, 5, 1e9)
 def test_control_residuals_without_a_clip(monkeypatch: pytest.MonkeyPatch) -> None:
     def unclipped(
         codes: Any,
+        weights: Any,
         target: Any,
         updated: Any,
         updates: Any,
@@ -253,7 +254,7 @@ def test_control_residuals_without_a_clip(monkeypatch: pytest.MonkeyPatch) -> No
         last: int,
         sums: Any,
     ) -> None:
-        local._add_updates(codes, updated, updates, scores, first, last)
+        kernels._add_updates(codes, updated, updates, scores, first, last)
         for slot, feature in enumerate(wanted):
             np.add.at(sums[slot], codes[feature, first:last], (target - scores)[first:last])
 
@@ -263,7 +264,7 @@ def test_control_residuals_without_a_clip(monkeypatch: pytest.MonkeyPatch) -> No
 
     tables = neighbours("regression", (99, 1e6, "rare", 3, 5, -10))
     assert replay(fit, *tables).ok
-    monkeypatch.setattr(local, "_advance_regression", unclipped)
+    monkeypatch.setattr(local, "advance_regression", unclipped)
     report = replay(fit, *tables)
     assert kinds(report) == {"sensitivity"}
     assert {v.where.split()[0] for v in report.violations} == {"boosting"}
@@ -318,8 +319,8 @@ def test_control_levels_matched_as_text(monkeypatch: pytest.MonkeyPatch) -> None
 def test_control_a_histogram_without_noise(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     original = ReleaseDoor.gaussian
 
-    def leaking(self: Any, name: str, exact: Any, *, sensitivity: int) -> Any:
-        noisy, sigma = original(self, name, exact, sensitivity=sensitivity)
+    def leaking(self: Any, name: str, exact: Any, **facts: Any) -> Any:
+        noisy, sigma = original(self, name, exact, **facts)
         return (exact, sigma) if name == "bins" else (noisy, sigma)
 
     monkeypatch.setattr(ReleaseDoor, "gaussian", leaking)
@@ -331,8 +332,8 @@ def test_control_a_histogram_without_noise(task: str, monkeypatch: pytest.Monkey
 def test_control_a_sensitivity_that_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
     original = ReleaseDoor.gaussian
 
-    def hopeful(self: Any, name: str, exact: Any, *, sensitivity: int) -> Any:
-        return original(self, name, exact, sensitivity=sensitivity * 9 // 10)
+    def hopeful(self: Any, name: str, exact: Any, *, row_norm: int, aligned: bool) -> Any:
+        return original(self, name, exact, row_norm=row_norm * 9 // 10, aligned=aligned)
 
     monkeypatch.setattr(ReleaseDoor, "gaussian", hopeful)
     report = replay(classifier, *neighbours("classification", (50, 1e3, "a", 2, 5, "yes")))

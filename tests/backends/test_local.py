@@ -11,11 +11,12 @@ import pytest
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends import local
+from interpret_dp.backends.kernels import exponential_table, sigmoid_table
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
 
 
 def test_the_table_is_the_logistic_function_truncated() -> None:
-    table = local._sigmoid_table()
+    table = sigmoid_table()
     assert len(table) == 8192
     assert table.min() >= 0
     assert table.max() <= LATTICE
@@ -26,7 +27,7 @@ def test_the_table_is_the_logistic_function_truncated() -> None:
 
 
 def test_the_table_of_exponentials_is_truncated() -> None:
-    table = local._exponential_table()
+    table = exponential_table()
     assert len(table) == 4096
     assert table.min() >= 0
     assert (np.diff(table) <= 0).all()
@@ -36,7 +37,7 @@ def test_the_table_of_exponentials_is_truncated() -> None:
 
 def test_probabilities_of_opposite_scores_add_up() -> None:
     """No class is favoured by the table: entries mirror each other to within the truncation."""
-    table = local._sigmoid_table().astype(np.int64)
+    table = sigmoid_table().astype(np.int64)
     assert np.abs(table + table[::-1] - LATTICE).max() <= 1
 
 

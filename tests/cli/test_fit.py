@@ -178,3 +178,37 @@ def test_an_interrupted_fit_leaves_no_file(fit, patients, folder, monkeypatch):
 def test_what_is_left_is_never_rounded_up(value):
     shown = float(re.search(r"epsilon (\S+) at", left_text(value, 1e-6)).group(1))
     assert value * (1 - 1e-3) <= shown <= value
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_schema_with_a_unit_protects_people(fit, patients, folder, suffix):
+    """Texts that mean 'missing' are no identifier: such rows are people of their own."""
+    import pandas as pd
+
+    table = pd.read_parquet(patients)
+    table["patient_id"] = [None if n % 9 == 0 else f"p{n // 5}" for n in range(len(table))]
+    table.to_parquet(patients)
+    table.to_csv(patients.with_suffix(".csv"), index=False)
+    schema = folder / "schema.toml"
+    text = schema.read_text(encoding="utf-8")
+    unit = '\n[unit]\ncolumn = "patient_id"\nmax_rows = 2\n'
+    schema.write_text(text + unit, encoding="utf-8")
+    outcome = fit(patients.with_suffix(suffix), epsilon=50, budget=60)
+    assert outcome.code == 0, outcome.err
+    assert "all rows of one 'patient_id' (at most 2 of them are used)" in " ".join(
+        outcome.out.split()
+    )
+    alone = table["patient_id"].isna().sum()
+    known = table["patient_id"].value_counts().clip(upper=2).sum()
+    model = load_model(folder / "model.json")
+    assert model.bag_weights_[0] == pytest.approx(alone + known, abs=60)
+
+
+def test_the_relation_is_a_choice(fit, patients, command):
+    outcome = fit(patients, budget=4, neighboring="replace_one")
+    assert outcome.code == 0
+    assert "differ in the content of one row" in " ".join(outcome.out.split())
+    refused = fit(patients, "--overwrite")
+    assert refused.code == 1
+    assert "Losses of different promises do not add up" in " ".join(refused.err.split())
+    assert "Protects" in command("ledger", "report").out

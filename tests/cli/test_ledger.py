@@ -115,3 +115,19 @@ def test_verify_finds_a_changed_entry(command, ledger, folder):
     outcome = command("ledger", "verify")
     assert outcome.code == 1
     assert "Traceback" not in outcome.err
+
+
+def test_a_budget_may_set_a_part_of_delta_aside_for_selections(command, folder):
+    made = command(
+        "ledger", "create", "--dataset", "x", "--epsilon", 2, "--delta", 1e-6, "--delta-x", 4e-7
+    )
+    assert made.code == 0
+    assert "of which 4e-07 for selections" in made.out
+    from interpret_dp import PrivacyLedger
+
+    assert PrivacyLedger("sqlite:///privacy.db").budget("x").delta_x == 4e-7
+    refused = command(
+        "ledger", "create", "--dataset", "y", "--epsilon", 2, "--delta", 1e-6, "--delta-x", 1e-6
+    )
+    assert refused.code == 1
+    assert "delta_x is 1e-06" in refused.err

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from interpret_dp.schema import Categorical, Continuous, Schema
+from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema
 
 
 def test_draft_writes_a_schema_and_says_that_it_looks_at_public_data(command, patients, folder):
@@ -91,3 +91,12 @@ def test_check_says_when_there_is_nothing_to_mend(command, patients, folder):
     assert "left out: 'readmitted', 'patient_id'" in outcome.out
     Schema({"age": Continuous(18, 95)}).save("age.toml")
     assert clean in command("schema", "check", patients, "--schema", "age.toml").out
+
+
+def test_a_draft_leaves_identifiers_out(command, patients, folder):
+    outcome = command("schema", "draft", patients, "--target", "readmitted", "--out", "draft.toml",
+                      "--unit", "patient_id", "--max-rows", 3)  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    schema = Schema.load(folder / "draft.toml")
+    assert schema.unit == PrivacyUnit("patient_id", 3)
+    assert "patient_id" not in schema.features

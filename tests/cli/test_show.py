@@ -28,14 +28,14 @@ def test_html_is_written_with_the_guarantee_and_the_account(command, model, fold
     page = (folder / "page.html").read_text()
     assert "<h1>Model of ward</h1>" in page
     assert "For any two tables that differ by adding or removing one row" in page
-    assert "Epsilon left for one more" in page
+    assert "Left for one more release" in page
 
 
 def test_without_a_ledger_no_account_is_shown(command, model, folder):
     outcome = command("show", model, "--html", "page.html")
     assert outcome.code == 0, outcome.err
     assert "Left" not in outcome.out
-    assert "Epsilon left for one more" not in (folder / "page.html").read_text()
+    assert "Left for one more release" not in (folder / "page.html").read_text()
     assert "no ledger at hand" in (folder / "page.html").read_text()
 
 

@@ -42,7 +42,7 @@ def test_parquet_and_csv_of_one_table_are_read_alike(patients, folder, cohort):
     codes = [encode_table(open_table(table.X), cohort.schema, 32) for table in tables]
     for by_parquet, by_csv in zip(*codes, strict=True):
         np.testing.assert_array_equal(by_parquet, by_csv)
-    assert tables[0].y.tolist() == tables[1].y.tolist()
+    assert tables[0].y.to_pylist() == tables[1].y.tolist()
 
 
 def test_a_declared_level_is_never_taken_for_a_missing_cell(tmp_path):
@@ -80,7 +80,7 @@ def test_columns_that_nobody_declared_are_left_out_and_named(patients, cohort):
     table = read_declared(str(patients), cohort.schema, "readmitted")
     assert table.left_out == ("patient_id",)
     assert "'patient_id'" in table.note
-    assert list(table.X) == list(cohort.schema.features)
+    assert table.X.column_names == list(cohort.schema.features)
     assert "2345" not in repr(table)
 
 

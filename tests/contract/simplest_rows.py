@@ -10,7 +10,7 @@ import numpy as np
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE
-from interpret_dp.backends.local import _exponential_table, _sigmoid_table
+from interpret_dp.backends.kernels import exponential_table, sigmoid_table
 
 
 class SimplestRows:
@@ -18,10 +18,17 @@ class SimplestRows:
 
     n_scores = 1
 
-    def __init__(self, codes: Sequence[Any], targets: Sequence[Any]) -> None:
+    def __init__(
+        self, codes: Sequence[Any], targets: Sequence[Any], weights: Any = None, offsets: Any = None
+    ) -> None:
+        n_rows = len(targets)
+        weights = [LATTICE] * n_rows if weights is None else [int(weight) for weight in weights]
+        starts = [[0] * self.n_scores] * n_rows if offsets is None else offsets.tolist()
         self.rows = [
-            (list(map(int, row)), target)
-            for row, target in zip(zip(*codes, strict=True), targets, strict=True)
+            (list(map(int, row)), target, weight, start)
+            for row, target, weight, start in zip(
+                zip(*codes, strict=True), targets, weights, starts, strict=True
+            )
             if self.has_target(target)
         ]
         self.begin([0] * self.n_scores)
@@ -34,32 +41,44 @@ class SimplestRows:
 
     def bin_counts(self, n_bins: Sequence[int]) -> list[list[int]]:
         counts = [[0] * width for width in n_bins]
-        for row, _ in self.rows:
+        for row, _, weight, _ in self.rows:
             for feature, code in enumerate(row):
-                counts[feature][code] += 1
+                counts[feature][code] += weight
         return counts
 
     def merge_bins(self, maps: Sequence[Any]) -> None:
         self.rows = [
-            ([int(table[code]) for table, code in zip(maps, row, strict=True)], target)
-            for row, target in self.rows
+            ([int(table[code]) for table, code in zip(maps, row, strict=True)], *others)
+            for row, *others in self.rows
         ]
 
     def begin(self, scores: Any) -> None:
-        self.scores = [[_saturated(int(score)) for score in scores] for _ in self.rows]
+        self.scores = [
+            [
+                _saturated(_saturated(int(score)) + own)
+                for score, own in zip(scores, start, strict=True)
+            ]
+            for *_, start in self.rows
+        ]
 
     def advance(
         self, updated: Sequence[int], updates: Any, wanted: Sequence[int], n_bins: int
     ) -> list[list[list[int]]]:
         sums = [[[0] * self.n_scores for _ in range(n_bins)] for _ in wanted]
-        for (row, target), scores in zip(self.rows, self.scores, strict=True):
+        for (row, target, weight, _), scores in zip(self.rows, self.scores, strict=True):
             for slot, feature in enumerate(updated):
                 for k in range(self.n_scores):
                     scores[k] = _saturated(scores[k] + int(updates[slot][row[feature]][k]))
             for slot, feature in enumerate(wanted):
                 for k, residual in enumerate(self.residuals(target, scores)):
-                    sums[slot][row[feature]][k] += residual
+                    sums[slot][row[feature]][k] += weighted(residual, weight)
         return sums
+
+
+def weighted(number: int, weight: int) -> int:
+    """Multiply by a share of LATTICE, towards zero."""
+    size = abs(number) * weight // LATTICE
+    return size if number > 0 else -size
 
 
 def _saturated(score: int) -> int:
@@ -69,7 +88,7 @@ def _saturated(score: int) -> int:
 class SimplestBinaryRows(SimplestRows):
     """Labels 0 and 1; the probability is tabulated in steps of 1/256 of a logit."""
 
-    table = _sigmoid_table().tolist()
+    table = sigmoid_table().tolist()
 
     def has_target(self, target: Any) -> bool:
         return int(target) in (0, 1)
@@ -79,18 +98,17 @@ class SimplestBinaryRows(SimplestRows):
         return [int(target) * LATTICE - int(self.table[entry])]
 
     def target_sums(self) -> list[int]:
-        labels = [int(target) for _, target in self.rows]
-        return [labels.count(0) * LATTICE, labels.count(1) * LATTICE]
+        return [sum(w for _, target, w, _ in self.rows if int(target) == k) for k in (0, 1)]
 
 
 class SimplestMulticlassRows(SimplestRows):
     """Labels from 0; exp(score - highest score) is tabulated in steps of 1/256."""
 
-    table = _exponential_table().tolist()
+    table = exponential_table().tolist()
 
-    def __init__(self, codes: Sequence[Any], targets: Any, *, n_classes: int) -> None:
+    def __init__(self, codes: Any, targets: Any, *, n_classes: int, **extras: Any) -> None:
         self.n_scores = n_classes
-        super().__init__(codes, targets)
+        super().__init__(codes, targets, **extras)
 
     def has_target(self, target: Any) -> bool:
         return int(target) >= 0
@@ -104,17 +122,19 @@ class SimplestMulticlassRows(SimplestRows):
         ]
 
     def target_sums(self) -> list[int]:
-        labels = [int(target) for _, target in self.rows]
-        return [labels.count(k) * LATTICE for k in range(self.n_scores)]
+        return [
+            sum(w for _, target, w, _ in self.rows if int(target) == k)
+            for k in range(self.n_scores)
+        ]
 
 
 class SimplestRegressionRows(SimplestRows):
     """Numeric targets between bounds; residuals are clipped."""
 
     def __init__(
-        self, codes: Sequence[Any], targets: Any, *, lower: float, upper: float, clip: float
+        self, codes: Any, targets: Any, *, lower: float, upper: float, clip: float, **extras: Any
     ) -> None:
-        super().__init__(codes, targets)
+        super().__init__(codes, targets, **extras)
         self.middle, self.half, self.clip = (lower + upper) / 2, (upper - lower) / 2, clip
 
     def has_target(self, target: Any) -> bool:
@@ -127,11 +147,12 @@ class SimplestRegressionRows(SimplestRows):
 
     def target_sums(self) -> list[int]:
         total = 0
-        for _, target in self.rows:
+        for _, target, weight, _ in self.rows:
             centred = float(target) - self.middle
             fraction = centred / self.half if self.half > 0 else 0.0
-            total += min(max(math.trunc(fraction * LATTICE), -LATTICE), LATTICE)
-        return [len(self.rows) * LATTICE, total]
+            scaled = min(max(math.trunc(fraction * LATTICE), -LATTICE), LATTICE)
+            total += weighted(scaled, weight)
+        return [sum(weight for _, _, weight, _ in self.rows), total]
 
 
 def as_lists(sums: Any) -> Any:

@@ -41,14 +41,14 @@ SIMPLEST: dict[str, Any] = {
 }
 
 
-def on_one_thread(task: str, codes: Any, target: Any, **bounds: float) -> Any:
-    return LOCAL[task](codes, target, n_threads=1, **bounds)
+def on_one_thread(task: str, codes: Any, target: Any, **settings: Any) -> Any:
+    return LOCAL[task](codes, target, n_threads=1, **settings)
 
 
-def on_many_threads(task: str, codes: Any, target: Any, **bounds: float) -> Any:
+def on_many_threads(task: str, codes: Any, target: Any, **settings: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "_ROWS_PER_THREAD", 1)
-        return LOCAL[task](codes, target, n_threads=5, **bounds)
+        return LOCAL[task](codes, target, n_threads=5, **settings)
 
 
 BACKENDS: dict[str, Backend] = {"local": on_one_thread, "local, threads": on_many_threads}
@@ -62,8 +62,8 @@ N_SCORES = {"binary": 1, "multiclass": N_CLASSES, "regression": 1}
 
 
 @st.composite
-def tables(draw: st.DrawFn, task: str) -> tuple[list[int], list[Any], Any]:
-    """Draw the fine bins of each feature, the codes and the target of a small table."""
+def tables(draw: st.DrawFn, task: str) -> tuple[list[int], list[Any], Any, dict[str, Any]]:
+    """Draw the fine bins of each feature, and codes, target and extras of each row."""
     n_bins = draw(st.lists(st.sampled_from([2, 3, 5, 300]), min_size=1, max_size=4))
     n_rows = draw(st.integers(0, 12))
     codes = []
@@ -73,10 +73,32 @@ def tables(draw: st.DrawFn, task: str) -> tuple[list[int], list[Any], Any]:
     if task != "regression":
         label = st.integers(-1, 1 if task == "binary" else N_CLASSES - 1)
         labels = draw(st.lists(label, min_size=n_rows, max_size=n_rows))
-        return n_bins, codes, np.array(labels, dtype=np.int16)
+        return n_bins, codes, np.array(labels, dtype=np.int16), draw(extras(task, n_rows))
     number = st.floats(-3, 5) | st.sampled_from([np.nan, -3.0, 5.0, 1.0])
     target = draw(st.lists(number, min_size=n_rows, max_size=n_rows))
-    return n_bins, codes, np.array(target, dtype=np.float64)
+    return n_bins, codes, np.array(target, dtype=np.float64), draw(extras(task, n_rows))
+
+
+@st.composite
+def extras(draw: st.DrawFn, task: str, n_rows: int) -> dict[str, Any]:
+    """Draw weights and scores to start from, or neither."""
+    found: dict[str, Any] = {}
+    weight = st.sampled_from([0, 1, LATTICE - 1, LATTICE]) | st.integers(0, LATTICE)
+    if draw(st.booleans()):
+        drawn = draw(st.lists(weight, min_size=n_rows, max_size=n_rows))
+        found["weights"] = np.array(drawn, dtype=np.int32)
+    if task != "regression" and draw(st.booleans()):
+        start = st.sampled_from([0, MAX_SCORE, -MAX_SCORE]) | st.integers(-MAX_SCORE, MAX_SCORE)
+        count = n_rows * N_SCORES[task]
+        drawn = draw(st.lists(start, min_size=count, max_size=count))
+        found["offsets"] = np.array(drawn, dtype=np.int32).reshape(n_rows, N_SCORES[task])
+    return found
+
+
+def rows_of(table: tuple[list[int], list[Any], Any, dict[str, Any]], rows: slice) -> Any:
+    """Return codes, target and extras of some rows."""
+    _, codes, target, found = table
+    return [c[rows] for c in codes], target[rows], {k: v[rows] for k, v in found.items()}
 
 
 updates_of_any_size = st.sampled_from(
@@ -125,10 +147,10 @@ def answers(rows: Any, calls: Sequence[tuple[str, Any]]) -> list[Any]:
 def test_every_sum_agrees_with_the_simplest_backend(
     name: str, task: str, data: st.DataObject
 ) -> None:
-    n_bins, codes, target = data.draw(tables(task))
+    n_bins, codes, target, found = data.draw(tables(task))
     calls = data.draw(programs(task, n_bins))
-    simplest = SIMPLEST[task](codes, target, **BOUNDS[task])
-    rows = BACKENDS[name](task, codes, target, **BOUNDS[task])
+    simplest = SIMPLEST[task](codes, target, **BOUNDS[task], **found)
+    rows = BACKENDS[name](task, codes, target, **BOUNDS[task], **found)
     assert answers(rows, calls) == answers(simplest, calls)
 
 
@@ -143,16 +165,17 @@ def test_the_answers_of_a_table_are_the_sum_over_its_rows(
 
     answers(rows) = answers(row 1) + answers(row 2) + ...
     """
-    n_bins, codes, target = data.draw(tables(task))
-    calls = data.draw(programs(task, n_bins))
-    whole = answers(BACKENDS[name](task, codes, target, **BOUNDS[task]), calls)
-    total = answers(BACKENDS[name](task, [c[:0] for c in codes], target[:0], **BOUNDS[task]), calls)
-    for row in range(len(target)):
-        alone = BACKENDS[name](
-            task, [c[row : row + 1] for c in codes], target[row : row + 1], **BOUNDS[task]
-        )
-        total = add(total, answers(alone, calls))
-    assert whole == total
+    table = data.draw(tables(task))
+    calls = data.draw(programs(task, table[0]))
+
+    def answers_of(rows: slice) -> Any:
+        codes, target, found = rows_of(table, rows)
+        return answers(BACKENDS[name](task, codes, target, **BOUNDS[task], **found), calls)
+
+    total = answers_of(slice(0, 0))
+    for row in range(len(table[2])):
+        total = add(total, answers_of(slice(row, row + 1)))
+    assert answers_of(slice(None)) == total
 
 
 def add(one: Any, other: Any) -> Any:
@@ -168,17 +191,17 @@ def add(one: Any, other: Any) -> Any:
 def test_one_row_keeps_to_the_declared_sensitivities(
     name: str, task: str, data: st.DataObject
 ) -> None:
-    n_bins, codes, target = data.draw(tables(task).filter(lambda table: len(table[2]) > 0))
-    codes, target = [c[:1] for c in codes], target[:1]
-    calls = data.draw(programs(task, n_bins))
-    backend = BACKENDS[name](task, codes, target, **BOUNDS[task])
+    table = data.draw(tables(task).filter(lambda table: len(table[2]) > 0))
+    codes, target, found = rows_of(table, slice(0, 1))
+    calls = data.draw(programs(task, table[0]))
+    backend = BACKENDS[name](task, codes, target, **BOUNDS[task], **found)
     assert backend.n_scores == N_SCORES[task]
     assert backend.residual_norm == declared_norm(2 if task == "multiclass" else 1)
     assert backend.target_norm == declared_norm(2 if task == "regression" else 1)
     histograms, sums, *rounds = answers(backend, calls)
     for histogram in histograms:
-        assert sum(histogram) <= 1
-        assert set(histogram) <= {0, 1}
+        assert sum(histogram) <= LATTICE
+        assert np.count_nonzero(histogram) <= 1
     assert sum(value**2 for value in sums) <= backend.target_norm**2
     for per_feature in rounds:
         for per_bin in per_feature:

@@ -13,6 +13,7 @@ import re
 import warnings
 from typing import Any
 
+import interpret
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -20,6 +21,7 @@ import pytest
 from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 from interpret.privacy import DPExplainableBoostingClassifier as InterpretClassifier
 from interpret.privacy import DPExplainableBoostingRegressor as InterpretRegressor
+from interpret.utils import make_synthetic
 from sklearn.base import is_classifier
 from sklearn.metrics import roc_auc_score
 
@@ -122,6 +124,28 @@ def test_private_regressor_fits_noise():
     check_fitted(DPExplainableBoostingRegressor(schema=schema).fit(X, y), X)
 
 
+@pytest.mark.filterwarnings("ignore::interpret_dp.UndeclaredWarning")
+def test_weights_are_taken_where_interpret_takes_them():
+    """The third argument; nothing is declared, not even the largest weight."""
+    X, y, names, types = make_synthetic(classes=2, n_samples=10_000, output_type="float", seed=1)
+    weights = np.ones(len(y))
+    weights[-1] = 2
+    model = DPExplainableBoostingClassifier(names, types, epsilon=1)
+    model.fit(X[:8_000], y[:8_000], weights[:8_000])
+    check_fitted(model, X[8_000:])
+    assert "DPExplainableBoostingClassifier(" in repr(model)
+    assert roc_auc_score(y[8_000:], model.predict_proba(X[8_000:])[:, 1]) > 0.6
+
+
+@pytest.mark.filterwarnings("ignore::interpret_dp.UndeclaredWarning")
+def test_private_regressor_fits_noise_with_nothing_declared():
+    X = normal_table(5)
+    y = pd.Series(np.random.default_rng(6).normal(size=len(X)), name="Y")
+    weights = np.ones(len(y))
+    weights[-1] = 2
+    check_fitted(DPExplainableBoostingRegressor().fit(X, y, weights), X)
+
+
 @pytest.mark.parametrize(
     "bounds",
     [
@@ -151,6 +175,17 @@ def test_explanations_are_what_the_host_expects(kind, request):
     check_explanation(model.explain_local(X.head(3), y.head(3)))
     check_explanation(model.explain_local(X.head(3)))
     assert model.explain_global("a name").name == "a name"
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_every_view_can_be_preserved_in_a_file(kind, request, tmp_path):
+    model, X, y = request.getfixturevalue(kind)
+    total, local = model.explain_global(), model.explain_local(X.head(3), y.head(3))
+    views = [(total, None), *((total, name) for name in COLUMNS), (local, None), (local, 0)]
+    for number, (explanation, key) in enumerate(views):
+        file = tmp_path / f"{number}.html"
+        interpret.preserve(explanation, key, file_name=str(file), auto_open=False)
+        assert "Plotly.newPlot(" in file.read_text(encoding="utf-8")
 
 
 # ------------------------------------------------------------------------------- extension

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from interpret_dp.ebm.boosting import TermUpdate, centred_spread, leaf_gains, partition_bins
+from interpret_dp.ebm.boosting import TermUpdate, centred_change, leaf_gains, partition_bins
 
 weights = hnp.arrays(np.float64, st.integers(3, 50), elements=st.floats(0, 1e5))
 
@@ -54,7 +54,11 @@ def test_updates_are_centred_and_skip_leaves_without_gain(weights, seed):
     part = partition_bins(weights, True, 5, seed)
     gain = rng.uniform(0.1, 1.0, part.n_leaves)
     gain[part.leaf[0]] = 0.0
-    spread = centred_spread(TermUpdate(part, gain), weights)
-    change = spread @ rng.normal(size=part.n_leaves)
-    assert change[0] == 0.0
-    assert change @ weights == pytest.approx(0.0, abs=1e-6 * (1 + weights.sum()))
+    sums = rng.normal(size=(part.n_leaves, 3))
+    change = centred_change(TermUpdate(part, gain), weights, sums)
+    np.testing.assert_array_equal(change[0], 0.0)
+    np.testing.assert_allclose(weights @ change, 0.0, atol=1e-6 * (1 + weights.sum()))
+    # But for the mean, each bin moves by what its leaf was told to.
+    offset = change - (gain[:, np.newaxis] * sums)[part.leaf]
+    moved = part.leaf != part.leaf[0]
+    assert np.ptp(offset[moved], axis=0).max() < 1e-9

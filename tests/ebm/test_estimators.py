@@ -361,10 +361,10 @@ def test_bad_parameters_are_refused_before_anything_is_spent(cohort, parameters,
         bad(cohort, **parameters)
 
 
-def test_sample_weights_are_refused(cohort):
+def test_bags_are_refused(cohort):
     model = DPExplainableBoostingClassifier(schema=cohort.schema)
-    with pytest.raises(ValueError, match="sample_weight"):
-        model.fit(cohort.X, cohort.y, sample_weight=np.ones(len(cohort.X)))
+    with pytest.raises(ValueError, match="bags was given; it must be None"):
+        model.fit(cohort.X, cohort.y, bags=[np.ones(len(cohort.X))])
 
 
 @pytest.mark.parametrize("bounds", [(0.0, 5e-324), (0.0, 1e200), (None, 5e-324), (-1.7e308, None)])

@@ -115,6 +115,7 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"max_leaves": 0}, "max_leaves is 0 .* at least 1.* None leaves it"),
     ({"learning_rate": 0.0}, "learning_rate is 0.0 .* above 0.* None leaves it"),
     ({"max_bins": 1}, "max_bins is 1 .* at least 2"),
+    ({"max_bins": 65_536}, "max_bins is 65536 .* at most 65535"),
     ({"n_jobs": 0}, "n_jobs is 0; .*or -1.* Pass n_jobs=1"),
     ({"random_state": -1}, "random_state is -1 .* at least 0"),
     ({"outer_bags": 8}, "outer_bags is 8 .*must be 1 and 0.* standard_deviations_"),

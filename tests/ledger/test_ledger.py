@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 from interpret_dp.accounting import gaussian_events_json, mu_of_budget, reduce_event
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.ledger import DeltaExceededError, PrivacyLedger, Reservation, default_ledger
+from interpret_dp.ledger.chain import Entry
 from tests.ledger.requests import reserve, reserve_epsilon
 
 
@@ -181,7 +183,7 @@ def test_entries_hold_what_the_audit_needs(ledger: PrivacyLedger) -> None:
     assert request["event"] == gaussian_events_json([(0.1, 1)])
     assert (request["explainer"], request["purpose"]) == ("ebm", "tuning")
     assert (request["epsilon"], request["epsilon_delta"]) == (0.4, 1e-6)
-    assert request["context"] == {}
+    assert request["context"] == {"protected": "add_or_remove_one: one row"}
     assert request["package_version"]
     assert request["time"].endswith("+00:00")
     assert commit["reservation"] == request["number"] == 2
@@ -269,3 +271,77 @@ def test_bad_locations_are_named(
         call(tmp_path)
     assert "secret" not in str(raised.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_promises_of_different_kinds_do_not_share_an_account(ledger: PrivacyLedger) -> None:
+    """Losses about rows and about people do not add up: the second kind is refused, unspent."""
+    ledger.create_budget("adult", 1.0, 1e-6)
+    ledger.commit(reserve(ledger))
+    before = ledger.spent("adult")
+    other = "add_or_remove_one: one 'person'"
+    with pytest.raises(LedgerError, match=r"protects \(add_or_remove_one: one row\); this request"):
+        reserve(ledger, protected=other)
+    assert ledger.spent("adult") == before
+    assert ledger.to_dict("adult")["datasets"][0]["protected"] == "add_or_remove_one: one row"
+    ledger.create_budget("people of adult", 1.0, 1e-6)
+    ledger.commit(reserve(ledger, "people of adult", protected=other))
+    ledger.commit(reserve(ledger, "people of adult", protected=other))
+    assert ledger.spent("people of adult").n_requests == 2
+
+
+def test_a_cancelled_request_binds_nobody(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("adult", 1.0, 1e-6)
+    ledger.cancel(reserve(ledger))
+    ledger.commit(reserve(ledger, protected="replace_one: one row"))
+    assert ledger.to_dict("adult")["datasets"][0]["protected"] == "replace_one: one row"
+
+
+def test_entries_without_a_kind_are_about_rows() -> None:
+    """Ledgers of the first version did not write it down, and knew rows only."""
+    old = dataclasses.replace(entry_of_kind("reserve"), context="{}")
+    assert old.protected == "add_or_remove_one: one row"
+
+
+def entry_of_kind(kind: str) -> Entry:
+    return Entry(
+        number=1,
+        time="2026-01-01T00:00:00+00:00",
+        kind=kind,
+        dataset="adult",
+        reservation=None,
+        explainer="test",
+        purpose="",
+        mu=0.1,
+        delta=0.0,
+        epsilon=1.0,
+        epsilon_delta=1e-6,
+        event="",
+        package_version="0",
+        context="{}",
+        previous="0" * 64,
+    )
+
+
+def test_an_owner_says_whom_the_budget_protects(ledger: PrivacyLedger) -> None:
+    """Otherwise an analyst could spend a budget meant for people row by row."""
+    budget = ledger.create_budget("ward", 1.0, 1e-6, unit="patient_id")
+    assert budget.protected == "add_or_remove_one: one 'patient_id'"
+    with pytest.raises(LedgerError, match="Nothing was spent"):
+        reserve(ledger, "ward")
+    ledger.commit(reserve(ledger, "ward", protected=budget.protected))
+    ledger.raise_budget("ward", 2.0, 1e-6, reason="more")
+    assert ledger.budget("ward").protected == budget.protected  # type: ignore[union-attr]
+    with pytest.raises(LedgerError, match="Nothing was spent"):
+        reserve(ledger, "ward", protected="replace_one: one 'patient_id'")
+    rows = ledger.create_budget("rows", 1.0, 1e-6, neighboring="add_or_remove_one")
+    assert rows.protected == "add_or_remove_one: one row"
+    ledger.commit(reserve(ledger, "rows"))
+    with pytest.raises(ValueError, match="neighboring is 'swap'"):
+        ledger.create_budget("other", 1.0, 1e-6, neighboring="swap")
+
+
+def test_a_budget_is_not_declared_against_what_was_spent() -> None:
+    ledger = PrivacyLedger.in_memory()
+    ledger.commit(reserve(ledger, "ward"))
+    with pytest.raises(LedgerError, match="do not add up"):
+        ledger.create_budget("ward", 1.0, 1e-6, unit="patient_id")

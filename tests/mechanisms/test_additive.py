@@ -68,7 +68,7 @@ def standardised_noise(rounds: int, planned: float, claimed: float) -> Any:
         epsilon=1.0,
         delta=1e-5,
     ) as door:
-        noisy, _ = door.gaussian("sums", exact, sensitivity=LATTICE)
+        noisy, _ = door.gaussian("sums", exact, row_norm=LATTICE, aligned=True)
     return (noisy - exact).ravel(), math.hypot(LATTICE / claimed, 3)
 
 

@@ -180,7 +180,7 @@ def open_door(ledger: PrivacyLedger) -> ReleaseDoor:
 def test_a_plan_with_selections_is_charged_as_a_pair() -> None:
     ledger = PrivacyLedger.in_memory()
     with open_door(ledger) as door:
-        door.select("levels", {"a": 10_000}, sensitivity=LATTICE)
+        door.select("levels", {"a": 10_000})
     spent = ledger.spent("people")
     assert (spent.mu, spent.delta) == (PLAN.cost.mu, PLAN.cost.delta)
     assert spent.mu == pytest.approx(math.sqrt(2 * 0.1**2 + 0.2**2))
@@ -191,9 +191,9 @@ def test_a_plan_with_selections_is_charged_as_a_pair() -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda door: door.select("bounds", {}, sensitivity=LATTICE),
-        lambda door: door.select("other", {}, sensitivity=LATTICE),
-        lambda door: door.gaussian("levels", np.array([[LATTICE]]), sensitivity=LATTICE),
+        lambda door: door.select("bounds", {}),
+        lambda door: door.select("other", {}),
+        lambda door: door.gaussian("levels", np.array([[LATTICE]]), row_norm=LATTICE, aligned=True),
     ],
     ids=["a Gaussian name", "an unplanned name", "a selection as a sum"],
 )
@@ -212,6 +212,6 @@ def test_selections_are_used_up() -> None:
 
     with open_door(PrivacyLedger.in_memory()) as door:
         for _ in range(2):
-            door.select("levels", {}, sensitivity=LATTICE)
+            door.select("levels", {})
         with pytest.raises(ReleaseError, match="the plan has 0 left"):
-            door.select("levels", {}, sensitivity=LATTICE)
+            door.select("levels", {})

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import Categorical, Continuous, Schema, level_labels
+from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema, level_labels
 
 
 def small_schema() -> Schema:
@@ -166,3 +167,36 @@ def test_default_serves_the_columns_that_are_not_listed() -> None:
     assert schema.resolve(["feature_0000", "age"]) == (default, Continuous(17, 90))
     with pytest.raises(SchemaError, match="does not have column 'age'"):
         schema.resolve(["feature_0000"])
+
+
+def test_a_unit_is_written_as_it_is_read() -> None:
+    unit = PrivacyUnit("patient_id", 3)
+    assert repr(unit) == "PrivacyUnit(column='patient_id', max_rows=3)"
+    schema = Schema({"age": Continuous(0, 99)}, unit=unit)
+    assert eval(repr(schema)) == schema
+    assert pickle.loads(pickle.dumps(schema)) == copy.deepcopy(schema) == schema
+    assert hash(schema) != hash(Schema(schema.features))
+    assert schema != Schema(schema.features, unit=PrivacyUnit("patient_id", 4))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: PrivacyUnit(3), TypeError, r"column is 3 \(int\); it must be the name.*max_rows="),  # type: ignore[arg-type]
+        (
+            lambda: PrivacyUnit("p", 0),
+            ValueError,
+            r"max_rows is 0 .*at least 1\. It is the",
+        ),
+        (lambda: PrivacyUnit("p", 1.5), TypeError, r"max_rows is 1.5 \(float\)"),  # type: ignore[arg-type]
+        (lambda: Schema(unit="patient"), TypeError, r"unit is 'patient'.*it must be PrivacyUnit"),  # type: ignore[arg-type]
+        (
+            lambda: Schema({"p": Continuous(0, 1)}, unit=PrivacyUnit("p")),
+            SchemaError,
+            r"'p' is declared as a feature and as the unit.*Remove it",
+        ),
+    ],
+)
+def test_a_wrong_unit_is_refused(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import Categorical, Continuous, Schema, level_labels
+from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema, level_labels
 from interpret_dp.schema.declarations import FeatureSpec
 
 finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-8e307, max_value=8e307)
@@ -38,11 +38,16 @@ categorical = st.builds(
     Categorical, st.lists(level, min_size=1, unique_by=_label), ordered=st.booleans()
 )
 spec: st.SearchStrategy[FeatureSpec] = st.one_of(continuous(), categorical)
+units = st.builds(
+    PrivacyUnit, st.text("xyz", min_size=4, max_size=6), max_rows=st.integers(1, 10**6)
+)
+names = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
 schemas = st.builds(
     Schema,
-    st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), spec, max_size=4),
+    st.dictionaries(names, spec, max_size=4),
     target=st.none() | spec,
     default=st.none() | spec,
+    unit=st.none() | units,
 )
 
 

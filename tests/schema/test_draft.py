@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from interpret_dp.exceptions import PrivacyWarning, SchemaError
-from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
+from interpret_dp.schema import Categorical, Continuous, FeatureSpec, PrivacyUnit, Schema
 
 
 def draft(frame: Any, *arguments: Any, **keywords: Any) -> Schema:
@@ -126,3 +126,16 @@ def test_a_draft_reads_its_own_table_cleanly() -> None:
     )
     schema = draft(frame, "y")
     assert schema.check(frame.drop(columns="y"), frame["y"]).is_clean
+
+
+def test_the_units_column_is_no_feature() -> None:
+    frame = pd.DataFrame({"who": ["p1", "p2"], "age": [20, 30], "y": ["a", "b"]})
+    unit = PrivacyUnit("who", 2)
+    drafted = draft(frame, "y", unit=unit)
+    assert list(drafted.features) == ["age"]
+    assert drafted.unit == unit
+    for wrong in (PrivacyUnit("nobody"), PrivacyUnit("y")):
+        with pytest.raises(SchemaError, match=r"unit names the column .*must be one of 'who'"):
+            Schema.draft(frame, "y", unit=wrong)
+    with pytest.raises(TypeError, match="unit is 'who'"):
+        Schema.draft(frame, "y", unit="who")  # type: ignore[arg-type]

@@ -47,5 +47,5 @@ def test_public_names_are_there(name: str) -> None:
 
 
 def test_other_names_are_not() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'PrivacyUnit'"):
-        _ = interpret_dp.schema.PrivacyUnit
+    with pytest.raises(AttributeError, match="no attribute 'PrivacyUnits'"):
+        _ = interpret_dp.schema.PrivacyUnits

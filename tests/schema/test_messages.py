@@ -72,7 +72,7 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
         "Convert the column",
     ),
     (lambda: open_target(None), "got None", "1d array", "Pass the column of the target"),
-    (lambda: open_target(FRAME), "2 columns", "1d array", "Pass the target column alone"),
+    (lambda: open_target(FRAME), "2 columns", "1d array", "Pass one column alone"),
     (lambda: open_target(np.zeros((1, 1, 1))), "3 dimensions", "1d array", "Pass y.ravel()"),
     (lambda: open_target([1], 2), "inconsistent", "same number of rows", "exactly the rows of X"),
     # declarations

@@ -208,9 +208,13 @@ def test_targets_are_one_column(y: Any) -> None:
     assert list(open_target(y, 3)) == [1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    "y", [[[1], [2]], np.array([[1], [2]]), pd.DataFrame({"y": [1, 2]}), [(1,), (2,)]]
-)
+@pytest.mark.parametrize("y", [[[1], [2], 3], [(1,), 2, [3]], [np.array([1]), 2, 3]])
+def test_in_a_list_a_row_of_one_cell_is_that_cell(y: Any) -> None:
+    """Whether every cell is a row must not decide what any of them means."""
+    assert list(open_target(y)) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("y", [np.array([[1], [2]]), pd.DataFrame({"y": [1, 2]})])
 def test_a_column_vector_is_read_with_a_warning(y: Any) -> None:
     with pytest.warns(DataConversionWarning, match="column-vector y"):
         assert list(open_target(y)) == [1, 2]

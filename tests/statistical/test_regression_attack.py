@@ -19,7 +19,7 @@ from interpret.privacy import DPExplainableBoostingRegressor as ReferenceRegress
 from interpret_dp import Continuous, DPExplainableBoostingRegressor, PrivacyLedger, Schema
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.audit import AttackBound, attack_bound
-from interpret_dp.backends import local
+from interpret_dp.backends import kernels, local
 
 pytestmark = pytest.mark.statistical
 
@@ -175,6 +175,7 @@ def test_control_our_own_trainer_without_its_clip(monkeypatch: pytest.MonkeyPatc
 
     def without_clip(
         codes: Any,
+        weights: Any,
         target: Any,
         updated: Any,
         updates: Any,
@@ -184,10 +185,10 @@ def test_control_our_own_trainer_without_its_clip(monkeypatch: pytest.MonkeyPatc
         last: int,
         sums: Any,
     ) -> None:
-        local._add_updates(codes, updated, updates, scores, first, last)
+        kernels._add_updates(codes, updated, updates, scores, first, last)
         for slot, feature in enumerate(wanted):
             np.add.at(sums[slot], codes[feature, first:last], (target - scores)[first:last])
 
-    monkeypatch.setattr(local, "_advance_regression", without_clip)
+    monkeypatch.setattr(local, "advance_regression", without_clip)
     usual = attack(fit_ours, 800)["prediction in the bin"][0]
     assert usual.mu > mu_of_budget(EPSILON, DELTA)

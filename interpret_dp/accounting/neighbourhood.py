@@ -1,0 +1,93 @@
+"""Which tables are neighbours, and how far the sums of two neighbours can lie apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from interpret_dp._validate import check_choice, check_int
+
+__all__ = ["ADD_OR_REMOVE_ONE", "RELATIONS", "REPLACE_ONE", "Neighbourhood"]
+
+ADD_OR_REMOVE_ONE = "add_or_remove_one"
+REPLACE_ONE = "replace_one"
+RELATIONS = (ADD_OR_REMOVE_ONE, REPLACE_ONE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbourhood:
+    """The neighbouring relation of a request: what the guarantee protects; public.
+
+    Parameters
+    ----------
+    relation : {"add_or_remove_one", "replace_one"}, default="add_or_remove_one"
+        Whether neighbours differ by the presence of one unit or by its content.
+    unit : str, default=None
+        Name of the identifier that rows of one unit share; None: every row is a unit.
+    max_rows : int, default=1
+        Most rows of one unit that are used.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the relation is another one, ``max_rows`` is below 1, or is above 1 where every row is
+        a unit.
+
+    Notes
+    -----
+    The factors are proved in docs/proofs/neighbouring_tables.md.
+    """
+
+    relation: str = ADD_OR_REMOVE_ONE
+    unit: str | None = None
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_choice(
+            "neighboring",
+            self.relation,
+            RELATIONS,
+            mend=f"{ADD_OR_REMOVE_ONE!r} is the stronger promise and the usual one.",
+        )
+        check_int("max_rows", self.max_rows, low=1)
+        if self.unit is None and self.max_rows > 1:
+            raise ValueError(
+                f"max_rows is {self.max_rows} where every row is a unit; it must be 1. Name the "
+                "identifier that rows of one unit share."
+            )
+
+    def sensitivity(self, row_norm: int, *, aligned: bool) -> int:
+        """Bound the L2 norm of the change of a sum over rows between two neighbours.
+
+        Parameters
+        ----------
+        row_norm : int
+            Bound on the L2 norm of what one row adds to the sum, in lattice units.
+        aligned : bool
+            Whether what any two rows add has a non-negative inner product, as counts have: what is
+            taken away and what comes instead cannot point in opposite directions.
+
+        Returns
+        -------
+        int
+            In lattice units, rounded up.
+        """
+        of_unit = self.max_rows * row_norm
+        if self.relation == ADD_OR_REMOVE_ONE:
+            return of_unit
+        return math.isqrt(2 * of_unit**2 - 1) + 1 if aligned else 2 * of_unit
+
+    @property
+    def unit_text(self) -> str:
+        """What is added, removed or replaced, in words."""
+        if self.unit is None:
+            return "one row"
+        used = "one of them is" if self.max_rows == 1 else f"at most {self.max_rows} of them are"
+        return f"all rows of one {self.unit!r} ({used} used)"
+
+    @property
+    def protected(self) -> str:
+        """Whom the guarantee protects: losses of two requests add up only if this is the same."""
+        what = "row" if self.unit is None else f"{self.unit!r}"
+        return f"{self.relation}: one {what}"

@@ -1,0 +1,184 @@
+"""The loops over rows, compiled by numba, and the tables from which they read probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends.base import MAX_SCORE
+
+__all__ = [
+    "advance_binary",
+    "advance_multiclass",
+    "advance_regression",
+    "exponential_table",
+    "sigmoid_table",
+]
+
+_CHUNK = 4096  # rows per pass: scores, residuals and codes of a chunk stay in the cache
+_TABLE_BITS = 12  # logits are looked up in steps of 2**12 / 2**20 = 1/256
+_TABLE_HALF = 4096  # entries on each side of zero: logits from -16 to 16
+
+_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
+
+
+def _compile(function: _Kernel) -> _Kernel:
+    # No fastmath: a row's contribution must not depend on how the compiler groups rows.
+    return numba.njit(cache=True, nogil=True, boundscheck=False)(function)  # type: ignore[return-value]
+
+
+def sigmoid_table() -> NDArray[np.int32]:
+    """Tabulate the probability of class 1 on the lattice, truncated into [0, LATTICE]."""
+    logits = (np.arange(-_TABLE_HALF, _TABLE_HALF) + 0.5) * 2.0**_TABLE_BITS / LATTICE
+    return np.clip(np.floor(LATTICE / (1.0 + np.exp(-logits))), 0, LATTICE).astype(np.int32)
+
+
+@_compile
+def _add_updates(
+    codes: NDArray[np.unsignedinteger],
+    updated: NDArray[np.int64],
+    updates: NDArray[np.int32],
+    scores: NDArray[np.int32],
+    start: int,
+    stop: int,
+) -> None:
+    for slot in range(updated.shape[0]):
+        feature = updated[slot]
+        for row in range(start, stop):
+            moved = int(scores[row]) + int(updates[slot, codes[feature, row]])
+            scores[row] = np.int32(min(max(moved, -MAX_SCORE), MAX_SCORE))
+
+
+@_compile
+def _sum_residuals(
+    codes: NDArray[np.unsignedinteger],
+    wanted: NDArray[np.int64],
+    residuals: NDArray[np.int32],
+    start: int,
+    stop: int,
+    sums: NDArray[np.int64],
+) -> None:
+    for slot in range(wanted.shape[0]):
+        feature = wanted[slot]
+        for row in range(start, stop):
+            sums[slot, codes[feature, row]] += residuals[row - start]
+
+
+@_compile
+def _weighted(residual: int, weight: int) -> int:
+    """Multiply by a weight's share of LATTICE, truncated: no norm grows."""
+    return abs(residual) * weight // LATTICE * (1 if residual > 0 else -1)
+
+
+@_compile
+def _weigh(weights: NDArray[np.int32], residuals: NDArray[np.int32], start: int, stop: int) -> None:
+    if weights.shape[0] == 0:  # every row has the largest weight
+        return
+    for row in range(start, stop):
+        residuals[row - start] = _weighted(int(residuals[row - start]), int(weights[row]))
+
+
+@_compile
+def advance_binary(
+    codes: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int32],
+    labels: NDArray[np.int8],
+    table: NDArray[np.int32],
+    updated: NDArray[np.int64],
+    updates: NDArray[np.int32],
+    wanted: NDArray[np.int64],
+    scores: NDArray[np.int32],
+    first: int,
+    last: int,
+    sums: NDArray[np.int64],
+) -> None:
+    """Add updates to the scores, then ``weight * (label - probability)`` to the sums."""
+    residuals = np.empty(_CHUNK, np.int32)
+    for start in range(first, last, _CHUNK):
+        stop = min(start + _CHUNK, last)
+        _add_updates(codes, updated, updates, scores, start, stop)
+        for row in range(start, stop):
+            entry = (scores[row] >> _TABLE_BITS) + _TABLE_HALF
+            entry = min(max(entry, 0), 2 * _TABLE_HALF - 1)
+            residuals[row - start] = labels[row] * LATTICE - table[entry]
+        _weigh(weights, residuals, start, stop)
+        _sum_residuals(codes, wanted, residuals, start, stop, sums)
+
+
+@_compile
+def advance_regression(
+    codes: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int32],
+    target: NDArray[np.int32],
+    updated: NDArray[np.int64],
+    updates: NDArray[np.int32],
+    wanted: NDArray[np.int64],
+    scores: NDArray[np.int32],
+    first: int,
+    last: int,
+    sums: NDArray[np.int64],
+) -> None:
+    """Add updates to the scores, then ``weight * clipped residual`` to the sums."""
+    residuals = np.empty(_CHUNK, np.int32)
+    for start in range(first, last, _CHUNK):
+        stop = min(start + _CHUNK, last)
+        _add_updates(codes, updated, updates, scores, start, stop)
+        for row in range(start, stop):
+            residual = int(target[row]) - int(scores[row])
+            residuals[row - start] = min(max(residual, -LATTICE), LATTICE)
+        _weigh(weights, residuals, start, stop)
+        _sum_residuals(codes, wanted, residuals, start, stop, sums)
+
+
+@_compile
+def advance_multiclass(
+    codes: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int32],
+    labels: NDArray[np.int16],
+    table: NDArray[np.int64],
+    updated: NDArray[np.int64],
+    updates: NDArray[np.int32],
+    wanted: NDArray[np.int64],
+    scores: NDArray[np.int32],
+    first: int,
+    last: int,
+    sums: NDArray[np.int64],
+) -> None:
+    """Add updates to the scores, then ``weight * (onehot(label) - softmax)`` to the sums."""
+    n_classes = scores.shape[1]
+    residuals = np.empty(n_classes, np.int64)
+    for row in range(first, last):
+        for slot in range(updated.shape[0]):
+            code = codes[updated[slot], row]
+            for k in range(n_classes):
+                moved = int(scores[row, k]) + int(updates[slot, code, k])
+                scores[row, k] = np.int32(min(max(moved, -MAX_SCORE), MAX_SCORE))
+        highest = int(scores[row].max())
+        total = 0
+        for k in range(n_classes):
+            entry = min((highest - int(scores[row, k])) >> _TABLE_BITS, table.shape[0] - 1)
+            residuals[k] = table[entry]
+            total += residuals[k]
+        for k in range(n_classes):
+            # Truncation: the probabilities add up to at most LATTICE, as the norm needs.
+            residuals[k] = -(residuals[k] * LATTICE // total)
+        residuals[labels[row]] += LATTICE
+        if weights.shape[0] > 0:
+            for k in range(n_classes):
+                residuals[k] = _weighted(residuals[k], int(weights[row]))
+        for slot in range(wanted.shape[0]):
+            code = codes[wanted[slot], row]
+            for k in range(n_classes):
+                sums[slot, code, k] += residuals[k]
+
+
+def exponential_table() -> NDArray[np.int64]:
+    """Tabulate exp(-d) for score gaps d from 0 to 16 on the lattice, truncated."""
+    gaps = (np.arange(_TABLE_HALF) + 0.5) * 2.0**_TABLE_BITS / LATTICE
+    table: NDArray[np.int64] = np.floor(LATTICE * np.exp(-gaps)).astype(np.int64)
+    return table

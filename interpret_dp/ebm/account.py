@@ -1,0 +1,137 @@
+"""What a request is charged to, whom it protects, and where its random numbers come from."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING
+
+from interpret_dp._validate import check_int
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.exceptions import LedgerError, PrivacyWarning, SchemaError
+from interpret_dp.mechanisms import (
+    Randomness,
+    SeededRandomness,
+    SystemRandomness,
+    active_randomness,
+)
+from interpret_dp.schema import PrivacyUnit, Schema
+
+if TYPE_CHECKING:
+    from interpret_dp.ledger import PrivacyLedger
+
+__all__ = [
+    "account_of",
+    "ledger_of",
+    "neighbourhood_of",
+    "randomness_of",
+    "refuse_unnamed_unit",
+    "thread_count",
+]
+
+_UNNAMED = "unnamed"
+_LONGEST_HINT = 150  # of a name in the ledger, which takes 200 characters
+
+
+def ledger_of(value: PrivacyLedger | str | None, *, must_exist: bool = False) -> PrivacyLedger:
+    """Return the ledger that an estimator's parameter names.
+
+    Parameters
+    ----------
+    value : PrivacyLedger, str or None
+    must_exist : bool
+        Make no new file of a URL, as befits whoever only reads.
+
+    Raises
+    ------
+    TypeError
+        If it is neither a ledger, nor a URL, nor None.
+    """
+    from interpret_dp.ledger import PrivacyLedger, default_ledger
+
+    if value is None:
+        return default_ledger()
+    if isinstance(value, str):
+        return PrivacyLedger.existing(value) if must_exist else PrivacyLedger(value)
+    if isinstance(value, PrivacyLedger):
+        return value
+    raise TypeError(
+        f"ledger is {value!r} ({type(value).__name__}); it must be a PrivacyLedger, its URL such "
+        "as 'sqlite:///privacy.db', or None for the in-memory ledger of this process."
+    )
+
+
+def account_of(
+    ledger: PrivacyLedger | str | None, dataset: str | None, neighbourhood: Neighbourhood
+) -> tuple[PrivacyLedger, str]:
+    """Return the ledger, and the name of the data set in it, to which a request is charged.
+
+    Raises
+    ------
+    TypeError, ValueError, LedgerError
+        If one of them is of another form, or a ledger was given without a name.
+    """
+    if dataset is not None and (not isinstance(dataset, str) or not dataset.strip()):
+        raise ValueError(
+            f"dataset is {dataset!r}; it must be the name of the data set, a text "
+            "that is not blank, such as 'hospital-2024'."
+        )
+    if ledger is not None and dataset is None:
+        raise LedgerError(
+            "A ledger was given without dataset=. Name the data set whose budget the fit is "
+            "charged to: every fit on the same people must use the same name, such as "
+            "dataset='hospital-2024'."
+        )
+    if dataset is None:
+        # Promises about rows and about people have accounts of their own: they do not add up.
+        is_usual = neighbourhood.protected == Neighbourhood().protected
+        dataset = (
+            _UNNAMED if is_usual else f"{_UNNAMED} ({neighbourhood.protected[:_LONGEST_HINT]})"
+        )
+    return ledger_of(ledger), dataset
+
+
+def neighbourhood_of(relation: str, unit: PrivacyUnit | None) -> Neighbourhood:
+    """Return whom a request protects."""
+    if unit is None:
+        return Neighbourhood(relation=relation)
+    return Neighbourhood(relation=relation, unit=unit.column, max_rows=unit.max_rows)
+
+
+def refuse_unnamed_unit(ledger: PrivacyLedger | str | None, unit: object, schema: Schema) -> None:
+    """Raise SchemaError if a ledger could not tell whom identifiers identify."""
+    if ledger is not None and unit is not None and schema.unit is None:
+        raise SchemaError(
+            "unit was given, and the schema does not say what it identifies, so that the ledger "
+            "could not tell this promise from one about others. Declare "
+            'Schema(..., unit=PrivacyUnit("patient_id", max_rows=...)).'
+        )
+
+
+def randomness_of(random_state: int | None) -> Randomness:
+    """Return where random numbers come from: the system, an enclosing audit, or, loudly, a seed."""
+    active = active_randomness()
+    if active is not None:
+        return active
+    if random_state is None:
+        return SystemRandomness()
+    seed = check_int("random_state", random_state, low=0, high=2**32 - 1)
+    warnings.warn(
+        f"random_state={seed} voids the privacy promise: whoever knows it can subtract the noise. "
+        "Use it for tests on public data only; leave it None for anything you release.",
+        PrivacyWarning,
+        stacklevel=5,
+    )
+    return SeededRandomness(seed)
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Read ``n_jobs`` as joblib does."""
+    if n_jobs is None:
+        return 1
+    jobs = check_int("n_jobs", n_jobs)
+    if jobs == 0:
+        raise ValueError(
+            "n_jobs is 0; it must be a number of threads, or -1 for all processors. Pass n_jobs=1."
+        )
+    return jobs if jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + jobs)

@@ -1,0 +1,61 @@
+"""What a fit that ran promises, and what the promise assumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from interpret_dp.accounting.guarantee import (
+    DEFAULT_ASSUMPTIONS,
+    UNDECLARED_ASSUMPTIONS,
+    Guarantee,
+)
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.ebm.init_score import INIT_SCORE_ASSUMPTION
+from interpret_dp.ebm.request import FitRequest
+
+__all__ = ["promise_of", "unit_assumptions"]
+
+_MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu split by squares"
+
+
+def promise_of(request: FitRequest, head: str) -> Guarantee:
+    """Return the guarantee of a request that ran.
+
+    Parameters
+    ----------
+    request : FitRequest
+    head : str
+        Hash of the ledger after the commit.
+    """
+    return Guarantee(
+        epsilon=request.epsilon,
+        delta=request.delta,
+        mu=request.plan.cost.mu if request.plan.cost.delta == 0.0 else None,
+        mechanism=_MECHANISM,
+        neighboring=request.neighbourhood.relation,
+        unit=request.neighbourhood.unit_text,
+        assumptions=tuple(_assumptions(request)),
+        releases=request.plan.shares,
+        dataset=request.dataset,
+        ledger_head=head,
+        tests_only=request.randomness.tests_only,
+    )
+
+
+def unit_assumptions(neighbourhood: Neighbourhood) -> tuple[str, ...]:
+    """Return what a promise about people assumes of their identifiers; nothing for rows."""
+    if neighbourhood.unit is None:
+        return ()
+    return (
+        f"all rows of a person carry the same {neighbourhood.unit!r}, which is not missing, in "
+        "every request on this data set",
+    )
+
+
+def _assumptions(request: FitRequest) -> Iterator[str]:
+    yield from UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS
+    if request.rows.start is not None:
+        yield INIT_SCORE_ASSUMPTION
+    yield from unit_assumptions(request.neighbourhood)
+    if request.rows.weights is not None and request.declaring.declared_weight is not None:
+        yield "the largest sample weight is public and was not read off the rows"

@@ -1,0 +1,161 @@
+"""Which rows are one person's, and which of them are used: a rule that sees one person alone.
+
+Whether a row is used depends on the identifier, on the order of the rows of the same person, and
+on a public key. So adding or removing a person changes nobody else's rows, whatever the key
+(docs/proofs/neighbouring_tables.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import numbers
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from interpret_dp.schema.cells import level_key
+from interpret_dp.schema.columns import Values, category_values, is_category_coded
+
+__all__ = ["kept_rows"]
+
+Key: TypeAlias = str | int | float | Decimal
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+_ALONE: Final = -1  # no identifier: the row is a unit of its own
+_LEFT_OUT: Final = -2  # an identifier that cannot be told apart from others for certain
+# Beyond this a float64 stands for several integers, so that two people would be taken for one.
+_EXACT: Final = 2.0**53
+_LONGEST_DECIMAL: Final = 100
+# Steps of the Weyl sequence and mixing constants of SplitMix64 (Steele, Lea, Flood 2014).
+_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
+_MIX: Final = (
+    (np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
+    (np.uint64(27), np.uint64(0x94D049BB133111EB)),
+)
+_LAST_SHIFT: Final = np.uint64(31)
+
+
+def kept_rows(identifiers: Values, max_rows: int, key: int) -> Mask:
+    """Return which rows are used: at most ``max_rows`` of each unit. Private.
+
+    Parameters
+    ----------
+    identifiers : Values, shape (n_rows,)
+        The private identifier of each row's unit.
+    max_rows : int
+        Most rows of one unit.
+    key : int
+        64 public random bits, which decide what rows are drawn of a unit that has more.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,)
+        Rows without an identifier are kept. Rows whose identifier is neither text nor a number
+        that is known exactly are not: they might be somebody's who has other rows.
+    """
+    units, keys = _numbered(identifiers)
+    kept: Mask = units != _LEFT_OUT
+    rows = np.flatnonzero(units >= 0)
+    order = rows[np.argsort(units[rows], kind="stable")]
+    rank = _rank_in_group(units[order])
+    if rank.max(initial=0) < max_rows:
+        return kept
+    priority = _mixed(_hashes(keys, key)[units[order]] + _GOLDEN * rank.astype(np.uint64))
+    drawn = np.lexsort((rank, priority, units[order]))
+    late = _rank_in_group(units[order][drawn]) >= max_rows
+    kept[order[drawn[late]]] = False
+    return kept
+
+
+def _rank_in_group(groups: Integers) -> Integers:
+    """Return each element's place among the equal ones, where equal ones stand together."""
+    places = np.arange(len(groups))
+    is_first = np.ones(len(groups), dtype=np.bool_)
+    is_first[1:] = groups[1:] != groups[:-1]
+    starts = np.maximum.accumulate(np.where(is_first, places, 0))
+    ranks: Integers = places - starts
+    return ranks
+
+
+def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    for shift, factor in _MIX:
+        bits = (bits ^ (bits >> shift)) * factor
+    return bits ^ (bits >> _LAST_SHIFT)
+
+
+def _hashes(keys: list[Key], key: int) -> npt.NDArray[np.uint64]:
+    """Return a keyed hash of each identifier, which depends on nothing else. Never raises."""
+    secret = key.to_bytes(8, "little")
+    digests = [hashlib.blake2b(_bytes(own), digest_size=8, key=secret).digest() for own in keys]
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)
+
+
+def _bytes(key: Key) -> bytes:
+    if isinstance(key, str):
+        # Lone surrogates are text as well.
+        return b"text " + key.encode("utf-8", "surrogatepass")
+    # Hexadecimal: Python refuses to write integers of many digits otherwise.
+    return b"number " + (f"{key:x}" if isinstance(key, int) else str(key)).encode()
+
+
+def _numbered(identifiers: Values) -> tuple[Integers, list[Key]]:
+    """Give each unit a number; return that of each row, and the identifier of each number."""
+    if is_category_coded(identifiers):
+        of_category, keys = _numbered_cells([*category_values(identifiers), None])
+        return of_category[np.asarray(identifiers.codes)], keys
+    if isinstance(identifiers, np.ndarray) and identifiers.dtype.kind in "biuf":
+        # Rows of one number share its key.
+        distinct, inverse = np.unique(identifiers, return_inverse=True)
+        of_number, keys = _numbered_cells(distinct.tolist())
+        return of_number[inverse], keys
+    return _numbered_cells(np.asarray(identifiers, dtype=np.object_).tolist())
+
+
+def _numbered_cells(cells: Iterable[Any]) -> tuple[Integers, list[Key]]:
+    numbers_of_keys: dict[Key, int] = {}
+    units = [
+        own
+        if isinstance(own := _unit_key(cell), _NoKey)
+        else numbers_of_keys.setdefault(own, len(numbers_of_keys))
+        for cell in cells
+    ]
+    return np.array(units, dtype=np.int64).reshape(len(units)), list(numbers_of_keys)
+
+
+class _NoKey(int):
+    """What stands in the place of a key: ``_ALONE`` or ``_LEFT_OUT``."""
+
+
+def _unit_key(cell: Any) -> Key | _NoKey:
+    """Return what an identifier is compared by. Never raises."""
+    if isinstance(cell, str):
+        return str.__str__(cell)
+    try:
+        # NumPy counts durations among the integers; their number depends on the unit.
+        if isinstance(cell, np.timedelta64):
+            return _NoKey(_ALONE if np.isnat(cell) else _LEFT_OUT)
+        if isinstance(cell, numbers.Integral | np.bool_):
+            return int(cell)
+        # Equal decimals and integers are one key, digit for digit.
+        if isinstance(cell, Decimal) and cell.is_finite():
+            return cell if abs(cell.adjusted()) <= _LONGEST_DECIMAL else _NoKey(_LEFT_OUT)
+        # The same cells are missing here as anywhere else.
+        if level_key(cell) is None:
+            return _NoKey(_ALONE)
+        if isinstance(cell, numbers.Real):
+            number = float(cell)
+            is_exact = abs(number) < _EXACT and number == cell
+            return _plain(number) if is_exact else _NoKey(_LEFT_OUT)
+    except Exception:
+        # A cell must not decide whether a fit raises, whatever its class does.
+        return _NoKey(_LEFT_OUT)
+    return _NoKey(_LEFT_OUT)
+
+
+def _plain(number: float) -> int | float:
+    return int(number) if math.isfinite(number) and number.is_integer() else number

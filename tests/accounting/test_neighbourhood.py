@@ -1,0 +1,121 @@
+"""How far the sums of two neighbouring tables can lie apart, against tables that reach it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+
+UNIT = 1000
+Vector = tuple[int, ...]
+
+RELATIONS = ["add_or_remove_one", "replace_one"]
+
+
+def of(relation: str, max_rows: int = 1) -> Neighbourhood:
+    return Neighbourhood(relation=relation, unit="person", max_rows=max_rows)
+
+
+def norm(vector: Sequence[int]) -> float:
+    return math.sqrt(sum(value**2 for value in vector))
+
+
+def farthest(relation: str, contributions: Sequence[Vector], max_rows: int) -> float:
+    """Try every content of the unit in which two tables differ."""
+    width = len(contributions[0])
+    contents = [
+        tuple(map(sum, zip((0,) * width, *rows, strict=True)))
+        for count in range(max_rows + 1)
+        for rows in itertools.combinations_with_replacement(contributions, count)
+    ]
+    others = contents if relation == "replace_one" else [(0,) * width]
+    return max(
+        norm([a - b for a, b in zip(one, other, strict=True)])
+        for one in contents
+        for other in others
+    )
+
+
+COUNTS = [(UNIT, 0, 0), (0, UNIT, 0), (0, 0, UNIT)]
+# (weight, weight * centred target): what a row of a regression adds to its target sums.
+CONE = [(UNIT, UNIT), (UNIT, -UNIT), (UNIT, 0), (UNIT // 2, UNIT // 2)]
+RESIDUALS = [(UNIT, 0), (-UNIT, 0), (0, UNIT), (600, -800)]
+
+
+@pytest.mark.parametrize("max_rows", [1, 2, 3])
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(
+    ("contributions", "row_norm", "aligned"),
+    [(COUNTS, UNIT, True), (CONE, math.isqrt(2 * UNIT**2) + 1, True), (RESIDUALS, UNIT, False)],
+    ids=["counts", "count and target", "residuals"],
+)
+def test_the_bound_holds_and_some_pair_of_tables_reaches_it(
+    contributions: list[Vector], row_norm: int, aligned: bool, relation: str, max_rows: int
+) -> None:
+    bound = of(relation, max_rows).sensitivity(row_norm, aligned=aligned)
+    reached = farthest(relation, contributions, max_rows)
+    assert reached <= bound
+    assert bound <= reached * (1 + 1e-3) + max_rows * 2
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=3),
+    st.sampled_from(RELATIONS),
+    st.integers(1, 2),
+)
+def test_vectors_without_negative_entries_are_aligned(
+    contributions: list[Vector], relation: str, max_rows: int
+) -> None:
+    row_norm = math.ceil(max(map(norm, contributions)))
+    bound = of(relation, max_rows).sensitivity(row_norm, aligned=True)
+    assert farthest(relation, contributions, max_rows) <= bound
+
+
+def test_control_opposite_residuals_break_the_smaller_bound() -> None:
+    bound = of("replace_one").sensitivity(UNIT, aligned=True)
+    assert farthest("replace_one", RESIDUALS, 1) > bound
+
+
+@given(st.integers(1, 2**40), st.integers(1, 10**4))
+def test_the_square_root_is_rounded_up(row_norm: int, max_rows: int) -> None:
+    bound = of("replace_one", max_rows).sensitivity(row_norm, aligned=True)
+    square = 2 * (max_rows * row_norm) ** 2
+    assert (bound - 1) ** 2 < square <= bound**2
+
+
+def test_one_row_is_the_default_and_its_words() -> None:
+    usual = Neighbourhood()
+    assert usual.sensitivity(7, aligned=False) == 7
+    assert usual.unit_text == "one row"
+    assert usual.protected == "add_or_remove_one: one row"
+
+
+def test_the_words_name_the_identifier_and_the_rows() -> None:
+    people = Neighbourhood(relation="replace_one", unit="patient", max_rows=3)
+    assert people.unit_text == "all rows of one 'patient' (at most 3 of them are used)"
+    # Fits that use different numbers of rows protect the same people, and their losses add up.
+    assert people.protected == of_patients(1).protected == "replace_one: one 'patient'"
+    assert of_patients(1).unit_text == "all rows of one 'patient' (one of them is used)"
+
+
+def of_patients(max_rows: int) -> Neighbourhood:
+    return Neighbourhood(relation="replace_one", unit="patient", max_rows=max_rows)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"relation": "swap"}, "neighboring is 'swap'.*'add_or_remove_one', 'replace_one'"),
+        ({"unit": "p", "max_rows": 0}, "max_rows is 0 .*at least 1"),
+        ({"max_rows": 2}, "max_rows is 2 where every row is a unit; it must be 1. Name"),
+    ],
+)
+def test_a_field_out_of_range_is_refused(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Neighbourhood(**fields)  # type: ignore[arg-type]

@@ -1,0 +1,346 @@
+"""Replays of whole fits where a person has several rows, or is replaced, and rows have weights."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    PrivacyLedger,
+    PrivacyUnit,
+    Schema,
+)
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.audit import replay
+from interpret_dp.ebm import rows as rows_module
+
+FEATURES = {"age": Continuous(0, 100), "site": Categorical(["a", "b", "c"])}
+TARGETS: dict[str, Any] = {
+    "binary": Categorical(["no", "yes"]),
+    "multiclass": Categorical(["no", "yes", "perhaps"]),
+    "regression": Continuous(-10, 30),
+}
+LABELS = {"binary": ["no", "yes"], "multiclass": ["no", "yes", "perhaps"]}
+RELATIONS = ["add_or_remove_one", "replace_one"]
+MAX_ROWS = 2
+
+Person = list[dict[str, Any]]
+
+
+def person(name: Any, n_rows: int, task: str, seed: int) -> Person:
+    """Return the rows of one person: cells, target, weight and starting score."""
+    rng = np.random.default_rng(seed)
+
+    def row() -> dict[str, Any]:
+        target = (
+            float(rng.uniform(-10, 30)) if task == "regression" else str(rng.choice(LABELS[task]))
+        )
+        return {
+            "person": name,
+            "age": float(rng.uniform(0, 100)),
+            "site": str(rng.choice(["a", "b", "c"])),
+            "y": target,
+            "weight": float(rng.uniform(0, 3)),
+            "start": rng.normal(size=3 if task == "multiclass" else 1).tolist(),
+        }
+
+    return [row() for _ in range(n_rows)]
+
+
+def people(task: str) -> list[Person]:
+    return [person(f"p{n}", 1 + n % 4, task, seed=n) for n in range(12)]
+
+
+def mixed(persons: Sequence[Person]) -> list[dict[str, Any]]:
+    """Return all rows, those of different people interleaved."""
+    longest = max(map(len, persons), default=0)
+    return [rows[at] for at in range(longest) for rows in persons if at < len(rows)]
+
+
+# The person in which the two tables differ: as many extreme rows as can be.
+def extreme(task: str, sign: int) -> Person:
+    target = (30.0 if sign > 0 else -10.0) if task == "regression" else LABELS[task][sign > 0]
+    row = {"person": "extreme", "age": 100.0 * (sign > 0), "site": "c" if sign > 0 else "a"}
+    start = [0.0] * (3 if task == "multiclass" else 1)
+    return [row | {"y": target, "weight": 9.0, "start": start} for _ in range(5)]
+
+
+def odd(task: str) -> Person:
+    row = {"person": "odd", "age": None, "site": "never seen", "weight": np.nan}
+    target = np.nan if task == "regression" else "never seen"
+    start = [np.inf] * (3 if task == "multiclass" else 1)
+    return [row | {"y": target, "start": start} for _ in range(3)]
+
+
+class Settings:
+    """What a fit uses of the rows."""
+
+    def __init__(self, task: str, relation: str, **options: Any) -> None:
+        self.task, self.relation, self.options = task, relation, options
+
+    def fit(self, rows: list[dict[str, Any]]) -> Any:
+        has = self.options.get
+        names = ["person", "age", "site", "y", "weight", "start"]
+        cells = {name: [row[name] for row in rows] for name in names}
+        frame = pd.DataFrame({name: pd.Series(cells[name], dtype=object) for name in names})
+        frame = frame.astype({"age": float, "weight": float})
+        kind = (
+            DPExplainableBoostingRegressor
+            if self.task == "regression"
+            else DPExplainableBoostingClassifier
+        )
+        declared = {} if has("undeclared") else FEATURES
+        # How many scores a row starts from is known only if the labels are.
+        target = None if has("undeclared") and not has("start") else TARGETS[self.task]
+        schema = Schema(declared, target=target, unit=PrivacyUnit("person", MAX_ROWS))
+        model = kind(
+            schema=schema,
+            ledger=PrivacyLedger.in_memory(),
+            dataset="audit",
+            neighboring=self.relation,
+            max_rounds=2,
+            max_bins=8,
+            n_jobs=1,
+            epsilon=20.0 if has("undeclared") else 1.0,
+            privacy_weight_max=4.0 if has("weights") == "declared" else None,
+        )
+        return model.fit(
+            frame[["person", "age", "site"]],
+            frame["y"],
+            sample_weight=frame["weight"] if has("weights") else None,
+            init_score=starts(frame["start"], self.task) if has("start") else None,
+        )
+
+
+def starts(cells: pd.Series[Any], task: str) -> Any:
+    width = 3 if task == "multiclass" else 1
+    return np.array(cells.tolist(), dtype=float).reshape(len(cells), width)
+
+
+def check(settings: Settings, table: Any, neighbour: Any) -> float:
+    worst = 0.0
+    for first, second in ((table, neighbour), (neighbour, table)):
+        report = replay(settings.fit, first, second)
+        assert report.ok, str(report)
+        worst = max(worst, report.worst_ratio)
+    return worst
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "declared weights": {"weights": "declared"},
+    "undeclared weights": {"weights": "undeclared"},
+    "starting scores": {"start": True},
+    "weights and scores": {"weights": "declared", "start": True},
+    "nothing declared": {"undeclared": True},
+    "nothing declared, weights": {"undeclared": True, "weights": "undeclared"},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("task", TARGETS)
+def test_a_person_of_many_rows_changes_no_more_than_was_declared(
+    task: str, relation: str, options: dict[str, Any]
+) -> None:
+    others = people(task)
+    settings = Settings(task, relation, **options)
+    pairs: list[tuple[list[Person], list[Person]]] = [
+        ([*others, extreme(task, 1)], others),
+        ([*others, odd(task)], others),
+    ]
+    if relation == "replace_one":
+        replaced = [(extreme(task, 1), extreme(task, -1)), (extreme(task, 1), odd(task))]
+        pairs = [([*others, one], [*others, other]) for one, other in replaced]
+    for table, neighbour in pairs:
+        check(settings, mixed(table), mixed(neighbour))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("task", TARGETS)
+def test_the_declared_sensitivity_is_used_up(task: str, relation: str) -> None:
+    """The bound is no larger than it must be: an extreme person reaches it in the first sums."""
+    others = people(task)
+    settings = Settings(task, relation)
+    left = others if relation == "add_or_remove_one" else [*others, extreme(task, -1)]
+    worst = check(settings, mixed([*others, extreme(task, 1)]), mixed(left))
+    assert worst > 0.99
+
+
+def test_rows_without_an_identifier_are_people_of_their_own() -> None:
+    others = people("binary")
+    nobody = [row | {"person": None} for row in extreme("binary", 1)]
+    table = [*mixed(others), *nobody]
+    for relation in RELATIONS:
+        settings = Settings("binary", relation)
+        if relation == "add_or_remove_one":
+            check(settings, table, table[:-1])
+        else:
+            other = {**table[-1], "age": 0.0, "site": "a", "y": "no"}
+            check(settings, table, [*table[:-1], other])
+    model = Settings("binary", "add_or_remove_one").fit(table)
+    assert model.guarantee_.unit == "all rows of one 'person' (at most 2 of them are used)"
+
+
+def test_every_row_of_one_is_replaced_under_the_row_relation() -> None:
+    """Without a unit, one row is replaced by another, in every kind of sum."""
+    rows = mixed(people("binary"))
+
+    def fit(table: list[dict[str, Any]]) -> Any:
+        frame = pd.DataFrame(table)
+        return DPExplainableBoostingClassifier(
+            schema=Schema(FEATURES, target=TARGETS["binary"]),
+            ledger=PrivacyLedger.in_memory(),
+            dataset="audit",
+            neighboring="replace_one",
+            max_rounds=2,
+            max_bins=8,
+            n_jobs=1,
+        ).fit(frame[["age", "site"]], frame["y"])
+
+    one, other = extreme("binary", 1)[0], extreme("binary", -1)[0]
+    for first, second in ((one, other), (other, one)):
+        report = replay(fit, [*rows, first], [*rows, second])
+        assert report.ok, str(report)
+        assert 0.99 < report.worst_ratio <= 1.0
+
+
+# ---------------------------------------------------------------- controls that must fail
+
+
+def breaks(settings: Settings, table: Any, neighbour: Any) -> set[str]:
+    report = replay(settings.fit, table, neighbour)
+    return {violation.kind for violation in report.violations}
+
+
+@pytest.mark.parametrize("forgotten", ["the rows of a unit", "the relation"])
+def test_control_a_door_that_forgets_a_factor(
+    forgotten: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = Neighbourhood.sensitivity
+
+    def careless(self: Neighbourhood, row_norm: int, *, aligned: bool) -> int:
+        kept = (
+            {"unit": None, "max_rows": 1}
+            if forgotten == "the rows of a unit"
+            else {"relation": "add_or_remove_one"}
+        )
+        return honest(dataclasses.replace(self, **kept), row_norm, aligned=aligned)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Neighbourhood, "sensitivity", careless)
+    others = people("binary")
+    table = mixed([*others, extreme("binary", 1)])
+    neighbour = mixed([*others, extreme("binary", -1)])
+    assert "sensitivity" in breaks(Settings("binary", "replace_one"), table, neighbour)
+
+
+def test_control_rows_that_are_chosen_by_their_place_in_the_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A choice that counts rows across people lets one person move the rows of another."""
+
+    def by_place(identifiers: Any, max_rows: int, key: int) -> Any:
+        kept = np.zeros(len(identifiers), dtype=bool)
+        for name in set(identifiers):
+            own = np.flatnonzero(identifiers == name)
+            kept[sorted(own, key=lambda row: row * 7919 % 31)[:max_rows]] = True
+        return kept
+
+    monkeypatch.setattr(rows_module, "kept_rows", by_place)
+    others = [person(f"p{n}", 4, "binary", seed=n) for n in range(10)]
+    table, neighbour = mixed([extreme("binary", 1), *others]), mixed(others)
+    assert "sensitivity" in breaks(Settings("binary", "add_or_remove_one"), table, neighbour)
+
+
+def test_control_weights_that_are_rescaled_by_their_maximum(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from interpret_dp.ebm import training
+
+    honest: Callable[..., Any] = training.encode_weights
+
+    def rescaled(values: Any, maximum: float, unit: int) -> Any:
+        numbers = np.asarray(values, dtype=float)
+        return honest(numbers / max(np.nanmax(numbers), 1e-9), 1.0, unit)
+
+    monkeypatch.setattr(training, "encode_weights", rescaled)
+    others = people("binary")
+    settings = Settings("binary", "add_or_remove_one", weights="declared")
+    table, neighbour = mixed([*others, extreme("binary", 1)]), mixed(others)
+    assert "sensitivity" in breaks(settings, table, neighbour)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["\ud800", 10**5000, (), None, b"x"],
+    ids=["surrogate", "huge", "empty", "none", "bytes"],
+)
+def test_an_odd_identifier_in_a_table_of_full_people(cell: Any) -> None:
+    """Whoever has more rows than are used makes the rule of the drawing run."""
+    others = people("binary")
+    odd = [row | {"person": cell} for row in extreme("binary", 1)[:1]]
+    check(Settings("binary", "add_or_remove_one"), [*mixed(others), *odd], mixed(others))
+
+
+@pytest.mark.parametrize("odd", [None, [], [1, 2], "x"])
+@pytest.mark.parametrize("what", ["y", "weights", "scores"])
+def test_lists_of_lists_are_read_cell_by_cell(what: str, odd: Any) -> None:
+    rows = [{"age": float(n), "site": "a"} for n in range(30)]
+    labels: list[Any] = [["no" if n % 3 else "yes"] for n in range(30)]
+    numbers: list[Any] = [[float(n % 4)] for n in range(30)]
+
+    def fit(n_odd: int) -> Any:
+        extra = [rows[0]] * n_odd
+        given: dict[str, list[Any]] = {
+            "y": [*labels, *[["no"]] * n_odd],
+            "weights": [*numbers, *[[1.0]] * n_odd],
+            "scores": [*numbers, *[[1.0]] * n_odd],
+        }
+        given[what][30:] = [odd] * n_odd
+        return DPExplainableBoostingClassifier(
+            schema=Schema(FEATURES, target=TARGETS["binary"]),
+            ledger=PrivacyLedger.in_memory(),
+            dataset="audit",
+            privacy_weight_max=3,
+            max_rounds=2,
+            n_jobs=1,
+        ).fit(
+            pd.DataFrame([*rows, *extra]),
+            given["y"],
+            sample_weight=given["weights"],
+            init_score=given["scores"],
+        )
+
+    for first, second in ((0, 1), (1, 0)):
+        report = replay(fit, first, second)
+        assert report.ok, str(report)
+
+
+def test_levels_that_are_one_object_in_some_row_leave_no_trace() -> None:
+    """In a pickle it shows whether two names are the same object."""
+    shared = "".join(["ye", "s"])
+
+    def fit(rows: list[tuple[str, str]]) -> Any:
+        return DPExplainableBoostingClassifier(
+            ledger=PrivacyLedger.in_memory(),
+            dataset="audit",
+            epsilon=30.0,
+            max_rounds=1,
+            feature_names=["said"],
+            n_jobs=1,
+        ).fit([[cell] for cell, _ in rows], [label for _, label in rows])
+
+    plain = [("".join(["ye", "s"]), "".join(["ye", "s"])) for _ in range(60)]
+    plain += [("no", "".join(["n", "o"])) for _ in range(60)]
+    for first, second in (([(shared, shared), *plain], plain), (plain, [(shared, shared), *plain])):
+        report = replay(fit, first, second)
+        assert report.ok, str(report)

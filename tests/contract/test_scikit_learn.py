@@ -1,0 +1,231 @@
+"""Clones, pickles, parameters, routing, pipelines and diagrams: scikit-learn's own machinery."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import get_tags
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    LedgerError,
+    PrivacyLedger,
+    Schema,
+)
+
+KINDS = (DPExplainableBoostingClassifier, DPExplainableBoostingRegressor)
+EITHER = pytest.mark.parametrize("kind", KINDS)
+SCHEMA = {
+    DPExplainableBoostingClassifier: Schema(
+        default=Continuous(-3, 3), target=Categorical(["no", "yes"])
+    ),
+    DPExplainableBoostingRegressor: Schema(default=Continuous(-3, 3), target=Continuous(-3, 3)),
+}
+
+
+def table(kind: Any) -> tuple[pd.DataFrame, pd.Series]:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(120, 3)), columns=["age", "dose", "weight"])
+    y = X["age"]
+    return X, y.gt(0).map({True: "yes", False: "no"}) if kind is KINDS[0] else y
+
+
+def small(kind: Any, **parameters: Any) -> Any:
+    return kind(schema=SCHEMA[kind], max_rounds=2, **parameters)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> PrivacyLedger:
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create_budget("survey", epsilon=5.0, delta=1e-4)
+    return ledger
+
+
+# -------------------------------------------------------------------- clones and parameters
+
+
+@EITHER
+def test_a_clone_is_unfitted_and_has_the_same_parameters(kind: Any, ledger: Any) -> None:
+    model = small(kind, epsilon=0.7, ledger=ledger, dataset="survey")
+    fitted = model.fit(*table(kind))
+    again = clone(fitted)
+    assert again.get_params() == fitted.get_params()
+    assert again.ledger is ledger
+    assert not hasattr(again, "guarantee_")
+    with pytest.raises(NotFittedError):
+        again.predict(table(kind)[0])
+    again.fit(*table(kind))
+    assert ledger.report("survey")["asked_epsilon"].tolist() == [0.7, 0.7]
+
+
+@EITHER
+def test_parameters_are_kept_as_they_were_given(kind: Any) -> None:
+    given: dict[str, Any] = {
+        "feature_names": ["age", "dose", "weight"],
+        "privacy_bounds": {"age": (0, 1)},
+        "exclude": ["dose"],
+        "epsilon": 2,
+        "n_jobs": None,
+    }
+    model = kind(**given)
+    assert {name: model.get_params()[name] for name in given} == given
+    assert all(getattr(model, name) is value for name, value in given.items())
+    assert model.set_params(**model.get_params()) is model
+    assert model.set_params(epsilon=0.1).epsilon == 0.1
+    with pytest.raises(ValueError, match="Invalid parameter 'epsilonn'"):
+        model.set_params(epsilonn=1)
+
+
+@EITHER
+def test_a_fit_leaves_the_parameters_alone(kind: Any) -> None:
+    model = small(kind)
+    before = dict(model.get_params())
+    model.fit(*table(kind))
+    assert model.get_params().keys() == before.keys()
+    assert all(model.get_params()[name] is value for name, value in before.items())
+
+
+@EITHER
+def test_a_fitted_pipeline_can_be_searched_by_parameter_names(kind: Any) -> None:
+    pipe = Pipeline([("log", FunctionTransformer()), ("model", small(kind))])
+    pipe.set_params(model__epsilon=0.3).fit(*table(kind))
+    assert pipe["model"].guarantee_.epsilon == 0.3
+
+
+@EITHER
+def test_tags_say_what_the_model_can_read(kind: Any) -> None:
+    tags = get_tags(small(kind))
+    assert tags.estimator_type == ("classifier" if kind is KINDS[0] else "regressor")
+    inputs = tags.input_tags
+    assert (inputs.allow_nan, inputs.categorical, inputs.string) == (True, True, True)
+    assert (inputs.sparse, inputs.dict, tags.array_api_support) == (False, False, False)
+    assert tags.target_tags.required
+    X, y = table(kind)
+    X["dose"] = np.nan
+    small(kind).fit(X, y).predict(X)
+
+
+# --------------------------------------------------------------------------------- pickles
+
+
+@EITHER
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_of_unfitted_models_fit(kind: Any, protocol: int, ledger: Any) -> None:
+    model = small(kind, ledger=ledger, dataset="survey")
+    again = pickle.loads(pickle.dumps(model, protocol))
+    assert again.get_params() == model.get_params()
+    again.fit(*table(kind))
+    assert len(ledger.report("survey")) == 1
+
+
+@EITHER
+def test_pickles_of_fitted_models_predict_and_share_the_ledger(kind: Any, ledger: Any) -> None:
+    X, y = table(kind)
+    model = small(kind, ledger=ledger, dataset="survey").fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.guarantee_ == model.guarantee_
+    assert again.released_.digest == model.released_.digest
+    assert again.ledger == ledger
+    again.fit(X, y)
+    assert len(ledger.report("survey")) == 2
+
+
+UNPICKLE = """
+import pickle, sys
+model = pickle.load(sys.stdin.buffer)
+print(model.predict([[0.5, 0.5, 0.5]]).tolist())
+print(model.explain_global().privacy.explanation_epsilon)
+try:
+    model.fit([[0.5, 0.5, 0.5]], ["no"])
+except Exception as error:
+    print(type(error).__name__)
+"""
+
+
+@pytest.mark.parametrize("place", ["file", "gone", "memory"])
+def test_a_pickle_in_another_process_predicts_and_finds_its_ledger_by_url(
+    place: str, ledger: Any, tmp_path: Path
+) -> None:
+    kind = DPExplainableBoostingClassifier
+    chosen = PrivacyLedger.in_memory() if place == "memory" else ledger
+    model = small(kind, ledger=chosen, dataset="survey").fit(*table(kind))
+    if place == "gone":
+        (tmp_path / "privacy.db").rename(tmp_path / "elsewhere.db")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", UNPICKLE],
+        input=pickle.dumps(model),
+        capture_output=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
+    lines = done.stdout.decode().splitlines()
+    assert lines[0] == str(model.predict([[0.5, 0.5, 0.5]]).tolist())
+    assert lines[1] == "0.0"
+    assert lines[2:] == ([] if place == "file" else [LedgerError.__name__])
+    if place == "file":
+        assert len(ledger.report("survey")) == 2
+
+
+# ------------------------------------------------------------------- pipelines and diagrams
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+@EITHER
+def test_set_output_hands_names_through_a_pipeline(kind: Any, container: str) -> None:
+    """The estimator has no transform and so no set_output; the steps before it have."""
+    X, y = table(kind)
+    pipe = make_pipeline(FunctionTransformer(feature_names_out="one-to-one"), small(kind))
+    pipe.set_output(transform=container).fit(X, y)
+    assert pipe[-1].feature_names_in_ == ["age", "dose", "weight"]
+    predicted = pipe.predict(X)
+    assert isinstance(predicted, np.ndarray)
+    shuffled = X[["weight", "age", "dose"]]
+    np.testing.assert_array_equal(pipe[-1].predict(shuffled), predicted)
+
+
+@EITHER
+@pytest.mark.parametrize("gone", [False, True], ids=["ledger there", "ledger gone"])
+def test_diagrams_of_pipelines_show_the_model(
+    kind: Any, gone: bool, ledger: Any, tmp_path: Path
+) -> None:
+    """scikit-learn's diagram reads every fitted attribute, those that read the ledger included."""
+    pipe = make_pipeline(FunctionTransformer(), small(kind, ledger=ledger, dataset="survey"))
+    assert kind.__name__ in pipe._repr_html_()
+    pipe = pickle.loads(pickle.dumps(pipe.fit(*table(kind))))
+    if gone:
+        (tmp_path / "privacy.db").rename(tmp_path / "elsewhere.db")
+    assert kind.__name__ in pipe._repr_html_()
+    card = pipe[-1]._repr_html_()
+    assert card.count('class="interpret-dp-guarantee"') == 1
+    assert pipe[-1].guarantee_.sentence in card
+    assert "interpret-dp-guarantee" not in clone(pipe)[-1]._repr_html_()
+
+
+@EITHER
+def test_showing_a_model_makes_no_ledger(kind: Any, tmp_path: Path) -> None:
+    """A new file would say that nothing was spent; whoever only looks must not write one."""
+    path = tmp_path / "privacy.db"
+    PrivacyLedger(f"sqlite:///{path}").create_budget("d", 50.0, 1e-5)
+    model = kind(schema=SCHEMA[kind], ledger=f"sqlite:///{path}", dataset="d", n_jobs=1)
+    model.fit(*table(kind))
+    assert model.privacy_spend_.total_epsilon is not None
+    path.unlink()
+    assert "is gone" in model.privacy_spend_.ledger
+    model.explain_global()
+    repr(model)
+    assert not path.exists()

@@ -1,0 +1,262 @@
+"""Metrics on private rows: what they cost, how right they are, and that rows stay apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import (
+    accuracy_score,
+    log_loss,
+    mean_absolute_error,
+    roc_auc_score,
+    root_mean_squared_error,
+)
+
+from interpret_dp import (
+    BudgetExceededError,
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    LedgerError,
+    PrivacyLedger,
+    PrivacyUnit,
+    Schema,
+    SchemaError,
+    private_metrics,
+)
+from interpret_dp.audit import replay
+from interpret_dp.ebm import cells
+from interpret_dp.mechanisms import SeededRandomness, use_randomness
+
+FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
+TARGETS: dict[str, Any] = {
+    "binary": Categorical(["no", "yes"]),
+    "multiclass": Categorical(["high", "low", "mid"]),
+    "regression": Continuous(0, 10),
+}
+
+
+def table(task: str, n_rows: int = 4000, seed: int = 3) -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"x": rng.uniform(size=n_rows), "g": rng.choice(["a", "b"], n_rows)})
+    score = 2 * X["x"] + (X["g"] == "b") + 0.5 * rng.normal(size=n_rows)
+    if task == "regression":
+        return X, 2 * score + 1
+    if task == "binary":
+        return X, np.where(score > 1.5, "yes", "no")
+    return X, np.select([score < 1, score > 2], ["low", "high"], "mid")
+
+
+def model_of(task: str, unit: PrivacyUnit | None = None) -> Any:
+    kind = (
+        DPExplainableBoostingRegressor if task == "regression" else DPExplainableBoostingClassifier
+    )
+    rows = table(task)
+    schema = Schema(FEATURES, target=TARGETS[task], unit=unit)
+    with use_randomness(SeededRandomness(1)):
+        model = kind(schema=schema, epsilon=20.0, n_jobs=1)
+        return model.fit(*rows, unit=None if unit is None else np.arange(len(rows[1])))
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, Any]:
+    return {task: model_of(task) for task in TARGETS}
+
+
+def exact(task: str, model: Any, X: Any, y: Any) -> dict[str, float]:
+    predicted = model.predict(X)
+    if task == "regression":
+        return {
+            "rmse": root_mean_squared_error(y, predicted),
+            "mean_absolute_error": mean_absolute_error(y, predicted),
+        }
+    shares = model.predict_proba(X)
+    found = {"accuracy": accuracy_score(y, predicted), "log_loss": log_loss(y, shares)}
+    if task == "binary":
+        found["roc_auc"] = roc_auc_score(y, shares[:, 1])
+    return found
+
+
+@pytest.mark.parametrize("task", TARGETS)
+def test_with_little_noise_the_figures_are_those_of_scikit_learn(
+    task: str, models: dict[str, Any]
+) -> None:
+    X, y = table(task, seed=8)
+    found = private_metrics({"it": models[task]}, X, y, epsilon=1000, delta=1e-5)
+    expected = exact(task, models[task], X, y)
+    assert set(found.table.columns) == set(expected)
+    for name, value in expected.items():
+        # What is left is the width of the cells.
+        assert found.table.loc["it", name] == pytest.approx(value, rel=0.02), name
+    assert found.n_rows == pytest.approx(len(y), abs=10)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("task", TARGETS)
+def test_the_claimed_standard_errors_are_those_of_repeated_releases(
+    task: str, models: dict[str, Any]
+) -> None:
+    """200 releases: the standard deviation of a figure is known to 5 %; level 1e-6 (5 s.e.)."""
+    X, y = table(task, seed=8)
+    found = []
+    for seed in range(200):
+        with use_randomness(SeededRandomness(seed)):
+            found.append(private_metrics({"it": models[task]}, X, y, epsilon=1, delta=1e-5))
+    figures = pd.concat([one.table for one in found])
+    claimed = pd.concat([one.standard_errors for one in found]).mean()
+    for name in figures.columns:
+        assert claimed[name] == pytest.approx(figures[name].std(), rel=0.27), name
+        off = abs(figures[name].mean() - exact(task, models[task], X, y)[name])
+        assert off < 0.02 * figures[name].mean() + 5 * figures[name].std() / np.sqrt(200), name
+
+
+def test_an_edit_is_compared_with_its_origin(models: dict[str, Any]) -> None:
+    X, y = table("binary", seed=8)
+    session = models["binary"].edit()
+    session.remove_effect("x")
+    ledger = PrivacyLedger.in_memory()
+    found = private_metrics(
+        {"before": models["binary"], "after": session.model},
+        X,
+        y,
+        epsilon=2,
+        delta=1e-6,
+        ledger=ledger,
+        dataset="held out",
+    )
+    assert list(found.table.index) == ["before", "after"]
+    assert found.table.loc["before", "roc_auc"] > found.table.loc["after", "roc_auc"] + 0.05
+    assert ledger.spent("held out").epsilon_at(1e-6) == pytest.approx(2, rel=1e-6)
+    assert found.guarantee.ledger_head == ledger.head
+    assert "0." in found._repr_html_()
+
+
+def test_what_does_not_fit_is_refused_before_a_row_is_read(
+    models: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("d", epsilon=0.5, delta=1e-6)
+
+    def fail(*arguments: Any) -> Any:
+        raise AssertionError("rows were read")
+
+    monkeypatch.setattr(cells._LogitCells, "codes", fail)
+    with pytest.raises(BudgetExceededError):
+        private_metrics(
+            {"it": models["binary"]},
+            *table("binary"),
+            epsilon=1,
+            delta=1e-6,
+            ledger=ledger,
+            dataset="d",
+        )
+    assert ledger.spent("d").mu == 0
+
+
+def evaluate(model: Any, relation: str, **keywords: Any) -> Any:
+    def run(rows: tuple[pd.DataFrame, Any]) -> Any:
+        X, y = rows
+        return Released(
+            private_metrics(
+                {"it": model},
+                X.drop(columns="person"),
+                y,
+                epsilon=1,
+                delta=1e-5,
+                ledger=PrivacyLedger.in_memory(),
+                dataset="d",
+                neighboring=relation,
+                unit=X["person"],
+            )
+        )
+
+    return run
+
+
+class Released:
+    """What the harness compares."""
+
+    def __init__(self, found: Any) -> None:
+        self.table, self.errors, self.n_rows = found.table, found.standard_errors, found.n_rows
+        self.guarantee_ = found.guarantee
+
+
+@pytest.mark.parametrize("relation", ["add_or_remove_one", "replace_one"])
+@pytest.mark.parametrize("task", TARGETS)
+def test_a_person_changes_no_more_than_was_declared(task: str, relation: str) -> None:
+    model = model_of(task, PrivacyUnit("person", 2))
+    X, y = table(task, 40)
+    X["person"] = np.arange(40) // 3
+    odd = pd.DataFrame({"x": [np.nan, np.inf, 7], "g": ["?", None, "a"], "person": -1})
+    one, other = (y[0], y[1]) if task != "regression" else (0.0, np.nan)
+    with_odd = (pd.concat([X, odd], ignore_index=True), np.append(np.asarray(y, object), [one] * 3))
+    plain = (X, np.asarray(y, object))
+    if relation == "replace_one":
+        replaced = odd.assign(x=0.5, g="b")
+        labels = np.append(np.asarray(y, object), [other] * 3)
+        plain = (pd.concat([X, replaced], ignore_index=True), labels)
+    for first, second in ((plain, with_odd), (with_odd, plain)):
+        report = replay(evaluate(model, relation), first, second)
+        assert report.ok, str(report)
+
+
+def test_control_a_cell_that_depends_on_other_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_of("regression", PrivacyUnit("person", 2))
+    original = cells._ErrorCells.codes
+
+    def centred(self: Any, rows: Any, y: Any) -> Any:
+        numbers = np.asarray(y, dtype=float)
+        return original(self, rows, numbers - np.nanmean(numbers) + 5)
+
+    monkeypatch.setattr(cells._ErrorCells, "codes", centred)
+    X, y = table("regression", 40)
+    X["person"] = np.arange(40)
+    report = replay(evaluate(model, "add_or_remove_one"), (X, y), (X[:-1], y[:-1]))
+    assert {violation.kind for violation in report.violations} == {"sensitivity"}
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"models": {}}, TypeError, "must be a mapping from names"),
+        ({"models": {"a": 3}}, TypeError, r"models\['a'\] is of type int; it must be a fitted"),
+        ({"models": {"a": DPExplainableBoostingClassifier()}}, TypeError, "must be a fitted"),
+        ({"epsilon": -1}, ValueError, "epsilon is -1"),
+        ({"delta": 1}, ValueError, "delta is 1"),
+        ({"neighboring": "none"}, ValueError, "neighboring is 'none'"),
+        ({"ledger": PrivacyLedger.in_memory()}, LedgerError, "without dataset="),
+        ({"X": pd.DataFrame({"x": [1.0]}), "y": ["no"]}, SchemaError, "X lacks column 'g'"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    change: dict[str, Any], error: type[Exception], message: str, models: dict[str, Any]
+) -> None:
+    X, y = table("binary", 20)
+    arguments: dict[str, Any] = {"models": {"it": models["binary"]}, "X": X, "y": y}
+    arguments |= {"epsilon": 1, "delta": 1e-6} | change
+    with pytest.raises(error, match=message):
+        private_metrics(**arguments)
+
+
+def test_models_of_other_targets_are_not_compared(models: dict[str, Any]) -> None:
+    X, y = table("binary", 20)
+    both = {"one": models["binary"], "other": models["multiclass"]}
+    with pytest.raises(ValueError, match="they must be the same"):
+        private_metrics(both, X, y, epsilon=1, delta=1e-6)
+
+
+def test_a_promise_about_people_says_so_and_needs_their_name(models: dict[str, Any]) -> None:
+    X, y = table("binary", 20)
+    people = {"it": model_of("binary", PrivacyUnit("person", 2))}
+    ids = list(range(20))
+    found = private_metrics(people, X, y, epsilon=1, delta=1e-6, unit=ids)
+    assert any("carry the same 'person'" in clause for clause in found.guarantee.assumptions)
+    ledger = PrivacyLedger.in_memory()
+    asked: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "ledger": ledger, "dataset": "d"}
+    with pytest.raises(SchemaError, match="does not say what it identifies"):
+        private_metrics({"it": models["binary"]}, X, y, unit=ids, **asked)
+    assert ledger.datasets() == []

@@ -1,0 +1,340 @@
+"""Steps that learn from the private rows before the model are named in a warning."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+import weakref
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.ensemble import VotingClassifier
+from sklearn.feature_selection import SelectFromModel, SelectKBest
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+    TargetEncoder,
+)
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    PrivacyLedger,
+    PrivacyWarning,
+    Schema,
+)
+
+SCHEMA = Schema(default=Continuous(-3, 3), target=Categorical([0, 1]))
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+def model(**parameters: Any) -> DPExplainableBoostingClassifier:
+    return DPExplainableBoostingClassifier(schema=SCHEMA, max_rounds=1, **parameters)
+
+
+def regressor() -> DPExplainableBoostingRegressor:
+    schema = Schema(default=Continuous(-3, 3), target=Continuous(-3, 3))
+    return DPExplainableBoostingRegressor(schema=schema, max_rounds=1)
+
+
+def heard(fit: Any, *arguments: Any) -> list[str]:
+    """Return the privacy warnings of a call."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit(*arguments)
+    return [str(one.message) for one in caught if one.category is PrivacyWarning]
+
+
+# ------------------------------------------------------------------------- what is named
+
+
+def test_every_learning_step_is_named_and_no_other(rows: Any) -> None:
+    pipe = Pipeline(
+        [
+            ("impute", SimpleImputer()),
+            ("log", FunctionTransformer(np.tanh)),
+            ("nothing", "passthrough"),
+            ("scale", StandardScaler()),
+            ("model", model()),
+        ]
+    )
+    (message,) = heard(pipe.fit, *rows)
+    assert "steps learn from the private rows" in message
+    assert ": 'impute' (SimpleImputer), 'scale' (StandardScaler). " in message
+    assert "FunctionTransformer, Normalizer" in message
+    assert "FrozenEstimator" in message
+
+
+def test_the_warning_does_not_depend_on_rows(rows: Any) -> None:
+    pipe = make_pipeline(StandardScaler(), model())
+    X, y = rows
+    assert heard(pipe.fit, X, y) == heard(pipe.fit, X[:0:-3] * 1e6, y[:0:-3])
+
+
+def test_one_step_reads_as_one(rows: Any) -> None:
+    (message,) = heard(make_pipeline(SelectKBest(k=2), model()).fit, *rows)
+    assert "The step learns from the private rows" in message
+    assert "'selectkbest' (SelectKBest)" in message
+
+
+class Undeclared(TransformerMixin, BaseEstimator):
+    """A step of a user's own that does not say that it needs no fit."""
+
+    def fit(self, X: Any, y: Any = None) -> Undeclared:
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return X
+
+
+class WithoutTags:
+    """A step that scikit-learn accepts and whose tags cannot be read."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {}
+
+    def fit(self, X: Any, y: Any = None) -> WithoutTags:
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        raise NotImplementedError
+
+
+class Stateless(Undeclared):
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+
+LEVELS = [[0, 1], [0, 1], [0, 1]]
+LEARNING = [
+    StandardScaler(),
+    Undeclared(),
+    WithoutTags(),
+    KBinsDiscretizer(3, encode="ordinal", strategy="uniform", subsample=None),
+    TargetEncoder(categories=LEVELS),
+    OneHotEncoder(sparse_output=False),
+    OneHotEncoder(categories=LEVELS, sparse_output=False, handle_unknown="error"),
+    OneHotEncoder(
+        categories=LEVELS,
+        sparse_output=False,
+        handle_unknown="infrequent_if_exist",
+        min_frequency=2,
+    ),
+    OrdinalEncoder(),
+    SimpleImputer(strategy="constant", fill_value=0, add_indicator=True),
+    SimpleImputer(strategy="constant", fill_value=0),
+    SimpleImputer(),
+]
+LEARNING_NOTHING = [
+    "passthrough",
+    FunctionTransformer(np.tanh),
+    Normalizer(),
+    Stateless(),
+    FrozenEstimator(StandardScaler().fit([[0.0] * 3, [1.0] * 3])),
+    OneHotEncoder(categories=LEVELS, sparse_output=False, handle_unknown="ignore"),
+    OrdinalEncoder(categories=LEVELS, handle_unknown="use_encoded_value", unknown_value=-1),
+    PolynomialFeatures(),
+    SimpleImputer(strategy="constant", fill_value=0, keep_empty_features=True),
+]
+
+
+@pytest.fixture(scope="module")
+def bits() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    X = np.tile([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]], (40, 1))
+    return X, X[:, 0].astype(int)
+
+
+@pytest.mark.parametrize("step", LEARNING, ids=lambda step: type(step).__name__)
+@pytest.mark.parametrize("wrap", ["bare", "columns", "union", "nested"])
+def test_steps_that_learn_are_found_however_deep(bits: Any, step: Any, wrap: str) -> None:
+    wrapped = {
+        "bare": step,
+        "columns": ColumnTransformer([("part", step, [0, 1, 2])]),
+        "union": FeatureUnion([("same", "passthrough"), ("part", step)]),
+        "nested": Pipeline([("log", FunctionTransformer()), ("part", step)]),
+    }[wrap]
+    pipe = Pipeline([("before", wrapped), ("model", model())])
+    (message,) = heard(pipe.fit, *bits)
+    name = "before" if wrap == "bare" else "before__part"
+    assert f": '{name}' ({type(step).__name__}). " in message
+
+
+@pytest.mark.parametrize("step", LEARNING_NOTHING, ids=lambda step: type(step).__name__)
+@pytest.mark.parametrize("wrap", ["bare", "columns", "nested"])
+def test_steps_that_learn_nothing_are_silent(bits: Any, step: Any, wrap: str) -> None:
+    wrapped = {
+        "bare": step,
+        "columns": ColumnTransformer([("part", step, [0, 1, 2])], remainder="passthrough"),
+        "nested": Pipeline([("log", FunctionTransformer()), ("part", step)]),
+    }[wrap]
+    assert heard(Pipeline([("before", wrapped), ("model", model())]).fit, *bits) == []
+
+
+def test_a_step_that_is_none_is_silent(rows: Any) -> None:
+    assert heard(Pipeline([("before", None), ("model", model())]).fit, *rows) == []
+
+
+def test_the_remainder_of_a_column_transformer_counts(bits: Any) -> None:
+    columns = ColumnTransformer([("part", Normalizer(), [0])], remainder=StandardScaler())
+    (message,) = heard(Pipeline([("before", columns), ("model", model())]).fit, *bits)
+    assert "'before__remainder' (StandardScaler)" in message
+
+
+# --------------------------------------------------------------- where the pipeline may be
+
+
+def test_a_fit_without_a_pipeline_is_silent(rows: Any) -> None:
+    assert heard(model().fit, *rows) == []
+    assert heard(cross_val_score, model(), *rows) == []
+
+
+def test_subclasses_of_pipeline_count(rows: Any) -> None:
+    """As imbalanced-learn's, which runs its own fit over the steps."""
+
+    class Resampling(Pipeline):
+        def fit(self, X: Any, y: Any = None, **params: Any) -> Resampling:
+            Xt = self._fit(X, y, self._check_method_params("fit", params), params, None) + 0
+            self.steps[-1][1].fit(Xt, y)
+            return self
+
+        def _fit(self, X: Any, y: Any, routed: Any, raw: Any, context: Any) -> Any:
+            for step_idx, (_, step) in enumerate(self.steps[:-1]):
+                assert step_idx == 0
+                X = step.fit(X, y).transform(X)
+            return X
+
+    pipe = Resampling([("scale", StandardScaler()), ("model", model())])
+    (message,) = heard(pipe.fit, *rows)
+    assert "'scale' (StandardScaler)" in message
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        lambda pipe, X, y: cross_val_score(pipe, X, y, cv=2, error_score="raise"),
+        lambda pipe, X, y: GridSearchCV(pipe, {"model__epsilon": [1.0]}, cv=2).fit(X, y),
+    ],
+    ids=["cross_val_score", "GridSearchCV"],
+)
+def test_searches_over_a_pipeline_warn_for_every_fit(rows: Any, search: Any) -> None:
+    messages = heard(search, Pipeline([("scale", StandardScaler()), ("model", model())]), *rows)
+    assert len(messages) in (2, 3)
+    assert all("'scale' (StandardScaler)" in message for message in messages)
+
+
+def test_a_search_inside_a_pipeline_sees_the_steps_outside(rows: Any) -> None:
+    search = GridSearchCV(model(), {"epsilon": [1.0]}, cv=2)
+    messages = heard(make_pipeline(StandardScaler(), search).fit, *rows)
+    assert len(messages) == 3
+    inner = make_pipeline(SelectKBest(k=2), model())
+    outer = make_pipeline(StandardScaler(), VotingClassifier([("one", inner)]))
+    (message,) = heard(outer.fit, *rows)
+    assert "'selectkbest' (SelectKBest), 'standardscaler' (StandardScaler)" in message
+
+
+def test_steps_after_the_model_are_no_concern_of_it(rows: Any) -> None:
+    """As an earlier step the model gets what the steps before it made, no more."""
+    pipe = Pipeline(
+        [
+            ("choose", SelectFromModel(model(), importance_getter=lambda m: m.term_importances())),
+            ("scale", StandardScaler()),
+            ("final", LogisticRegression()),
+        ]
+    )
+    assert heard(pipe.fit, *rows) == []
+    pipe.steps.insert(0, ("fill", SimpleImputer()))
+    (message,) = heard(pipe.fit, *rows)
+    assert ": 'fill' (SimpleImputer). " in message
+
+
+def test_a_learned_transformation_of_the_target_counts(rows: Any) -> None:
+    X, _ = rows
+    learned = TransformedTargetRegressor(regressor(), transformer=StandardScaler())
+    (message,) = heard(learned.fit, X, X[:, 0])
+    assert "'transformer' (StandardScaler)" in message
+    fixed = TransformedTargetRegressor(regressor(), func=np.sinh, inverse_func=np.arcsinh)
+    assert heard(fixed.fit, X, X[:, 0]) == []
+    both = TransformedTargetRegressor(
+        make_pipeline(StandardScaler(), regressor()), transformer=StandardScaler()
+    )
+    (message,) = heard(both.fit, X, X[:, 0])
+    assert "'standardscaler' (StandardScaler), 'transformer' (StandardScaler)" in message
+
+
+# ------------------------------------------------------------------------ harmless by itself
+
+
+def test_a_warning_turned_into_an_error_spends_nothing(rows: Any) -> None:
+    ledger = PrivacyLedger.in_memory()
+    pipe = make_pipeline(StandardScaler(), model(ledger=ledger, dataset="a"))
+    with (
+        warnings.catch_warnings(action="error"),
+        pytest.raises(PrivacyWarning, match="StandardScaler"),
+    ):
+        pipe.fit(*rows)
+    assert not ledger.datasets()
+
+
+def test_the_warning_points_at_the_users_line(rows: Any) -> None:
+    pipe = make_pipeline(StandardScaler(), model())
+    for call in (
+        lambda: pipe.fit(*rows),
+        lambda: cross_val_score(pipe, *rows, cv=2),
+    ):
+        with pytest.warns(PrivacyWarning) as caught:
+            call()
+        assert {one.filename for one in caught} == {__file__}
+
+
+def test_a_pipeline_that_cannot_be_read_is_warned_of_and_fits(rows: Any) -> None:
+    class Odd(Pipeline):
+        def fit(self, X: Any, y: Any = None, **params: Any) -> Odd:
+            final = self.steps[-1][1]
+            self.steps = 7
+            final.fit(X, y)
+            return self
+
+    (message,) = heard(Odd([("model", model())]).fit, *rows)
+    assert "Odd, which has unreadable steps" in message
+
+
+def test_nothing_is_kept_alive(rows: Any) -> None:
+    """The frames that were looked at, and the rows in them, go when the fit ends."""
+    X, y = rows
+    pipe = make_pipeline(StandardScaler(), model())
+    table = pd.DataFrame(X)
+    gone = weakref.ref(table)
+    gc.disable()
+    try:
+        assert heard(clone(pipe).fit, table, y)
+        del table
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -1,0 +1,299 @@
+"""Sample weights and starting scores: what they do, and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    PrivacyLedger,
+    Schema,
+    SchemaError,
+)
+
+FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
+KINDS: dict[str, Any] = {
+    "binary": DPExplainableBoostingClassifier,
+    "multiclass": DPExplainableBoostingClassifier,
+    "regression": DPExplainableBoostingRegressor,
+}
+TARGETS: dict[str, Any] = {
+    "binary": Categorical(["no", "yes"]),
+    "multiclass": Categorical(["high", "low", "mid"]),
+    "regression": Continuous(0, 10),
+}
+
+
+def table(task: str, n_rows: int = 3000) -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"x": rng.uniform(size=n_rows), "g": rng.choice(["a", "b"], n_rows)})
+    score = 2 * X["x"] + (X["g"] == "b") + 0.3 * rng.normal(size=n_rows)
+    if task == "regression":
+        return X, 2 * score + 1
+    if task == "binary":
+        return X, np.where(score > 1.5, "yes", "no")
+    return X, np.select([score < 1, score > 2], ["low", "high"], "mid")
+
+
+def model_of(task: str, **parameters: Any) -> Any:
+    settings: dict[str, Any] = {"epsilon": 50.0, "n_jobs": 1} | parameters
+    schema = settings.pop("schema", Schema(FEATURES, target=TARGETS[task]))
+    return KINDS[task](schema=schema, ledger=PrivacyLedger.in_memory(), dataset="d", **settings)
+
+
+@pytest.mark.parametrize("task", TARGETS)
+def test_rows_of_weight_zero_do_not_count(task: str) -> None:
+    """Rows with the opposite answer have weight 0: the curve is that of the others."""
+    X, y = table(task)
+    wrong = {"regression": lambda y: 10 - y}.get(task, lambda y: y[::-1])(y)
+    both = pd.concat([X, X], ignore_index=True)
+    target = np.concatenate([y, wrong])
+    weights = np.repeat([1.0, 0.0], len(X))
+    alone = model_of(task).fit(X, y)
+    weighted = model_of(task, privacy_weight_max=1).fit(both, target, sample_weight=weights)
+    assert weighted.bag_weights_[0] == pytest.approx(len(X), abs=60)
+    if task == "regression":
+        gap = np.abs(weighted.predict(X) - alone.predict(X))
+        assert np.median(gap) < 0.1
+    else:
+        gap = np.abs(weighted.predict_proba(X) - alone.predict_proba(X))
+        assert np.median(gap) < 0.03
+
+
+@pytest.mark.parametrize("task", TARGETS)
+def test_weights_are_in_their_own_units(task: str) -> None:
+    """All weights 3 of at most 4: the same model, and weights in every published count."""
+    X, y = table(task)
+    plain = model_of(task).fit(X, y)
+    weighted = model_of(task, privacy_weight_max=4).fit(X, y, sample_weight=np.full(len(X), 3.0))
+    assert weighted.bag_weights_[0] == pytest.approx(3 * len(X), rel=0.05)
+    for own, others in zip(weighted.bin_weights_, plain.bin_weights_, strict=True):
+        assert own.sum() == pytest.approx(3 * others.sum(), rel=0.05)
+    assert weighted.noise_scale_binning_ == pytest.approx(4 * plain.noise_scale_binning_, rel=1e-9)
+    middle = [np.median(m.predict(X)) if task == "regression" else 0.0 for m in (plain, weighted)]
+    assert middle[0] == pytest.approx(middle[1], abs=0.2)
+
+
+def test_odd_weights_are_clipped_and_never_raise() -> None:
+    X, y = table("binary", 400)
+    weights = np.ones(400)
+    weights[:6] = [np.nan, np.inf, -np.inf, -3, 1e300, 0]
+    model = model_of("binary", privacy_weight_max=1.0).fit(X, y, sample_weight=weights)
+    # NaN, minus infinity, a negative weight and 0 count nothing; the other two are clipped to 1.
+    assert model.bag_weights_[0] == pytest.approx(396, abs=15)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [list, np.array, pd.Series, pl.Series, lambda w: np.array(w, dtype=object)],
+    ids=["list", "array", "pandas", "polars", "objects"],
+)
+def test_weights_come_in_any_container(make: Any) -> None:
+    X, y = table("binary", 200)
+    model = model_of("binary", privacy_weight_max=2).fit(X, y, sample_weight=make([2.0] * 200))
+    assert model.bag_weights_[0] == pytest.approx(400, abs=40)
+
+
+def test_an_undeclared_maximum_is_estimated_and_paid_for() -> None:
+    X, y = table("binary")
+    weights = np.random.default_rng(0).uniform(20, 37, len(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = model_of("binary").fit(X, y, sample_weight=weights)
+    names = [share.name for share in model.guarantee_.releases]
+    assert "largest weight" in names
+    # 37 lies in the quarter octave from 32 to 40.
+    assert model.bag_weights_[0] == pytest.approx(weights.sum(), rel=0.02)
+    assert model.noise_scale_binning_ == pytest.approx(
+        40 * model_of("binary", bin_budget_frac=0.1).fit(X, y).noise_scale_binning_, rel=0.05
+    )
+    assert "bounds and levels that were not declared" in " ".join(model.guarantee_.assumptions)
+
+
+def test_the_hint_names_the_undeclared_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
+    from interpret_dp import UndeclaredWarning
+    from interpret_dp.ebm import declaring
+
+    monkeypatch.setattr(declaring, "_hint_was_given", False)
+    X, y = table("binary", 50)
+    with pytest.warns(UndeclaredWarning, match=r"of sample_weight are not.*privacy_weight_max="):
+        model_of("binary").fit(X, y, sample_weight=np.ones(50))
+
+
+@pytest.mark.parametrize("task", TARGETS)
+def test_scores_to_start_from_are_learned_around(task: str) -> None:
+    """A first model knows one feature; the second learns the other on top of it."""
+    X, y = table(task)
+    first = model_of(task, exclude=["g"]).fit(X, y)
+    second = model_of(task, exclude=["x"]).fit(X, y, init_score=first)
+    both = model_of(task).fit(X, y)
+    alone = model_of(task, exclude=["x"]).fit(X, y)
+    together = loss(task, second, X, y, init_score=first)
+    assert together < loss(task, first, X, y) - 0.05
+    assert together < loss(task, alone, X, y) - 0.05
+    assert together < loss(task, both, X, y) + 0.1
+    assert any("init_score" in clause for clause in second.guarantee_.assumptions)
+
+
+def loss(task: str, model: Any, X: Any, y: Any, **keywords: Any) -> float:
+    if task == "regression":
+        return float(np.sqrt(np.mean((model.predict(X, **keywords) - y) ** 2)))
+    probabilities = model.predict_proba(X, **keywords)
+    own = probabilities[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    return float(-np.mean(np.log(np.maximum(own, 1e-12))))
+
+
+def test_numbers_and_the_model_that_made_them_are_the_same() -> None:
+    X, y = table("binary")
+    columns = pd.DataFrame({"x": X["x"], "g": (X["g"] == "b").astype(float)})
+    schema = Schema({"x": Continuous(0, 1), "g": Continuous(0, 1)}, target=TARGETS["binary"])
+    first = LogisticRegression().fit(columns, y)
+    scores = first.decision_function(columns)
+    found = [
+        model_of("binary", schema=schema).fit(columns, y, init_score=start).intercept_
+        for start in (first, scores, scores.reshape(-1, 1))
+    ]
+    assert np.ptp(np.ravel(found)) < 0.3
+    # The first model is right on average, so that hardly anything is left to add.
+    assert np.abs(found).max() < 0.5
+    numbers = np.where(y == "yes", 7.0, 2.0)
+    schema = Schema(schema.features, target=Continuous(0, 10))
+    line = LinearRegression().fit(columns, numbers)
+    left = model_of("regression", schema=schema).fit(columns, numbers, init_score=line)
+    assert np.abs(left.intercept_) < 0.2
+
+
+@pytest.mark.parametrize("make", [np.array, list, pd.Series, pl.Series], ids=str)
+def test_scores_come_in_any_container(make: Any) -> None:
+    X, y = table("binary", 300)
+    start = make([4.0] * 300)
+    model = model_of("binary").fit(X, y, init_score=start)
+    # All rows start far too high, and the intercept takes it back.
+    assert model.intercept_[0] < -3
+
+
+def test_odd_scores_count_as_none() -> None:
+    X, y = table("binary", 300)
+    scores = np.zeros(300, dtype=object)
+    scores[:6] = [np.nan, np.inf, -np.inf, 1e308, "many", None]
+    model = model_of("binary").fit(X, y, init_score=scores)
+    assert np.isfinite(model.intercept_).all()
+    X, y = table("regression", 300)
+    model = model_of("regression").fit(X, y, init_score=scores)
+    assert np.isfinite(model.intercept_)
+
+
+UNLIKE = LogisticRegression().fit([[0.0, 0], [1, 1]], ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "error", "message"),
+    [
+        ("binary", {"sample_weight": np.ones(4)}, SchemaError, "X and sample_weight must have"),
+        ("binary", {"sample_weight": np.ones((5, 2))}, SchemaError, "sample_weight has 2 columns"),
+        ("binary", {"sample_weight": np.ones((5, 1))}, SchemaError, "sample_weight must be 1D"),
+        ("binary", {"init_score": np.ones(4)}, SchemaError, "or not as many rows as X; it must"),
+        (
+            "binary",
+            {"init_score": np.ones((5, 2))},
+            SchemaError,
+            "another number of columns.*1 columns: the logit",
+        ),
+        ("multiclass", {"init_score": np.ones(5)}, SchemaError, "3 columns: one score a class"),
+        ("regression", {"init_score": 3}, TypeError, "init_score"),
+        (
+            "regression",
+            {"init_score": np.ones(5) * 1j},
+            SchemaError,
+            "init_score has dtype complex",
+        ),
+        ("binary", {"init_score": LinearRegression()}, TypeError, "has no predict_proba"),
+        ("binary", {"init_score": UNLIKE}, SchemaError, "model of the classes .*'a', 'b'.*'no'"),
+    ],
+)
+def test_another_form_is_refused_before_anything_is_spent(
+    task: str, arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    X, y = table(task, 5)
+    model = model_of(task, privacy_weight_max=1)
+    with pytest.raises(error, match=message):
+        model.fit(X.assign(g=0.0) if arguments.get("init_score") is UNLIKE else X, y, **arguments)
+    assert model.ledger.datasets() == []
+
+
+def test_scores_need_declared_labels() -> None:
+    X, y = table("binary", 20)
+    model = model_of("binary", schema=Schema(FEATURES))
+    with pytest.raises(SchemaError, match=r"class labels are not declared.*Declare"):
+        model.fit(X, y, init_score=np.zeros(20))
+
+
+@pytest.mark.parametrize("maximum", [0, -1, np.nan, np.inf, "1", True])
+def test_a_maximum_that_is_none_is_refused(maximum: Any) -> None:
+    X, y = table("binary", 20)
+    with pytest.raises((ValueError, TypeError), match=r"privacy_weight_max is .*public knowledge"):
+        model_of("binary", privacy_weight_max=maximum).fit(X, y, sample_weight=np.ones(20))
+
+
+class Sensitive:
+    """A model that fails, or warns, because of a row, and quotes it."""
+
+    classes_ = ("no", "yes")
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+    def predict_proba(self, X: pd.DataFrame) -> Any:
+        if self.how == "fails":
+            raise ValueError(f"unknown value {X['x'].max()}")
+        warnings.warn(f"odd value {X['x'].max()}", stacklevel=2)
+        return np.full((len(X), 2), 0.5)
+
+
+def test_what_a_model_says_of_a_row_is_withheld() -> None:
+    from interpret_dp import ReleaseError
+
+    X, y = table("binary", 50)
+    with pytest.raises(ReleaseError, match="Its own message is withheld") as caught:
+        model_of("binary").fit(X, y, init_score=Sensitive("fails"))
+    assert caught.value.__context__ is None
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        model_of("binary").fit(X, y, init_score=Sensitive("warns"))
+    assert seen == []
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+def test_one_odd_cell_leaves_other_scores_as_they_are(task: str) -> None:
+    X, y = table(task, 300)
+    row = [2.0] if task == "binary" else [2.0, 0.0, 0.0]
+    good = [list(row) for _ in range(300)]
+    for odd in (None, [], [1, 2], "x", 3.0):
+        scores = [*good[:-1], odd]
+        model = model_of(task, random_state=None).fit(X, y, init_score=scores)
+        same = model_of(task).fit(X, y, init_score=good)
+        assert model.intercept_ == pytest.approx(same.intercept_, abs=0.4)
+
+
+def test_no_rows_have_no_scores() -> None:
+    X, y = table("multiclass", 30)
+    model = model_of("multiclass").fit(X[:0], y[:0], init_score=[])
+    assert np.isfinite(model.intercept_).all()
+
+
+def test_a_declared_maximum_is_an_assumption() -> None:
+    X, y = table("binary", 50)
+    model = model_of("binary", privacy_weight_max=1).fit(X, y, sample_weight=np.ones(50))
+    assert any(
+        "largest sample weight is public" in clause for clause in model.guarantee_.assumptions
+    )

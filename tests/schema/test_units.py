@@ -1,0 +1,167 @@
+"""Which rows of a person are used: a rule that sees that person's rows alone."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp.schema import open_table
+from interpret_dp.schema.units import kept_rows
+
+identifiers = st.sampled_from(["a", "b", 1, 2, 1.0, True, "1", None, np.nan, (1,), 2.0**60, 0.5])
+
+
+def objects(cells: list[Any]) -> Any:
+    column = np.empty(len(cells), dtype=object)
+    column[:] = cells
+    return column
+
+
+def same(one: Any, other: Any) -> bool:
+    return isinstance(one, str) == isinstance(other, str) and one == other
+
+
+@given(st.lists(identifiers, max_size=20), st.integers(1, 4), st.integers(0, 2**64 - 1), st.data())
+def test_removing_a_person_changes_nobody_elses_rows(
+    cells: list[Any], max_rows: int, key: int, data: st.DataObject
+) -> None:
+    """The whole privacy argument of max_rows: a row's fate hangs on its own person alone."""
+    leaver = data.draw(st.sampled_from(["a", "b", 1, "1", 2, 0.5]))
+    kept = kept_rows(objects(cells), max_rows, key)
+    stays = [not same(cell, leaver) for cell in cells]
+    without = kept_rows(objects([c for c, s in zip(cells, stays, strict=True) if s]), max_rows, key)
+    assert kept[np.array(stays, dtype=bool)].tolist() == without.tolist()
+
+
+@given(st.lists(identifiers, max_size=30), st.integers(1, 4), st.integers(0, 2**64 - 1))
+def test_at_most_max_rows_of_a_person_are_kept_and_as_many_as_there_are(
+    cells: list[Any], max_rows: int, key: int
+) -> None:
+    kept = kept_rows(objects(cells), max_rows, key)
+    people = [cell for cell in cells if cell in ("a", "b", 1, "1", 2, 0.5)]
+    used = [cell for cell, keep in zip(cells, kept, strict=True) if keep]
+    for person in people:
+        total = sum(same(person, cell) for cell in cells)
+        assert sum(same(person, cell) for cell in used) == min(total, max_rows)
+    # A row without an identifier is a person of its own.
+    nobody = [c for c in cells if c is None or c != c]
+    assert sum(c is None or c != c for c in used) == len(nobody)
+    # Cells that cannot be told apart for certain might be somebody's who has other rows.
+    assert not any(c == (1,) or c == 2.0**60 for c in used)
+
+
+def test_equal_numbers_are_one_person_and_texts_are_others() -> None:
+    cells = [1, 1.0, True, np.int8(1), np.float32(1), Decimal("1.00"), "1", "1.0"]
+    kept = kept_rows(objects(cells), 1, 5)
+    assert kept[:6].sum() == 1
+    assert kept[6:].all()
+
+
+def test_large_integers_are_told_apart_and_large_floats_are_left_out() -> None:
+    close = [2**60, 2**60 + 1]
+    assert kept_rows(np.array(close), 1, 0).all()
+    assert kept_rows(np.array(close, dtype=np.uint64), 1, 0).all()
+    assert kept_rows(objects([*close, Decimal(2**60) + 2]), 1, 0).all()
+    # As floats, two people share one number: their rows would compete for places.
+    assert not kept_rows(np.array(close, dtype=np.float64), 1, 0).any()
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [uuid.uuid4(), b"a", [1], 1j, np.inf, np.timedelta64(1, "s"), Decimal("1e999"), object()],
+    ids=str,
+)
+def test_a_cell_of_another_kind_leaves_its_row_out(cell: Any) -> None:
+    assert kept_rows(objects([cell, "a"]), 1, 0).tolist() == [False, True]
+
+
+class Hostile(int):
+    """A number that cannot be read."""
+
+    def __int__(self) -> int:
+        raise RuntimeError("no")
+
+    def __index__(self) -> int:
+        raise RuntimeError("no")
+
+
+def test_a_cell_that_cannot_be_read_raises_nothing() -> None:
+    assert kept_rows(objects([Hostile(3), "a"]), 1, 0).tolist()[1] is True
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda cells: np.array(cells),
+        lambda cells: np.array(cells, dtype=np.float64),
+        lambda cells: objects(cells),
+        lambda cells: pd.array(cells, dtype="Int64"),
+        lambda cells: pd.Categorical(cells),
+        lambda cells: column(pa.table({"p": pa.array(cells)})),
+        lambda cells: column(pa.table({"p": pa.array(cells).dictionary_encode()})),
+        lambda cells: column(pd.DataFrame({"p": pd.Series(cells, dtype="int64[pyarrow]")})),
+    ],
+    ids=["int", "float", "object", "Int64", "category", "arrow", "dictionary", "int[pyarrow]"],
+)
+def test_the_same_people_in_any_container_keep_the_same_rows(make: Any) -> None:
+    cells = np.random.default_rng(0).integers(0, 40, 300).tolist()
+    assert kept_rows(make(cells), 3, 17).tolist() == kept_rows(objects(cells), 3, 17).tolist()
+
+
+def column(frame: Any) -> Any:
+    return open_table(frame).column(0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda cells: pd.Series(cells, dtype="string").array,
+        lambda cells: pd.Series(cells, dtype="str").array,
+        lambda cells: pd.Categorical(cells),
+        lambda cells: column(pa.table({"p": pa.array(cells)})),
+    ],
+    ids=["string", "str", "category", "arrow"],
+)
+def test_texts_in_any_container_keep_the_same_rows(make: Any) -> None:
+    cells = [f"p{n}" for n in np.random.default_rng(1).integers(0, 40, 300)]
+    cells[7] = None  # type: ignore[call-overload]
+    assert kept_rows(make(cells), 3, 17).tolist() == kept_rows(objects(cells), 3, 17).tolist()
+
+
+@pytest.mark.statistical
+def test_each_row_of_a_person_is_equally_likely_to_be_drawn() -> None:
+    """20,000 people of five rows, two of which are drawn.
+
+    Each place among the five must be drawn with probability 0.4. Level 1e-6 for the five places
+    together (5 standard errors of 0.0035 each); a rule that took the first two would be 170 away.
+    """
+    cells = np.repeat(np.arange(20_000), 5)
+    drawn = kept_rows(cells, 2, 1234).reshape(-1, 5)
+    assert (drawn.sum(axis=1) == 2).all()
+    error = np.sqrt(0.4 * 0.6 / 20_000)
+    assert np.abs(drawn.mean(axis=0) - 0.4).max() < 5 * error
+    # Pairs as well: people do not all draw the same places.
+    pairs = Counter(map(tuple, drawn.tolist()))
+    assert len(pairs) == 10
+    assert max(pairs.values()) < 20_000 * 0.1 + 6 * np.sqrt(20_000 * 0.09)
+
+
+def test_another_key_draws_other_rows() -> None:
+    cells = np.repeat(np.arange(50), 5)
+    assert kept_rows(cells, 2, 1).tolist() != kept_rows(cells, 2, 2).tolist()
+    assert kept_rows(cells, 2, 1).tolist() == kept_rows(cells, 2, 1).tolist()
+
+
+def test_no_rows_and_few_rows_are_kept_as_they_are() -> None:
+    assert kept_rows(objects([]), 2, 0).tolist() == []
+    assert kept_rows(np.array([], dtype=np.int64), 2, 0).tolist() == []
+    assert kept_rows(np.array([3, 3, 4]), 2, 0).all()
