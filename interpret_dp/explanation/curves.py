@@ -125,8 +125,8 @@ def common_range(model: AdditiveModel) -> tuple[float, float]:
         for curve in term_curves(model, term):
             half = 0.0 if curve.half_band is None else curve.half_band
             ends += [float((curve.scores - half).min()), float((curve.scores + half).max())]
-    # plotly's own range leaves a twentieth of the axis on each side, 0.056 of what is drawn, so that
-    # with less the term with both extremes would be drawn larger on the common scale than alone.
+    # plotly's own range leaves a twentieth of the axis on each side, 0.056 of what is drawn: with
+    # less, the term with both extremes would be drawn larger on the common scale than alone.
     room = 0.06 * (max(ends) - min(ends)) or math.ulp(1.0)
     return min(ends) - room, max(ends) + room
 
