@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.accounting.composition import GdpPair, reduce_event
+from interpret_dp.accounting.composition import GdpPair, compose_repeated, reduce_event
 from interpret_dp.accounting.events import composed_json, gaussian_node, thresholding_node
 from interpret_dp.accounting.guarantee import ReleaseShare
 from interpret_dp.accounting.lattice import LATTICE
@@ -151,6 +151,10 @@ class ReleaseDoor:
         Source of the noise.
     neighbourhood : Neighbourhood
         Whom the guarantee protects: how much the sums of two neighbouring tables may differ.
+    charges_used : bool, default=False
+        Charge what was released, not the whole plan: for requests that choose how much they
+        release while they run, by what they have released already. An error charges the whole
+        plan all the same.
     explainer : str
         Who asks, for the ledger's log.
     epsilon, delta : float
@@ -170,6 +174,8 @@ class ReleaseDoor:
     ----------
     head : str
         Hash of the ledger after the commit.
+    charged : GdpPair
+        What the ledger was charged; nothing before the commit.
     """
 
     def __init__(
@@ -180,6 +186,7 @@ class ReleaseDoor:
         randomness: Randomness,
         *,
         neighbourhood: Neighbourhood = _ONE_ROW,
+        charges_used: bool = False,
         explainer: str,
         epsilon: float,
         delta: float,
@@ -189,6 +196,7 @@ class ReleaseDoor:
         self._plan = plan
         self._randomness = randomness
         self.neighbourhood = neighbourhood
+        self._charges_used = charges_used
         self._explainer = explainer
         self._asked = (epsilon, delta)
         self._planned = {part.name: part for part in plan.releases}
@@ -196,6 +204,7 @@ class ReleaseDoor:
         self._reservation: Reservation | None = None
         self._anything_released = False
         self.head = ""
+        self.charged = GdpPair(0.0)
         self._check_noise()
 
     def _check_noise(self) -> None:
@@ -324,7 +333,7 @@ class ReleaseDoor:
             error.__cause__ = error.__context__ = None
         try:
             if error is None or self._anything_released:
-                self.head = self._ledger.commit(reservation)
+                self._commit(reservation, whole=error is not None or not self._charges_used)
             else:
                 self._ledger.cancel(reservation)
         except BaseException as ledger_error:
@@ -335,6 +344,20 @@ class ReleaseDoor:
             del kind, error, trace
         if failed:
             _raise_failure(self._anything_released)
+
+
+    def _commit(self, reservation: Reservation, *, whole: bool) -> None:
+        # Noted before the commit: if that fails the reservation stays open, which is spent too.
+        self.charged = GdpPair(reservation.mu, reservation.delta)
+        if whole:
+            self.head = self._ledger.commit(reservation)
+            return
+        used = compose_repeated(
+            (reduce_event(composed_json([(part.node, 1)])), part.count - self._left[name])
+            for name, part in self._planned.items()
+        )
+        self.charged = GdpPair(min(used.mu, reservation.mu), reservation.delta)
+        self.head = self._ledger.commit(reservation, charged_mu=self.charged.mu)
 
 
 def _raise_failure(charged: bool) -> NoReturn:

@@ -110,6 +110,9 @@ class Guarantee:
         How the spend was divided.
     dataset, ledger_head : str or None
         Where it was charged: the data set's name, and the hash of the ledger's last entry.
+    scope : str or None
+        A sentence on whom the promise is about and whom it is not, where that is not everybody in
+        the rows without condition: it follows the first sentence wherever that is shown.
     tests_only : bool
         The noise came from a fixed seed: nothing is promised.
 
@@ -130,6 +133,7 @@ class Guarantee:
     releases: tuple[ReleaseShare, ...] = ()
     dataset: str | None = None
     ledger_head: str | None = None
+    scope: str | None = None
     tests_only: bool = False
 
     def __post_init__(self) -> None:
@@ -145,7 +149,7 @@ class Guarantee:
         _check_text("mechanism", self.mechanism)
         _check_text("unit", self.unit)
         check_choice("neighboring", self.neighboring, _PAIRS_OF_TABLES)
-        for name in ("dataset", "ledger_head"):
+        for name in ("dataset", "ledger_head", "scope"):
             if getattr(self, name) is not None:
                 _check_text(name, getattr(self, name))
         if not isinstance(self.tests_only, bool):
@@ -184,7 +188,7 @@ class Guarantee:
 
     @property
     def sentence(self) -> str:
-        """The promise in one sentence; every figure in it is rounded up."""
+        """The promise in one sentence, and its scope; every figure in it is rounded up."""
         if self.tests_only:
             return "For tests only: the noise was drawn from a fixed seed, so nothing is promised."
         tables = _PAIRS_OF_TABLES[self.neighboring].format(unit=self.unit)
@@ -202,7 +206,7 @@ class Guarantee:
                 f"; at {100 * _FALSE_ALARMS:g} % false alarms an attacker detects {detected} with "
                 f"probability at most {power} %"
             )
-        return text + "."
+        return f"{text}. {self.scope}" if self.scope else f"{text}."
 
     def __str__(self) -> str:
         """Return the sentence and what it assumes."""
@@ -234,10 +238,15 @@ class Guarantee:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a versioned document that JSON can hold; :meth:`from_dict` reads it."""
+        """Return a versioned document that JSON can hold; :meth:`from_dict` reads it.
+
+        A scope of None is left out.
+        """
         document = {"format": _FORMAT, "version": _VERSION} | dataclasses.asdict(self)
         document["assumptions"] = list(self.assumptions)
         document["releases"] = [share.to_dict() for share in self.releases]
+        if self.scope is None:
+            del document["scope"]
         return document
 
     @classmethod
@@ -260,7 +269,7 @@ class Guarantee:
                     f"reads {value!r}. A newer file needs a newer interpret_dp."
                 )
         fields = {key: value for key, value in document.items() if key not in allowed}
-        _check_keys("guarantee", fields, cls)
+        _check_keys("guarantee", fields, cls, optional={"scope"})
         if not isinstance(fields["releases"], list):
             raise TypeError("The guarantee's releases must be a list.")
         for share in fields["releases"]:
