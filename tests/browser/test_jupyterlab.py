@@ -21,7 +21,6 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "edit_a_model.ipynb"
 NOW = 3  # trace of the editor's figure
 _START_SECONDS = 60
 _CELLS_MS = 60_000
-_CLICKS = 6
 
 # Cells out of sight are not drawn otherwise; and no dialogue about news over the page.
 _SETTINGS = {
@@ -164,13 +163,10 @@ def test_example_runs_in_jupyterlab_and_its_editor_edits(browser_page, jupyterla
     page.get_by_role("button", name="Undo", exact=True).click()
     _until(page, "JSON.stringify(y(3)) === argument", json.dumps(before, separators=(",", ":")))
 
-    # While the figure is drawn anew, it may not take the first of two clicks.
+    # What plotly says of a double click, for which two clicks must come within 300 ms: on a busy
+    # machine a real one would be two single ones.
+    page.evaluate("document.querySelector('.js-plotly-plot').emit('plotly_deselect', null)")
     whole = page.get_by_text("Selected: whole curve")
-    for _ in range(_CLICKS):
-        plot.locator(".nsewdrag").first.dblclick()
-        page.wait_for_timeout(1_500)
-        if whole.count():
-            break
     expect(whole).to_be_visible()
 
     # The whole editor fits into a narrow page.
