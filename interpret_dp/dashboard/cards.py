@@ -55,7 +55,7 @@ def _note(explanation: Any) -> Component | None:
 
 def _panel(explanation: Any, key: int | None, uid: str) -> Component:
     try:
-        children: Any = panel_children(explanation.privacy)
+        children: Any = panel_children(explanation.spend_of(key))
     except Exception as error:
         children = error_message(error)
     return html.Div(children, id=panel_id(uid, "overview" if key is None else str(key)))

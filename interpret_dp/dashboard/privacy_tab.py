@@ -63,8 +63,8 @@ def _content(explanations: list[Any]) -> Component:
 def _introduction(accounts: list[ShownAccount]) -> Component:
     text = (
         "What has been spent on each data set whose models are shown here, read off the ledger "
-        "just now. Looking at explanations and editing curves costs nothing; fitting a model does. "
-        "No figure of the rows is on this page."
+        "just now. Looking at explanations and editing curves costs nothing; fitting a model does, "
+        "and so does each new answer of an explainer. No figure of the rows is on this page."
     )
     seeded = [
         name
@@ -160,7 +160,7 @@ def _room(account: ShownAccount) -> Component | None:
         room = "" if more is None else f"; room for {more:,} more at this setting"
         lines.append(html.Li(f"{names}: {setting}{room}"))
     return html.Div(
-        [html.Div("Models shown here", style={"fontWeight": 600}), html.Ul(lines)],
+        [html.Div("Models and explainers shown here", style={"fontWeight": 600}), html.Ul(lines)],
         style={"margin": "10px 0"},
     )
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.explanation.spend import PrivacySpend, QueryBudget, RowSpend
 
-__all__ = ["PrivacySpend"]
+__all__ = ["PrivacySpend", "QueryBudget", "RowSpend"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 __all__ = [
     "COLORS",
     "LONGEST_LABEL",
+    "add_heading",
     "dress",
     "literal",
     "number_text",
+    "place_legend",
     "score_unit",
     "shortened",
     "value_text",
@@ -39,6 +42,11 @@ COLORS = {
 
 LONGEST_LABEL = 22
 """Letters of a label that a figure shows."""
+
+_LETTERS_IN_LINE = 100
+# Pixels of the parts above and below a figure.
+_TITLE, _LINE, _MENU = 40, 16, 40
+_LEGEND = 34
 
 
 def score_unit(model: AdditiveModel) -> str:
@@ -75,6 +83,81 @@ def dress(figure: Figure, *, height: int, margin: dict[str, int]) -> None:
     figure.update_yaxes(gridcolor=COLORS["grid"], zeroline=False)
 
 
+def add_heading(
+    figure: Figure,
+    title: str,
+    line: str,
+    *,
+    with_menu: bool = False,
+    letters: int = _LETTERS_IN_LINE,
+) -> None:
+    """Write title and privacy cost above the plot, and leave room for buttons below them.
+
+    Parameters
+    ----------
+    figure : Figure
+    title : str
+        Shown literally.
+    line : str
+        Lines of figures that are divided by " · "; broken between them, never inside one. Shown
+        literally.
+    with_menu : bool
+        Leave room for a row of buttons.
+    letters : int
+        The longest line; shorter where wide labels leave the plot less room.
+    """
+    # Broken between its figures, never inside one of them.
+    solid = line.replace(" ", "\N{NO-BREAK SPACE}").replace("·\N{NO-BREAK SPACE}", "· ")
+    wrapped = [p for part in solid.split("\n") for p in textwrap.wrap(part, letters)]
+    lines = [part.replace("\N{NO-BREAK SPACE}", " ") for part in wrapped]
+    menu = _MENU if with_menu else 4
+    top = _TITLE + _LINE * len(lines) + menu
+    figure.update_layout(
+        title={
+            "text": literal(title),
+            "x": 0,
+            "xref": "paper",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "pad": {"t": 12},
+            "font": {"size": 17, "color": COLORS["ink"]},
+        },
+        margin={"t": top},
+    )
+    if lines:
+        figure.add_annotation(
+            text="<br>".join(map(literal, lines)),
+            xref="paper",
+            yref="paper",
+            x=0,
+            y=1,
+            yshift=menu,
+            align="left",
+            xanchor="left",
+            yanchor="bottom",
+            showarrow=False,
+            font={"size": 11.5, "color": "#556471"},
+        )
+
+
+def place_legend(figure: Figure, *, below: int, height: int) -> None:
+    """Put the legend in a row under the axis labels, which need ``below`` pixels."""
+    figure.update_layout(
+        height=height,
+        margin={"b": below + _LEGEND},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
+            "font": {"size": 11.5},
+        },
+    )
+
+
 def number_text(value: float) -> str:
     """Return a number with four significant digits, whole ones in full."""
     number = float(f"{value:.4g}") + 0.0
@@ -87,7 +170,10 @@ def value_text(value: Any) -> str:
         return "missing"
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         return literal(str(value))
-    return number_text(float(value))
+    number = float(value)
+    # A whole number is told in full: it may be a code.
+    is_whole = number.is_integer() and abs(number) < 1e9
+    return f"{int(number):,}" if is_whole else number_text(number)
 
 
 def literal(name: str) -> str:

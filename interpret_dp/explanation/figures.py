@@ -6,14 +6,19 @@ released figures. plotly is imported when one is drawn.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from interpret_dp.explanation.curves import common_range, monotone_previews
-from interpret_dp.explanation.figure_parts import COLORS, dress, literal
+from interpret_dp.explanation.figure_parts import (
+    COLORS,
+    add_heading,
+    dress,
+    literal,
+    place_legend,
+)
 from interpret_dp.explanation.page_figures import (
     importance_figure,
     local_figure,
@@ -30,10 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["contributions_figure", "overview_figure", "prediction_figure", "term_figure"]
 
 _MOST_ROWS = 200
-_LETTERS_IN_LINE = 100
-# Pixels of the parts above a figure.
-_TITLE, _LINE, _MENU = 40, 16, 40
-_LEGEND = 34
 _FADED = 0.35
 
 
@@ -57,8 +58,8 @@ def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
     if previews:
         menus.append(_preview_menu(figure, list(previews)))
     figure.update_layout(updatemenus=menus, showlegend=True)
-    _add_heading(figure, f"Term: {feature.name} ({feature.kind})", line, with_menu=True)
-    _place_legend(figure, below=bottom + 6, height=480)
+    add_heading(figure, f"Term: {feature.name} ({feature.kind})", line, with_menu=True)
+    place_legend(figure, below=bottom + 6, height=480)
     return figure
 
 
@@ -67,8 +68,8 @@ def overview_figure(model: AdditiveModel, line: str) -> Figure:
     figure = importance_figure(model)
     height = figure.layout.height
     figure.update_layout(showlegend=True)
-    _add_heading(figure, "What matters: importance of every term", line)
-    _place_legend(figure, below=figure.layout.margin.b + 4, height=max(420, height + 110))
+    add_heading(figure, "What matters: importance of every term", line)
+    place_legend(figure, below=figure.layout.margin.b + 4, height=max(420, height + 110))
     return figure
 
 
@@ -89,7 +90,7 @@ def prediction_figure(model: AdditiveModel, record: Mapping[str, Any], line: str
         start = f" (starting at {intercept[0]:.3g}, the same for everybody)"
         figure.update_xaxes(title=f"{figure.layout.xaxis.title.text}{start}")
     height = figure.layout.height
-    _add_heading(figure, outcome_text(model, record), line)
+    add_heading(figure, outcome_text(model, record), line)
     figure.update_layout(height=max(420, height + 70))
     figure.update_layout(margin={"b": 52})
     figure.add_vline(x=0, line={"color": COLORS["line"], "width": 1})
@@ -130,62 +131,8 @@ def contributions_figure(rows: Sequence[Mapping[str, Any]], line: str) -> Figure
     dress(figure, height=max(420, 190 + 22 * len(names)), margin={"l": 80, "r": 20, "b": 50})
     figure.update_yaxes(autorange="reversed", automargin=True, showgrid=False)
     figure.update_xaxes(showgrid=False)
-    _add_heading(figure, f"What each term adds to the predictions{cut}", line)
+    add_heading(figure, f"What each term adds to the predictions{cut}", line)
     return figure
-
-
-def _add_heading(figure: Figure, title: str, line: str, *, with_menu: bool = False) -> None:
-    """Write title and privacy cost above the plot, and leave room for buttons below them."""
-    # Broken between its figures, never inside one of them.
-    solid = line.replace(" ", "\N{NO-BREAK SPACE}").replace("·\N{NO-BREAK SPACE}", "· ")
-    wrapped = textwrap.wrap(solid, _LETTERS_IN_LINE)
-    lines = [part.replace("\N{NO-BREAK SPACE}", " ") for part in wrapped]
-    menu = _MENU if with_menu else 4
-    top = _TITLE + _LINE * len(lines) + menu
-    figure.update_layout(
-        title={
-            "text": literal(title),
-            "x": 0,
-            "xref": "paper",
-            "y": 1,
-            "yref": "container",
-            "yanchor": "top",
-            "pad": {"t": 12},
-            "font": {"size": 17, "color": COLORS["ink"]},
-        },
-        margin={"t": top},
-    )
-    if lines:
-        figure.add_annotation(
-            text="<br>".join(map(literal, lines)),
-            xref="paper",
-            yref="paper",
-            x=0,
-            y=1,
-            yshift=menu,
-            align="left",
-            xanchor="left",
-            yanchor="bottom",
-            showarrow=False,
-            font={"size": 11.5, "color": "#556471"},
-        )
-
-
-def _place_legend(figure: Figure, *, below: int, height: int) -> None:
-    """Put the legend in a row under the axis labels, which need ``below`` pixels."""
-    figure.update_layout(
-        height=height,
-        margin={"b": below + _LEGEND},
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "yref": "container",
-            "y": 0,
-            "yanchor": "bottom",
-            "font": {"size": 11.5},
-        },
-    )
 
 
 def _scale_menu(model: AdditiveModel) -> dict[str, Any]:

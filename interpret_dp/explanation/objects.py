@@ -41,6 +41,7 @@ class PrivateExplanation:
     """
 
     privacy: PrivacySpend
+    explanation_type: str
 
     def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
         """Return the plain figure of a part: None is the overview, a number a row of the selector.
@@ -52,6 +53,11 @@ class PrivateExplanation:
             The privacy cost that is written into the figure; by default that of ``privacy``.
         """
         raise NotImplementedError
+
+    def spend_of(self, key: int | None = None) -> PrivacySpend:
+        """Return what a part cost: of a row that was paid for by itself, its own cost."""
+        is_row = key is not None and self.explanation_type == "local" and self.privacy.rows
+        return self.privacy.of_row(key) if is_row and key is not None else self.privacy
 
     def visualize(self, key: int | None = None) -> Any:
         """Return what interpret shows for a part of the explanation.
@@ -85,7 +91,6 @@ class _PrivateEBMExplanation(PrivateExplanation):
     """
 
     model: AdditiveModel
-    explanation_type: str
     data: Any
     _open_session: Callable[[AdditiveModel], Any]
 

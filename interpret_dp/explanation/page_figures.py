@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from interpret_dp.released import AdditiveModel, AdditiveTerm
 
 __all__ = [
+    "importance_bars",
     "importance_figure",
     "local_figure",
     "outcome_text",
@@ -57,12 +58,34 @@ def _over_classes(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def importance_figure(model: AdditiveModel) -> Figure:
     """Return every term's importance as a bar, with a mark at what noise alone would give."""
+    measured = [term_importance(term) for term in model.terms]
+    return importance_bars(
+        [model.features[term.feature].name for term in model.terms],
+        [importance for importance, _ in measured],
+        [noise for _, noise in measured],
+        score_unit(model),
+    )
+
+
+def importance_bars(
+    names: Sequence[str], importances: Sequence[float], noise: Sequence[float], unit: str
+) -> Figure:
+    """Return importances as bars, largest on top, with marks at what noise alone would give.
+
+    Parameters
+    ----------
+    names : sequence of str, shape (n,)
+        Shown literally.
+    importances, noise : sequence of float, shape (n,)
+        Mean absolute effects; a NaN of ``noise`` draws no mark.
+    unit : str
+        What an effect counts, as plotly shows it.
+    """
     import plotly.graph_objects as go
 
-    measured = [(model.features[t.feature].name, *term_importance(t)) for t in model.terms]
-    measured.sort(key=lambda entry: entry[1])
-    names = [literal(name) for name, _, _ in measured]
-    positions = list(range(len(names)))
+    measured = sorted(zip(names, importances, noise, strict=True), key=lambda entry: entry[1])
+    shown = [literal(name) for name, _, _ in measured]
+    positions = list(range(len(shown)))
     figure = go.Figure(
         [
             go.Bar(
@@ -71,11 +94,11 @@ def importance_figure(model: AdditiveModel) -> Figure:
                 orientation="h",
                 marker_color=COLORS["curve"],
                 name="mean absolute effect",
-                customdata=names,
+                customdata=shown,
                 hovertemplate="%{customdata}: %{x:.4g}<extra></extra>",
             ),
             go.Scatter(
-                x=[noise for _, _, noise in measured],
+                x=[alone for _, _, alone in measured],
                 y=positions,
                 mode="markers",
                 marker={
@@ -84,14 +107,14 @@ def importance_figure(model: AdditiveModel) -> Figure:
                     "line": {"width": 2.5, "color": COLORS["truth"]},
                 },
                 name="what noise alone would give",
-                customdata=names,
+                customdata=shown,
                 hovertemplate="%{customdata}: noise alone would give %{x:.4g}<extra></extra>",
             ),
         ]
     )
-    dress(figure, height=80 + 26 * len(names), margin={"l": 160, "r": 20, "t": 10, "b": 45})
-    figure.update_xaxes(title=f"mean absolute effect ({score_unit(model)})", rangemode="tozero")
-    figure.update_yaxes(tickvals=positions, ticktext=[shortened(n) for n in names], showgrid=False)
+    dress(figure, height=80 + 26 * len(shown), margin={"l": 160, "r": 20, "t": 10, "b": 45})
+    figure.update_xaxes(title=f"mean absolute effect ({unit})", rangemode="tozero")
+    figure.update_yaxes(tickvals=positions, ticktext=[shortened(n) for n in shown], showgrid=False)
     return figure
 
 

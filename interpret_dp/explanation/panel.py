@@ -11,6 +11,7 @@ from typing import Any
 
 from interpret_dp._figures import ceil_text, floor_text
 from interpret_dp.explanation.markup import Element, element
+from interpret_dp.explanation.query_panel import answer_words, query_tiles, sources_table
 from interpret_dp.released.edits import edits_text
 
 __all__ = ["SHARES_OF", "budget_bar", "meaning_text", "privacy_panel", "share_text"]
@@ -34,12 +35,6 @@ _TILE = (
     "background: #eef3f7"
 )
 
-_ORIGIN_WORDS = {
-    "post-processed": "Post-processing: computed from what was released before, which costs "
-    "nothing.",
-    "reused": "Reused: an earlier explanation is shown again, which costs nothing.",
-    "released": "Released anew: this explanation was computed on the private rows and paid for.",
-}
 _NEIGHBORING_WORDS = {
     "add_or_remove_one": "two tables that differ by adding or removing {unit}",
     "replace_one": "two tables that differ in the content of {unit}",
@@ -70,6 +65,7 @@ def privacy_panel(
         "div",
         _head(document),
         None if voided else _tiles(document),
+        sources_table(document),
         None if voided or document["budget"] is None else _budget(document),
         _meaning(document),
         element("div", document["sentence"], style="margin: 6px 0"),
@@ -86,9 +82,12 @@ def meaning_text(document: Mapping[str, Any]) -> str:
         return "What does this mean? Nothing is protected: the noise can be computed again."
     detection = document["detection"]
     alarms = f"{100 * detection['false_alarms']:g} %"
+    seen = "the model published"
+    if document["subject"] == "explainer":
+        seen = "the explainer may answer with its whole budget"
     text = (
-        f"What does this mean? At {alarms} false alarms an attacker who sees everything that the "
-        "model published detects a person's presence with probability at most "
+        f"What does this mean? At {alarms} false alarms an attacker who sees everything that "
+        f"{seen} detects a person's presence with probability at most "
         f"{_percent(detection['model'])}. Blind guessing reaches {alarms}."
     )
     budget = document["budget"]
@@ -162,13 +161,10 @@ def _percent(probability: float) -> str:
 
 def _head(document: Mapping[str, Any]) -> Element:
     guarantee = document["guarantee"]
+    title, words = answer_words(document)
     if guarantee["tests_only"]:
-        title, badge = "No privacy promise: for tests only", None
-    elif document["explanation_epsilon"] == 0:
-        title, badge = "Looking at this explanation costs no privacy", None
-    else:
-        cost = ceil_text(document["explanation_epsilon"])
-        title, badge = f"This explanation cost epsilon {cost}", None
+        title = "No privacy promise: for tests only"
+    badge = None
     if document["edits"]:
         badge = element(
             "span",
@@ -178,7 +174,6 @@ def _head(document: Mapping[str, Any]) -> Element:
             "white-space: nowrap",
             css_class="interpret-dp-edits",
         )
-    words = _ORIGIN_WORDS[document["origin"]]
     if document["edits"]:
         words += " So are the edits: they use the released curves alone."
     return element(
@@ -191,11 +186,14 @@ def _head(document: Mapping[str, Any]) -> Element:
 def _tiles(document: Mapping[str, Any]) -> Element:
     guarantee = document["guarantee"]
     at_delta = f"at delta {ceil_text(guarantee['delta'])}"
-    own = ceil_text(document["explanation_epsilon"])
-    tiles = [
-        ("This explanation", f"epsilon {own}", "on top of the model"),
-        ("The model", f"epsilon {ceil_text(guarantee['epsilon'])}", at_delta),
-    ]
+    if document["subject"] == "explainer":
+        tiles = query_tiles(document, at_delta)
+    else:
+        own = ceil_text(document["explanation_epsilon"])
+        tiles = [
+            ("This explanation", f"epsilon {own}", "on top of the model"),
+            ("The model", f"epsilon {ceil_text(guarantee['epsilon'])}", at_delta),
+        ]
     budget = document["budget"]
     if budget is not None:
         # At the budget's own delta, so that spent, left and the limit can be compared.
@@ -234,7 +232,7 @@ def _budget(document: Mapping[str, Any]) -> Element:
         parts = [("spent", spent, _OTHERS)]
     else:
         parts = [
-            ("this model", model, _MODEL),
+            (f"this {document['subject']}", model, _MODEL),
             ("other requests", max(0.0, spent - model), _OTHERS),
         ]
     words = (
@@ -242,7 +240,11 @@ def _budget(document: Mapping[str, Any]) -> Element:
         f"delta {floor_text(budget['delta'])} for everything ever released. "
     )
     more = budget["more_like_this"]
-    room = None if more is None else element("b", f"Room for {more:,} more like this model.")
+    room = (
+        None
+        if more is None
+        else element("b", f"Room for {more:,} more like this {document['subject']}.")
+    )
     return element(
         "div",
         element("div", words, room, style="margin-bottom: 4px"),

@@ -1,0 +1,263 @@
+"""A released linear explanation of one row, as the figures read it: effects and their noise."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.explanation.figure_parts import COLORS, literal, number_text
+from interpret_dp.explanation.row_spend import ORIGINS, RowSpend, source_of
+
+__all__ = [
+    "ERROR_BARS",
+    "FADED",
+    "GREY",
+    "SIGNED_SCALE",
+    "Influence",
+    "RowInfluence",
+    "checked_record",
+    "faded_words",
+]
+
+FloatArray = NDArray[np.float64]
+
+ERROR_BARS = 1.96
+"""Standard errors on either side of an effect: 95 % of the added noise, for it by itself."""
+
+FADED = 0.32
+"""Opacity of what noise alone could give."""
+
+GREY = "#8a97a4"
+
+SIGNED_SCALE = [[0.0, COLORS["down"]], [0.5, "#f7f7f7"], [1.0, COLORS["up"]]]
+"""From what lowers the output, over zero, to what raises it; told apart by the colour-blind."""
+
+_CHANCE = 0.05
+_NEEDED = ("names", "scores", "values", "standard_errors", "output", "predicted", "method")
+_PROBABILITY = "probability of "
+_LONGEST_OUTPUT = 60
+_WIDE = 30
+
+
+def faded_words(n_effects: int) -> str:
+    """Say in a legend what is drawn faded among so many effects."""
+    return (
+        "faded: noise alone could give it"
+        if n_effects == 1
+        else f"faded: noise alone could give one as large among {n_effects:,}"
+    )
+
+
+@dataclass(frozen=True)
+class Influence:
+    """Effects with the standard errors that the added noise gives them.
+
+    Attributes
+    ----------
+    names : tuple of str, shape (n,)
+    effects, errors : ndarray of float64, shape (n,)
+        In units of the explained output; a standard error that is not known is NaN.
+    """
+
+    names: tuple[str, ...]
+    effects: FloatArray
+    errors: FloatArray
+
+    @property
+    def order(self) -> list[int]:
+        """Indices, largest effect first; of equal ones, the earlier first."""
+        return [int(i) for i in np.argsort(-np.abs(self.effects), kind="stable")]
+
+    @property
+    def stands_out(self) -> NDArray[np.bool_]:
+        """Which effects noise alone would hardly give; True where the noise is not known.
+
+        So large that, if all n effects were noise, one of them or more would be as large with a
+        chance of at most 5 % (Bonferroni's bound): of the largest of 500 effects some are always
+        far out.
+        """
+        reach = NormalDist().inv_cdf(1.0 - _CHANCE / (2.0 * max(1, len(self.names))))
+        known = np.isfinite(self.errors)
+        return np.asarray(~known | (np.abs(self.effects) > reach * np.where(known, self.errors, 0)))
+
+    @property
+    def words(self) -> str:
+        """How many stand out, for the heading of a figure."""
+        if not len(self.names):
+            return "no effects"
+        if not np.isfinite(self.errors).any():
+            return "the size of the noise is not known"
+        count = int(self.stands_out.sum())
+        kind = "stands" if count == 1 else "stand"
+        return f"{count:,} of {len(self.names):,} effects {kind} out from the noise"
+
+
+@dataclass(frozen=True)
+class RowInfluence:
+    """One explained row.
+
+    Attributes
+    ----------
+    features : Influence
+    coordinates : Influence or None
+        Of every level and number, where there are more of them than features.
+    values : tuple, shape (n_features,)
+        The row's cells: the asker's own, and protected by nothing.
+    output : str
+        What is explained, such as ``"probability of yes"``.
+    predicted, actual : float
+        That output at the row, as the model gives it; and what came true, NaN if not known.
+    meaning : str
+        What an effect is the result of.
+    spend : RowSpend or None
+        What it cost and where it comes from.
+    source : str
+        Where it comes from, in words.
+    image_shape : (height, width) or None
+    """
+
+    features: Influence
+    coordinates: Influence | None
+    values: tuple[Any, ...]
+    output: str
+    predicted: float
+    actual: float
+    meaning: str
+    spend: RowSpend | None
+    source: str
+    image_shape: tuple[int, int] | None
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any], spend: RowSpend | None = None) -> RowInfluence:
+        """Return the reading of a checked record."""
+        source = source_of(record["origin"], record["method"])
+        shape = record.get("image_shape")
+        found = record.get("coordinates")
+        features = _influence(record)
+        coordinates = None if found is None else _influence(found)
+        if coordinates is not None and len(coordinates.names) <= len(features.names):
+            coordinates = None
+        return cls(
+            features=features,
+            coordinates=coordinates,
+            values=tuple(record["values"]),
+            output=textwrap.shorten(record["output"], _LONGEST_OUTPUT, placeholder=" …"),
+            predicted=record["predicted"],
+            actual=float((record.get("perf") or {}).get("actual", math.nan)),
+            meaning=record.get("meaning", _usual_meaning(record["values"])),
+            spend=spend,
+            source=source if spend is None else spend.words,
+            image_shape=None if shape is None else (int(shape[0]), int(shape[1])),
+        )
+
+    @property
+    def outcome(self) -> str:
+        """What the model says of the row, and what came true if that is known."""
+        text = f"{_capital(self.output)}: {self._figure(self.predicted)}"
+        if math.isnan(self.actual):
+            return text
+        if not self.output.startswith(_PROBABILITY):
+            return f"{text}, actual: {number_text(self.actual)}"
+        label = self.output.removeprefix(_PROBABILITY)
+        return f"{text}, actual: {label if self.actual >= 0.5 else f'not {label}'}"
+
+    @property
+    def heading(self) -> str:
+        """Where it comes from and, below, how many effects are real; for a figure's heading."""
+        return f"{_capital(self.source)}\n{self.features.words}"
+
+    @property
+    def axis(self) -> str:
+        """What an effect is, as the title of an axis in two lines."""
+        return f"change of the {literal(self.output)}<br>{literal(self.meaning)}"
+
+    @property
+    def raised(self) -> tuple[str, str]:
+        """What positive and negative effects do, for a legend."""
+        return f"raises the {literal(self.output)}", "lowers it"
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the row is one of many columns that are mostly 0, such as a bag of words."""
+        zeros = sum(_is_zero(value) for value in self.values)
+        return len(self.values) > _WIDE and 2 * zeros >= len(self.values)
+
+    def _figure(self, value: float) -> str:
+        if self.output.startswith(_PROBABILITY) and 0 <= value <= 1:
+            return f"{100 * value:.0f} %"
+        return number_text(value)
+
+
+def checked_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record as plain values, or raise.
+
+    Raises
+    ------
+    ValueError
+        If a part is missing, or the parts have different lengths.
+    """
+    missing = [name for name in _NEEDED if name not in record]
+    if missing:
+        raise ValueError(f"The record of an explained row lacks {missing}; it has {list(record)}.")
+    if record.get("origin") not in ORIGINS:
+        raise ValueError(f"origin is {record.get('origin')!r}; it must be one of {ORIGINS}.")
+    plain = dict(record) | {"predicted": float(record["predicted"])}
+    plain |= _checked_parts(record, ("names", "scores", "values", "standard_errors"))
+    plain.setdefault("perf", None)
+    plain.setdefault("extra", {"names": [], "scores": [], "values": []})
+    if record.get("coordinates") is not None:
+        plain["coordinates"] = _checked_parts(
+            record["coordinates"], ("names", "scores", "standard_errors")
+        )
+    shape = record.get("image_shape")
+    if shape is not None and math.prod(shape) != len(plain["scores"]):
+        raise ValueError(
+            f"image_shape is {tuple(shape)} and the record has {len(plain['scores'])} effects; "
+            "there must be one effect for each pixel, row by row."
+        )
+    return plain
+
+
+def _checked_parts(part: Mapping[str, Any], names: Sequence[str]) -> dict[str, list[Any]]:
+    lists = {name: [_plain(value) for value in part[name]] for name in names}
+    lengths = {name: len(values) for name, values in lists.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"The parts of a record have the lengths {lengths}; they must be equal.")
+    return lists
+
+
+def _influence(part: Mapping[str, Any]) -> Influence:
+    return Influence(
+        tuple(str(name) for name in part["names"]),
+        # What a row has nothing of does nothing.
+        np.nan_to_num(np.asarray(part["scores"], dtype=np.float64)),
+        np.asarray(part["standard_errors"], dtype=np.float64),
+    )
+
+
+def _usual_meaning(values: Sequence[Any]) -> str:
+    numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in values]
+    if all(numbers):
+        return "over the feature's whole range"
+    if not any(numbers):
+        return "by having this level"
+    return "over the feature's whole range, or by having this level"
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, int | float) and value == 0
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,346 @@
+"""interpret's explanation objects for released local linear explanations of a black box.
+
+They are made from plain documents, so that whatever releases such explanations can show them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interpret_dp._figures import ceil_text
+from interpret_dp.explanation.influence import RowInfluence, checked_record
+from interpret_dp.explanation.influence_figures import influences_figure, row_figure
+from interpret_dp.explanation.influence_images import image_figure, images_figure
+from interpret_dp.explanation.influence_totals import (
+    Influences,
+    checked_influences,
+    effects_figure,
+    influences_overview,
+)
+from interpret_dp.explanation.objects import PrivateExplanation
+from interpret_dp.explanation.row_spend import source_of
+from interpret_dp.explanation.spend import PrivacySpend
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+    from plotly.graph_objects import Figure
+
+__all__ = ["influence_explanation", "local_explanation"]
+
+_DIGITS = 3
+
+
+def local_explanation(
+    records: Sequence[Mapping[str, Any]],
+    *,
+    privacy: PrivacySpend,
+    name: str,
+    feature_names: Sequence[str],
+    feature_types: Sequence[str],
+    selector: pd.DataFrame | None = None,
+) -> Any:
+    """Return interpret's local explanation of some rows, with figures that show noise and cost.
+
+    Parameters
+    ----------
+    records : sequence of mapping, shape (n_rows,)
+        At least one. Each in the form of interpret's own local explanations (``type``, ``names``,
+        ``scores``, ``values``, ``perf``, ``extra``), and with ``standard_errors`` of the scores,
+        what is explained (``output``) and its value (``predicted``), ``coordinates`` (None, or
+        names, scores and standard errors of every level), ``method``, ``origin`` and
+        ``image_shape`` (None, or height and width). ``meaning`` says what an effect is the result
+        of, if it is not the usual. The values are the asker's own: nothing protects them.
+    privacy : PrivacySpend
+        With one entry of ``rows`` for each record, or none.
+    name : str
+    feature_names, feature_types : sequence of str, shape (n_features,)
+    selector : DataFrame, default=None
+        One line for each row; by default with what interpret's own explanations have. Where each
+        row comes from and what it cost are added.
+
+    Returns
+    -------
+    interpret.api.templates.FeatureValueExplanation
+        With ``privacy``, and with ``figure(key)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a record lacks something, or the parts do not agree.
+
+    Examples
+    --------
+    >>> from interpret_dp.accounting import Guarantee
+    >>> from interpret_dp.explanation.spend import PrivacySpend, RowSpend
+    >>> record = {
+    ...     "type": "univariate", "names": ["age"], "scores": [0.2], "values": [41],
+    ...     "standard_errors": [0.05], "perf": None, "output": "probability of yes",
+    ...     "predicted": 0.7, "method": "statistics", "origin": "released",
+    ... }
+    >>> promise = Guarantee(epsilon=1.0, delta=1e-6, mu=None, mechanism="Gaussian noise")
+    >>> privacy = PrivacySpend(
+    ...     guarantee=promise, subject="explainer", explanation_epsilon=0.1, origin="released",
+    ...     rows=(RowSpend(0.1, "released", "statistics", 0.99),),
+    ... )
+    >>> explanation = local_explanation(
+    ...     [record], privacy=privacy, name="one row", feature_names=["age"],
+    ...     feature_types=["continuous"],
+    ... )
+    >>> explanation.figure(0).layout.title.text
+    'Probability of yes: 70 %'
+    """
+    plain = [checked_record(record) for record in records]
+    _check_rows(plain, privacy, feature_names)
+    actual = [_performance(record, "actual_score") for record in plain]
+    importance = {
+        "scores": [record["scores"] for record in plain],
+        "intercept": (plain[-1]["extra"]["scores"] or [0.0])[0],
+        "perf": [record["perf"] for record in plain],
+    }
+    rows = {
+        "dataset_x": np.array([record["values"] for record in plain], dtype=object),
+        "dataset_y": None if all(map(math.isnan, actual)) else np.array(actual),
+    }
+    return _explanation(
+        "local",
+        {
+            "overall": None,
+            "specific": plain,
+            "mli": [
+                {"explanation_type": "local_feature_importance", "value": importance},
+                {"explanation_type": "evaluation_dataset", "value": rows},
+            ],
+        },
+        privacy=privacy,
+        name=name,
+        feature_names=list(feature_names),
+        feature_types=list(feature_types),
+        selector=_selector(plain, privacy, selector),
+    )
+
+
+def influence_explanation(
+    names: Sequence[str],
+    feature_types: Sequence[str],
+    mean_absolute: ArrayLike,
+    noise: ArrayLike,
+    effects: ArrayLike,
+    *,
+    privacy: PrivacySpend,
+    name: str,
+    image_shape: Sequence[int] | None = None,
+) -> Any:
+    """Return interpret's global explanation out of many released local ones.
+
+    Nothing in it tells which rows were explained.
+
+    Parameters
+    ----------
+    names, feature_types : sequence of str, shape (n_features,)
+    mean_absolute, noise : array-like of float, shape (n_features,)
+        The mean absolute effect of each feature over the explanations, and the one that the added
+        noise alone would give (NaN if not known).
+    effects : array-like of float, shape (n_explanations, n_features)
+    privacy : PrivacySpend
+    name : str
+    image_shape : (height, width), default=None
+        Draw the features as the pixels of an image.
+
+    Returns
+    -------
+    interpret.api.templates.FeatureValueExplanation
+        With ``privacy``, and with ``figure(key)``; a key is a feature.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not agree, or there is no explanation.
+    """
+    import pandas as pd
+
+    shown = checked_influences(names, mean_absolute, noise, effects, image_shape)
+    columns = {
+        "Name": shown.names,
+        "Type": list(feature_types),
+        "Mean effect": _rounded(shown.mean_absolute),
+        "Noise alone": _rounded(shown.noise),
+    }
+    specific = [
+        {"type": "univariate", "names": [feature], "scores": shown.effects[:, index].tolist()}
+        for index, feature in enumerate(shown.names)
+    ]
+    return _explanation(
+        "global",
+        {
+            "overall": {
+                "type": "univariate",
+                "names": list(shown.names),
+                "scores": shown.mean_absolute.tolist(),
+                "noise": shown.noise.tolist(),
+            },
+            "specific": specific,
+            "image_shape": shown.image_shape,
+        },
+        privacy=privacy,
+        name=name,
+        feature_names=list(shown.names),
+        feature_types=list(feature_types),
+        selector=pd.DataFrame(columns),
+    )
+
+
+class _InfluenceExplanation(PrivateExplanation):
+    """Figures of local linear explanations, and of many of them together."""
+
+    data: Any
+
+    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
+        """Return the plain figure of a part: None is the overview, a number a row or a feature."""
+        line = self.spend_of(key).line if line is None else line
+        return (
+            self._total_figure(key, line)
+            if self.explanation_type == "global"
+            else (self._local_figure(key, line))
+        )
+
+    def visualize(self, key: Any = None, title: str | None = None) -> Any:
+        """Return what interpret shows for a part of the explanation.
+
+        Parameters
+        ----------
+        key : int, default=None
+            A row of the selector; None is the overview. ``("mli", row)`` is the figure of the row,
+            too.
+        title : str, default=None
+            Replaces the title of the figure.
+        """
+        if isinstance(key, tuple) and len(key) == 2:
+            key = key[1]
+        shown = super().visualize(key)
+        if title is not None and hasattr(shown, "update_layout"):
+            shown.update_layout(title_text=title)
+        return shown
+
+    def _local_figure(self, key: int | None, line: str) -> Figure:
+        records = self.data(-1)["specific"]
+        if key is None and len(records) > 1:
+            rows = [self._row(index) for index in range(len(records))]
+            are_images = rows[0].image_shape is not None
+            return images_figure(rows, line) if are_images else influences_figure(rows, line)
+        row = self._row(key or 0)
+        return row_figure(row, line) if row.image_shape is None else image_figure(row, line)
+
+    def _row(self, index: int) -> RowInfluence:
+        costs = self.privacy.rows
+        return RowInfluence.of(self.data(index), costs[index] if costs else None)
+
+    def _total_figure(self, key: int | None, line: str) -> Figure:
+        document = self.data(-1)
+        overall = document["overall"]
+        shown = Influences(
+            tuple(overall["names"]),
+            np.array(overall["scores"]),
+            np.array(overall["noise"]),
+            np.array([part["scores"] for part in document["specific"]]).T,
+            document["image_shape"],
+        )
+        return influences_overview(shown, line) if key is None else effects_figure(shown, key, line)
+
+
+@lru_cache
+def _private_class() -> Any:
+    """Make the class at first use: importing interpret's own takes long."""
+    from interpret.api.templates import FeatureValueExplanation
+
+    class PrivateInfluenceExplanation(_InfluenceExplanation, FeatureValueExplanation):
+        """Local linear explanations whose figures carry their noise and their privacy cost."""
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _rebuild, (dict(vars(self)),)
+
+    PrivateInfluenceExplanation.__qualname__ = "PrivateInfluenceExplanation"
+    return PrivateInfluenceExplanation
+
+
+def _explanation(
+    kind: str, document: dict[str, Any], *, privacy: PrivacySpend, **named: Any
+) -> Any:
+    explanation = _private_class()(kind, document, **named)
+    explanation.privacy = privacy
+    return explanation
+
+
+def _rebuild(state: dict[str, Any]) -> Any:
+    kind = _private_class()
+    explanation = kind.__new__(kind)
+    explanation.__dict__.update(state)
+    return explanation
+
+
+def _check_rows(
+    records: Sequence[Mapping[str, Any]], privacy: PrivacySpend, feature_names: Sequence[str]
+) -> None:
+    if not records:
+        raise ValueError("records is empty; there must be at least one explained row.")
+    for index, record in enumerate(records):
+        if list(record["names"]) != list(feature_names):
+            raise ValueError(
+                f"Row {index} has effects of {list(record['names'])[:5]} and so on; they must be "
+                f"of the explanation's features, {list(feature_names)[:5]} and so on, in order."
+            )
+    if not privacy.rows:
+        return
+    sources = [(row.origin, row.method) for row in privacy.rows]
+    if sources != [(record["origin"], record["method"]) for record in records]:
+        raise ValueError(
+            f"privacy.rows tells of {len(sources)} rows and there are {len(records)} records, or "
+            "their origins and methods differ; they must agree row by row."
+        )
+
+
+def _selector(
+    records: Sequence[Mapping[str, Any]], privacy: PrivacySpend, given: pd.DataFrame | None
+) -> pd.DataFrame:
+    """Return the list of rows as interpret's own explanations have it, with origin and cost."""
+    import pandas as pd
+
+    table = pd.DataFrame(_rounded_rows(records)) if given is None else given.copy()
+    origins = [source_of(record["origin"], record["method"]) for record in records]
+    if privacy.rows:
+        table["Epsilon"] = [float(ceil_text(row.epsilon)) for row in privacy.rows]
+    if given is None:
+        # interpret's drop-down list shows the first three columns alone.
+        table.insert(min(1, len(table.columns)), "Origin", origins)
+    else:
+        table["Origin"] = origins
+    return table
+
+
+def _rounded_rows(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    predicted = [float(record["predicted"]) for record in records]
+    actual = [_performance(record, "actual_score") for record in records]
+    columns: dict[str, list[Any]] = {"Predicted": _rounded(np.array(predicted))}
+    if not all(map(math.isnan, actual)):
+        residuals = np.array(actual) - np.array(predicted)
+        columns |= {
+            "Actual": _rounded(np.array(actual)),
+            "Resid": _rounded(residuals),
+            "AbsResid": _rounded(np.abs(residuals)),
+        }
+    outputs = [str(record["output"]) for record in records]
+    return columns | {"Explained": outputs}
+
+
+def _performance(record: Mapping[str, Any], name: str) -> float:
+    performance = record["perf"]
+    return math.nan if performance is None else float(performance.get(name, math.nan))
+
+
+def _rounded(values: Any) -> list[float]:
+    return [float(f"{value:.{_DIGITS}g}") for value in values]

@@ -1,0 +1,111 @@
+"""Cards of local linear explanations inside interpret's dashboards: figure, note and own cost."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from interpret_dp.dashboard.state import explanation_of
+from tests.dashboard.client import components, ids, text_of
+from tests.explanation.influences import (
+    SOURCES,
+    adult_explanation,
+    adult_totals,
+    explainer_spend,
+    guarantee,
+    image_record,
+)
+from tests.explanation.influences import explanation_of as local_of
+
+NOTE = "no noise protects them"
+
+
+def graphs(tree):
+    return [c["props"]["figure"] for c in components(tree) if c["type"] == "Graph"]
+
+
+def panel(tree):
+    (found,) = (i for i in ids(tree) if isinstance(i, dict) and i["type"] == "idp-panel")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        (None, "These 5 explanations cost epsilon 0.145 together"),
+        (0, "This explanation cost epsilon 0.1"),
+        (2, "the released explanation of a near query"),
+        (3, "from the explanations that were released before"),
+        (4, "read off the released surrogate"),
+    ],
+)
+def test_a_card_shows_the_cost_of_its_own_row(open_app, key, words):
+    explanation = adult_explanation()
+    part = open_app(explanation).part(key)
+    (figure,) = graphs(part)
+    # The panel below tells the cost: the figure need not.
+    assert not any("Privacy cost" in note["text"] for note in figure["layout"]["annotations"])
+    shown = text_of(part)
+    assert words in shown
+    assert NOTE in shown
+    assert explanation_of(panel(part)["uid"]) is explanation
+    assert ("Where they come from" in shown) is (key is None)
+
+
+def test_totals_have_a_card_without_an_editor_and_without_the_note(open_app):
+    client = open_app(adult_totals())
+    for key in (None, 3):
+        part = client.part(key)
+        assert len(graphs(part)) == 1
+        assert NOTE not in text_of(part)
+        assert "Looking at this explanation costs no privacy" in text_of(part)
+        assert [i["type"] for i in ids(part) if isinstance(i, dict)] == ["idp-panel"]
+
+
+def test_images_are_shown(open_app):
+    explanation = local_of([image_record(seed, side=6) for seed in range(2)])
+    client = open_app(explanation)
+    for key in (None, 1):
+        (figure,) = graphs(client.part(key))
+        assert {trace["type"] for trace in figure["data"]} == {"heatmap"}
+
+
+def test_models_and_explainers_share_the_full_dashboard(shown, open_app):
+    explanation, total = adult_explanation(), adult_totals()
+    client = open_app([shown.total, explanation, shown.local, total])
+    rows = client.ask("local-plots-container-0", local_model_drop=[1], local_instance_idx_0=[2, 0])
+    assert "This explanation cost no privacy" in text_of(rows)
+    assert "This explanation cost epsilon 0.1" in text_of(rows)
+    overall = client.ask("global-overall-plot-container-1", global_model_drop=[0, 3])
+    assert "The explainer's whole budget" in text_of(overall)
+    tab = text_of(client.privacy_tab())
+    assert "Data set: loans" in tab
+    assert "so does each new answer of an explainer" in tab
+
+
+def test_an_explainers_request_is_found_in_its_account(open_app, tmp_path):
+    from interpret_dp import PrivacyLedger
+    from interpret_dp.accounting import GdpPair, gaussian_events_json
+    from interpret_dp.explanation.spend import QueryBudget
+
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create_budget("loans", epsilon=2, delta=1e-5)
+    reservation = ledger.reserve(
+        "loans", mu=0.05, delta=0.0, event=gaussian_events_json([(0.05, 1)]), epsilon=0.2,
+        epsilon_delta=1e-6, explainer="DPLimeTabular",
+    )  # fmt: skip
+    promise = guarantee(ledger_head=ledger.commit(reservation))
+    queries = QueryBudget(GdpPair(0.05), 0.9, 50)
+    spend = explainer_spend(SOURCES, guarantee=promise, account=ledger, queries=queries)
+    spend = spend.as_of_now()
+    # Only what was answered is charged so far, not the whole budget.
+    assert spend.model_share == pytest.approx(spend.budget.spent_share)
+    client = open_app([adult_explanation(privacy=spend)])
+    tab = text_of(client.privacy_tab())
+    assert "DPLimeTabular" in tab
+    assert "models of this dashboard" in tab
+    card = client.ask("local-overall-plot-container-0", local_model_drop=[0])
+    assert "this explainer 100 %" not in text_of(card)
+    assert "more like this explainer." in text_of(card)
+    assert dataclasses.replace(spend, queries=None).model_share >= spend.model_share

@@ -1,0 +1,190 @@
+"""Made-up released explanations for tests: of a table like adult, of texts, and of images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from interpret_dp.accounting import GdpPair, Guarantee, mu_of_budget
+from interpret_dp.explanation.local_objects import influence_explanation, local_explanation
+from interpret_dp.explanation.spend import PrivacySpend, QueryBudget, RowSpend
+
+EPSILON, DELTA, EACH = 1.0, 1e-6, 0.1
+_MU = mu_of_budget(EACH, DELTA)
+
+ADULT = {
+    "age": (39, 0.11),
+    "workclass": ("State-gov", 0.01),
+    "fnlwgt": (77516, -0.004),
+    "education": ("Bachelors", 0.16),
+    "education-num": (13, 0.21),
+    "marital-status": ("Married-civ-spouse", 0.31),
+    "occupation": ("Exec-managerial", 0.12),
+    "relationship": ("Husband", 0.05),
+    "race": ("White", 0.015),
+    "sex": ("Male", -0.02),
+    "capital-gain": (2174, 0.44),
+    "capital-loss": (0, 0.09),
+    "hours-per-week": (40, 0.13),
+    "native-country": (None, 0.0),
+}
+SOURCES = (
+    ("released", "statistics"),
+    ("released", "statistics"),
+    ("reused", "statistics"),
+    ("post-processed", "non_interactive"),
+    ("post-processed", "surrogate"),
+)
+
+
+def guarantee(**changes: Any) -> Guarantee:
+    """Return the promise of an explainer of epsilon 1 for the data set "loans"."""
+    fields = {
+        "epsilon": EPSILON,
+        "delta": DELTA,
+        "mu": mu_of_budget(EPSILON, DELTA),
+        "mechanism": "discrete Gaussian noise on integer sums",
+        "dataset": "loans",
+    }
+    return Guarantee(**(fields | changes))
+
+
+def explainer_spend(sources: Sequence[tuple[str, str]], **changes: Any) -> PrivacySpend:
+    """Return the cost of so many rows, each released one of epsilon 0.1."""
+    rows = tuple(
+        RowSpend(EACH if origin == "released" else 0.0, origin, method, 0.9)
+        for origin, method in sources
+    )
+    paid = sum(row.origin == "released" for row in rows)
+    origins = {row.origin for row in rows}
+    spent = GdpPair(_MU * max(1, paid) ** 0.5)
+    fields = {
+        "guarantee": guarantee(),
+        "subject": "explainer",
+        "rows": rows,
+        "origin": "released" if paid else origins.pop() if len(origins) == 1 else "post-processed",
+        "explanation_epsilon": spent.epsilon_at(DELTA) if paid else 0.0,
+        "queries": QueryBudget(spent, 0.95, 87),
+    }
+    return PrivacySpend(**(fields | changes))
+
+
+def adult_record(seed: int = 0, origin: str = "released", method: str = "statistics", **changes):
+    """Return the explanation of one row of a table like adult, with its levels."""
+    rng = np.random.default_rng(seed)
+    names = list(ADULT)
+    error = 0.03
+    scores = [effect + error * rng.normal() for _, effect in ADULT.values()]
+    scores[-1] = 0.0
+    levels = ["Married-civ-spouse", "Never-married", "Divorced", "Separated", "Widowed"]
+    coordinates = [*names, *(f"marital-status = {level}" for level in levels)]
+    record = {
+        "type": "univariate",
+        "names": names,
+        "scores": scores,
+        "values": [value for value, _ in ADULT.values()],
+        "standard_errors": [error] * 13 + [0.0],
+        "perf": None,
+        "extra": {"names": [], "scores": [], "values": []},
+        "output": "probability of >50K",
+        "predicted": 0.73 - 0.1 * seed,
+        "coordinates": {
+            "names": coordinates,
+            "scores": [*scores, 0.31, -0.2, -0.05, -0.01, 0.02],
+            "standard_errors": [error] * len(coordinates),
+        },
+        "method": method,
+        "origin": origin,
+        "image_shape": None,
+    }
+    return record | changes
+
+
+def text_record(seed: int = 0, n_words: int = 500) -> dict[str, Any]:
+    """Return the explanation of one bag of words; a few words matter, and most do not occur."""
+    rng = np.random.default_rng(seed)
+    words = ["great", "awful", "boring", "<b>bold</b>", "wonderful"]
+    words += [f"word{i}" for i in range(n_words - len(words))]
+    effects = np.zeros(n_words)
+    effects[:5] = 0.4, -0.35, -0.2, 0.15, 0.25
+    counts = (rng.random(n_words) < 0.08) * rng.integers(1, 4, n_words)
+    counts[[0, 2, 3]] = 2, 1, 1
+    counts[1] = 0
+    return {
+        "names": words,
+        "scores": effects + 0.02 * rng.normal(size=n_words),
+        "values": counts,
+        "standard_errors": np.full(n_words, 0.02),
+        "perf": {"actual": 1.0, "actual_score": 1.0, "predicted": 0.88, "predicted_score": 0.88},
+        "output": "probability of positive",
+        "predicted": 0.88,
+        "coordinates": None,
+        "method": "interactive",
+        "origin": "released",
+    }
+
+
+def image_record(seed: int = 0, side: int = 48, signal: float = 1.0) -> dict[str, Any]:
+    """Return the explanation of one square image: two blobs speak for, one against."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:side, :side] / side
+
+    def blob(row: float, column: float, width: float) -> Any:
+        return np.exp(-((y - row) ** 2 + (x - column) ** 2) / (2 * width**2))
+
+    image = blob(0.35, 0.3, 0.07) + blob(0.35, 0.7, 0.07) + 0.6 * blob(0.75, 0.5, 0.15)
+    effect = blob(0.35, 0.3, 0.08) + blob(0.35, 0.7, 0.08) - blob(0.75, 0.5, 0.1)
+    scores = signal * 0.01 * effect + 0.001 * rng.normal(size=(side, side))
+    return {
+        "names": [f"pixel {i} {j}" for i in range(side) for j in range(side)],
+        "scores": scores.ravel(),
+        "values": np.round(255 * image / image.max()).ravel(),
+        "standard_errors": np.full(side * side, 0.001),
+        "output": "probability of smiling",
+        "predicted": 0.91,
+        "perf": None,
+        "coordinates": None,
+        "method": "interactive",
+        "origin": "released",
+        "image_shape": [side, side],
+    }
+
+
+def explanation_of(records: Sequence[dict[str, Any]], **changes: Any) -> Any:
+    """Return the explanation object of such records."""
+    sources = [(record["origin"], record["method"]) for record in records]
+    names = list(records[0]["names"])
+    fields = {
+        "privacy": explainer_spend(sources),
+        "name": "loans explained",
+        "feature_names": names,
+        "feature_types": ["continuous"] * len(names),
+    }
+    return local_explanation(records, **(fields | changes))
+
+
+def adult_explanation(**changes: Any) -> Any:
+    """Return five rows of a table like adult, one of each source and one more that was paid for."""
+    records = [adult_record(seed, *source) for seed, source in enumerate(SOURCES)]
+    return explanation_of(records, **changes)
+
+
+def adult_totals(n_explanations: int = 60, **changes: Any) -> Any:
+    """Return what so many explanations of a table like adult say together."""
+    rng = np.random.default_rng(5)
+    center = np.array([effect for _, effect in ADULT.values()])
+    effects = center + 0.05 * rng.normal(size=(n_explanations, len(center)))
+    fields = {
+        "privacy": explainer_spend([]),
+        "name": "loans in total",
+        "feature_types": ["continuous"] * len(center),
+    }
+    return influence_explanation(
+        list(ADULT),
+        mean_absolute=np.abs(effects).mean(axis=0),
+        noise=np.full(len(center), 0.03 * (2 / np.pi) ** 0.5),
+        effects=effects,
+        **(fields | changes),
+    )

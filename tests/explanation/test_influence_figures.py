@@ -1,0 +1,398 @@
+"""Figures of local linear explanations: right bars, honest noise, and names as they are."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp.explanation.influence import ERROR_BARS, Influence, RowInfluence
+from tests.explanation.influences import (
+    ADULT,
+    SOURCES,
+    adult_explanation,
+    adult_record,
+    adult_totals,
+    explainer_spend,
+    explanation_of,
+    image_record,
+    text_record,
+)
+
+
+def influence(effects, errors) -> Influence:
+    return Influence(tuple(map(str, range(len(effects)))), np.array(effects), np.array(errors))
+
+
+def bars(figure, *, visible_only=True):
+    """Return {place: (effect, opacity, colour)} of the bars of the shown view."""
+    return {
+        int(place): (float(effect), trace.marker.opacity, trace.marker.color)
+        for trace in figure.data
+        if trace.meta == "effects" and (trace.visible is not False or not visible_only)
+        for place, effect in zip(trace.y, trace.x, strict=True)
+    }
+
+
+def named(figure):
+    return {trace.name: trace for trace in figure.data if trace.name}
+
+
+def press(figure, label):
+    (button,) = (b for menu in figure.layout.updatemenus for b in menu.buttons if b.label == label)
+    traces, layout = button.args
+    for trace, visible in zip(figure.data, traces["visible"], strict=True):
+        trace.visible = visible
+    for name, value in layout.items():
+        figure.layout[name.replace(".", "_")] = value
+
+
+def texts(figure) -> str:
+    """Return everything of a figure that plotly reads as its kind of HTML."""
+    return json.dumps(figure.to_dict(), default=str)
+
+
+# ------------------------------------------------------------------------------ what is noise
+
+
+@pytest.mark.statistical
+def test_of_all_noise_something_stands_out_in_one_table_of_twenty():
+    """4,000 tables of 500 effects that are noise alone, seeded.
+
+    Expected 4.9 % with anything that stands out, standard deviation 0.34 %; accepted 3.5 to 6.3 %
+    (4 deviations). A threshold of 1.96 for each by itself would make it all of them, one of 4.5
+    standard errors 0.3 %.
+    """
+    noise = np.random.default_rng(8).normal(size=(4000, 500))
+    found = np.mean([influence(row, np.ones(500)).stands_out.any() for row in noise])
+    assert 0.035 < found < 0.063
+
+
+@given(
+    effects=st.lists(st.floats(-5, 5), min_size=1, max_size=40),
+    error=st.floats(0.01, 2.0),
+)
+def test_what_stands_out_is_beyond_its_own_error_bar(effects, error):
+    shown = influence(effects, np.full(len(effects), error))
+    assert (np.abs(shown.effects[shown.stands_out]) > ERROR_BARS * error).all()
+    assert (np.abs(shown.effects[~shown.stands_out]) <= 5 * error).all()
+    ordered = np.abs(shown.effects[shown.order])
+    assert (np.diff(ordered) <= 0).all()
+
+
+def test_effects_without_an_error_are_not_called_noise():
+    unknown = influence([0.1, 0.2], [np.nan, np.nan])
+    assert unknown.stands_out.all()
+    assert unknown.words == "the size of the noise is not known"
+    assert not influence([0.0, 1.0], [0.0, 0.1]).stands_out[0]
+    assert influence([0.0, 1.0], [0.1, 0.1]).words == "1 of 2 effects stands out from the noise"
+
+
+# ------------------------------------------------------------------------------------ one row
+
+
+def test_bars_are_the_effects_largest_first_with_their_noise():
+    record = adult_record()
+    figure = explanation_of([record]).figure(0)
+    drawn = bars(figure)
+    scores = sorted((s for s in record["scores"] if s), key=lambda s: -abs(s))
+    assert [drawn[-place][0] for place in range(13)] == scores
+    labels = figure.layout.yaxis.ticktext
+    assert labels[0] == "capital-gain = 2,174"
+    assert "fnlwgt = 77,516" in labels
+    assert labels[-1] == "native-country = missing"
+    (errors,) = (t for t in figure.data if t.error_x.array is not None and t.visible is not False)
+    np.testing.assert_allclose(errors.error_x.array, 1.96 * 0.03)
+    assert len(errors.x) == 13, "what has no noise has no bar of it"
+
+
+def test_noise_is_faded_and_both_signs_have_their_colour():
+    effects = [0.5, -0.5, 0.01, -0.01]
+    record = adult_record() | {
+        "names": list("abcd"),
+        "scores": effects,
+        "values": [1, 2, 3, 4],
+        "standard_errors": [0.05] * 4,
+        "coordinates": None,
+    }
+    figure = explanation_of([record]).figure(0)
+    drawn = bars(figure)
+    assert drawn[0][1] == drawn[-1][1] == 1.0
+    assert drawn[-2][1] == drawn[-3][1] < 0.5
+    assert drawn[0][2] == drawn[-2][2] != drawn[-1][2] == drawn[-3][2]
+    legend = {t.name for t in figure.data if t.showlegend is not False}
+    assert {
+        "raises the probability of &gt;50K",
+        "lowers it",
+        "faded: noise alone could give one as large among 4",
+        "95 % of the added noise, for each by itself",
+    } == legend
+    certain = explanation_of([record | {"standard_errors": [0.001] * 4}]).figure(0)
+    assert not any(name.startswith("faded") for name in named(certain))
+
+
+@pytest.mark.parametrize(
+    ("changes", "title"),
+    [
+        ({}, "Probability of &gt;50K: 73 %"),
+        ({"perf": {"actual": 1.0}}, "Probability of &gt;50K: 73 %, actual: &gt;50K"),
+        ({"perf": {"actual": 0.0}}, "Probability of &gt;50K: 73 %, actual: not &gt;50K"),
+        ({"output": "predicted value", "predicted": 12.345}, "Predicted value: 12.35"),
+        (
+            {"output": "predicted value", "predicted": -3.0, "perf": {"actual": 2.5}},
+            "Predicted value: -3, actual: 2.5",
+        ),
+    ],
+)
+def test_the_title_says_what_was_predicted(changes, title):
+    assert explanation_of([adult_record(**changes)]).figure(0).layout.title.text == title
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([1, 2.5], "over the feature's whole range"),
+        (["a", None], "by having this level"),
+        ([1, "a"], "over the feature's whole range, or by having this level"),
+        ([True, "a"], "by having this level"),
+    ],
+)
+def test_the_axis_says_what_an_effect_means(values, words):
+    record = adult_record() | {
+        "names": ["a", "b"],
+        "scores": [0.1, 0.2],
+        "values": values,
+        "standard_errors": [0.1, 0.1],
+        "coordinates": None,
+    }
+    title = explanation_of([record]).figure(0).layout.xaxis.title.text
+    assert title == f"change of the probability of &gt;50K<br>{words}"
+    own = explanation_of([record | {"meaning": "in the same bin"}]).figure(0)
+    assert own.layout.xaxis.title.text.endswith("<br>in the same bin")
+
+
+def test_many_features_are_fifteen_bars_and_a_range():
+    figure = explanation_of([text_record()]).figure(0)
+    assert len(bars(figure)) == 15
+    labels = figure.layout.yaxis.ticktext
+    assert labels[:2] == ("great = 2", "awful")
+    assert labels[-1] == "485 others (range)"
+    effects = np.array(text_record()["scores"])
+    rest = effects[np.argsort(-np.abs(effects))[15:]]
+    others = named(figure)["range of the others"]
+    assert others.base[0] == rest.min()
+    assert others.base[0] + others.x[0] == pytest.approx(rest.max())
+    assert "are 0 in this row" in figure.layout.annotations[0].text
+
+
+def test_levels_can_be_shown_instead_and_features_again():
+    record = adult_record()
+    figure = explanation_of([record]).figure(0)
+    before = bars(figure)
+    assert len(before) == 13
+    press(figure, "by level")
+    after = bars(figure)
+    assert len(after) == 15
+    assert "marital-status = Never-married" in figure.layout.yaxis.ticktext
+    assert figure.layout.yaxis.ticktext[-1] == "4 others (range)"
+    press(figure, "by feature")
+    assert bars(figure) == before
+    single = explanation_of([record | {"coordinates": None}]).figure(0)
+    assert not single.layout.updatemenus
+
+
+def test_names_are_shown_literally():
+    hostile = "<b>x</b><a href='y'>"
+    record = adult_record(output=f"probability of {hostile}")
+    record["names"] = [hostile, *record["names"][1:]]
+    record["values"] = ["missing", hostile, *record["values"][2:]]
+    record["coordinates"]["names"][-1] = hostile
+    explanation = explanation_of([record, record])
+    total = adult_totals()
+    total.data(-1)["overall"]["names"][0] = hostile
+    for figure in (
+        *(explanation.figure(key) for key in (None, 0)),
+        total.figure(),
+        total.figure(0),
+    ):
+        assert "<a" not in texts(figure)
+        assert "<b>" not in texts(figure)
+        assert "&lt;b&gt;" in texts(figure)
+
+
+def test_a_long_class_is_cut():
+    record = adult_record(output="probability of " + "very " * 40 + "long")
+    figure = explanation_of([record]).figure(0)
+    assert len(figure.layout.title.text) < 80
+
+
+# ---------------------------------------------------------------------------------- many rows
+
+
+def test_the_overview_has_a_column_for_each_row_and_marks_its_source():
+    figure = adult_explanation().figure()
+    heat = figure.data[0]
+    assert np.shape(heat.z) == (14, 5)
+    assert heat.zmin == -heat.zmax
+    assert list(figure.layout.yaxis.ticktext) == list(ADULT)
+    marked = {name: list(trace.x) for name, trace in named(figure).items() if "noise" not in name}
+    assert marked == {
+        "released now": [0, 1],
+        "reused from a near query, free": [2],
+        "from the released history, free": [3],
+        "from the surrogate, free": [4],
+    }
+    rows = adult_explanation().data(-1)["specific"]
+    noise = named(figure)["noise alone could give it"]
+    expected = {
+        (i, j)
+        for i, record in enumerate(rows)
+        for j in np.flatnonzero(~RowInfluence.of(record).features.stands_out)
+    }
+    assert set(zip(noise.x, noise.y, strict=True)) == expected
+
+
+def test_the_overview_of_one_row_is_the_row():
+    explanation = explanation_of([adult_record()])
+    assert explanation.figure(None, line="").to_json() == explanation.figure(0, line="").to_json()
+
+
+def test_the_overview_of_many_rows_and_features_is_cut_and_says_so():
+    explanation = explanation_of([text_record(0, 60)] * 210)
+    figure = explanation.figure()
+    assert np.shape(figure.data[0].z) == (30, 200)
+    assert figure.layout.yaxis.ticktext[0] == "great"
+    assert "the first 200 of 210 rows, the 30 strongest of 60 features" in texts(figure)
+
+
+def test_rows_may_explain_different_classes():
+    records = [adult_record(), adult_record(1, output="probability of <=50K")]
+    note = explanation_of(records).figure().layout.annotations[0].text
+    assert note.startswith("Effect on the output that is explained at each row: one of 2")
+
+
+# -------------------------------------------------------------------------------------- images
+
+
+def test_an_image_is_drawn_beside_its_influence():
+    record = image_record()
+    figure = explanation_of([record]).figure(0)
+    image, influence_map, veil, ratio = figure.data
+    np.testing.assert_array_equal(image.z, record["values"].reshape(48, 48))
+    np.testing.assert_array_equal(influence_map.z, record["scores"].reshape(48, 48))
+    assert influence_map.zmin == -influence_map.zmax
+    assert influence_map.colorscale[0][1] == "#b2182b", "red against"
+    assert influence_map.colorscale[-1][1] == "#2166ac", "blue for"
+    np.testing.assert_allclose(ratio.z, record["scores"].reshape(48, 48) / 0.001)
+    stands_out = RowInfluence.of(record).features.stands_out.reshape(48, 48)
+    np.testing.assert_array_equal(np.isnan(np.array(veil.z, dtype=float)), stands_out)
+    assert 0 < stands_out.sum() < 48 * 48
+    assert figure.layout.yaxis.autorange == "reversed"
+    assert "pixels stand out" in texts(figure)
+
+
+def test_pixels_without_values_or_noise_leave_their_panels_out():
+    record = image_record(side=6)
+    words = explanation_of([record | {"values": ["dark"] * 36}]).figure(0)
+    assert [note.text for note in words.layout.annotations][:2] == [
+        "influence: blue for, red against",
+        "signal to noise",
+    ]
+    silent = explanation_of([record | {"standard_errors": [float("nan")] * 36}]).figure(0)
+    assert "noise alone could give it" not in named(silent)
+    still = explanation_of([record | {"scores": [0.0] * 36}]).figure(0)
+    assert still.data[1].zmax == 1.0
+
+
+def test_several_images_share_one_scale():
+    records = [image_record(seed, side=6, signal=1 - 0.2 * seed) for seed in range(3)]
+    figure = explanation_of(records).figure()
+    maps = [trace for trace in figure.data if trace.name != "noise alone could give it"]
+    assert len(maps) == 3
+    assert {trace.zmax for trace in maps} == {max(np.abs(r["scores"]).max() for r in records)}
+    many = explanation_of([image_record(side=4)] * 14).figure()
+    assert "first 12 of 14" in many.layout.title.text
+
+
+# -------------------------------------------------------------------------------------- totals
+
+
+def test_totals_are_bars_beside_what_noise_would_give():
+    explanation = adult_totals()
+    figure = explanation.figure()
+    importances, noise = figure.data
+    assert importances.x == tuple(sorted(explanation.data(-1)["overall"]["scores"]))
+    assert set(noise.x) == {explanation.data(-1)["overall"]["noise"][0]}
+    assert "mean absolute effect over 60 released explanations" in texts(figure)
+
+
+def test_a_feature_is_a_histogram_of_its_effects():
+    explanation = adult_totals()
+    effects = explanation.data(4)["scores"]
+    figure = explanation.figure(4)
+    counts, marks = figure.data
+    assert sum(counts.y) == len(effects) == 60
+    assert sorted(marks.x) == sorted(effects)
+    centers, widths = np.array(counts.x), np.array(counts.width)
+    for center, width, count in zip(centers, widths, counts.y, strict=True):
+        inside = [center - width / 2 <= e < center + width / 2 for e in effects]
+        assert sum(inside) == pytest.approx(count, abs=1)
+    (band,) = (shape for shape in figure.layout.shapes if shape.type == "rect")
+    assert band.x1 == -band.x0 == pytest.approx(1.96 * 0.03)
+    assert "raises the output in 60 of 60" in texts(figure)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3, -1e-9])
+def test_equal_effects_have_a_histogram_too(value):
+    explanation = adult_totals()
+    explanation.data(-1)["specific"][0]["scores"] = [value] * 60
+    assert sum(explanation.figure(0).data[0].y) == 60
+
+
+def test_unknown_noise_and_many_explanations_are_drawn_without_marks():
+    explanation = adult_totals(600)
+    explanation.data(-1)["overall"]["noise"] = [float("nan")] * 14
+    figure = explanation.figure(0)
+    assert len(figure.data) == 1
+    assert not [shape for shape in figure.layout.shapes if shape.type == "rect"]
+
+
+def test_totals_of_pixels_are_a_map_and_of_many_features_a_part():
+    from interpret_dp.explanation.local_objects import influence_explanation
+
+    rng = np.random.default_rng(3)
+    effects = rng.normal(size=(5, 64))
+
+    def total(**changes):
+        return influence_explanation(
+            [f"f{i}" for i in range(64)],
+            ["continuous"] * 64,
+            np.abs(effects).mean(axis=0),
+            np.ones(64),
+            effects,
+            privacy=explainer_spend([]),
+            name="many",
+            **changes,
+        )
+
+    maps = total(image_shape=(8, 8)).figure()
+    assert [np.shape(trace.z) for trace in maps.data] == [(8, 8), (8, 8)]
+    cut = total().figure()
+    assert len(cut.data[0].x) == 40
+    assert "first 40 of 64 features" in texts(cut)
+
+
+@pytest.mark.parametrize("make", [adult_explanation, adult_totals])
+def test_outside_a_dashboard_everything_is_a_plain_figure(make):
+    for key in (None, 0):
+        assert isinstance(make().visualize(key), go.Figure)
+
+
+def test_without_costs_the_source_is_said_all_the_same():
+    record = adult_record(0, *SOURCES[3])
+    figure = explanation_of([record, record], privacy=explainer_spend([])).figure()
+    assert "from the released history, free" in named(figure)

@@ -1,0 +1,217 @@
+"""Explanations of rows and of many of them: interpret's objects, with noise and cost."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import interpret
+import numpy as np
+import pandas as pd
+import pytest
+from interpret.api.templates import FeatureValueExplanation
+
+from interpret_dp.explanation.local_objects import influence_explanation, local_explanation
+from interpret_dp.explanation.objects import PrivateExplanation
+from tests.explanation.influences import (
+    ADULT,
+    SOURCES,
+    adult_explanation,
+    adult_record,
+    adult_totals,
+    explainer_spend,
+    explanation_of,
+    image_record,
+    text_record,
+)
+
+
+def small_images(count=2, **changes):
+    return explanation_of([image_record(seed, side=6, **changes) for seed in range(count)])
+
+
+EXPLANATIONS = {
+    "table": adult_explanation,
+    "totals": adult_totals,
+    "text": lambda: explanation_of([text_record(0, 60), text_record(1, 60)]),
+    "images": small_images,
+}
+
+
+# ------------------------------------------------------------------------ interpret's protocol
+
+
+@pytest.mark.parametrize("kind", EXPLANATIONS)
+def test_they_are_interprets_and_ours(kind):
+    explanation = EXPLANATIONS[kind]()
+    assert isinstance(explanation, FeatureValueExplanation)
+    assert isinstance(explanation, PrivateExplanation)
+    assert explanation.explanation_type == ("global" if kind == "totals" else "local")
+    assert len(explanation.selector) == len(explanation.data(-1)["specific"])
+    assert len(explanation.selector.columns) >= 3
+    assert "id" not in explanation.selector
+    json.dumps(explanation.data(-1)["specific"])
+    assert "privacy" in explanation._repr_html_()
+
+
+def test_rows_have_what_interprets_own_have():
+    explanation = adult_explanation()
+    assert explanation.data(None) is None
+    record = explanation.data(3)
+    assert {"type", "names", "scores", "values", "perf", "extra"} <= set(record)
+    assert explanation.data(("mli", 3)) == record
+    importance, rows = explanation.data(-1)["mli"]
+    assert importance["explanation_type"] == "local_feature_importance"
+    assert importance["value"]["scores"][3] == record["scores"]
+    assert rows["value"]["dataset_x"].shape == (5, 14)
+    assert rows["value"]["dataset_y"] is None
+    # interpret's own figure, which other packages may ask for.
+    theirs = FeatureValueExplanation.visualize(explanation, 3)
+    assert len(theirs.data[0].x) == 14
+
+
+def test_what_came_true_is_listed_as_interpret_lists_it():
+    explanation = EXPLANATIONS["text"]()
+    table = explanation.selector
+    assert list(table.columns[:3]) == ["Predicted", "Origin", "Actual"]
+    assert table["Resid"][0] == pytest.approx(0.12)
+    assert list(explanation.data(-1)["mli"][1]["value"]["dataset_y"]) == [1.0, 1.0]
+    assert not {"Actual", "Resid"} & set(adult_explanation().selector)
+
+
+def test_a_row_is_listed_with_origin_and_cost():
+    table = adult_explanation().selector
+    assert list(table["Origin"]) == [
+        "released now",
+        "released now",
+        "reused from a near query",
+        "from the released history",
+        "from the surrogate",
+    ]
+    assert list(table["Epsilon"]) == [0.1, 0.1, 0.0, 0.0, 0.0]
+
+
+def test_a_list_of_rows_can_be_given():
+    own = pd.DataFrame({"Name": list("abcde")})
+    table = adult_explanation(selector=own).selector
+    assert list(table.columns) == ["Name", "Epsilon", "Origin"]
+    assert list(own.columns) == ["Name"]
+
+
+@pytest.mark.parametrize("kind", EXPLANATIONS)
+def test_they_survive_a_pickle(kind):
+    explanation = EXPLANATIONS[kind]()
+    again = pickle.loads(pickle.dumps(explanation))
+    assert again.privacy == explanation.privacy
+    for key in (None, 1):
+        assert again.visualize(key).to_json() == explanation.visualize(key).to_json()
+
+
+@pytest.mark.parametrize("kind", EXPLANATIONS)
+@pytest.mark.parametrize("key", [None, 1])
+def test_every_view_can_be_preserved_in_a_file(kind, key, tmp_path):
+    explanation = EXPLANATIONS[kind]()
+    explanation.selector.insert(0, "Number", range(len(explanation.selector)))
+    file = tmp_path / "view.html"
+    interpret.preserve(explanation, key, file_name=str(file), auto_open=False)
+    assert "Privacy cost of this explanation" in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", EXPLANATIONS)
+def test_every_view_can_be_shown_inline(kind, monkeypatch):
+    from interpret.provider import InlineProvider
+
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda *page, **_: shown.extend(page))
+    monkeypatch.setattr("interpret.visual._inline._build_error_frame", pytest.fail)
+    InlineProvider(js_url="https://example.org/none.js").render(EXPLANATIONS[kind]())
+    page = "".join(str(getattr(part, "data", part)) for part in shown)
+    assert "Privacy cost of this explanation" in page
+
+
+def test_each_figure_carries_the_cost_of_its_part():
+    explanation = adult_explanation()
+
+    def cost(key):
+        (note,) = explanation.visualize(key).layout.annotations
+        return note.text.partition("explanation: ")[2].partition(" ·")[0]
+
+    assert [cost(None), cost(0), cost(2)] == ["0.145", "0.1", "0"]
+    assert explanation.figure(0, line="").layout.annotations[0].text == (
+        "Released now for epsilon 0.1, method statistics<br>7 of 14 effects stand out from the "
+        "noise"
+    )
+
+
+def test_a_title_can_be_given_and_providers_are_passed_over():
+    explanation = adult_explanation()
+    assert explanation.visualize(0, title="mine").layout.title.text == "mine"
+    assert explanation.visualize(("mli", 0)).to_json() == explanation.visualize(0).to_json()
+
+
+# -------------------------------------------------------------------------------- wrong input
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scores": [0.1]}, "lengths"),
+        ({"origin": "guessed"}, "origin is 'guessed'"),
+        ({"image_shape": [3, 3]}, "one effect for each pixel"),
+        ({"names": list("abcdefghijklmn")}, "in order"),
+        ({"method": "interactive"}, "must agree row by row"),
+        ({"coordinates": {"names": ["a"], "scores": [], "standard_errors": [1]}}, "lengths"),
+    ],
+)
+def test_records_that_do_not_fit_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        local_explanation(
+            [adult_record() | changes],
+            privacy=explainer_spend(SOURCES[:1]),
+            name="wrong",
+            feature_names=list(ADULT),
+            feature_types=["continuous"] * 14,
+        )
+
+
+def test_incomplete_and_absent_records_are_refused():
+    record = adult_record()
+    del record["standard_errors"]
+    with pytest.raises(ValueError, match="lacks \\['standard_errors'\\]"):
+        explanation_of([record])
+    with pytest.raises(ValueError, match="records is empty"):
+        local_explanation(
+            [], privacy=explainer_spend([]), name="", feature_names=[], feature_types=[]
+        )
+    with pytest.raises(ValueError, match="tells of 2 rows and there are 1"):
+        explanation_of([adult_record()], privacy=explainer_spend(SOURCES[:2]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"noise": np.zeros(3)}, "must agree"),
+        ({"effects": np.zeros(2)}, "must agree"),
+        ({"effects": np.zeros((0, 2))}, "at least one"),
+        ({"effects": np.zeros((4, 3))}, "n_explanations, 2"),
+        ({"image_shape": (2, 2)}, "2 features"),
+    ],
+)
+def test_totals_that_do_not_fit_are_refused(changes, message):
+    fields = {"mean_absolute": np.ones(2), "noise": np.ones(2), "effects": np.ones((4, 2))}
+    with pytest.raises(ValueError, match=message):
+        influence_explanation(
+            ["a", "b"],
+            ["continuous"] * 2,
+            **(fields | changes),
+            privacy=explainer_spend([]),
+            name="wrong",
+        )
+
+
+def test_totals_hold_no_query():
+    explanation = adult_totals()
+    told = json.dumps(explanation.data(-1)) + explanation.selector.to_json()
+    assert "Bachelors" not in told
+    assert "values" not in told
+    assert list(explanation.selector["Noise alone"]) == [0.0239] * 14
