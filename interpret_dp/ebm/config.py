@@ -17,6 +17,7 @@ __all__ = ["BoostingSettings", "TrainerConfig", "Unit", "residual_clip"]
 
 _ROUNDS = 40
 _BLOCKS = 4
+_MOST_IN_BLOCK = 32
 _TARGET_SHARE = 0.02
 _RESIDUAL_CLIP = 0.25
 _ROWS_PER_BIN_IN_NOISE = 4.0
@@ -103,9 +104,9 @@ class TrainerConfig:
         """Blocks of features per round; all features of a block see the same residuals.
 
         Four blocks are as accurate as one feature at a time, while all features at once diverge
-        where features are correlated.
+        where features are correlated; so does a block of hundreds, such as pixels.
         """
-        return min(_BLOCKS, self.n_features)
+        return min(max(_BLOCKS, math.ceil(self.n_features / _MOST_IN_BLOCK)), self.n_features)
 
     @property
     def n_fine_bins(self) -> int:
