@@ -7,29 +7,45 @@ Nothing else in the package may turn private sums into public numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, reduce_event
-from interpret_dp.accounting.events import composed_json, gaussian_node, thresholding_node
+from interpret_dp.accounting.events import composed_json
 from interpret_dp.accounting.guarantee import ReleaseShare
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.planned import PlannedSampling, SampledSteps
+from interpret_dp.accounting.releases import (
+    SMALLEST_MU,
+    PlannedChoice,
+    PlannedRelease,
+    PlannedSelection,
+)
 from interpret_dp.exceptions import ReleaseError
 from interpret_dp.mechanisms.additive import gaussian_mechanism
+from interpret_dp.mechanisms.choice import exponential_mechanism
 from interpret_dp.mechanisms.entropy import Randomness
+from interpret_dp.mechanisms.sampling import sampled_gaussian_mechanism
 from interpret_dp.mechanisms.selection import Selection, gaussian_thresholding
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger, Reservation
 
-__all__ = ["PlannedRelease", "ReleaseDoor", "ReleasePlan"]
+__all__ = [
+    "PlannedChoice",
+    "PlannedRelease",
+    "PlannedSampling",
+    "PlannedSelection",
+    "ReleaseDoor",
+    "ReleasePlan",
+    "SampledSteps",
+]
 
 _FAILURE = (
     "The computation on the private rows failed. Its own message is withheld, because it may "
@@ -38,64 +54,9 @@ _FAILURE = (
 )
 
 
-# With sensitivities around LATTICE units, sigma stays between 2**10, where the lattice rule
-# begins, and 2**56, where the noise would no longer fit into the integers.
-_SMALLEST_MU, _LARGEST_MU = 2.0**-34, 2.0**10
-
 _ONE_ROW = Neighbourhood()
 
-
-@dataclass(frozen=True)
-class PlannedRelease:
-    """``count`` releases of one name that cost ``mu`` each.
-
-    Attributes
-    ----------
-    name : str
-    mu : float
-        Gaussian differential privacy of each.
-    count : int
-    delta : float
-        Above 0, each is a selection among the values that occur, and this is its probability of
-        naming one that only one of two neighbouring tables has. 0: each is a Gaussian release.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``count`` is below 1, ``delta`` is not a probability, or ``mu`` needs noise that the
-        lattice cannot carry. Checked here, so that a fit refuses before it reserves.
-    """
-
-    name: str
-    mu: float
-    count: int
-    delta: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Check the figures."""
-        check_int(f"The number of releases {self.name!r}", self.count, low=1)
-        check_real(
-            f"mu of each release {self.name!r}",
-            self.mu,
-            low=_SMALLEST_MU,
-            high=_LARGEST_MU,
-            mend="Ask for another epsilon or delta, or for another number of rounds.",
-        )
-        check_real(
-            f"delta of each release {self.name!r}", self.delta, low=0, high=1, high_open=True
-        )
-
-    @property
-    def node(self) -> dict[str, object]:
-        """One of the releases, as an event."""
-        return thresholding_node(self.mu, self.delta) if self.delta else gaussian_node(self.mu)
-
-    @property
-    def share(self) -> ReleaseShare:
-        """All of them together, as a line of the bill."""
-        # As the event is, so that the bill and the charge are the same numbers.
-        delta = reduce_event(composed_json([(self.node, self.count)])).delta
-        return ReleaseShare(self.name, self.mu * self.count**0.5, self.count, delta)
+_Planned = TypeVar("_Planned", bound=PlannedRelease)
 
 
 @dataclass(frozen=True)
@@ -104,7 +65,7 @@ class ReleasePlan:
 
     Parameters
     ----------
-    releases : tuple of PlannedRelease
+    releases : tuple of PlannedRelease or PlannedSampling
 
     Raises
     ------
@@ -112,7 +73,7 @@ class ReleasePlan:
         If two parts have one name, so that it would not be clear what a release costs.
     """
 
-    releases: tuple[PlannedRelease, ...]
+    releases: tuple[PlannedRelease | PlannedSampling, ...]
 
     def __post_init__(self) -> None:
         """Check that names are unique."""
@@ -134,6 +95,22 @@ class ReleasePlan:
     def shares(self) -> tuple[ReleaseShare, ...]:
         """The lines of the bill."""
         return tuple(part.share for part in self.releases)
+
+
+@dataclass
+class _Sampling:
+    """A planned sampling and how far it has come."""
+
+    planned: PlannedSampling
+    used: int = 0
+
+    def __post_init__(self) -> None:
+        self.steps = self.planned.steps
+
+    @property
+    def mu(self) -> float:
+        """What the steps begun cost, with the plan's own delta."""
+        return 0.0 if self.steps is None else self.planned.mu_of_first(self.steps, self.used)
 
 
 class ReleaseDoor:
@@ -199,8 +176,11 @@ class ReleaseDoor:
         self._charges_used = charges_used
         self._explainer = explainer
         self._asked = (epsilon, delta)
-        self._planned = {part.name: part for part in plan.releases}
-        self._left = {part.name: part.count for part in plan.releases}
+        sampled = [part for part in plan.releases if isinstance(part, PlannedSampling)]
+        ordinary = [part for part in plan.releases if isinstance(part, PlannedRelease)]
+        self._planned = {part.name: part for part in ordinary}
+        self._left = {part.name: part.count for part in ordinary}
+        self._sampled = {part.name: _Sampling(part) for part in sampled}
         self._reservation: Reservation | None = None
         self._anything_released = False
         self.head = ""
@@ -210,12 +190,19 @@ class ReleaseDoor:
     def _check_noise(self) -> None:
         """Refuse, before anything is reserved, noise that would leave the lattice."""
         factor = self.neighbourhood.sensitivity(LATTICE, aligned=False) / LATTICE
-        for part in self._plan.releases:
-            if part.mu < _SMALLEST_MU * factor:
+        if self._sampled and factor != 1.0:
+            raise ValueError(
+                f"The promise is about {self.neighbourhood.unit_text} "
+                f"({self.neighbourhood.relation}); what is trained on samples of rows can promise "
+                "privacy only for adding or removing one unit of which one row is used. Use "
+                "max_rows=1 and neighboring='add_or_remove_one'."
+            )
+        for part in self._planned.values():
+            if part.mu < SMALLEST_MU * factor:
                 raise ValueError(
                     f"max_rows is {self.neighbourhood.max_rows}, which needs more noise for "
                     f"{part.name!r} at mu {part.mu:.3g} than 64-bit integers can carry; mu must "
-                    f"be at least {_SMALLEST_MU * factor:.3g}. Keep fewer rows of each unit, or "
+                    f"be at least {SMALLEST_MU * factor:.3g}. Keep fewer rows of each unit, or "
                     "ask for a larger epsilon or delta."
                 )
 
@@ -267,7 +254,7 @@ class ReleaseDoor:
         ReleaseError
             If the plan has no such release left, or the door is not open.
         """
-        planned = self._take(name, len(exact), is_selection=False)
+        planned = self._take(name, len(exact), PlannedRelease)
         return gaussian_mechanism(
             name,
             exact,
@@ -291,7 +278,7 @@ class ReleaseDoor:
         ReleaseError
             If the plan has no such selection left, or the door is not open.
         """
-        planned = self._take(name, 1, is_selection=True)
+        planned = self._take(name, 1, PlannedSelection)
         return gaussian_thresholding(
             name,
             counts,
@@ -302,16 +289,125 @@ class ReleaseDoor:
             randomness=self._randomness,
         )
 
-    def _take(self, name: str, count: int, *, is_selection: bool) -> PlannedRelease:
-        """Use up ``count`` planned releases of a name, or refuse."""
-        planned = self._planned.get(name)
-        is_other_kind = planned is not None and (planned.delta > 0) != is_selection
-        left = 0 if is_other_kind or self._reservation is None else self._left.get(name, 0)
-        if planned is None or left < count:
-            what = "selections" if is_selection else "releases"
+    def choose(self, name: str, scores: Sequence[int], *, row_norm: int) -> int:
+        """Release which of some public candidates has one of the lowest scores.
+
+        Parameters
+        ----------
+        name : str
+            Name of a planned choice, of which one is used up.
+        scores : sequence of int, shape (n_candidates,)
+            Private: for each candidate the L2 norm of a sum over rows, rounded down.
+        row_norm : int
+            Bound on the L2 norm of what one row adds to any of these sums.
+
+        Returns
+        -------
+        int
+            Index of a candidate, chosen by the exponential mechanism.
+
+        Raises
+        ------
+        ReleaseError
+            If the plan has no such choice left, or the door is not open.
+        """
+        planned = self._take(name, 1, PlannedChoice)
+        # A norm changes by no more than its sum does, and rounding down both adds nothing to a
+        # bound that is an integer.
+        sensitivity = self.neighbourhood.sensitivity(row_norm, aligned=False)
+        return exponential_mechanism(
+            name,
+            scores,
+            sensitivity=sensitivity,
+            epsilon=planned.epsilon,
+            randomness=self._randomness,
+        )
+
+    def settle(self, name: str, *, probability: float, count: int) -> SampledSteps:
+        """Return the steps of a planned sampling, which follow from what was released before.
+
+        Parameters
+        ----------
+        name : str
+            Name of a planned sampling.
+        probability : float
+            With which each row is to be in a sample.
+        count : int
+            Number of samples.
+
+        Raises
+        ------
+        ReleaseError
+            If nothing of that name is planned, or other steps were settled or planned already.
+        """
+        sampling = self._sampled.get(name)
+        if sampling is None or sampling.used or sampling.steps is not None:
+            raise ReleaseError(f"There are no steps {name!r} left to settle; plan each name once.")
+        sampling.steps = sampling.planned.settled(probability=probability, count=count)
+        return sampling.steps
+
+    def sampled_gaussian(
+        self,
+        name: str,
+        n_rows: int,
+        sums: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+        *,
+        row_norm: int,
+    ) -> tuple[NDArray[np.int64], float]:
+        """Release sums over a fresh Poisson sample of the rows, under the planned name.
+
+        Parameters
+        ----------
+        name : str
+            Name of a planned sampling, of which one step is used up.
+        n_rows : int
+            Private number of rows.
+        sums : callable
+            Gives the int64 sums of the rows at given positions.
+        row_norm : int
+            Bound on the L2 norm of what one row adds, in lattice units.
+
+        Returns
+        -------
+        noisy : ndarray of int64
+        sigma : float
+            Noise scale in lattice units.
+
+        Raises
+        ------
+        ReleaseError
+            If the plan has no such step left, or the door is not open.
+        """
+        sampling = self._sampled.get(name)
+        steps = None if sampling is None or self._reservation is None else sampling.steps
+        if sampling is None or steps is None or sampling.used >= steps.count:
             raise ReleaseError(
-                f"{count} {what} {name!r} were asked for; the plan has {left} left. Plan every "
-                "release before the request starts."
+                f"A step of {name!r} was asked for; the plan has none left. Plan every release "
+                "before the request starts."
+            )
+        # A step counts as used from its beginning: an interruption may come after the noise.
+        sampling.used += 1
+        self._anything_released = True
+        return sampled_gaussian_mechanism(
+            name,
+            n_rows,
+            sums,
+            sensitivity=row_norm,
+            noise_multiplier=steps.noise_multiplier,
+            probability=steps.probability,
+            randomness=self._randomness,
+        )
+
+    def _take(self, name: str, count: int, kind: type[_Planned]) -> _Planned:
+        """Use up ``count`` planned releases of a name and a kind, or refuse."""
+        planned = self._planned.get(name)
+        left = 0
+        if type(planned) is kind and self._reservation is not None:
+            left = self._left[name]
+        if not isinstance(planned, kind) or left < count:
+            raise ReleaseError(
+                f"{count} {kind.words} {name!r} were asked for; the plan has {left} left. Plan "
+                "every release before the request starts."
             )
         self._left[name] -= count
         self._anything_released = True
@@ -345,7 +441,6 @@ class ReleaseDoor:
         if failed:
             _raise_failure(self._anything_released)
 
-
     def _commit(self, reservation: Reservation, *, whole: bool) -> None:
         # Noted before the commit: if that fails the reservation stays open, which is spent too.
         self.charged = GdpPair(reservation.mu, reservation.delta)
@@ -353,8 +448,11 @@ class ReleaseDoor:
             self.head = self._ledger.commit(reservation)
             return
         used = compose_repeated(
-            (reduce_event(composed_json([(part.node, 1)])), part.count - self._left[name])
-            for name, part in self._planned.items()
+            [
+                (reduce_event(composed_json([(part.node, 1)])), part.count - self._left[name])
+                for name, part in self._planned.items()
+            ]
+            + [(GdpPair(sampling.mu), 1) for sampling in self._sampled.values()]
         )
         self.charged = GdpPair(min(used.mu, reservation.mu), reservation.delta)
         self.head = self._ledger.commit(reservation, charged_mu=self.charged.mu)

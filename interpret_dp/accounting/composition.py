@@ -14,9 +14,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_real
+from interpret_dp.accounting.choices import mu_of_range
 from interpret_dp.accounting.events import SMALLEST_MU, check_event_json, event_to_json
 from interpret_dp.accounting.gaussian import epsilon_of_mu
 from interpret_dp.accounting.rounding import reciprocal_up, sqrt_up
+from interpret_dp.accounting.sampled import covering_mu
 
 if TYPE_CHECKING:
     from dp_accounting import dp_event
@@ -132,9 +134,16 @@ def _leaves(node: Mapping[str, Any], count: int) -> Iterator[tuple[GdpPair, int]
             return
         case "gaussian":
             yield GdpPair(reciprocal_up(float(node["noise_multiplier"]))), count
-        case "gaussian_thresholding":
+        case "gaussian_thresholding" | "dominated":
             mu = reciprocal_up(float(node["noise_multiplier"]))
             yield GdpPair(mu, float(node["delta"])), count
+        case "sampled_gaussian":
+            delta = float(node["delta"])
+            steps = int(node["count"])
+            multiplier, rate = float(node["noise_multiplier"]), float(node["sampling_probability"])
+            yield GdpPair(covering_mu(multiplier, rate, steps, delta), delta), count
+        case "exponential_mechanism":
+            yield GdpPair(mu_of_range(float(node["epsilon"]))), count
         case "self_composed":
             yield from _leaves(node["event"], count * node["count"])
         case "composed":
@@ -142,7 +151,7 @@ def _leaves(node: Mapping[str, Any], count: int) -> Iterator[tuple[GdpPair, int]
                 yield from _leaves(part, count)
         case kind:
             raise ValueError(
-                f"An event of kind {kind!r} has no exact reduction to a (mu, delta) pair; only "
-                "compositions of Gaussian releases and of selections among their noisy counts "
-                "have."
+                f"An event of kind {kind!r} has no exact reduction to a (mu, delta) pair; "
+                "only compositions of Gaussian releases, also of Poisson samples, of selections "
+                "among noisy counts and of choices by the exponential mechanism have."
             )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_int, check_real
+from interpret_dp.accounting.choices import LARGEST_RANGE, SMALLEST_RANGE
 from interpret_dp.accounting.rounding import reciprocal_down
 
 if TYPE_CHECKING:
@@ -22,13 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EVENT_VERSION",
+    "DominatedEvent",
+    "ExponentialMechanismEvent",
     "GaussianThresholdingEvent",
+    "SampledGaussianEvent",
     "check_event_json",
     "composed_json",
+    "dominated_node",
     "event_from_json",
     "event_to_json",
+    "exponential_node",
     "gaussian_events_json",
     "gaussian_node",
+    "sampled_gaussian_node",
     "thresholding_node",
 ]
 
@@ -59,6 +66,66 @@ class GaussianThresholdingEvent:
 
     noise_multiplier: float
     delta: float
+
+
+@dataclass(frozen=True)
+class SampledGaussianEvent:
+    """Steps that each release a noisy sum over a fresh Poisson sample of the rows.
+
+    dp_accounting has events for the parts; this one adds the delta that the pair of the whole is
+    to have, on which its mu depends (:func:`interpret_dp.accounting.sampled.covering_mu`).
+    Statement and proof: ``docs/proofs/sampled_gaussian.md``.
+
+    Attributes
+    ----------
+    noise_multiplier : float
+        Noise scale over what one row adds to a sum at most.
+    sampling_probability : float
+    count : int
+        Number of steps.
+    delta : float
+        The pair's own delta.
+    """
+
+    noise_multiplier: float
+    sampling_probability: float
+    count: int
+    delta: float
+
+
+@dataclass(frozen=True)
+class DominatedEvent:
+    """Releases that are chosen by earlier releases of the request, below a pair that is fixed.
+
+    Such as sampled Gaussian releases whose rate and number follow from a released number of rows.
+    The pair is (1 / noise_multiplier, delta), whatever is chosen.
+
+    Attributes
+    ----------
+    noise_multiplier : float
+    delta : float
+    """
+
+    noise_multiplier: float
+    delta: float
+
+
+@dataclass(frozen=True)
+class ExponentialMechanismEvent:
+    """One choice by the exponential mechanism, or by any mechanism of the same bounded range.
+
+    dp_accounting has no event for it. Its pair is (mu, 0) with the mu of
+    :func:`interpret_dp.accounting.choices.mu_of_range`; statement and proof:
+    ``docs/proofs/exponential_mechanism.md``.
+
+    Attributes
+    ----------
+    epsilon : float
+        Bounded range: outcome i has a probability proportional to
+        ``exp(-epsilon * score_i / (2 * sensitivity))``.
+    """
+
+    epsilon: float
 
 
 @dataclass(frozen=True)
@@ -97,8 +164,8 @@ def event_to_json(event: dp_event.DpEvent) -> Node:
     Parameters
     ----------
     event : dp_accounting.dp_event.DpEvent
-        A tree of NoOp, Gaussian, SelfComposed and Composed events, or a
-        :class:`GaussianThresholdingEvent`, also as a part of such a tree.
+        A tree of NoOp, Gaussian, SelfComposed and Composed events, and of the events that this
+        module defines.
 
     Raises
     ------
@@ -205,6 +272,29 @@ def thresholding_node(mu: float, delta: float) -> Node:
     return gaussian_node(mu) | {"kind": "gaussian_thresholding", "delta": float(delta)}
 
 
+def sampled_gaussian_node(
+    noise_multiplier: float, sampling_probability: float, count: int, delta: float
+) -> Node:
+    """Return the event of so many noisy sums over Poisson samples, and their pair's own delta."""
+    return {
+        "kind": "sampled_gaussian",
+        "noise_multiplier": float(noise_multiplier),
+        "sampling_probability": float(sampling_probability),
+        "count": int(count),
+        "delta": float(delta),
+    }
+
+
+def dominated_node(mu: float, delta: float) -> Node:
+    """Return the event of releases that stay below the pair (mu, delta), whatever they are."""
+    return gaussian_node(mu) | {"kind": "dominated", "delta": float(delta)}
+
+
+def exponential_node(epsilon: float) -> Node:
+    """Return the event of one choice by the exponential mechanism."""
+    return {"kind": "exponential_mechanism", "epsilon": float(epsilon)}
+
+
 def _document(node: Node) -> Node:
     return {"format": EVENT_FORMAT, "version": EVENT_VERSION, "event": node}
 
@@ -277,6 +367,16 @@ _DELTA = _Field(
     write=float,
     read=float,
 )
+_RANGE = _Field(
+    check=lambda name, value, _: check_real(name, value, low=SMALLEST_RANGE, high=LARGEST_RANGE),
+    write=float,
+    read=float,
+)
+_PROBABILITY = _Field(
+    check=lambda name, value, _: check_real(name, value, low=0, high=1, low_open=True),
+    write=float,
+    read=float,
+)
 _COUNT = _Field(
     check=lambda name, value, _: check_int(name, value, low=1, high=10**12),
     write=operator.index,
@@ -298,5 +398,23 @@ _KINDS: dict[str, _Kind] = {
         "GaussianThresholdingEvent",
         {"noise_multiplier": _NOISE_MULTIPLIER, "delta": _DELTA},
         own=GaussianThresholdingEvent,
+    ),
+    "sampled_gaussian": _Kind(
+        "SampledGaussianEvent",
+        {
+            "noise_multiplier": _NOISE_MULTIPLIER,
+            "sampling_probability": _PROBABILITY,
+            "count": _COUNT,
+            "delta": _DELTA,
+        },
+        own=SampledGaussianEvent,
+    ),
+    "dominated": _Kind(
+        "DominatedEvent",
+        {"noise_multiplier": _NOISE_MULTIPLIER, "delta": _DELTA},
+        own=DominatedEvent,
+    ),
+    "exponential_mechanism": _Kind(
+        "ExponentialMechanismEvent", {"epsilon": _RANGE}, own=ExponentialMechanismEvent
     ),
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,8 @@ _NEVER_RELEASED = -(2**62)
 class _Recorded:
     """One call of the mechanism in the first run.
 
-    ``keys`` names the counts of a selection; None where the sums have fixed places.
+    ``keys`` names the counts of a selection; None where the sums have fixed places. Of a choice,
+    ``exact`` are the scores, ``sigma`` is 0 and ``epsilon`` above it.
     """
 
     name: str
@@ -35,6 +36,14 @@ class _Recorded:
     sigma: float
     output: Integers
     keys: Keys | None = None
+    epsilon: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        """What was released."""
+        if self.epsilon:
+            return "choice"
+        return "sums" if self.keys is None else "selection"
 
 
 class Recording(SeededRandomness):
@@ -48,6 +57,15 @@ class Recording(SeededRandomness):
         """Record a release."""
         output = super().perturb(name, exact, sensitivity, sigma)
         self.record.append(_Recorded(name, exact.copy(), sensitivity, sigma, output.copy()))
+        return output
+
+    def perturb_sampled(
+        self, name: str, exact: Integers, sensitivity: int, sigma: float
+    ) -> Integers:
+        """Record a release of a sample's sums."""
+        output = super().perturb_sampled(name, exact, sensitivity, sigma)
+        stacked = exact[np.newaxis].copy()
+        self.record.append(_Recorded(name, stacked, sensitivity, sigma, output[np.newaxis].copy()))
         return output
 
     def perturb_occurring(
@@ -69,6 +87,14 @@ class Recording(SeededRandomness):
         )
         return output
 
+    def choose(self, name: str, scores: Sequence[int], sensitivity: int, epsilon: float) -> int:
+        """Record a choice."""
+        chosen = super().choose(name, scores, sensitivity, epsilon)
+        self.record.append(
+            _Recorded(name, _scores(scores), sensitivity, 0.0, np.array([chosen]), epsilon=epsilon)
+        )
+        return chosen
+
 
 class Replaying(SeededRandomness):
     """Answers every release with the first run's output, and checks what it replaces."""
@@ -82,7 +108,7 @@ class Replaying(SeededRandomness):
 
     def perturb(self, name: str, exact: Integers, sensitivity: int, sigma: float) -> Integers:
         """Check a release against its counterpart and return the counterpart's output."""
-        twin = self._twin(name, sensitivity, sigma, keyed=False)
+        twin = self._twin(name, sensitivity, sigma, "sums")
         if twin is None:
             return super().perturb(name, exact, sensitivity, sigma)
         if exact.shape != twin.exact.shape:
@@ -93,6 +119,15 @@ class Replaying(SeededRandomness):
         ]
         self._check(twin, sigma, squares)
         return twin.output.copy()
+
+    def perturb_sampled(
+        self, name: str, exact: Integers, sensitivity: int, sigma: float
+    ) -> Integers:
+        """Check a release of a sample's sums, which are one release whatever their shape."""
+        before = len(self.checks)
+        output = self.perturb(name, exact[np.newaxis], sensitivity, sigma).reshape(exact.shape)
+        self.checks[before:] = [replace(c, is_sampled=True) for c in self.checks[before:]]
+        return output
 
     def perturb_occurring(
         self,
@@ -109,7 +144,7 @@ class Replaying(SeededRandomness):
         A value that the first table alone has and that was released shows in what is published:
         its probability is the selection's delta.
         """
-        twin = self._twin(name, sensitivity, sigma, keyed=True)
+        twin = self._twin(name, sensitivity, sigma, "selection")
         if twin is None or twin.keys is None:
             return super().perturb_occurring(
                 name, keys, exact, newcomer=newcomer, sensitivity=sensitivity, sigma=sigma
@@ -124,6 +159,19 @@ class Replaying(SeededRandomness):
         answers = dict(zip(twin.keys, twin.output.tolist(), strict=True))
         return np.array([answers.get(key, _NEVER_RELEASED) for key in keys], dtype=np.int64)
 
+    def choose(self, name: str, scores: Sequence[int], sensitivity: int, epsilon: float) -> int:
+        """Check every score of a choice against its counterpart, and choose what was chosen."""
+        twin = self._twin(name, sensitivity, 0.0, "choice")
+        if twin is None or len(scores) != len(twin.exact):
+            if twin is not None:
+                self._report("sequence", name, "its number of candidates differs")
+            return super().choose(name, scores, sensitivity, epsilon)
+        if epsilon != twin.epsilon:
+            self._report("sequence", name, "its epsilon differs")
+        apart = _scores(scores) - twin.exact
+        self._check(twin, 0.0, [max(int(abs(change)) for change in apart) ** 2], epsilon)
+        return int(twin.output[0])
+
     def finish(self) -> None:
         """Check that nothing is left of the first run's releases and public coin flips."""
         for missing in self._recording.record[self._calls :]:
@@ -134,7 +182,7 @@ class Replaying(SeededRandomness):
                 Violation("sequence", "public coin flips", "another number of them was drawn")
             )
 
-    def _twin(self, name: str, sensitivity: int, sigma: float, *, keyed: bool) -> _Recorded | None:
+    def _twin(self, name: str, sensitivity: int, sigma: float, kind: str) -> _Recorded | None:
         """Return the first run's release at this place, or None where there is none like it."""
         number, self._calls = self._calls, self._calls + 1
         if number >= len(self._recording.record):
@@ -143,19 +191,28 @@ class Replaying(SeededRandomness):
         twin = self._recording.record[number]
         for what, mine, its in (
             ("name", name, twin.name),
-            ("kind", keyed, twin.keys is not None),
+            ("kind", kind, twin.kind),
             ("sensitivity", sensitivity, twin.sensitivity),
             ("sigma", sigma, twin.sigma),
         ):
             if mine != its:
                 self._report("sequence", name, f"its {what} differs")
-        return twin if keyed == (twin.keys is not None) else None
+        return twin if kind == twin.kind else None
 
-    def _check(self, twin: _Recorded, sigma: float, squares: Sequence[int]) -> None:
+    def _check(
+        self, twin: _Recorded, sigma: float, squares: Sequence[int], epsilon: float = 0.0
+    ) -> None:
         worst = max(squares, default=0)
         ratio = math.sqrt(worst) / twin.sensitivity
         self.checks.append(
-            ReleaseCheck(twin.name, len(squares), twin.sensitivity, min(sigma, twin.sigma), ratio)
+            ReleaseCheck(
+                twin.name,
+                len(squares),
+                twin.sensitivity,
+                min(sigma, twin.sigma),
+                ratio,
+                max(epsilon, twin.epsilon),
+            )
         )
         if worst > twin.sensitivity**2:
             self._report(
@@ -164,6 +221,11 @@ class Replaying(SeededRandomness):
 
     def _report(self, kind: str, name: str, detail: str) -> None:
         self.violations.append(Violation(kind, f"{name} (call {self._calls - 1})", detail))
+
+
+def _scores(scores: Sequence[int]) -> Any:
+    """Return scores as Python's integers, whose differences do not overflow."""
+    return np.array([int(score) for score in scores], dtype=object)
 
 
 def _squared_distance(one: Integers, other: Integers) -> int:

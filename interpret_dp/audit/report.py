@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from interpret_dp.accounting.choices import mu_of_range
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.gaussian import mu_of_lattice
 
@@ -47,9 +48,15 @@ class ReleaseCheck:
     sensitivity : int
         Declared for each of them, in lattice units.
     sigma : float
-        Noise scale, in lattice units.
+        Noise scale, in lattice units; 0 for a choice.
     ratio : float
-        Largest L2 change of one of them over the declared sensitivity. Private.
+        Largest L2 change of one of them, or largest change of a score of a choice, over the
+        declared sensitivity. Private.
+    epsilon : float
+        Bounded range of a choice; 0 for noisy sums.
+    is_sampled : bool
+        Whether it was a sum over a Poisson sample of the rows. What such a step costs follows from
+        the rate and from the number of steps, which a replay does not see: it counts as nothing.
     """
 
     name: str
@@ -57,6 +64,17 @@ class ReleaseCheck:
     sensitivity: int
     sigma: float
     ratio: float
+    epsilon: float = 0.0
+    is_sampled: bool = False
+
+    @property
+    def mu(self) -> float:
+        """Gaussian differential privacy of one of them."""
+        if self.is_sampled:
+            return 0.0
+        if self.epsilon:
+            return mu_of_range(self.epsilon)
+        return mu_of_lattice(self.sensitivity, self.sigma)
 
 
 @dataclass(frozen=True)
@@ -84,12 +102,8 @@ class ReplayReport:
 
     @property
     def mu(self) -> float:
-        """Gaussian differential privacy of all recorded releases together."""
-        pairs = [
-            GdpPair(mu_of_lattice(release.sensitivity, release.sigma))
-            for release in self.releases
-            for _ in range(release.count)
-        ]
+        """Gaussian differential privacy of all recorded releases together, but for samples."""
+        pairs = [GdpPair(release.mu) for release in self.releases for _ in range(release.count)]
         return compose(pairs).mu
 
     def __str__(self) -> str:

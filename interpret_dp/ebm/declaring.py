@@ -19,7 +19,7 @@ from interpret_dp.ebm.rows import PrivateRows
 from interpret_dp.exceptions import UndeclaredWarning
 from interpret_dp.mechanisms import Selection, active_randomness
 from interpret_dp.mechanisms.bounds import occupied_range
-from interpret_dp.release import PlannedRelease, ReleaseDoor
+from interpret_dp.release import PlannedRelease, PlannedSelection, ReleaseDoor
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
 from interpret_dp.schema.declarations import (
     MAX_BINS,
@@ -129,14 +129,19 @@ class DeclaringTask:
         kinds = [isinstance(gap, UndeclaredCategorical) for gap in self.gaps.values()]
         of_target = mu * math.sqrt(_TARGET_SHARE)
         gap = self.partial.target_gap
-        planned = [
-            ("labels", of_target, int(isinstance(gap, UndeclaredCategorical)), own),
-            ("target bounds", of_target, int(isinstance(gap, UndeclaredContinuous)), 0.0),
-            ("largest weight", of_target, int(self.lacks_weight), 0.0),
-            ("levels", each, sum(kinds), own),
-            ("bounds", each, len(kinds) - sum(kinds), 0.0),
+        selections = [
+            ("labels", of_target, int(isinstance(gap, UndeclaredCategorical))),
+            ("levels", each, sum(kinds)),
         ]
-        return tuple(PlannedRelease(*part) for part in planned if part[2])
+        sums = [
+            ("target bounds", of_target, int(isinstance(gap, UndeclaredContinuous))),
+            ("largest weight", of_target, int(self.lacks_weight)),
+            ("bounds", each, len(kinds) - sum(kinds)),
+        ]
+        return (
+            *(PlannedSelection(*part, own) for part in selections if part[2]),
+            *(PlannedRelease(*part) for part in sums if part[2]),
+        )
 
     def training_mu(self, mu: float, delta: float) -> float:
         """Return what the releases of :meth:`plan` leave of ``mu`` for the training."""

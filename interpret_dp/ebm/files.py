@@ -1,10 +1,10 @@
-"""Reading a released model back from its JSON file."""
+"""Reading a released additive model back from its JSON file."""
 
 from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from interpret_dp.released import AdditiveModel
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     )
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["load_model"]
+__all__ = ["from_document", "load_model", "read_document"]
 
 
 def load_model(
     path: str | os.PathLike[str], ledger: PrivacyLedger | str | None = None
 ) -> DPExplainableBoostingClassifier | DPExplainableBoostingRegressor:
-    """Load a model that :meth:`save` wrote, as a fitted estimator.
+    """Load an additive model that :meth:`save` wrote, as a fitted estimator.
 
     Parameters
     ----------
@@ -37,16 +37,41 @@ def load_model(
     ValueError
         If the file is not a model of this package, or is incomplete or contradicts itself.
     """
+    return from_document(read_document(path), ledger)
+
+
+def read_document(path: str | os.PathLike[str]) -> Any:
+    """Return what a JSON file holds.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is not a JSON file.
+    """
+    with open(path, encoding="utf-8") as file:
+        try:
+            return json.load(file)
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{os.fspath(path)!r} is not a JSON file: {error}.") from error
+
+
+def from_document(
+    document: Any, ledger: PrivacyLedger | str | None
+) -> DPExplainableBoostingClassifier | DPExplainableBoostingRegressor:
+    """Return the estimator of an additive model's document.
+
+    Raises
+    ------
+    ValueError
+        If the document is not such a model, or is incomplete or contradicts itself.
+    """
     from interpret_dp.ebm.estimators import (
         DPExplainableBoostingClassifier,
         DPExplainableBoostingRegressor,
     )
 
-    with open(path, encoding="utf-8") as file:
-        try:
-            document = json.load(file)
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{os.fspath(path)!r} is not a JSON file: {error}.") from error
     model = AdditiveModel.from_dict(document)
     kind = (
         DPExplainableBoostingClassifier

@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import PrivacyUnit, Schema, Table, open_table, open_target
-from interpret_dp.schema.columns import category_values, is_category_coded
+from interpret_dp.schema import PrivacyUnit, Schema, Table, open_target
+from interpret_dp.schema.people import open_people
 from interpret_dp.schema.tables import Values, open_column
 from interpret_dp.schema.units import kept_rows
 
 __all__ = ["PrivateRows", "open_rows"]
-
-_UNNAMED_UNIT = "unit"
 
 
 @dataclass(frozen=True)
@@ -99,33 +96,9 @@ def open_rows(
         If one has another form, or it is not clear which rows are one unit's.
     """
     declared = schema.unit if isinstance(schema, Schema) else None
-    if unit is None and declared is not None:
-        table = open_table(X, _with_unit(X, feature_names, declared.column))
-        if declared.column not in table.names:
-            raise SchemaError(
-                f"X lacks column {declared.column!r}, which the schema names as the privacy unit. "
-                "Add it, or pass its cells: fit(X, y, unit=ids)."
-            )
-        identifiers = table.column(table.names.index(declared.column))
-        _refuse_floats(f"Column {declared.column!r}", identifiers)
-        table = table.without(declared.column)
-        if not table.names:
-            raise SchemaError(
-                f"X has only column {declared.column!r}, which is the privacy unit. Pass at least "
-                "one feature."
-            )
-    else:
-        table = open_table(X, feature_names)
-        if declared is not None and declared.column in table.names:
-            raise SchemaError(
-                f"unit was given, and X has column {declared.column!r}, which the schema names as "
-                "the privacy unit. Drop one of the two."
-            )
-        identifiers = None
-        if unit is not None:
-            identifiers = open_column("unit", unit, table.n_rows)
-            _refuse_floats("unit", identifiers)
-            declared = declared or PrivacyUnit(_UNNAMED_UNIT)
+    table, identifiers, declared = open_people(
+        X, feature_names, declared, unit, call="fit(X, y, unit=ids)"
+    )
     rows = PrivateRows(
         table,
         open_target(y, table.n_rows),
@@ -137,30 +110,3 @@ def open_rows(
         identifiers=identifiers,
     )
     return rows, declared
-
-
-def _with_unit(X: Any, feature_names: Any, column: str) -> Any:
-    """Return the columns to open: the named features, and the unit where X has names of its own."""
-    if feature_names is None or column in feature_names or not _has_names(X):
-        return feature_names
-    return [*feature_names, column]
-
-
-def _has_names(X: Any) -> bool:
-    return not isinstance(X, list | tuple | np.ndarray)
-
-
-def _refuse_floats(role: str, identifiers: Values) -> None:
-    """Raise SchemaError for a dtype in which two large integers are one number.
-
-    Otherwise one missing cell, by which pandas turns all integers into floats, would decide for
-    everybody whose identifiers can still be told apart.
-    """
-    is_coded = is_category_coded(identifiers)
-    held = category_values(identifiers) if is_coded else identifiers
-    if held.dtype.kind == "f":
-        raise SchemaError(
-            f"{role} is read as {held.dtype}, in which large integers cannot be told apart; a "
-            "privacy unit must be of integers or text. Read it so from the start: as 'Int64' or "
-            "'string' in pandas, which have missing cells too, or cast decimals to text."
-        )

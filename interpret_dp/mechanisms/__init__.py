@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interpret_dp.mechanisms.additive import gaussian_mechanism
+from interpret_dp.mechanisms.choice import exponential_mechanism
 from interpret_dp.mechanisms.entropy import (
     Randomness,
     SeededRandomness,
@@ -18,6 +19,7 @@ __all__ = [
     "Selection",
     "SystemRandomness",
     "active_randomness",
+    "exponential_mechanism",
     "gaussian_mechanism",
     "gaussian_thresholding",
     "use_randomness",

@@ -7,6 +7,7 @@ noise that the guarantee rests on.
 
 from __future__ import annotations
 
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,15 @@ from contextvars import ContextVar
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.mechanisms.choice import choice_rate
+from interpret_dp.mechanisms.coins import draw_exponentially
 from interpret_dp.mechanisms.samplers import discrete_gaussian
+from interpret_dp.mechanisms.sampling import (
+    fresh_generator,
+    rounded_gaussian,
+    sampled_rows,
+    system_words,
+)
 
 __all__ = [
     "Randomness",
@@ -44,6 +53,18 @@ class Randomness(ABC):
     def noise(self, sigma: float, size: int) -> NDArray[np.int64]:
         """Draw ``size`` independent integers of the discrete Gaussian of scale ``sigma``."""
 
+    @abstractmethod
+    def rounded_noise(self, sigma: float, size: int) -> NDArray[np.int64]:
+        """Draw ``size`` normal variates in double precision, rounded; for long trainings."""
+
+    @abstractmethod
+    def sample(self, n_rows: int, probability: float) -> NDArray[np.int64]:
+        """Draw a Poisson sample of ``n_rows`` rows: positions, increasing. Private."""
+
+    @abstractmethod
+    def below(self, bound: int) -> int:
+        """Draw a uniform integer from 0 to ``bound - 1``."""
+
     def perturb(
         self, name: str, exact: NDArray[np.int64], sensitivity: int, sigma: float
     ) -> NDArray[np.int64]:
@@ -64,6 +85,18 @@ class Randomness(ABC):
         # A sum that wraps around would still be protected, being a function of the true sum;
         # saturated noise would not, and gaussian_mechanism keeps it out of reach.
         return exact + noise
+
+    def perturb_sampled(
+        self, name: str, exact: NDArray[np.int64], sensitivity: int, sigma: float
+    ) -> NDArray[np.int64]:
+        """Add rounded noise to the exact sums of a sample; audits override this as well.
+
+        Parameters
+        ----------
+        name, exact, sensitivity, sigma
+            As for :meth:`perturb`; all of ``exact`` is one release.
+        """
+        return exact + self.rounded_noise(sigma, exact.size).reshape(exact.shape)
 
     def perturb_occurring(
         self,
@@ -98,6 +131,22 @@ class Randomness(ABC):
         """
         return exact + self.noise(sigma, exact.size)
 
+    def choose(self, name: str, scores: Sequence[int], sensitivity: int, epsilon: float) -> int:
+        """Choose a candidate by the exponential mechanism; audits override this as well.
+
+        Parameters
+        ----------
+        name : str
+            Name of the release.
+        scores : sequence of int, shape (n_candidates,)
+            Private; low ones are good.
+        sensitivity : int
+            Declared bound on the change of each score.
+        epsilon : float
+            Bounded range of the choice.
+        """
+        return draw_exponentially(scores, choice_rate(sensitivity, epsilon), self.below)
+
 
 class SystemRandomness(Randomness):
     """Noise that is sampled exactly.
@@ -114,6 +163,18 @@ class SystemRandomness(Randomness):
         """Draw exact discrete Gaussian noise."""
         return discrete_gaussian(sigma, size)
 
+    def below(self, bound: int) -> int:
+        """Draw from the operating system's cryptographic generator, exactly uniform."""
+        return secrets.randbelow(bound)
+
+    def rounded_noise(self, sigma: float, size: int) -> NDArray[np.int64]:
+        """Draw from a generator that the operating system keys anew for every call."""
+        return rounded_gaussian(fresh_generator(), sigma, size)
+
+    def sample(self, n_rows: int, probability: float) -> NDArray[np.int64]:
+        """Draw a sample with bits of the operating system's cryptographic generator."""
+        return sampled_rows(system_words(n_rows), probability)
+
 
 class SeededRandomness(Randomness):
     """Reproducible noise, for tests only: whoever knows the seed can subtract it.
@@ -125,13 +186,27 @@ class SeededRandomness(Randomness):
     tests_only = True
 
     def __init__(self, seed: int) -> None:
-        public, noise = np.random.SeedSequence(seed).spawn(2)
+        public, noise, self._samples = np.random.SeedSequence(seed).spawn(3)
         self.public = np.random.default_rng(public)
         self._noise = np.random.default_rng(noise)
 
     def noise(self, sigma: float, size: int) -> NDArray[np.int64]:
         """Draw rounded normal variates."""
         return np.rint(self._noise.normal(scale=sigma, size=size)).astype(np.int64)
+
+    def below(self, bound: int) -> int:
+        """Draw from 64 bits more than the bound has, so that the remainder is nearly uniform."""
+        n_bytes = bound.bit_length() // 8 + 9
+        return int.from_bytes(self._noise.bytes(n_bytes), "little") % bound
+
+    def rounded_noise(self, sigma: float, size: int) -> NDArray[np.int64]:
+        """Draw as :class:`SystemRandomness` does, from the seeded generator."""
+        return rounded_gaussian(self._noise, sigma, size)
+
+    def sample(self, n_rows: int, probability: float) -> NDArray[np.int64]:
+        """Draw a sample in which a row at the end changes nothing for those before it."""
+        generator = np.random.default_rng(self._samples.spawn(1)[0])
+        return sampled_rows(generator.integers(2**64, size=n_rows, dtype=np.uint64), probability)
 
 
 _active: ContextVar[Randomness | None] = ContextVar("interpret_dp_randomness", default=None)

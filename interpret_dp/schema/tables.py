@@ -20,7 +20,15 @@ from interpret_dp.schema.containers import Source, read_column, read_table, read
 from interpret_dp.schema.dtypes import refuse_dtype
 from interpret_dp.schema.schema import listed
 
-__all__ = ["Table", "Values", "complete_names", "open_column", "open_table", "open_target"]
+__all__ = [
+    "Table",
+    "Values",
+    "complete_names",
+    "open_column",
+    "open_table",
+    "open_target",
+    "read_source",
+]
 
 _NAMES_SHOWN = 12
 
@@ -66,14 +74,27 @@ class Table:
         return Table(self.names, n_rows, lambda index: self._column(index)[mask])
 
 
+def read_source(X: Any) -> Source:
+    """Return the columns of a container by position, whatever their names and dtypes.
+
+    Parameters
+    ----------
+    X : object
+        As :func:`open_table` takes it.
+    """
+    if isinstance(X, Source):
+        return X
+    return X._source() if isinstance(X, Table) else read_table(X)
+
+
 def open_table(X: Any, feature_names: Sequence[str | None] | None = None) -> Table:
     """Open a container of rows as named columns.
 
     Parameters
     ----------
-    X : DataFrame, pyarrow.Table, ndarray, list of rows, or Table, shape (n_rows, n_columns)
-        The rows. DataFrames are those of pandas, polars and whatever else narwhals reads eagerly.
-        Masked cells of a masked array are missing.
+    X : DataFrame, pyarrow.Table, ndarray, list of rows, Table or Source
+        The rows, shape (n_rows, n_columns). DataFrames are those of pandas, polars and whatever
+        else narwhals reads eagerly. Masked cells of a masked array are missing.
     feature_names : sequence of str, default=None
         The columns that are wanted. A table with names is matched by them: columns are reordered
         and those not named are left out. Other containers have no names, so that the number must be
@@ -93,7 +114,7 @@ def open_table(X: Any, feature_names: Sequence[str | None] | None = None) -> Tab
         or holds a dtype that is neither numbers (decimals among them), bools, strings, objects
         nor categories (Arrow dictionaries among them).
     """
-    source = X._source() if isinstance(X, Table) else read_table(X)
+    source = read_source(X)
     wanted = None if feature_names is None else _wanted_names(feature_names)
     if source.n_columns == 0:
         raise SchemaError(

@@ -31,7 +31,8 @@ ALLOWED: dict[str, set[str]] = {
     "explanation": {"released", "accounting", "schema"},
     "editor": {"explanation", "released", "accounting", "schema"},
     "ebm": _TRAINERS,
-    "llm": _TRAINERS,
+    # How rows, units and accounts are read is the same as for an EBM.
+    "llm": _TRAINERS | {"ebm"},
     "lime": _TRAINERS | {"ebm"},
     "datasets": {"schema"},
     "audit": _TRAINERS | {"ebm", "llm", "lime", "datasets"},

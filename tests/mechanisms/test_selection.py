@@ -20,7 +20,7 @@ from interpret_dp.mechanisms import (
 )
 from interpret_dp.mechanisms import selection as selection_module
 from interpret_dp.mechanisms.selection import normal_tail_quantile, threshold
-from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
+from interpret_dp.release import PlannedRelease, PlannedSelection, ReleaseDoor, ReleasePlan
 from tests.statistical.noise_checks import LEVEL
 
 MU = 0.5
@@ -167,7 +167,7 @@ def test_noise_that_the_lattice_cannot_carry_is_refused() -> None:
 # ------------------------------------------------------------------------------- the door
 
 PLAN = ReleasePlan(
-    (PlannedRelease("levels", 0.1, 2, 1e-7), PlannedRelease("bounds", 0.2, 1)),
+    (PlannedSelection("levels", 0.1, 2, 1e-7), PlannedRelease("bounds", 0.2, 1)),
 )
 
 

@@ -1,0 +1,152 @@
+"""Poisson samples of rows, and Gaussian noise that is fast enough for every step of a training.
+
+The exact samplers of this package draw some millions of integers a second; a training takes
+hundreds of millions. Here normal variates in double precision are added up and rounded to the
+lattice. Rounding real noise to the lattice of the sums is post-processing of the Gaussian
+mechanism, so that it costs nothing; what stays is that floating-point variates stand for real
+ones. Statement and proof: ``docs/proofs/sampled_gaussian.md``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp._validate import check_real
+from interpret_dp.accounting.gaussian import lattice_sigma
+from interpret_dp.accounting.rounding import reciprocal_down
+
+if TYPE_CHECKING:
+    from interpret_dp.mechanisms.entropy import Randomness
+
+__all__ = [
+    "fresh_generator",
+    "rounded_gaussian",
+    "sampled_gaussian_mechanism",
+    "sampled_rows",
+    "system_words",
+]
+
+# 2**63 is 512 sigma, and sums of variates stay below 40.
+_LARGEST_SIGMA = 2.0**54
+
+# Adding several variates hides which doubles a single one can be (Holohan and Braghin 2021).
+_VARIATES = 4
+
+
+def sampled_gaussian_mechanism(
+    name: str,
+    n_rows: int,
+    sums: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    *,
+    sensitivity: int,
+    noise_multiplier: float,
+    probability: float,
+    randomness: Randomness,
+) -> tuple[NDArray[np.int64], float]:
+    """Release integer sums over a fresh Poisson sample of the rows, with Gaussian noise.
+
+    Parameters
+    ----------
+    name : str
+        Name of the release, for audits.
+    n_rows : int
+        Private number of rows.
+    sums : callable
+        Gives the sums, ndarray of int64, of the rows at the positions that it is handed (ndarray
+        of int64, increasing). Whatever it does with them must not depend on other rows.
+    sensitivity : int
+        Bound on the L2 norm of what one row adds, in lattice units. It must hold for the integers.
+    noise_multiplier : float
+        Noise scale over the sensitivity.
+    probability : float
+        With which each row is in the sample.
+    randomness : Randomness
+
+    Returns
+    -------
+    noisy : ndarray of int64
+        Released.
+    sigma : float
+        Scale of the noise in lattice units; public.
+
+    Raises
+    ------
+    TypeError
+        If the sums are not of 64-bit integers.
+    ValueError
+        If sigma would be below 2**10 or above 2**54.
+    """
+    sigma = check_real(
+        f"The noise scale of {name!r}, in lattice units,",
+        lattice_sigma(sensitivity, reciprocal_down(noise_multiplier)),
+        high=_LARGEST_SIGMA,
+        mend="Ask for a larger epsilon or delta, or choose a coarser lattice.",
+    )
+    exact = sums(randomness.sample(n_rows, probability))
+    if exact.dtype != np.int64:
+        raise TypeError(
+            f"The sums {name!r} are of type {exact.dtype}; they must be int64. Round them towards "
+            "zero on the lattice first."
+        )
+    return randomness.perturb_sampled(name, exact, sensitivity, sigma), sigma
+
+
+def fresh_generator() -> np.random.Generator:
+    """Return a generator whose key, of 128 bits, comes from the operating system."""
+    key = np.frombuffer(os.urandom(16), dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))
+
+
+def system_words(count: int) -> NDArray[np.uint64]:
+    """Return independent uniform words from the operating system's cryptographic generator."""
+    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+def rounded_gaussian(generator: np.random.Generator, sigma: float, size: int) -> NDArray[np.int64]:
+    """Draw normal variates in double precision, rounded to integers.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+    sigma : float
+        Scale, in lattice units, at most 2**54.
+    size : int
+
+    Returns
+    -------
+    ndarray of int64, shape (size,)
+        Each is the rounded sum of four variates of half the scale.
+    """
+    noise = generator.standard_normal(size)
+    for _ in range(_VARIATES - 1):
+        noise += generator.standard_normal(size)
+    noise *= sigma / _VARIATES**0.5
+    return np.rint(noise, out=noise).astype(np.int64)
+
+
+def sampled_rows(words: NDArray[np.uint64], probability: float) -> NDArray[np.int64]:
+    """Return the positions of a Poisson sample.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, shape (n_rows,)
+        Independent and uniform.
+    probability : float
+        Above 0 and at most 1. A row is in the sample with exactly this probability, rounded down
+        to a multiple of 2**-64, independently of all others.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_sampled,)
+        Increasing. Private, and so is their number.
+    """
+    threshold = int(Fraction(probability) * 2**64)
+    if threshold >= 2**64:
+        return np.arange(len(words), dtype=np.int64)
+    return np.flatnonzero(words < np.uint64(threshold)).astype(np.int64, copy=False)

@@ -1,0 +1,168 @@
+"""The exponential mechanism's mu: above every pair of outcomes of its range, and no higher."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+from dp_accounting import dp_event
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp import BudgetExceededError, PrivacyLedger
+from interpret_dp.accounting import (
+    GdpPair,
+    delta_of_mu,
+    event_from_json,
+    event_to_json,
+    reduce_event,
+)
+from interpret_dp.accounting.choices import mu_of_range, range_of_mu
+from interpret_dp.accounting.events import (
+    ExponentialMechanismEvent,
+    check_event_json,
+    composed_json,
+    exponential_node,
+    gaussian_node,
+)
+
+EPSILONS = st.floats(-6, 1.9).map(lambda power: 10.0**power)
+
+
+def extreme_pair(epsilon: float, t: float) -> tuple[float, float]:
+    """Return the probabilities p, q of the outcome with ratio e^t, the other having e^(t - eps)."""
+    q = -math.expm1(t - epsilon) / -math.expm1(-epsilon) * math.exp(-t)
+    return q * math.exp(t), q
+
+
+def profile(p: float, q: float, epsilon: float) -> float:
+    return max(0.0, p - math.exp(epsilon) * q) + max(0.0, (1 - p) - math.exp(epsilon) * (1 - q))
+
+
+@given(EPSILONS, st.floats(0, 1), st.floats(0, 1))
+def test_every_extreme_pair_lies_below_the_gaussian(epsilon: float, t: float, at: float) -> None:
+    p, q = extreme_pair(epsilon, t * epsilon)
+    mu, other = mu_of_range(epsilon), at * epsilon
+    for one, two in ((p, q), (q, p)):
+        assert profile(one, two, other) <= delta_of_mu(mu, other) * (1 + 1e-9) + 1e-13
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 1.99, 2.01, 10.0])
+def test_a_smaller_mu_would_be_wrong(epsilon: float) -> None:
+    """At the symmetric pair, for the epsilon' at which the vertex touches the Gaussian's curve."""
+    p, q = extreme_pair(epsilon, epsilon / 2)
+    mu = mu_of_range(epsilon)
+    worst = max(
+        profile(p, q, share * epsilon / 200) - delta_of_mu(mu * 0.999, share * epsilon / 200)
+        for share in range(201)
+    )
+    assert worst > 0
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 20.0])
+def test_the_formula(epsilon: float) -> None:
+    share = math.exp(epsilon / 2) / (1 + math.exp(epsilon / 2))
+    expected = 2 * NormalDist().inv_cdf(share)
+    assert mu_of_range(epsilon) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_small_range_is_cheap() -> None:
+    """Sqrt(pi / 8) epsilon: for as good a choice, less than a pure mechanism's sqrt(pi / 2)."""
+    assert mu_of_range(1e-9) == pytest.approx(math.sqrt(math.pi / 8) * 1e-9, rel=1e-11)
+
+
+@given(EPSILONS)
+def test_rounding_never_helps_the_user(epsilon: float) -> None:
+    mu = mu_of_range(epsilon)
+    back = range_of_mu(mu)
+    assert mu_of_range(back) <= mu
+    assert epsilon * (1 - 1e-9) <= back <= epsilon
+
+
+@given(st.floats(-30, 2).map(lambda power: 10.0**power))
+def test_a_mu_is_never_overspent(mu: float) -> None:
+    epsilon = range_of_mu(mu)
+    assert mu_of_range(epsilon) <= mu
+    assert epsilon == 100.0 or mu_of_range(epsilon) >= mu * (1 - 1e-10)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-50, 50), st.integers(-10, 10)), min_size=2, max_size=5),
+    st.floats(0.01, 5),
+    st.floats(0, 6),
+)
+def test_the_mechanism_itself_lies_below_the_gaussian(
+    scores: list[tuple[int, int]], epsilon: float, other: float
+) -> None:
+    """Any scores, each changed by at most the sensitivity of 10."""
+    first = np.array([score for score, _ in scores], float)
+    second = first + [change for _, change in scores]
+    chances = [np.exp(-epsilon * (one - one.min()) / 20) for one in (first, second)]
+    p, q = (one / one.sum() for one in chances)
+    bound = delta_of_mu(mu_of_range(epsilon), other) * (1 + 1e-9) + 1e-13
+    assert np.maximum(p - np.exp(other) * q, 0).sum() <= bound
+    assert np.maximum(q - np.exp(other) * p, 0).sum() <= bound
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, 101.0, math.inf, math.nan, "1"])
+def test_a_range_without_a_proof_is_refused(wrong: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="epsilon is"):
+        mu_of_range(wrong)
+    with pytest.raises((TypeError, ValueError), match="epsilon"):
+        check_event_json(
+            {
+                "format": "interpret_dp.event",
+                "version": 1,
+                "event": {"kind": "exponential_mechanism", "epsilon": wrong},
+            }
+        )
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan])
+def test_a_mu_that_buys_nothing_is_refused(wrong: float) -> None:
+    with pytest.raises(ValueError, match="mu is"):
+        range_of_mu(wrong)
+
+
+# ---------------------------------------------------------------------------------------- events
+
+
+def test_the_event_round_trips_and_is_reduced() -> None:
+    tree = dp_event.ComposedDpEvent(
+        [
+            dp_event.SelfComposedDpEvent(ExponentialMechanismEvent(0.3), 4),
+            dp_event.GaussianDpEvent(10.0),
+        ]
+    )
+    document = event_to_json(tree)
+    assert event_from_json(json.loads(json.dumps(document))) == tree
+    pair = reduce_event(document)
+    assert pair.delta == 0.0
+    assert pair.mu == pytest.approx(math.hypot(2 * mu_of_range(0.3), 0.1), rel=1e-15)
+    assert Fraction(pair.mu) ** 2 >= 4 * Fraction(mu_of_range(0.3)) ** 2 + Fraction(1, 100)
+
+
+def test_foreign_keys_are_refused() -> None:
+    for node in (exponential_node(0.3) | {"mu": 1.0}, gaussian_node(1.0) | {"epsilon": 0.3}):
+        with pytest.raises(ValueError, match="must have exactly"):
+            composed_json([(node, 1)])
+
+
+def test_the_ledger_charges_and_refuses_choices() -> None:
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("people", epsilon=1.0, delta=1e-6)
+    event = composed_json([(exponential_node(0.1), 5)])
+    cost = reduce_event(event)
+    asked = {"epsilon": 1.0, "epsilon_delta": 1e-6, "explainer": "test"}
+    ledger.commit(ledger.reserve("people", mu=cost.mu, delta=0.0, event=event, **asked))
+    assert ledger.spent("people").mu == cost.mu == GdpPair(math.sqrt(5) * mu_of_range(0.1)).mu
+    with pytest.raises(ValueError, match="costs mu"):
+        ledger.reserve("people", mu=cost.mu / 2, delta=0.0, event=event, **asked)
+    large = composed_json([(exponential_node(5.0), 1)])
+    with pytest.raises(BudgetExceededError):
+        ledger.reserve("people", mu=reduce_event(large).mu, delta=0.0, event=large, **asked)

@@ -1,0 +1,144 @@
+"""Poisson samples and rounded Gaussian noise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from interpret_dp.mechanisms import SeededRandomness, SystemRandomness
+from interpret_dp.mechanisms.sampling import (
+    rounded_gaussian,
+    sampled_gaussian_mechanism,
+    sampled_rows,
+)
+from tests.statistical.noise_checks import mean_p, residue_p, shape_p, variance_p
+
+LEVEL = 1e-6
+SIGMA = 2.0**24
+
+
+def test_a_row_is_sampled_where_its_word_is_below_the_rate() -> None:
+    words = np.array([0, 2**62 - 1, 2**62, 2**64 - 1], dtype=np.uint64)
+    assert sampled_rows(words, 0.25).tolist() == [0, 1]
+    assert sampled_rows(words, 1.0).tolist() == [0, 1, 2, 3]
+    assert sampled_rows(words, 2.0**-70).tolist() == []
+
+
+@pytest.mark.statistical
+def test_samples_are_poisson() -> None:
+    """Sizes and pairs of 4,000 samples of 200 rows at rate 0.1, each against its binomial law.
+
+    Level 1e-6 each. Samples of a fixed size would have no variance of their sizes, and shuffled
+    batches no row twice in ten samples: both fail with certainty (the controls below).
+    """
+    randomness = SystemRandomness()
+    n_samples, n_rows, rate = 4_000, 200, 0.1
+    inside = np.zeros((n_samples, n_rows), dtype=np.bool_)
+    for row in inside:
+        row[randomness.sample(n_rows, rate)] = True
+    assert _two_sided(int(inside.sum()), n_samples * n_rows, rate) > LEVEL
+    # Rows are independent of each other in a sample, and samples of one row of each other.
+    assert _two_sided(int((inside[:, ::2] & inside[:, 1::2]).sum()), n_samples * 100, 0.01) > LEVEL
+    assert _two_sided(int((inside[::2] & inside[1::2]).sum()), 2_000 * n_rows, 0.01) > LEVEL
+    assert _size_variance_p(inside) > LEVEL
+    shuffled = np.zeros_like(inside)
+    for start in range(0, n_samples, 10):
+        order = np.random.default_rng(start).permutation(n_rows).reshape(10, 20)
+        for offset, rows in enumerate(order):
+            shuffled[start + offset, rows] = True
+    assert _size_variance_p(shuffled) < LEVEL
+    repeats = int((shuffled[::2] & shuffled[1::2]).sum())
+    assert _two_sided(repeats, 2_000 * n_rows, 0.01) < LEVEL
+
+
+def _two_sided(successes: int, trials: int, probability: float) -> float:
+    law = binom(trials, probability)
+    return float(min(1.0, 2 * min(law.cdf(successes), law.sf(successes - 1))))
+
+
+def _size_variance_p(inside: np.ndarray) -> float:
+    """Two-sided p-value of 'sizes have the binomial's variance', by the normal approximation."""
+    n_samples, n_rows = inside.shape
+    true = n_rows * 0.1 * 0.9
+    found = float(((inside.sum(axis=1) - 0.1 * n_rows) ** 2).mean())
+    return float(2 * norm.sf(abs(found / true - 1) * math.sqrt(n_samples / 2)))
+
+
+@pytest.mark.statistical
+def test_rounded_noise_has_the_scale_and_the_shape_it_says() -> None:
+    """20,000 draws at level 1e-6; scales of two thirds and three halves fail, power above 0.999."""
+    draws = SystemRandomness().rounded_noise(SIGMA, 20_000)
+    for p in (mean_p(draws, SIGMA), variance_p(draws, SIGMA), shape_p(draws, SIGMA)):
+        assert p > LEVEL
+    assert residue_p(draws) > LEVEL
+    for wrong in (2 / 3, 3 / 2):
+        assert variance_p(draws, wrong * SIGMA) < LEVEL
+        assert shape_p(draws, wrong * SIGMA) < LEVEL
+
+
+def test_noise_of_two_calls_differs() -> None:
+    randomness = SystemRandomness()
+    first, second = randomness.rounded_noise(SIGMA, 100), randomness.rounded_noise(SIGMA, 100)
+    assert (first != second).all()
+
+
+def test_noise_is_a_sum_of_several_variates() -> None:
+    class Counting:
+        calls = 0
+
+        def standard_normal(self, size: int) -> np.ndarray:
+            self.calls += 1
+            return np.ones(size)
+
+    generator = Counting()
+    drawn = rounded_gaussian(generator, 8.0, 3)  # type: ignore[arg-type]
+    assert generator.calls == 4
+    assert drawn.tolist() == [16, 16, 16]
+
+
+def test_seeded_samples_do_not_change_when_a_row_is_added_at_the_end() -> None:
+    short, long = SeededRandomness(3), SeededRandomness(3)
+    for _ in range(5):
+        one, other = short.sample(1_000, 0.1), long.sample(1_001, 0.1)
+        assert one.tolist() == other[other < 1_000].tolist()
+
+
+def test_release_adds_noise_to_the_sums_of_a_fresh_sample() -> None:
+    seen = []
+
+    def sums(positions: np.ndarray) -> np.ndarray:
+        seen.append(positions.tolist())
+        return np.array([len(positions) * 2**40], dtype=np.int64)
+
+    found = []
+    for _ in range(2):
+        noisy, sigma = sampled_gaussian_mechanism(
+            "sums",
+            1_000,
+            sums,
+            sensitivity=2**20,
+            noise_multiplier=2.0,
+            probability=0.1,
+            randomness=SystemRandomness(),
+        )
+        found.append(int(noisy[0]))
+    assert sigma == pytest.approx(2.0 * 2**20)
+    assert sigma >= 2.0 * 2**20
+    assert seen[0] != seen[1]
+    assert [round(value / 2**40) for value in found] == [len(positions) for positions in seen]
+    assert all(value % 2**40 for value in found)
+
+
+def test_release_refuses_sums_off_the_lattice_and_noise_off_the_integers() -> None:
+    settings = {"probability": 0.5, "randomness": SeededRandomness(0)}
+    with pytest.raises(TypeError, match="must be int64"):
+        sampled_gaussian_mechanism(
+            "sums", 5, lambda _: np.zeros(2), sensitivity=2**20, noise_multiplier=2.0, **settings
+        )
+    with pytest.raises(ValueError, match="noise scale of 'sums'"):
+        sampled_gaussian_mechanism(
+            "sums", 5, lambda _: np.zeros(2), sensitivity=2**50, noise_multiplier=32.0, **settings
+        )
