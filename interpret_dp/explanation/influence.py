@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.explanation.figure_parts import COLORS, literal, number_text
-from interpret_dp.explanation.row_spend import ORIGINS, RowSpend, source_of
+from interpret_dp.explanation.row_spend import ORIGINS, SURROGATE, RowSpend, source_of
 
 __all__ = [
     "ERROR_BARS",
     "FADED",
     "GREY",
     "SIGNED_SCALE",
+    "VEIL",
     "Influence",
     "RowInfluence",
     "checked_record",
@@ -36,12 +37,19 @@ FADED = 0.32
 
 GREY = "#8a97a4"
 
+VEIL = "rgba(255, 255, 255, 0.72)"
+"""What lies over the cells of a map that noise alone could give."""
+
 SIGNED_SCALE = [[0.0, COLORS["down"]], [0.5, "#f7f7f7"], [1.0, COLORS["up"]]]
 """From what lowers the output, over zero, to what raises it; told apart by the colour-blind."""
 
 _CHANCE = 0.05
 _NEEDED = ("names", "scores", "values", "standard_errors", "output", "predicted", "method")
 _PROBABILITY = "probability of "
+_OF_NUMBER = "over a number's whole range"
+_OF_LEVEL = "of the row's level against the mean of the others"
+_OF_ANY_LEVEL = "of a level against the mean of all"
+_OF_TERM = "against the mean over the explanation data"
 _LONGEST_OUTPUT = 60
 _WIDE = 30
 
@@ -114,8 +122,8 @@ class RowInfluence:
         What is explained, such as ``"probability of yes"``.
     predicted, actual : float
         That output at the row, as the model gives it; and what came true, NaN if not known.
-    meaning : str
-        What an effect is the result of.
+    meaning, level_meaning : str
+        What an effect of a feature, and one of a level, is the result of.
     spend : RowSpend or None
         What it cost and where it comes from.
     source : str
@@ -130,6 +138,7 @@ class RowInfluence:
     predicted: float
     actual: float
     meaning: str
+    level_meaning: str
     spend: RowSpend | None
     source: str
     image_shape: tuple[int, int] | None
@@ -151,7 +160,8 @@ class RowInfluence:
             output=textwrap.shorten(record["output"], _LONGEST_OUTPUT, placeholder=" …"),
             predicted=record["predicted"],
             actual=float((record.get("perf") or {}).get("actual", math.nan)),
-            meaning=record.get("meaning", _usual_meaning(record["values"])),
+            meaning=record.get("meaning", _usual_meaning(record, _OF_LEVEL)),
+            level_meaning=record.get("meaning", _usual_meaning(record, _OF_ANY_LEVEL)),
             spend=spend,
             source=source if spend is None else spend.words,
             image_shape=None if shape is None else (int(shape[0]), int(shape[1])),
@@ -175,8 +185,13 @@ class RowInfluence:
 
     @property
     def axis(self) -> str:
-        """What an effect is, as the title of an axis in two lines."""
-        return f"change of the {literal(self.output)}<br>{literal(self.meaning)}"
+        """What an effect of a feature is, as the title of an axis in two lines."""
+        return self._axis(self.meaning)
+
+    @property
+    def level_axis(self) -> str:
+        """The same of a level."""
+        return self._axis(self.level_meaning)
 
     @property
     def raised(self) -> tuple[str, str]:
@@ -188,6 +203,9 @@ class RowInfluence:
         """Whether the row is one of many columns that are mostly 0, such as a bag of words."""
         zeros = sum(_is_zero(value) for value in self.values)
         return len(self.values) > _WIDE and 2 * zeros >= len(self.values)
+
+    def _axis(self, meaning: str) -> str:
+        return f"change of the {literal(self.output)}<br>{literal(meaning)}"
 
     def _figure(self, value: float) -> str:
         if self.output.startswith(_PROBABILITY) and 0 <= value <= 1:
@@ -242,13 +260,15 @@ def _influence(part: Mapping[str, Any]) -> Influence:
     )
 
 
-def _usual_meaning(values: Sequence[Any]) -> str:
-    numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in values]
+def _usual_meaning(record: Mapping[str, Any], of_level: str) -> str:
+    if record["method"] == SURROGATE:
+        return _OF_TERM
+    numbers = [
+        isinstance(value, int | float) and not isinstance(value, bool) for value in record["values"]
+    ]
     if all(numbers):
-        return "over the feature's whole range"
-    if not any(numbers):
-        return "by having this level"
-    return "over the feature's whole range, or by having this level"
+        return _OF_NUMBER
+    return f"{_OF_NUMBER}; {of_level}" if any(numbers) else of_level
 
 
 def _is_zero(value: Any) -> bool:

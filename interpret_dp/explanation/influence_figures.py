@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from interpret_dp.explanation.influence import (
     FADED,
     GREY,
     SIGNED_SCALE,
+    VEIL,
     Influence,
     RowInfluence,
     faded_words,
@@ -47,6 +48,16 @@ _SYMBOLS = {
 }
 
 
+class _View(NamedTuple):
+    """One way to show a row: its button, the numbers of its traces, and what they show."""
+
+    name: str
+    traces: list[int]
+    shown: Influence
+    labels: list[str]
+    axis: str
+
+
 def row_figure(row: RowInfluence, line: str) -> Figure:
     """Return the effects of one row's features as bars, largest first.
 
@@ -60,12 +71,13 @@ def row_figure(row: RowInfluence, line: str) -> Figure:
 
     figure = go.Figure()
     labels = _row_labels(row)
-    views = [(_add_bars(figure, row, row.features, labels), row.features, labels, "by feature")]
+    shown = row.features
+    views = [_View("by feature", _add_bars(figure, row, shown, labels), shown, labels, row.axis)]
     if row.coordinates is not None:
         names = [literal(name) for name in row.coordinates.names]
         traces = _add_bars(figure, row, row.coordinates, names)
-        views.append((traces, row.coordinates, names, "by level"))
-    n_bars = max(min(len(shown.names), _MOST_BARS + 1) for _, shown, _, _ in views)
+        views.append(_View("by level", traces, row.coordinates, names, row.level_axis))
+    n_bars = max(min(len(view.shown.names), _MOST_BARS + 1) for view in views)
     dress(figure, height=_LEAST_HEIGHT, margin={"l": 10, "r": 14, "b": 50})
     figure.update_layout(showlegend=True, barmode="overlay")
     figure.update_xaxes(title=row.axis, title_font_size=12)
@@ -209,14 +221,18 @@ def _ticks(shown: Influence, labels: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _switch(figure: Figure, views: Sequence[tuple[list[int], Influence, list[str], str]]) -> None:
+def _switch(figure: Figure, views: Sequence[_View]) -> None:
     """Add buttons that show one of the views; the first is shown."""
     buttons = []
-    for traces, shown, labels, name in views:
-        visible = [number in traces for number in range(len(figure.data))]
-        changes = {f"yaxis.{part}": value for part, value in _ticks(shown, labels).items()}
-        buttons.append({"label": name, "method": "update", "args": [{"visible": visible}, changes]})
-    for number in (n for traces, *_ in views[1:] for n in traces):
+    for view in views:
+        visible = [number in view.traces for number in range(len(figure.data))]
+        ticks = _ticks(view.shown, view.labels)
+        changes = {f"yaxis.{part}": value for part, value in ticks.items()}
+        changes["xaxis.title.text"] = view.axis
+        buttons.append(
+            {"label": view.name, "method": "update", "args": [{"visible": visible}, changes]}
+        )
+    for number in (n for view in views[1:] for n in view.traces):
         figure.data[number].visible = False
     figure.update_layout(
         updatemenus=[
@@ -259,7 +275,6 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
     z = effects[:, kept].T
     reach = float(np.abs(z).max()) if z.size else 0.0
     texts = [[_cell_text(row, i) for row in shown] for i in kept]
-    noise = np.array([~row.features.stands_out[kept] for row in shown]).T
     grid = {"x": list(range(len(shown))), "y": list(range(len(names)))}
     figure = go.Figure(
         go.Heatmap(
@@ -273,7 +288,7 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
             hovertemplate="%{customdata}<extra></extra>",
         )
     )
-    _add_dots(figure, noise, len(shown))
+    _add_veil(figure, np.array([~row.features.stands_out[kept] for row in shown]).T, effects)
     _add_sources(figure, shown)
     dress(figure, height=_LEAST_HEIGHT, margin={"l": 10, "r": 10, "b": 56})
     figure.update_layout(showlegend=True)
@@ -304,20 +319,22 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
     return figure
 
 
-def _add_dots(figure: Figure, noise: Any, n_rows: int) -> None:
-    """Mark the cells that noise alone could give."""
+def _add_veil(figure: Figure, noise: Any, effects: Any) -> None:
+    """Fade the cells that noise alone could give."""
     if not noise.any():
         return
-    places = np.argwhere(noise)
-    figure.add_scatter(
-        x=places[:, 1],
-        y=places[:, 0],
-        mode="markers",
-        marker={"symbol": "x-thin", "size": 6, "line": {"width": 1, "color": GREY}},
-        name="noise alone could give it",
+    figure.add_heatmap(
+        z=np.where(noise, 1.0, np.nan),
+        x=figure.data[0].x,
+        y=figure.data[0].y,
+        colorscale=[[0.0, VEIL], [1.0, VEIL]],
+        zmin=0.0,
+        zmax=1.0,
+        showscale=False,
         hoverinfo="skip",
-        visible=True if n_rows <= _MOST_ROWS // 2 else "legendonly",
+        name="noise alone could give it",
     )
+    _add_swatch(figure, faded_words(effects.shape[1]), GREY, FADED)
 
 
 def _add_sources(figure: Figure, rows: Sequence[RowInfluence]) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.figure_parts import COLORS, add_heading, dress, literal
-from interpret_dp.explanation.influence import FloatArray, RowInfluence
+from interpret_dp.explanation.figure_parts import COLORS, add_heading, dress, literal, number_text
+from interpret_dp.explanation.influence import VEIL, FloatArray, RowInfluence
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -23,7 +23,6 @@ _FOR_AND_AGAINST = [
 ]  # fmt: skip
 _GREY_LEVELS = [[0.0, "#000000"], [1.0, "#ffffff"]]
 _IMPORTANCE = [[0.0, "#ffffff"], [1.0, COLORS["curve"]]]
-_VEIL = "rgba(255, 255, 255, 0.72)"
 _LEAST_HEIGHT, _PANEL, _SMALL_PANEL = 360, 260, 200  # pixels of a figure and of its rows
 _MOST_MAPS = 12
 _MAPS_IN_ROW = 4
@@ -51,7 +50,7 @@ def image_figure(row: RowInfluence, line: str) -> Figure:
                  hovertemplate="row %{y}, column %{x}: %{z:.4g}<extra>image</extra>")  # fmt: skip
         column += 1
     reach = float(np.abs(row.features.effects).max())
-    scale = _scale(figure, (1, column), "effect")
+    scale = _scale(figure, (1, column), "effect", reach)
     _add_influence(figure, (1, column), row, reach, colorbar=scale)
     _add_ratio(figure, (1, column + 1), row)
     dress(figure, height=_LEAST_HEIGHT, margin={"l": 10, "r": 10, "b": 70})
@@ -60,7 +59,7 @@ def image_figure(row: RowInfluence, line: str) -> Figure:
     words = (
         f"{row.heading.replace(' effects ', ' pixels ')} · faded: noise alone could give it\n"
         f"Effect of a pixel: change of the {row.output} "
-        f"{row.meaning.replace('feature', 'pixel')}"
+        f"{row.meaning.replace('a number', 'the pixel')}"
     )
     add_heading(figure, row.outcome, f"{words}\n{line}")
     lift_heading(figure)
@@ -135,7 +134,7 @@ def importance_map(
             zmin=0.0,
             zmax=highest,
             showscale=column == 1,
-            colorbar=_scale(figure, (1, column), unit),
+            colorbar=_scale(figure, (1, column), unit, highest),
             hovertemplate="row %{y}, column %{x}: %{z:.4g}<extra></extra>",
         )
     dress(figure, height=_LEAST_HEIGHT, margin={"l": 10, "r": 10, "b": 70})
@@ -167,7 +166,7 @@ def _add_influence(
             figure,
             place,
             np.where(noise, 1.0, np.nan).reshape(shape),
-            colorscale=[[0.0, _VEIL], [1.0, _VEIL]],
+            colorscale=[[0.0, VEIL], [1.0, VEIL]],
             zmin=0.0,
             zmax=1.0,
             showscale=False,
@@ -189,7 +188,7 @@ def _add_ratio(figure: Figure, place: tuple[int, int], row: RowInfluence) -> Non
         colorscale=_FOR_AND_AGAINST,
         zmin=-(reach or 1.0),
         zmax=reach or 1.0,
-        colorbar=_scale(figure, place, "in standard errors"),
+        colorbar=_scale(figure, place, "in standard errors", reach),
         hovertemplate="row %{y}, column %{x}: %{z:+.2f} standard errors<extra></extra>",
     )
 
@@ -202,9 +201,11 @@ def _add_map(
     figure.add_trace(go.Heatmap(z=values, **options), row=place[0], col=place[1])
 
 
-def _scale(figure: Figure, place: tuple[int, int], title: str) -> dict[str, Any]:
-    """Return a scale of colours that lies under a panel."""
+def _scale(figure: Figure, place: tuple[int, int], title: str, reach: float) -> dict[str, Any]:
+    """Return a scale of colours that lies under a panel, with few and round ticks up to reach."""
     left, right = figure.get_subplot(*place).xaxis.domain
+    digit = 10.0 ** math.floor(math.log10(reach)) if reach > 0 else 1.0
+    tick = math.floor(reach / digit) * digit if reach > 0 else 1.0
     return {
         "orientation": "h",
         "thickness": 10,
@@ -216,7 +217,8 @@ def _scale(figure: Figure, place: tuple[int, int], title: str) -> dict[str, Any]
         "title": {"text": title, "side": "bottom", "font": {"size": 11}},
         "tickfont": {"size": 10},
         "tickangle": 0,
-        "nticks": 4,
+        "tickvals": [-tick, 0.0, tick],
+        "ticktext": [number_text(-tick), "0", number_text(tick)],
     }
 
 

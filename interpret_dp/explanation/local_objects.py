@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 __all__ = ["influence_explanation", "local_explanation"]
 
 _DIGITS = 3
+# interpret's table of rows cuts what is longer.
+_SHORT_SOURCES = {
+    "released now": "released now",
+    "reused from a near query": "reused",
+    "from the released history": "from history",
+    "from the surrogate": "from surrogate",
+}
 
 
 def local_explanation(
@@ -185,6 +192,12 @@ def influence_explanation(
                 "noise": shown.noise.tolist(),
             },
             "specific": specific,
+            "mli": [
+                {
+                    "explanation_type": "global_feature_importance",
+                    "value": {"scores": shown.mean_absolute.tolist()},
+                }
+            ],
             "image_shape": shown.image_shape,
         },
         privacy=privacy,
@@ -311,7 +324,7 @@ def _selector(
     import pandas as pd
 
     table = pd.DataFrame(_rounded_rows(records)) if given is None else given.copy()
-    origins = [source_of(record["origin"], record["method"]) for record in records]
+    origins = [_SHORT_SOURCES[source_of(one["origin"], one["method"])] for one in records]
     if privacy.rows:
         table["Epsilon"] = [float(ceil_text(row.epsilon)) for row in privacy.rows]
     if given is None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["eigenvalues_raised", "minimum_on_ball"]
+__all__ = ["Spectrum", "minimum_on_ball"]
 
 Floats = NDArray[np.float64]
 
@@ -13,12 +15,50 @@ Floats = NDArray[np.float64]
 _STEPS = 200
 
 
-def minimum_on_ball(second: Floats, first: Floats) -> tuple[Floats, float]:
+@dataclass(frozen=True)
+class Spectrum:
+    """A symmetric matrix by its eigenvalues, which cost most of what is done with it.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n,)
+        Eigenvalues, in ascending order.
+    vectors : ndarray of float64, shape (n, n)
+        Eigenvectors, one a column.
+    """
+
+    values: Floats
+    vectors: Floats
+
+    @classmethod
+    def of_matrix(cls, second: Floats) -> Spectrum:
+        """Return the spectrum of a symmetric matrix, shape (n, n)."""
+        size = float(np.abs(second).max(initial=0.0)) or 1.0
+        values, vectors = np.linalg.eigh(second / size)
+        return cls(values * size, vectors)
+
+    def raised(self, least: float) -> Spectrum:
+        """Return the matrix with every eigenvalue below ``least`` replaced by it."""
+        return Spectrum(np.maximum(self.values, least), self.vectors)
+
+    def shifted_inverse(self, shift: float) -> Floats:
+        """Return the inverse of the matrix plus ``shift`` times the identity, shape (n, n).
+
+        Parameters
+        ----------
+        shift : float
+            Such that every eigenvalue of the sum is above 0.
+        """
+        inverse: Floats = (self.vectors / (self.values + shift)) @ self.vectors.T
+        return inverse
+
+
+def minimum_on_ball(second: Floats | Spectrum, first: Floats) -> tuple[Floats, float]:
     """Return a global minimum of ``phi' A phi - 2 b' phi`` over ``||phi|| <= 1``.
 
     Parameters
     ----------
-    second : ndarray of float64, shape (n, n)
+    second : ndarray of float64, shape (n, n), or Spectrum
         A: symmetric, definite or not.
     first : ndarray of float64, shape (n,)
         b.
@@ -37,11 +77,12 @@ def minimum_on_ball(second: Floats, first: Floats) -> tuple[Floats, float]:
     orthogonal to the eigenvectors of a lowest eigenvalue below 0, one of them fills phi up to
     length 1.
     """
-    size = float(max(np.abs(second).max(initial=0.0), np.abs(first).max(initial=0.0)))
+    spectrum = second if isinstance(second, Spectrum) else Spectrum.of_matrix(second)
+    vectors = spectrum.vectors
+    size = float(max(np.abs(spectrum.values).max(initial=0.0), np.abs(first).max(initial=0.0)))
     if size == 0.0:
         return np.zeros_like(first), 0.0
-    values, vectors = np.linalg.eigh(second / size)
-    target = vectors.T @ (first / size)
+    values, target = spectrum.values / size, vectors.T @ (first / size)
     least = max(0.0, -float(values[0]))
     if least == 0.0:
         inside = _divided(target, values)
@@ -61,19 +102,6 @@ def minimum_on_ball(second: Floats, first: Floats) -> tuple[Floats, float]:
         low, high = (middle, high) if is_long else (low, middle)
     phi = _divided(target, values + high)
     return vectors @ (phi / max(1.0, float(np.linalg.norm(phi)))), high * size
-
-
-def eigenvalues_raised(second: Floats, least: float) -> Floats:
-    """Return the symmetric matrix with every eigenvalue below ``least`` replaced by it.
-
-    Parameters
-    ----------
-    second : ndarray of float64, shape (n, n)
-    least : float
-    """
-    values, vectors = np.linalg.eigh(second)
-    raised: Floats = (vectors * np.maximum(values, least)) @ vectors.T
-    return 0.5 * (raised + raised.T)
 
 
 def _divided(target: Floats, values: Floats) -> Floats:

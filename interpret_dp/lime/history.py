@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from interpret_dp.lime.features import Points
+from interpret_dp.lime.features import Points, distances
 from interpret_dp.lime.fitted import LinearFit
 
 __all__ = ["Explained", "History"]
@@ -19,7 +19,7 @@ class Explained:
 
     Attributes
     ----------
-    point : ndarray of int16, shape (n_coordinates,)
+    point : ndarray of int16 or uint16, shape (n_coordinates,)
         The query, as ``LocalFeatures.points`` returns it: the asker's own.
     output : int
         Which of the model's outputs is explained.
@@ -81,7 +81,7 @@ class History:
 
         Parameters
         ----------
-        point : ndarray of int16, shape (n_coordinates,)
+        point : ndarray of int16 or uint16, shape (n_coordinates,)
         output : int
 
         Returns
@@ -92,7 +92,7 @@ class History:
         candidates = self.released(output)
         if not candidates:
             return None
-        apart = np.stack([one.point for one in candidates]).astype(np.float64) - point
-        distances = np.linalg.norm(apart, axis=1)
-        index = int(np.argmin(distances))
-        return candidates[index], float(distances[index])
+        points: Points = np.array([one.point for one in candidates])
+        apart = distances(points, point)
+        index = int(np.argmin(apart))
+        return candidates[index], float(apart[index])

@@ -20,6 +20,7 @@ from interpret_dp.schema import Continuous
 __all__ = ["BlackBox", "Labels", "black_box"]
 
 Labels = NDArray[np.int16]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,15 @@ class BlackBox:
     ----------
     bounds : Continuous
         Of every output; mapped to -1 and 1, as equation 1 of the paper has them.
+    gives_probabilities : bool
+        Whether each output is the probability of a class.
     """
 
     bounds: Continuous
+    gives_probabilities: bool
     _predict: Callable[[Any], Any] = field(repr=False)
 
-    def ask(self, X: Any, n_rows: int) -> Labels:
+    def ask(self, X: Any, n_rows: int) -> tuple[Floats, Labels]:
         """Ask the model about public rows, such as queries.
 
         Parameters
@@ -47,7 +51,9 @@ class BlackBox:
 
         Returns
         -------
-        ndarray of int16, shape (n_rows, n_outputs)
+        outputs : ndarray of float64, shape (n_rows, n_outputs)
+            As the model gives them.
+        labels : ndarray of int16, same shape
             As :meth:`labels`.
 
         Raises
@@ -56,7 +62,8 @@ class BlackBox:
             If the model does not return one number, or one list of numbers, for each row; and
             whatever the model raises.
         """
-        return self._rounded(self._predict(X), n_rows)
+        outputs = _checked(self._predict(X), n_rows)
+        return outputs, self._rounded(outputs)
 
     def labels(self, X: Any, n_rows: int, n_outputs: int) -> Labels:
         """Ask the model about private rows, whatever it thinks of them.
@@ -93,7 +100,9 @@ class BlackBox:
             while pending:
                 start, stop = pending.pop()
                 try:
-                    found = self._rounded(self._predict(_rows(X, start, stop)), stop - start)
+                    found = self._rounded(
+                        _checked(self._predict(_rows(X, start, stop)), stop - start)
+                    )
                     # Too many or too few outputs are a failure, and never a broadcast.
                     labels[start:stop] = found.reshape(stop - start, n_outputs)
                 except Exception:
@@ -102,20 +111,36 @@ class BlackBox:
                         pending += [(start, middle), (middle, stop)]
         return labels
 
-    def _rounded(self, answer: Any, n_rows: int) -> Labels:
-        found = np.asarray(answer, dtype=np.float64)
-        if found.ndim == 1:
-            found = found[:, np.newaxis]
-        if found.ndim != 2 or len(found) != n_rows or found.shape[1] < 1:
-            raise ValueError(
-                f"The model returned an array of shape {np.shape(answer)} for {n_rows} rows; it "
-                "must return one number, or one list of numbers, for each row."
-            )
+    @property
+    def half_width(self) -> float:
+        """How much of an output a label's step from 0 to 1 is."""
+        return self.bounds.upper / 2 - self.bounds.lower / 2
+
+    def values(self, labels: Labels) -> Floats:
+        """Return what labels are in units of the model's outputs."""
+        middle = self.bounds.lower / 2 + self.bounds.upper / 2
+        found: Floats = middle + labels.astype(np.float64) * (self.half_width / UNITS)
+        return found
+
+    def _rounded(self, outputs: Floats) -> Labels:
         lower, upper = self.bounds.lower, self.bounds.upper
         # Halves first: the sum or difference of two large bounds could overflow.
-        middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
-        shares = (np.clip(np.nan_to_num(found, nan=middle), lower, upper) - middle) / half
+        middle = lower / 2 + upper / 2
+        bounded = np.clip(np.nan_to_num(outputs, nan=middle), lower, upper)
+        shares = np.asarray(bounded - middle, dtype=np.float64) / self.half_width
         return np.rint(np.clip(shares, -1.0, 1.0) * UNITS).astype(np.int16)
+
+
+def _checked(answer: Any, n_rows: int) -> Floats:
+    found = np.asarray(answer, dtype=np.float64)
+    if found.ndim == 1:
+        found = found[:, np.newaxis]
+    if found.ndim != 2 or len(found) != n_rows or found.shape[1] < 1:
+        raise ValueError(
+            f"The model returned an array of shape {np.shape(answer)} for {n_rows} rows; it "
+            "must return one number, or one list of numbers, for each row."
+        )
+    return found
 
 
 def _rows(X: Any, start: int, stop: int) -> Any:
@@ -152,7 +177,7 @@ def black_box(model: Any, bounds: Continuous | None = None) -> BlackBox:
                 "it, the bounds of its outputs must be declared. Pass output_bounds=(lower, "
                 "upper), which must be public knowledge."
             )
-        return BlackBox(Continuous(0, 1), predict)
+        return BlackBox(Continuous(0, 1), True, predict)
     if not isinstance(bounds, Continuous):
         raise TypeError(
             f"bounds is {bounds!r} ({type(bounds).__name__}); it must be Continuous(lower, upper)."
@@ -168,4 +193,4 @@ def black_box(model: Any, bounds: Continuous | None = None) -> BlackBox:
             f"The model is of type {type(model).__name__}; it must have predict or predict_proba, "
             "or be callable on rows."
         )
-    return BlackBox(bounds, predict)
+    return BlackBox(bounds, False, predict)

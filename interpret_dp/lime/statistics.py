@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.lime.ball import eigenvalues_raised, minimum_on_ball
+from interpret_dp.lime.ball import Spectrum, minimum_on_ball
+from interpret_dp.lime.features import Centering
 from interpret_dp.lime.fitted import LinearFit
 from interpret_dp.lime.moments import ExactMoments, ExplanationData, Queries, exact_moments
 from interpret_dp.lime.weighting import WeightTable
@@ -28,6 +29,9 @@ _RELEASE = "moments"
 # counts sqrt(2) times. 41 / 29 is just below that (41**2 = 2 * 29**2 - 1), and integers stay
 # integers.
 _DIAGONAL, _BESIDE = 29, 41
+
+# Exact moments of so many entries are held at a time, 8 bytes each.
+_MOST_ENTRIES = 2**24
 
 
 @dataclass(frozen=True)
@@ -54,35 +58,42 @@ class NoisyMoments:
         """Size of the eigenvalues that noise alone has: sqrt(2 n) sigma (Wigner's semicircle)."""
         return math.sqrt(2 * len(self.first)) * self.sigma
 
-    def solve(self) -> LinearFit:
+    def solve(self, centered: Centering | None = None) -> LinearFit:
         """Return the explanation that these moments make likely.
 
         Eigenvalues of A below the noise's own are raised to them: what cannot be told from noise
         moves the explanation no further than noise would. Then the loss is minimised over the
         unit ball. Post-processing, as everything here.
-        """
-        second = eigenvalues_raised(self.second, self.noise_edge)
-        phi, multiplier = minimum_on_ball(second, self.first)
-        return LinearFit(phi, self._standard_errors(second, phi, multiplier))
 
-    def _standard_errors(self, second: Floats, phi: Floats, multiplier: float) -> Floats:
+        Parameters
+        ----------
+        centered : Centering, default=None
+            Of the query: the explanation is sought where it projects to.
+        """
+        second, first = self.second, self.first
+        if centered is not None:
+            second, first = centered(centered(second).T), centered(first)
+        spectrum = Spectrum.of_matrix(second).raised(self.noise_edge)
+        phi, multiplier = minimum_on_ball(spectrum, first)
+        inverse = spectrum.shifted_inverse(multiplier)
+        inverse = inverse if centered is None else centered(inverse.T).T
+        return LinearFit(phi, self._standard_errors(inverse, phi, multiplier))
+
+    def _standard_errors(self, inverse: Floats, phi: Floats, multiplier: float) -> Floats:
         """Return what noise of this size does to phi, to first order.
 
         With H = A + multiplier I, a change (dA, db) moves phi by H^-1 (db - dA phi), from which on
         the sphere the part is taken that would leave it. The covariance of db - dA phi follows
-        from the independent entries of dA and db.
+        from the independent entries of dA and db. ``inverse`` is H^-1.
         """
         squares = phi**2
         beside = self.sigma * _DIAGONAL / _BESIDE
-        spread = np.outer(phi, phi) * beside**2
-        spread[np.diag_indices_from(spread)] += (
-            self.sigma**2 + beside**2 * squares.sum() + (self.sigma**2 - 2 * beside**2) * squares
-        )
-        inverse = np.linalg.inv(second + multiplier * np.eye(len(phi)))
+        # The covariance is beside^2 phi phi' and these on its diagonal.
+        own = self.sigma**2 + beside**2 * squares.sum() + (self.sigma**2 - 2 * beside**2) * squares
         if multiplier > 0.0:
             outward = inverse @ phi
             inverse = inverse - np.outer(outward, outward) / (phi @ outward)
-        variances = np.einsum("ij,jk,ik->i", inverse, spread, inverse, optimize=True)
+        variances = inverse**2 @ own + (beside * (inverse @ phi)) ** 2
         # No coefficient of a vector in the unit ball is uncertain by more.
         errors: Floats = np.minimum(np.sqrt(np.maximum(variances, 0.0)), 1.0)
         return errors
@@ -131,14 +142,18 @@ def release_moments(
     list of NoisyMoments, one a query
         Public.
     """
-    exact = np.stack([_packed(one) for one in exact_moments(data, queries, weights)])
-    # Two rows in opposite directions whose labels differ have a negative inner product.
-    noisy, sigma = door.gaussian(_RELEASE, exact, row_norm=_row_norm(weights), aligned=False)
     n_coordinates = queries.points.shape[1]
     scale = _DIAGONAL * weights.scale
-    return [
-        NoisyMoments(*_unpacked(one, n_coordinates, weights.scale), sigma / scale) for one in noisy
-    ]
+    released = []
+    for some in queries.parts(_MOST_ENTRIES // n_coordinates**2):
+        exact = np.stack([_packed(one) for one in exact_moments(data, some, weights)])
+        # Two rows in opposite directions whose labels differ have a negative inner product.
+        noisy, sigma = door.gaussian(_RELEASE, exact, row_norm=_row_norm(weights), aligned=False)
+        released += [
+            NoisyMoments(*_unpacked(one, n_coordinates, weights.scale), sigma / scale)
+            for one in noisy
+        ]
+    return released
 
 
 def _row_norm(weights: WeightTable) -> int:
@@ -147,18 +162,22 @@ def _row_norm(weights: WeightTable) -> int:
 
 def _packed(moments: ExactMoments) -> Integers:
     """Return b and the upper triangle of A as one vector, whose norm is 29 times theirs or less."""
-    factors = np.full(moments.second.shape, _BESIDE, dtype=np.int64)
-    np.fill_diagonal(factors, _DIAGONAL)
-    triangle = (moments.second * factors)[np.triu_indices_from(factors)]
-    return np.concatenate([moments.first * _DIAGONAL, triangle])
+    second = moments.second * _BESIDE
+    np.fill_diagonal(second, moments.second.diagonal() * _DIAGONAL)
+    return np.concatenate([moments.first * _DIAGONAL, second[_upper(len(second))]])
 
 
 def _unpacked(released: Integers, n_coordinates: int, scale: float) -> tuple[Floats, Floats]:
     """Return A and b of a released vector, in units of 1."""
     first = released[:n_coordinates] / (_DIAGONAL * scale)
     second = np.zeros((n_coordinates, n_coordinates))
-    second[np.triu_indices(n_coordinates)] = released[n_coordinates:] / (_BESIDE * scale)
+    second[_upper(n_coordinates)] = released[n_coordinates:] / (_BESIDE * scale)
     diagonal = np.diag(second) * (_BESIDE / _DIAGONAL)
     second = second + second.T
     np.fill_diagonal(second, diagonal)
     return second, first
+
+
+def _upper(n_coordinates: int) -> NDArray[np.bool_]:
+    """Return the mask of the upper triangle, diagonal included."""
+    return np.triu(np.ones((n_coordinates, n_coordinates), dtype=np.bool_))

@@ -23,6 +23,9 @@ from tests.explanation.influences import (
     text_record,
 )
 
+NUMBER = "over a number's whole range"
+LEVEL = "of the row's level against the mean of the others"
+
 
 def influence(effects, errors) -> Influence:
     return Influence(tuple(map(str, range(len(effects)))), np.array(effects), np.array(errors))
@@ -155,10 +158,10 @@ def test_the_title_says_what_was_predicted(changes, title):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ([1, 2.5], "over the feature's whole range"),
-        (["a", None], "by having this level"),
-        ([1, "a"], "over the feature's whole range, or by having this level"),
-        ([True, "a"], "by having this level"),
+        ([1, 2.5], NUMBER),
+        (["a", None], LEVEL),
+        ([1, "a"], f"{NUMBER}; {LEVEL}"),
+        ([True, "a"], LEVEL),
     ],
 )
 def test_the_axis_says_what_an_effect_means(values, words):
@@ -173,6 +176,20 @@ def test_the_axis_says_what_an_effect_means(values, words):
     assert title == f"change of the probability of &gt;50K<br>{words}"
     own = explanation_of([record | {"meaning": "in the same bin"}]).figure(0)
     assert own.layout.xaxis.title.text.endswith("<br>in the same bin")
+    surrogate = record | {"method": "surrogate", "origin": "post-processed"}
+    read_off = explanation_of([surrogate]).figure(0)
+    assert read_off.layout.xaxis.title.text.endswith(
+        "<br>against the mean over the explanation data"
+    )
+
+
+def test_each_view_says_what_its_effects_mean():
+    figure = explanation_of([adult_record()]).figure(0)
+    assert figure.layout.xaxis.title.text.endswith(LEVEL)
+    press(figure, "by level")
+    assert figure.layout.xaxis.title.text.endswith("of a level against the mean of all")
+    press(figure, "by feature")
+    assert figure.layout.xaxis.title.text.endswith(LEVEL)
 
 
 def test_many_features_are_fifteen_bars_and_a_range():
@@ -247,13 +264,11 @@ def test_the_overview_has_a_column_for_each_row_and_marks_its_source():
         "from the surrogate, free": [4],
     }
     rows = adult_explanation().data(-1)["specific"]
-    noise = named(figure)["noise alone could give it"]
-    expected = {
-        (i, j)
-        for i, record in enumerate(rows)
-        for j in np.flatnonzero(~RowInfluence.of(record).features.stands_out)
-    }
-    assert set(zip(noise.x, noise.y, strict=True)) == expected
+    veil = named(figure)["noise alone could give it"]
+    stands_out = np.array([RowInfluence.of(record).features.stands_out for record in rows]).T
+    np.testing.assert_array_equal(np.isnan(np.array(veil.z, dtype=float)), stands_out)
+    assert 0 < stands_out.sum() < stands_out.size
+    assert "faded: noise alone could give one as large among 14" in named(figure)
 
 
 def test_the_overview_of_one_row_is_the_row():
@@ -293,6 +308,17 @@ def test_an_image_is_drawn_beside_its_influence():
     assert 0 < stands_out.sum() < 48 * 48
     assert figure.layout.yaxis.autorange == "reversed"
     assert "pixels stand out" in texts(figure)
+
+
+@pytest.mark.parametrize(
+    ("reach", "tick"), [(0.0091, "0.009"), (0.4, "0.4"), (37.0, "30"), (0.0, "1")]
+)
+def test_scales_of_colours_have_round_ticks_within_reach(reach, tick):
+    scores = np.linspace(-reach, reach, 36)
+    figure = explanation_of([image_record(side=6) | {"scores": scores}]).figure(0)
+    scale = next(trace.colorbar for trace in figure.data if trace.colorbar.title.text == "effect")
+    assert scale.ticktext == (f"-{tick}", "0", tick)
+    assert reach == 0 or max(scale.tickvals) <= reach * (1 + 1e-12)
 
 
 def test_pixels_without_values_or_noise_leave_their_panels_out():

@@ -84,9 +84,9 @@ def test_a_row_is_listed_with_origin_and_cost():
     assert list(table["Origin"]) == [
         "released now",
         "released now",
-        "reused from a near query",
-        "from the released history",
-        "from the surrogate",
+        "reused",
+        "from history",
+        "from surrogate",
     ]
     assert list(table["Epsilon"]) == [0.1, 0.1, 0.0, 0.0, 0.0]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from interpret_dp.lime.ball import eigenvalues_raised, minimum_on_ball
+from interpret_dp.lime.ball import Spectrum, minimum_on_ball
 
 ENTRIES = st.floats(-1e3, 1e3).map(lambda value: 0.0 if abs(value) < 1e-6 else value)
 
@@ -99,4 +99,19 @@ def test_low_eigenvalues_are_raised_and_others_stay() -> None:
     rotation, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))
     second = rotation @ np.diag([-3.0, 0.1, 2.0, 5.0]) @ rotation.T
     expected = rotation @ np.diag([1.0, 1.0, 2.0, 5.0]) @ rotation.T
-    np.testing.assert_allclose(eigenvalues_raised(second, 1.0), expected, atol=1e-12)
+    raised = Spectrum.of_matrix(second).raised(1.0)
+    np.testing.assert_allclose(raised.shifted_inverse(0.0), np.linalg.inv(expected), atol=1e-12)
+    np.testing.assert_allclose(
+        raised.shifted_inverse(0.5), np.linalg.inv(expected + 0.5 * np.eye(4)), atol=1e-12
+    )
+
+
+def test_a_matrix_and_its_spectrum_have_one_minimum() -> None:
+    rng = np.random.default_rng(5)
+    half, first = rng.normal(size=(6, 6)), 3 * rng.normal(size=6)
+    second = half + half.T
+    by_matrix, by_spectrum = (
+        minimum_on_ball(given, first) for given in (second, Spectrum.of_matrix(second))
+    )
+    np.testing.assert_array_equal(by_matrix[0], by_spectrum[0])
+    assert by_matrix[1] == by_spectrum[1] > 0

@@ -61,12 +61,37 @@ def test_a_schema_that_lacks_a_column_is_refused() -> None:
 
 
 def test_values_are_reported_per_feature() -> None:
-    values = np.arange(6, dtype=np.float64)
+    values = np.array([0.0, 1.0, 2.0, 6.0, 4.0, 5.0])
     (own, none) = points([(30, 1, "b", 5), (30, 1, None, 5)])
     # Three numbers and a category: no two rows are further apart than sqrt(5), which 3 bounds.
     assert FEATURES.stretch == 3
-    assert FEATURES.per_feature(values, own).tolist() == [0.0, 1 / 3, 1.0, 5 / 3]
+    # Level b against the mean of the two others.
+    assert FEATURES.per_feature(values, own).tolist() == [0.0, 1 / 3, (6 - 3) / 3, 5 / 3]
     np.testing.assert_array_equal(FEATURES.per_feature(values, none), [0.0, 1 / 3, np.nan, 5 / 3])
+    # Of centred coefficients the difference is 3 / 2 times b's own.
+    assert FEATURES.errors_per_feature(values, own)[2] == pytest.approx(6 * 1.5 / 3)
+    centered = FEATURES.centering(own)(values)
+    assert centered.tolist() == [0.0, 1.0, -2.0, 2.0, 0.0, 5.0]
+    np.testing.assert_allclose(FEATURES.per_feature(centered, own), [0, 1 / 3, 1, 5 / 3])
+    np.testing.assert_array_equal(FEATURES.centering(none)(values), values)
+
+
+def test_what_is_centered_away_is_what_no_row_with_a_level_tells() -> None:
+    rows = points([(30, 1, "b", 5), (99, 10, "a", 5), (5, 1e6, "rare", 5)])
+    apart = (rows - rows[0]).astype(np.float64)
+    coefficients = np.array([0.3, -0.1, 7.0, 6.0, 8.0, 0.2])
+    kept = FEATURES.centering(rows[0])(coefficients)
+    np.testing.assert_allclose(apart @ kept, apart @ coefficients)
+    # An orthogonal projection: doing it twice is doing it once.
+    np.testing.assert_allclose(FEATURES.centering(rows[0])(kept), kept)
+    assert kept @ (coefficients - kept) == pytest.approx(0.0)
+
+
+def test_the_only_level_of_a_category_does_nothing() -> None:
+    features = LocalFeatures.of_schema(Schema({"site": Categorical(["a"])}), ["site"])
+    one = np.array([256], dtype=np.int16)
+    assert features.per_feature(np.array([0.7]), one).tolist() == [0.0]
+    assert features.errors_per_feature(np.array([0.7]), one).tolist() == [0.0]
 
 
 @pytest.mark.parametrize(("n_numbers", "stretch"), [(1, 1), (2, 2), (4, 2), (5, 3), (500, 23)])

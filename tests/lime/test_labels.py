@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import sparse
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from interpret_dp import Categorical, Continuous, SchemaError
@@ -79,6 +81,28 @@ def test_a_row_on_which_the_model_fails_is_labelled_zero_and_nobody_hears_of_it(
 
     labels = black_box(model).labels(values, 7, 1)
     assert labels[:, 0].tolist() == [-205, 205, 0, 0, 256, -256, -128]
+
+
+@pytest.mark.parametrize(
+    ("container", "first_of"),
+    [
+        (pl.DataFrame, lambda rows: rows["column_0"].to_list()),
+        (sparse.csr_matrix, lambda rows: rows.toarray()[:, 0]),
+        (sparse.csc_array, lambda rows: rows.toarray()[:, 0]),
+        (lambda rows: rows[:, np.newaxis, :], lambda images: images[:, 0, 0]),
+    ],
+    ids=["polars", "csr", "csc", "images"],
+)
+def test_a_row_of_any_container_fails_alone(container: Any, first_of: Any) -> None:
+    rows = container(np.array([[0.1, 0], [0.9, 0], [7, 0], [0.5, 1], [1, 0]]))
+
+    def model(some: Any) -> Any:
+        first = np.asarray(first_of(some))
+        if (first > 1).any():
+            raise RuntimeError("a secret")
+        return first
+
+    assert black_box(model).labels(rows, 5, 1)[:, 0].tolist() == [-205, 205, 0, 0, 256]
 
 
 def test_a_model_with_another_number_of_outputs_says_nothing() -> None:

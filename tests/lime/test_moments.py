@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from interpret_dp.lime import moments as moments_module
-from interpret_dp.lime.features import UNITS
+from interpret_dp.lime.features import UNITS, differences
 from interpret_dp.lime.moments import ExplanationData, Queries, exact_moments
 from interpret_dp.lime.weighting import WeightTable, exponential_weight, stable_weight, weight_table
 from tests.lime.explanation_sets import ASKED, explanation_data, queries, records, weights
@@ -22,8 +22,8 @@ def by_big_integers(data: ExplanationData, point: Any, output: int, table: Weigh
     n = len(point)
     second = [[0] * n for _ in range(n)]
     first = [0] * n
-    for row, labels in zip(data.points.tolist(), data.labels.tolist(), strict=True):
-        apart = [own - centre for own, centre in zip(row, point.tolist(), strict=True)]
+    rows = differences(data.points, point).tolist()
+    for apart, labels in zip(rows, data.labels.tolist(), strict=True):
         square = sum(step * step for step in apart)
         weight = int(table.of_squares(np.array([square]))[0])
         for i in range(n):
@@ -49,31 +49,90 @@ def test_sums_are_those_of_big_integers(c: float, weight: Any) -> None:
     assert sums(data, asked, table) == expected
 
 
+def drawn(n_rows: int, kind: str) -> ExplanationData:
+    """Return rows that are near each other, far apart, or bins."""
+    rng = np.random.default_rng(2)
+    points = rng.integers(-UNITS // 2, UNITS + 1, size=(n_rows, 30)).astype(np.int16)
+    if kind == "sparse":
+        points[rng.random(points.shape) < 0.9] = -UNITS // 2
+    if kind == "bins":
+        points = rng.choice(4, p=[0.1, 0.1, 0.1, 0.7], size=(n_rows, 30)).astype(np.uint16)
+    return ExplanationData(points, rng.integers(-UNITS, UNITS + 1, (n_rows, 2)).astype(np.int16))
+
+
+KINDS = ["dense", "sparse", "bins"]
+WIDE = weight_table(stable_weight, 0.5, 80 * UNITS**2, 9)
+
+
 @pytest.fixture(scope="module")
 def many() -> ExplanationData:
-    rng = np.random.default_rng(2)
-    points = rng.integers(-UNITS // 2, UNITS + 1, size=(20_000, 30)).astype(np.int16)
-    return ExplanationData(points, rng.integers(-UNITS, UNITS + 1, (20_000, 2)).astype(np.int16))
+    return drawn(20_000, "dense")
 
 
-def test_order_threads_and_blocks_change_no_bit(
-    many: ExplanationData, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = Queries(many.points[:2], (0, 1))
-    table = weight_table(stable_weight, 0.5, 80 * UNITS**2, 9)
-    expected = sums(many, asked, table)
-    order = np.random.default_rng(3).permutation(len(many.points))
-    assert sums(ExplanationData(many.points[order], many.labels[order]), asked, table) == expected
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_of_many_coordinates_are_those_of_big_integers(kind: str) -> None:
+    data = drawn(300, kind)
+    asked = Queries(data.points[:3], (0, 1, 1))
+    expected = [
+        by_big_integers(data, point, output, WIDE)
+        for point, output in zip(asked.points, asked.outputs, strict=True)
+    ]
+    assert sums(data, asked, WIDE) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_order_threads_and_blocks_change_no_bit(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = drawn(20_000, kind)
+    asked = Queries(data.points[:2], (0, 1))
+    expected = sums(data, asked, WIDE)
+    order = np.random.default_rng(3).permutation(len(data.points))
+    assert sums(ExplanationData(data.points[order], data.labels[order]), asked, WIDE) == expected
     for threads in (1, 2):
         with threadpool_limits(threads):
-            assert sums(many, asked, table) == expected
-    monkeypatch.setattr(moments_module, "_MOST_ROWS", 777)
-    assert sums(many, asked, table) == expected
+            assert sums(data, asked, WIDE) == expected
+    # All by products of matrices, all coordinate by coordinate; short blocks; narrow panels.
+    for name, value in (("_FEW", 0.0), ("_FEW", 1.0), ("_MOST_ROWS", 777), ("_PANEL", 7)):
+        with monkeypatch.context() as patch:
+            patch.setattr(moments_module, name, value)
+            assert sums(data, asked, WIDE) == expected
+
+
+def test_weights_beyond_the_integers_of_floats_are_summed_exactly_too() -> None:
+    fine = weight_table(lambda d: np.full_like(d, 1e9), 2.0**10, 2**40, 2**12)
+    assert fine.moments_norm > 2**53
+    rows = 2**15 - 1 - np.random.default_rng(6).integers(0, 999, (100, 2)).astype(np.int16)
+    data = ExplanationData(rows, drawn(100, "dense").labels)
+    asked = Queries(np.full((1, 2), -(2**15), dtype=np.int16), (1,))
+    assert sums(data, asked, fine) == [by_big_integers(data, asked.points[0], 1, fine)]
+
+
+def test_rows_whose_weight_is_zero_are_passed_over(many: ExplanationData) -> None:
+    near = weight_table(lambda d: 1.0 * (d < 0.2), 0.5, 80 * UNITS**2, 9)
+    asked = Queries(many.points[:1], (0,))
+    squares = np.sum(differences(many.points, many.points[0]).astype(np.int64) ** 2, axis=1)
+    counted = many.rows(near.of_squares(squares) > 0)
+    assert 0 < len(counted.points) < len(many.points)
+    assert sums(many, asked, near) == sums(counted, asked, near)
+
+
+def test_columns_and_rows_in_any_layout_of_memory_are_the_same(many: ExplanationData) -> None:
+    asked = Queries(many.points[:2], (0, 1))
+    turned = ExplanationData(np.asfortranarray(many.points), np.asfortranarray(many.labels))
+    centres = Queries(np.asfortranarray(asked.points), (0, 1))
+    assert sums(turned, centres, WIDE) == sums(many, asked, WIDE)
+
+
+def test_queries_come_in_parts() -> None:
+    points = np.arange(10, dtype=np.int16).reshape(5, 2)
+    asked = Queries(points, (0, 1, 0, 1, 2))
+    parts = list(asked.parts(2))
+    assert [one.outputs for one in parts] == [(0, 1), (0, 1), (2,)]
+    np.testing.assert_array_equal(np.concatenate([one.points for one in parts]), points)
+    assert len(list(asked.parts(0))) == 5
 
 
 def test_removing_a_row_removes_what_it_added_and_nothing_else(many: ExplanationData) -> None:
-    asked = Queries(many.points[:1], (1,))
-    table = weight_table(stable_weight, 0.5, 80 * UNITS**2, 9)
+    asked, table = Queries(many.points[:1], (1,)), WIDE
     (whole,) = exact_moments(many, asked, table)
     for gone in (5, 12_345):
         mask = np.arange(len(many.points)) == gone

@@ -1,0 +1,194 @@
+"""Rows as a user has them, opened twice: as a table to explain, and as what the model takes.
+
+A model that is in production takes its own container: a DataFrame, a sparse bag of words, a stack
+of images. It gets that container back, row for row; the explanation sees named columns. Types,
+names and shapes alone are looked at, never a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from interpret_dp._validate import check_int
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema import PrivacyUnit, Schema, Table, open_table
+from interpret_dp.schema.containers import Source
+from interpret_dp.schema.people import open_people
+from interpret_dp.schema.tables import Values, read_source
+
+__all__ = ["OpenedRows", "open_model_rows"]
+
+# scipy's other sparse formats cannot be sliced by rows.
+_SLICED_FORMATS = ("csr", "csc")
+
+
+@dataclass(frozen=True)
+class OpenedRows:
+    """The same rows as a table and as the model takes them; left out of the representation.
+
+    Attributes
+    ----------
+    table : Table
+        The explained features, in the order of the input's columns, or of ``feature_names``.
+    X : object
+        The container as it was given, without the unit's column; sparse ones in a format that can
+        be sliced.
+    identifiers : Values, shape (n_rows,), or None
+        Of each row's unit; None where every row is a unit.
+    """
+
+    table: Table = field(repr=False)
+    X: Any = field(repr=False)
+    identifiers: Values | None = field(default=None, repr=False)
+
+
+def open_model_rows(
+    X: Any,
+    *,
+    feature_names: Sequence[str | None] | None,
+    schema: Schema | None,
+    unit: Any = None,
+    image_shape: tuple[int, int] | None = None,
+    needs_unit: bool = True,
+) -> tuple[OpenedRows, PrivacyUnit | None]:
+    """Open rows for the explanation and for the model.
+
+    Parameters
+    ----------
+    X : DataFrame, pyarrow.Table, ndarray, sparse matrix or array of scipy, or list of rows
+        Shape (n_rows, n_columns); images are an ndarray of shape (n_rows, height, width), or any
+        of the others with ``height * width`` columns.
+    feature_names : sequence of str, default=None
+        The features to explain. A container with names of its own may have other columns, which
+        the model gets all the same; of others these are the names of all columns, and the default
+        is interpret's, ``feature_0000`` onwards, or ``pixel 0,0`` of images.
+    schema : Schema or None
+        Its ``unit`` is looked at alone: which declarations there must be is for
+        ``LocalFeatures.of_schema`` to say.
+    unit : Series, pyarrow.Array, ndarray or list, shape (n_rows,), default=None
+        Identifier of each row's unit, where X does not have it as a column.
+    image_shape : (int, int), default=None
+        Height and width of images.
+    needs_unit : bool, default=True
+        False for queries, which are nobody's rows: the unit's column is dropped if it is there.
+
+    Returns
+    -------
+    OpenedRows
+        Private, if the rows are.
+    PrivacyUnit or None
+        Which rows are one unit's; None where every row is one.
+
+    Raises
+    ------
+    TypeError
+        If X is not such a container, or ``image_shape`` is not two integers.
+    SchemaError
+        If X has another number of dimensions or columns, lacks a column, or holds a dtype that
+        cannot be read; or if it is not clear which rows are one unit's. No value of a cell makes
+        it raise.
+    """
+    shape = _checked_image_shape(image_shape)
+    X, source = _readable(X, shape)
+    if feature_names is None and source.names is None and shape is not None:
+        feature_names = [f"pixel {row},{at}" for row in range(shape[0]) for at in range(shape[1])]
+    declared = schema.unit if isinstance(schema, Schema) else None
+    column = None if declared is None else declared.column
+    if needs_unit:
+        table, identifiers, declared = open_people(
+            source, feature_names, declared, unit, call="DPLimeTabular(model, data, unit=ids)"
+        )
+    else:
+        feature_names = _without_unit(source, feature_names, column)
+        table, identifiers = open_table(source, feature_names), None
+        table = table.without(column) if column in table.names else table
+    if shape is not None and len(table.names) != shape[0] * shape[1]:
+        raise SchemaError(
+            f"X has {len(table.names)} features, and image_shape is {shape}; there must be "
+            f"{shape[0] * shape[1]}, one a pixel. Pass the height and width of these images."
+        )
+    own_names = feature_names if source.names is None else source.names
+    kept = [at for at, name in enumerate(own_names or ()) if name != column]
+    if own_names is not None and len(kept) < len(own_names):
+        X = _columns(X, kept)
+    return OpenedRows(table, X, identifiers), declared
+
+
+def _checked_image_shape(image_shape: Any) -> tuple[int, int] | None:
+    if image_shape is None:
+        return None
+    if not isinstance(image_shape, tuple | list) or len(image_shape) != 2:
+        raise TypeError(
+            f"image_shape is {image_shape!r} ({type(image_shape).__name__}); it must be the height "
+            "and the width of the images. Write image_shape=(48, 48)."
+        )
+    height, width = (check_int("Each side of image_shape", side, low=1) for side in image_shape)
+    return height, width
+
+
+def _readable(X: Any, shape: tuple[int, int] | None) -> tuple[Any, Source]:
+    """Return the rows in a form that can be sliced, and their columns."""
+    if hasattr(X, "tocsc"):
+        return _readable_sparse(X)
+    if not isinstance(X, np.ndarray) or X.ndim < 3:
+        return X, read_source(X)
+    if shape is None or X.shape[1:] != shape:
+        if X.ndim > 3:
+            mend = "Pass one number a pixel, such as the mean of its colours: X.mean(axis=-1)."
+        else:
+            mend = f"Pass image_shape={X.shape[1:]} if they are images."
+        raise SchemaError(
+            f"X is an array whose rows have shape {X.shape[1:]}, and image_shape is {shape}; both "
+            f"must be the same, or rows must have one dimension. {mend}"
+        )
+    return X, read_source(X.reshape(len(X), shape[0] * shape[1]))
+
+
+def _readable_sparse(X: Any) -> tuple[Any, Source]:
+    if X.ndim != 2:
+        raise SchemaError(
+            f"X is sparse and has {X.ndim} dimension; it must have two. Pass X.reshape(1, -1) if "
+            "it is a single row."
+        )
+    sliced = X if X.format in _SLICED_FORMATS else X.tocsr()
+    # A copy: entries that are given twice are added up, which must not change the user's matrix.
+    columns = sliced.tocsc(copy=True)
+    columns.sum_duplicates()
+    n_rows, n_columns = columns.shape
+
+    def column(position: int) -> Values:
+        values = np.zeros(n_rows, dtype=columns.dtype)
+        own = slice(columns.indptr[position], columns.indptr[position + 1])
+        values[columns.indices[own]] = columns.data[own]
+        return values
+
+    return sliced, Source(None, n_columns, n_rows, lambda _: columns.dtype, column)
+
+
+def _without_unit(
+    source: Source, feature_names: Sequence[str | None] | None, column: str | None
+) -> Sequence[str | None] | None:
+    """Return the names of a query's columns, which may lack the unit's."""
+    if feature_names is None or (source.names is None and source.n_columns == len(feature_names)):
+        return feature_names
+    return [name for name in feature_names if name is None or name != column]
+
+
+def _columns(X: Any, kept: list[int]) -> Any:
+    """Return some of the columns in a container of the same kind."""
+    if isinstance(X, list | tuple):
+        return [[row[at] for at in kept] for row in X]
+    if hasattr(X, "iloc"):
+        return X.iloc[:, kept]
+    # Arrow's tables have names that may repeat, and narwhals does not read those.
+    if hasattr(X, "num_columns"):
+        return X.select(kept)
+    if hasattr(X, "columns"):
+        import narwhals as nw
+
+        return nw.from_native(X, eager_only=True)[:, kept].to_native()
+    return X[:, kept]

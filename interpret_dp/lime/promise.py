@@ -1,0 +1,190 @@
+"""What an explainer promises, and whom the promise is about.
+
+Explanations protect the people whose rows they are computed from, with the model held fixed. What
+that is worth depends on whom the model was trained on, and how: only the user knows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from interpret_dp._figures import ceil_text
+from interpret_dp._validate import check_real
+from interpret_dp.accounting.composition import GdpPair, compose
+from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.ebm.promise import unit_assumptions
+from interpret_dp.exceptions import PrivacyWarning
+
+__all__ = ["ModelPromise", "explainer_guarantee", "model_promise", "warn_of_two_names"]
+
+_MECHANISM = (
+    "discrete Gaussian noise on integer sums over the explanation data, exactly sampled; the "
+    "squares of mu of all requests add up"
+)
+_ASSUMPTIONS = (
+    "what the model answers about a row depends on that row alone, and is the same whenever it is "
+    "asked",
+    "the rows that are explained are public, synthetic, the asker's own, or chosen from earlier "
+    "explanations: they are not protected",
+    "the bounds of the model's outputs and the settings of the explainer are public and were not "
+    "read off the rows",
+)
+
+ModelPromise = Guarantee | tuple[float, float] | None
+"""What is known of the model's training: a guarantee, (epsilon, delta), or nothing."""
+
+
+def model_promise(model: Any, declared: Any) -> ModelPromise:
+    """Return the promise under which the model was trained.
+
+    Parameters
+    ----------
+    model : object
+        Its own ``guarantee_``, or that of the object whose method it is, is taken if nothing is
+        declared.
+    declared : Guarantee, (epsilon, delta) or None
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``declared`` is something else.
+    """
+    if declared is None:
+        owner = getattr(model, "__self__", model)
+        declared = getattr(owner, "guarantee_", None)
+        declared = declared if isinstance(declared, Guarantee) else None
+    if isinstance(declared, tuple) and len(declared) == 2:
+        epsilon = check_real("epsilon of model_guarantee", declared[0], low=0)
+        delta = check_real("delta of model_guarantee", declared[1], low=0, high=1, high_open=True)
+        return epsilon, delta
+    if declared is not None and not isinstance(declared, Guarantee):
+        raise TypeError(
+            f"model_guarantee is {declared!r} ({type(declared).__name__}); it must be a Guarantee, "
+            "such as model.guarantee_, a pair (epsilon, delta), or None for a model that was "
+            "trained without differential privacy."
+        )
+    return None if declared is None or declared.tests_only else declared
+
+
+def explainer_guarantee(
+    *,
+    epsilon: float,
+    delta: float,
+    mu: float,
+    neighbourhood: Neighbourhood,
+    model: ModelPromise,
+    trained_on_same_people: bool,
+    dataset: str,
+    head: str | None,
+    tests_only: bool,
+) -> Guarantee:
+    """Return the guarantee of everything that an explainer releases within its budget.
+
+    Parameters
+    ----------
+    epsilon, delta, mu : float
+        Of the whole budget.
+    neighbourhood : Neighbourhood
+    model : ModelPromise
+    trained_on_same_people : bool
+        Whether people in the explanation data were used to train the model.
+    dataset : str
+    head : str or None
+        Hash of the ledger after the last request.
+    tests_only : bool
+    """
+    assumptions = [*DEFAULT_ASSUMPTIONS, *_ASSUMPTIONS, *unit_assumptions(neighbourhood)]
+    if not trained_on_same_people:
+        assumptions.append("nobody in the explanation data was used to train the model")
+    guarantee = Guarantee(
+        epsilon=epsilon,
+        delta=delta,
+        mu=mu,
+        mechanism=_MECHANISM,
+        neighboring=neighbourhood.relation,
+        unit=neighbourhood.unit_text,
+        assumptions=tuple(assumptions),
+        dataset=dataset,
+        ledger_head=head or None,
+        scope=_scope(
+            model, trained_on_same_people, GdpPair(mu), epsilon, delta, neighbourhood, dataset
+        ),
+        tests_only=tests_only,
+    )
+    return guarantee
+
+
+def _scope(
+    model: ModelPromise,
+    same_people: bool,
+    own: GdpPair,
+    epsilon: float,
+    delta: float,
+    neighbourhood: Neighbourhood,
+    dataset: str,
+) -> str:
+    about = "This is about the people whose rows the explanations are computed from"
+    if model is None:
+        if same_people:
+            return (
+                f"{about}, and conditional on the model being known: it was trained on the same "
+                "people without differential privacy, and nothing protects against what the model "
+                "itself reveals."
+            )
+        return (
+            f"{about}, with the model taken as given; nothing is promised to the people that it "
+            "was trained on."
+        )
+    model_epsilon, model_delta = _figures(model)
+    stated = f"epsilon {ceil_text(model_epsilon)} at delta {ceil_text(model_delta)}"
+    if not same_people:
+        return (
+            f"{about}; the people that the model was trained on keep the model's own promise, "
+            f"{stated}."
+        )
+    text = f"{about}. The model was trained on the same people under its own promise, {stated}"
+    if isinstance(model, Guarantee) and not _is_alike(model, neighbourhood):
+        return (
+            f"{text}, which is about other neighbouring tables: the two do not add up to one "
+            "figure, and each holds with the other's output taken as given."
+        )
+    both, at = _together(model, own, epsilon, delta)
+    return (
+        f"{text}; model and explanations together are ({ceil_text(both)}, {ceil_text(at)})-"
+        "differentially private."
+    )
+
+
+def warn_of_two_names(model: ModelPromise, same_people: bool, dataset: str) -> None:
+    """Warn if the model and its explanations are charged to the same people under two names."""
+    if not same_people or not isinstance(model, Guarantee) or model.dataset in (None, dataset):
+        return
+    warnings.warn(
+        f"The model was charged to data set {model.dataset!r} and its explanations to {dataset!r}, "
+        "though both are about the same people: what was released about them is the sum of both "
+        f"accounts. Pass dataset={model.dataset!r} to charge one.",
+        PrivacyWarning,
+        stacklevel=3,
+    )
+
+
+def _figures(model: Guarantee | tuple[float, float]) -> tuple[float, float]:
+    return (model.epsilon, model.delta) if isinstance(model, Guarantee) else model
+
+
+def _is_alike(model: Guarantee, neighbourhood: Neighbourhood) -> bool:
+    return (model.neighboring, model.unit) == (neighbourhood.relation, neighbourhood.unit_text)
+
+
+def _together(
+    model: Guarantee | tuple[float, float], own: GdpPair, epsilon: float, delta: float
+) -> tuple[float, float]:
+    """Return (epsilon, delta) of both: exact composition where the model's pair is known."""
+    model_epsilon, model_delta = _figures(model)
+    total = min(model_delta + delta, 1.0)
+    pair = model.pair if isinstance(model, Guarantee) else None
+    if pair is None:
+        return model_epsilon + epsilon, total
+    return min(compose([pair, own]).epsilon_at(total), model_epsilon + epsilon), total

@@ -1,0 +1,650 @@
+"""Adaptive methods: private by replay, never above a query's mu, fewer steps from a good start."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interpret_dp import PrivacyLedger
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.audit import ReplayReport, replay
+from interpret_dp.lime import adaptive, descent
+from interpret_dp.lime.adaptive import (
+    AdaptiveAnswer,
+    AdaptiveConfig,
+    adaptive_plan,
+    explain_adaptively,
+)
+from interpret_dp.lime.ball import minimum_on_ball
+from interpret_dp.lime.features import UNITS
+from interpret_dp.lime.fitted import LinearFit
+from interpret_dp.lime.history import Explained, History
+from interpret_dp.lime.moments import ExplanationData, Queries, exact_moments
+from interpret_dp.lime.weighting import stable_weight, weight_table
+from interpret_dp.mechanisms import Randomness, SeededRandomness, active_randomness
+from interpret_dp.release import PlannedChoice, ReleaseDoor, ReleasePlan
+from tests.lime.explanation_sets import (
+    ASKED,
+    Record,
+    explanation_data,
+    queries,
+    records,
+    weights,
+)
+
+RELATIONS = ["add_or_remove_one", "replace_one"]
+EXTREMES: list[Record] = [
+    (100, 1e6, "rare", 5),
+    (0, 0.0, "b", 5),
+    (None, None, None, None),
+    (np.inf, -np.inf, "never seen", "x"),
+    (30, 2e5, "a", 5),
+]
+BATCH = [*ASKED, (31, 2.1e5, "a", 5), (70, 9e5, "b", 5)]
+
+
+def labels_of(rows: list[Record]) -> list[int]:
+    return [int(label) for label in explanation_data(rows).labels[:, 0]]
+
+
+def anchored(rows: list[Record]) -> Queries:
+    asked = queries(rows)
+    return Queries(asked.points, asked.outputs, tuple(labels_of(rows)))
+
+
+def config(**changes: Any) -> AdaptiveConfig:
+    chosen: dict[str, Any] = {
+        "steps": 12,
+        "mu": 1.0,
+        "enhanced": False,
+        "reuse_distance": 0.0,
+        "n_rows": None,
+    }
+    return AdaptiveConfig(**(chosen | changes))
+
+
+def explain(
+    data: ExplanationData,
+    asked: Queries,
+    labels: list[int],
+    chosen: AdaptiveConfig,
+    *,
+    history: History | None = None,
+    neighbourhood: Neighbourhood | None = None,
+    randomness: Randomness | None = None,
+    ledger: PrivacyLedger | None = None,
+    table: Any = None,
+) -> tuple[AdaptiveAnswer, ReleaseDoor]:
+    """Answer a batch, as an explainer would, and return the door with what it charged."""
+    history, table = history or History(), table or weights()
+    neighbourhood = neighbourhood or Neighbourhood()
+    plan = ReleasePlan(adaptive_plan(table, neighbourhood, chosen, len(asked), history))
+    assert plan.cost.mu <= chosen.mu * math.sqrt(len(asked))
+    with ReleaseDoor(
+        ledger or PrivacyLedger.in_memory(),
+        "explained",
+        plan,
+        randomness or active_randomness() or SeededRandomness(0),
+        neighbourhood=neighbourhood,
+        charges_used=True,
+        explainer="test",
+        epsilon=1.0,
+        delta=1e-6,
+    ) as door:
+        answer = explain_adaptively(door, data, asked, labels, table, chosen, history)
+    return answer, door
+
+
+# --------------------------------------------------------------------------------------- privacy
+
+
+def published(found: tuple[AdaptiveAnswer, ReleaseDoor]) -> dict[str, Any]:
+    answer, door = found
+    parts: dict[str, Any] = {"rows": answer.n_rows, "charged": door.charged.mu}
+    for at, one in enumerate(answer.explained):
+        parts |= {f"{at}.{name}": value for name, value in vars(one.fit).items()}
+        parts |= {f"{at}.mu": one.mu, f"{at}.origin": one.origin}
+    return parts
+
+
+def replayed(
+    first: Any,
+    second: Any,
+    *,
+    neighbourhood: Neighbourhood | None = None,
+    asked: Queries | None = None,
+    **changes: Any,
+) -> ReplayReport:
+    return replay(
+        lambda rows: explain(
+            explanation_data(rows),
+            asked or queries(BATCH),
+            labels_of(BATCH),
+            config(**changes),
+            neighbourhood=neighbourhood,
+        ),
+        first,
+        second,
+        published=published,
+    )
+
+
+@pytest.mark.parametrize("extreme", EXTREMES, ids=range(len(EXTREMES)))
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("enhanced", [False, True])
+def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
+    enhanced: bool, relation: str, extreme: Record
+) -> None:
+    rows = records()
+    table = [*rows[:7], extreme, *rows[7:]]
+    neighbour = rows if relation == "add_or_remove_one" else [*rows[:7], EXTREMES[1], *rows[7:]]
+    for asked in (queries(BATCH), anchored(BATCH)):
+        for pair in ((table, neighbour), (neighbour, table)):
+            report = replayed(
+                *pair,
+                neighbourhood=Neighbourhood(relation=relation),
+                asked=asked,
+                enhanced=enhanced,
+            )
+            assert report.ok, report
+            names = {release.name for release in report.releases}
+            assert names == {"gradients", "start", "rows"}
+            assert report.mu <= math.sqrt(len(BATCH))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_all_rows_of_a_person_may_change(relation: str) -> None:
+    rows = records()
+    neighbourhood = Neighbourhood(relation=relation, unit="person", max_rows=3)
+    more = [*rows, *EXTREMES[:3]]
+    pairs = [(more, rows), (rows, more)]
+    if relation == "replace_one":
+        other = [*rows, EXTREMES[0], EXTREMES[0], EXTREMES[0]]
+        pairs = [(more, other), (other, more)]
+    for pair in pairs:
+        assert replayed(*pair, neighbourhood=neighbourhood).ok
+    # The same change breaks a promise about single rows.
+    assert not replayed(*pairs[0], neighbourhood=Neighbourhood(relation=relation)).ok
+
+
+def test_no_rows_at_all_are_a_table_too() -> None:
+    assert replayed([], [EXTREMES[0]]).ok
+    assert replayed([EXTREMES[0]], []).ok
+
+
+@settings(max_examples=15)
+@given(st.data())
+def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
+    """Any coordinates, labels and starts in the history; both relations."""
+    n = data.draw(st.integers(1, 3))
+    number = st.sampled_from([-(2**15), -128, -1, 0, 1, 77, 128, 256, 2**15 - 1])
+    points = st.lists(number, min_size=n, max_size=n)
+
+    def drawn(n_rows: int) -> ExplanationData:
+        return ExplanationData(
+            np.array([data.draw(points) for _ in range(n_rows)], np.int16).reshape(n_rows, n),
+            np.array([data.draw(number) for _ in range(n_rows)], np.int16).reshape(n_rows, 1),
+        )
+
+    phis = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=4 * n, max_size=4 * n)))
+    phis = phis.reshape(4, n)
+    phis /= np.maximum(1.0, np.linalg.norm(phis, axis=1, keepdims=True))
+    history = History(
+        tuple(
+            Explained(
+                np.array(data.draw(points), np.int16),
+                0,
+                5,
+                LinearFit(phi, phi * 0),
+                "x",
+                "released",
+            )
+            for phi in phis
+        )
+    )
+    table = weight_table(stable_weight, 0.5, n * UNITS**2, 1)
+    asked = Queries(np.array([data.draw(points)], np.int16), (0,))
+    relation = data.draw(st.sampled_from(RELATIONS))
+    one, other = drawn(1), drawn(1 if relation == "replace_one" else 0)
+    report = replay(
+        lambda rows: explain(
+            rows,
+            asked,
+            [9],
+            config(n_rows=10.0),
+            history=history,
+            neighbourhood=Neighbourhood(relation=relation),
+            table=table,
+        ),
+        one,
+        other,
+        published=published,
+    )
+    assert report.ok, report
+
+
+def test_the_sensitivity_of_the_choice_is_reached() -> None:
+    """One row at the worst distance, against a start on the sphere that points away from it."""
+    table = weight_table(stable_weight, 0.5, UNITS**2, 1)
+    start = Explained(
+        np.zeros(1, np.int16), 0, 0, LinearFit(np.array([1.0]), np.zeros(1)), "x", "released"
+    )
+
+    def ratio(place: int) -> float:
+        report = replay(
+            lambda rows: explain(
+                ExplanationData(*rows),
+                Queries(np.zeros((1, 1), np.int16), (0,)),
+                [0],
+                config(n_rows=10.0),
+                history=History((start,)),
+                table=table,
+            ),
+            (np.array([[place]], np.int16), np.array([[-UNITS]], np.int16)),
+            (np.zeros((0, 1), np.int16), np.zeros((0, 1), np.int16)),
+            published=published,
+        )
+        (choice,) = [check for check in report.releases if check.name == "start"]
+        assert report.ok
+        return choice.ratio
+
+    assert 0.99 < max(map(ratio, range(5, UNITS + 1, 8))) <= 1.0
+
+
+# What would break the promise, and must be found.
+
+
+def broken(report: ReplayReport) -> set[str]:
+    return {violation.kind for violation in report.violations}
+
+
+PAIR = ([*records(200), EXTREMES[0]], records(200))
+
+
+def test_a_norm_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = descent._row_norm(weights())
+    monkeypatch.setattr(descent, "_row_norm", lambda table: right // 20)
+    report = replayed(*PAIR)
+    found = {v.where.split()[0] for v in report.violations if v.kind == "sensitivity"}
+    assert found == {"gradients", "start"}
+
+
+def test_scores_on_another_scale_than_their_sensitivity_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    choose = ReleaseDoor.choose
+    monkeypatch.setattr(
+        ReleaseDoor,
+        "choose",
+        lambda door, name, scores, *, row_norm: choose(
+            door, name, [20 * score for score in scores], row_norm=row_norm
+        ),
+    )
+    assert "sensitivity" in broken(replayed(*PAIR))
+
+
+def test_a_number_of_steps_from_the_exact_gradient_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Line 7 of Algorithm 2 as printed."""
+
+    class Printed(adaptive._Computing):
+        def _descent(self, query: Any, moments: Any, start: Any, n_rows: Any) -> Any:
+            exact = float(np.linalg.norm(moments.first))
+            steps = 2 + int(exact) % 7
+            monkeypatch.setattr(AdaptiveConfig, "further_steps", lambda *_: steps)
+            return super()._descent(query, moments, start, n_rows)
+
+    monkeypatch.setattr(adaptive, "_Computing", Printed)
+    assert broken(replayed(*PAIR)) & {"sequence", "published"}
+
+
+def test_an_exact_number_of_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        adaptive._Computing, "_released_rows", lambda self: float(len(self._data.points))
+    )
+    assert "published" in broken(replayed(*PAIR))
+
+
+# ------------------------------------------------------------------------------------------ cost
+
+
+@pytest.mark.parametrize("enhanced", [False, True])
+@pytest.mark.parametrize("n_rows", [None, 3000.0])
+@pytest.mark.parametrize("mu", [0.05, 1.0, 30.0])
+def test_no_query_costs_more_than_its_mu(enhanced: bool, n_rows: float | None, mu: float) -> None:
+    rows = records(3000)
+    asked = records(12, seed=5)
+    ledger = PrivacyLedger.in_memory()
+    answer, door = explain(
+        explanation_data(rows),
+        queries(asked),
+        labels_of(asked),
+        config(enhanced=enhanced, n_rows=n_rows, mu=mu, steps=40),
+        ledger=ledger,
+    )
+    mus = [one.mu for one in answer.explained]
+    assert 0 < max(mus) <= mu
+    # What the door charged is what was used.
+    assert door.charged.mu == pytest.approx(math.hypot(*mus), rel=1e-9)
+    assert ledger.spent("explained").mu == door.charged.mu
+    assert door.charged.mu <= mu * math.sqrt(12)
+    if mu == 30.0:
+        assert door.charged.mu < 0.9 * mu * math.sqrt(12)
+    assert (answer.n_rows == n_rows) is (n_rows is not None)
+
+
+def test_the_first_explanation_is_computed_in_full() -> None:
+    answer, _ = explain(
+        explanation_data(records(100)), queries(ASKED[:1]), labels_of(ASKED[:1]), config()
+    )
+    assert answer.explained[0].mu == pytest.approx(math.sqrt(0.95), rel=1e-9)
+    given, _ = explain(
+        explanation_data(records(100)),
+        queries(ASKED[:1]),
+        labels_of(ASKED[:1]),
+        config(n_rows=100.0),
+    )
+    assert given.explained[0].mu == pytest.approx(math.sqrt(0.95), rel=1e-9)
+
+
+def test_the_plan_holds_no_choice_where_there_is_nothing_to_choose() -> None:
+    plans = [
+        adaptive_plan(weights(), Neighbourhood(), config(n_rows=n_rows), n_queries, history)
+        for n_rows, n_queries, history in (
+            (None, 1, History()),
+            (50.0, 3, History()),
+            (50.0, 3, History((made(ASKED[0]),))),
+        )
+    ]
+    assert [[part.name for part in plan] for plan in plans] == [
+        ["gradients", "rows"],
+        ["gradients", "start"],
+        ["gradients", "start"],
+    ]
+    assert [part.count for plan in plans[1:] for part in plan] == [36, 2, 36, 3]
+    assert isinstance(plans[1][1], PlannedChoice)
+
+
+def test_the_number_of_rows_is_released_once_and_about_right() -> None:
+    answer, _ = explain(
+        explanation_data(records(5000)), queries(BATCH), labels_of(BATCH), config(mu=2.0)
+    )
+    # Noise of 1 / 0.2 rows; five standard deviations.
+    assert answer.n_rows == pytest.approx(5000, abs=25)
+    nothing, _ = explain(explanation_data([]), queries(ASKED), labels_of(ASKED), config(mu=0.01))
+    assert nothing.n_rows is not None
+    assert nothing.n_rows >= 1.0
+
+
+# ----------------------------------------------------------------------------------------- steps
+
+
+@pytest.mark.parametrize("steps", [12, 300, 10_000])
+@pytest.mark.parametrize("size", [1e-4, 0.01, 0.1, 0.2, 0.5, 3.0])
+def test_the_steps_are_those_of_theorem_4_4(steps: int, size: float) -> None:
+    printed = float(steps)
+    exponent = math.log(1 / size) / math.log(math.log(steps))
+    if exponent > 0.5:
+        printed = size ** (1 - 1 / (2 * exponent)) * steps
+    expected = max(2, min(steps, math.ceil(printed * (1 - 1e-12))))
+    own = config(steps=steps)
+    for beta, noise in ((size, 0.0), (0.0, size), (size, size / 2)):
+        assert 1 + own.further_steps(beta, noise) == pytest.approx(expected, abs=1)
+        assert 1 + own.further_steps(beta, noise) >= printed * (1 - 1e-9) or printed > steps
+    enhanced = config(steps=steps, enhanced=True)
+    assert enhanced.further_steps(size, 10.0) == own.further_steps(size, 0.0)
+    assert 1 + enhanced.further_steps(0.0, 10.0) == 2
+
+
+def steps_asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
+    seen: list[tuple[float, float]] = []
+    right = AdaptiveConfig.further_steps
+
+    def watched(self: AdaptiveConfig, beta: float, noise: float) -> int:
+        seen.append((beta, noise))
+        return right(self, beta, noise)
+
+    monkeypatch.setattr(AdaptiveConfig, "further_steps", watched)
+    return seen
+
+
+def test_beta_is_the_gradient_of_the_mean_loss_at_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With next to no noise; the start is the only explanation in the history, or 0."""
+    seen = steps_asked(monkeypatch)
+    rows = records(4000)
+    data, asked = explanation_data(rows), queries(ASKED[:1])
+    phi = np.array([0.9, 0.0, 0.1, -0.3, 0.0, 0.0])
+    history = History((made(ASKED[1], phi),))
+    monkeypatch.setattr(ReleaseDoor, "choose", lambda *_, **__: 1)
+    explain(data, asked, [0], config(mu=500.0, n_rows=4000.0), history=history)
+    (exact,) = exact_moments(data, asked, weights())
+    scale = weights().scale * len(rows)
+    gradient = 2 * (exact.second @ phi - exact.first) / scale
+    assert seen[0][0] == pytest.approx(np.linalg.norm(gradient), rel=0.01)
+
+
+@pytest.mark.statistical
+def test_the_noise_is_what_is_expected_and_beta_is_free_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No rows: the gradient is 0. 300 queries: beta^2 over noise^2 is known to 0.03."""
+    seen = steps_asked(monkeypatch)
+    asked = records(300, seed=3)
+    explain(
+        explanation_data([]),
+        queries(asked),
+        labels_of(asked),
+        config(mu=0.1, n_rows=50.0, steps=2),
+        history=History((made(ASKED[1]),)),
+    )
+    betas, noises = np.array(seen).T
+    assert len(set(noises)) == 1
+    # Half of the squares are cut to 0: of chi-squared with 6 degrees, E max(0, X - 6) / 6 = 0.22.
+    assert np.mean(betas**2) / noises[0] ** 2 == pytest.approx(0.22, abs=0.1)
+
+
+@pytest.fixture(scope="module")
+def large() -> ExplanationData:
+    return explanation_data(records(20_000))
+
+
+def mean_loss(data: ExplanationData, asked: Queries, explained: list[Explained]) -> float:
+    """Return the mean of equation 4 over the loss of explaining nothing."""
+    found = []
+    for exact, one in zip(exact_moments(data, asked, weights()), explained, strict=True):
+        second, first = exact.second / weights().scale, exact.first / weights().scale
+
+        def loss(phi: Any, a: Any = second, b: Any = first) -> float:
+            return float(phi @ a @ phi - 2 * b @ phi)
+
+        least = loss(minimum_on_ball(second, first)[0])
+        found.append((loss(one.fit.coefficients) - least) / -least)
+    return float(np.mean(found))
+
+
+@pytest.mark.parametrize("enhanced", [False, True])
+def test_later_queries_take_fewer_steps_and_are_as_good(
+    large: ExplanationData, enhanced: bool
+) -> None:
+    rows = records(40, seed=9)
+    asked = queries(rows)
+    chosen = config(mu=3.0, steps=300, n_rows=20_000.0, enhanced=enhanced)
+    answer, _ = explain(large, asked, labels_of(rows), chosen)
+    later = np.array([one.mu for one in answer.explained[1:]])
+    n_steps = ((later / 3.0) ** 2 - 0.05) / chosen.gradients_share * 300
+    assert n_steps.mean() < 0.6 * 300
+    assert later.mean() < 0.8 * 3.0
+    full = descend_all(large, asked, mu=3.0)
+    assert mean_loss(large, asked, answer.explained) < mean_loss(large, asked, full) + 0.02
+
+
+def descend_all(data: ExplanationData, asked: Queries, mu: float) -> list[Explained]:
+    planned = descent.gradients_release(
+        weights(), Neighbourhood(), mu * math.sqrt(len(asked)), len(asked), 300
+    )
+    with ReleaseDoor(
+        PrivacyLedger.in_memory(),
+        "explained",
+        ReleasePlan((planned,)),
+        SeededRandomness(1),
+        explainer="test",
+        epsilon=1.0,
+        delta=1e-6,
+    ) as door:
+        fits = descent.descend(door, data, asked, weights(), 300)
+    return [made(ASKED[0], fit.coefficients) for fit in fits]
+
+
+@pytest.mark.statistical
+def test_the_claimed_standard_errors_are_those_of_repeated_releases(
+    large: ExplanationData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """60 releases from one start, whose own noise is drawn anew: spreads are known to 5 %."""
+    asked = queries(ASKED[:1])
+    exact = exact_moments(large, asked, weights())
+    monkeypatch.setattr(adaptive, "exact_moments", lambda *_: exact)
+    monkeypatch.setattr(ReleaseDoor, "choose", lambda *_, **__: 1)
+    rng = np.random.default_rng(2)
+    fits = []
+    for seed in range(60):
+        phi = np.array([0.5, 0.1, 0.0, -0.1, 0.0, 0.0]) + 0.02 * rng.standard_normal(6)
+        history = History((made(ASKED[1], phi, np.full(6, 0.02)),))
+        answer, _ = explain(
+            large,
+            asked,
+            [0],
+            config(mu=0.3, steps=60, n_rows=20_000.0),
+            history=history,
+            randomness=SeededRandomness(seed),
+        )
+        fits.append(answer.explained[0].fit)
+    spread = np.var([fit.coefficients for fit in fits], axis=0, ddof=1).mean()
+    claimed = np.mean([fit.standard_errors**2 for fit in fits])
+    assert 0.85 < np.sqrt(claimed / spread) < 1.6
+
+
+def test_parts_of_a_batch_change_nothing(
+    large: ExplanationData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for size in (1, 2, 100):
+        monkeypatch.setattr(adaptive, "part_size", lambda _, size=size: size)
+        answer, _ = explain(large, queries(BATCH), labels_of(BATCH), config())
+        found.append([one.fit.coefficients.tolist() for one in answer.explained])
+    assert found[0] == found[1] == found[2]
+
+
+# ----------------------------------------------------------------------------------------- reuse
+
+
+def made(
+    row: Record,
+    phi: Any = None,
+    errors: Any = None,
+    *,
+    origin: str = "released",
+    output: int = 0,
+    label: int | None = None,
+) -> Explained:
+    fit = LinearFit(
+        np.full(6, 0.1) if phi is None else phi, np.full(6, 0.01) if errors is None else errors
+    )
+    own = labels_of([row])[0] if label is None else label
+    return Explained(queries([row]).points[0], output, own, fit, "statistics", origin, 0.2)
+
+
+NEAR = [(30, 2e5, "a", 5), (31, 2e5, "a", 5)]
+
+
+def reuse(asked: Queries, history: History, distance: float = 0.05) -> tuple[list[Any], float]:
+    answer, door = explain(
+        explanation_data(records(50)),
+        asked,
+        labels_of(NEAR)[: len(asked)],
+        config(reuse_distance=distance, n_rows=50.0),
+        history=history,
+    )
+    return answer.explained, door.charged.mu
+
+
+def test_an_explanation_next_to_the_query_is_taken_over_for_free() -> None:
+    earlier = made(NEAR[0])
+    (one,), charged = reuse(queries(NEAR[1:]), History((earlier,)))
+    assert charged == one.mu == 0.0
+    assert one.origin == "reused"
+    assert one.fit is earlier.fit
+    assert np.array_equal(one.point, queries(NEAR[1:]).points[0])
+
+
+def test_an_earlier_query_of_the_batch_is_as_good() -> None:
+    (first, second), charged = reuse(queries(NEAR), History())
+    assert (first.origin, second.origin) == ("released", "reused")
+    assert second.fit is first.fit
+    assert charged == pytest.approx(first.mu, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        History(),
+        History((made(NEAR[0], origin="reused"),)),
+        History((made(NEAR[0], origin="post-processed"),)),
+        History((made(NEAR[0], output=1),)),
+        History((made((90, 2e5, "b", 5)),)),
+    ],
+    ids=["empty", "reused", "post-processed", "other output", "far"],
+)
+def test_nothing_else_is_taken_over(history: History) -> None:
+    (one,), charged = reuse(queries(NEAR[1:]), history)
+    assert one.origin == "released"
+    assert charged > 0
+
+
+def test_a_distance_of_0_takes_nothing_over() -> None:
+    explained, _ = reuse(queries([NEAR[0], NEAR[0]]), History((made(NEAR[0]),)), distance=0.0)
+    assert [one.origin for one in explained] == ["released", "released"]
+
+
+def test_where_explanations_start_at_the_label_it_counts_as_distance() -> None:
+    asked = anchored(NEAR[1:])
+    same = made(NEAR[0])
+    other = made(NEAR[0], label=same.label - UNITS // 2)
+    for earlier, origin in ((same, "reused"), (other, "released")):
+        (one,), _ = reuse(asked, History((earlier,)))
+        assert one.origin == origin
+        (plain,), _ = reuse(queries(NEAR[1:]), History((earlier,)))
+        assert plain.origin == "reused"
+
+
+# ----------------------------------------------------------------------------------------- checks
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"steps": 1}, "steps is 1"),
+        ({"steps": 2.5}, "steps is 2.5"),
+        ({"mu": 0.0}, "mu is 0.0"),
+        ({"reuse_distance": -0.1}, "reuse_distance is -0.1"),
+        ({"n_rows": 0.5}, "n_rows is 0.5"),
+        ({"n_rows": math.inf}, "n_rows is inf"),
+    ],
+)
+def test_settings_out_of_range_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        config(**changes)
+
+
+def test_a_budget_too_small_for_64_bits_is_refused_before_anything_is_spent() -> None:
+    with pytest.raises(ValueError, match="Ask for a larger epsilon"):
+        adaptive_plan(weights(), Neighbourhood(), config(mu=1e-7), 1, History())
+    with pytest.raises(ValueError, match="n_queries is 0"):
+        adaptive_plan(weights(), Neighbourhood(), config(), 0, History())

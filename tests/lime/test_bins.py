@@ -1,0 +1,209 @@
+"""Representation "bins": what a bin is, what an effect means, and that the promise is the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp import Categorical, Continuous, Schema
+from interpret_dp.audit import replay
+from interpret_dp.lime.ball import minimum_on_ball
+from interpret_dp.lime.features import UNITS, LocalFeatures, differences, distances
+from interpret_dp.lime.fitted import LinearFit
+from interpret_dp.lime.history import Explained, History
+from interpret_dp.lime.labels import black_box
+from interpret_dp.lime.moments import ExplanationData, Queries, exact_moments
+from interpret_dp.lime.weighting import WeightTable, stable_weight, weight_table
+from interpret_dp.schema import open_table
+from tests.lime.explanation_sets import ASKED, SCHEMA, Record, cells, model, records, request
+
+FEATURES = LocalFeatures.of_schema(SCHEMA, tuple(SCHEMA.features), representation="bins")
+EXTREMES: list[Record] = [
+    (100, 1e6, "rare", 5),
+    (None, None, None, None),
+    (np.inf, -np.inf, "never seen", "x"),
+    (10**400, np.nan, 3, 5),
+]
+AWKWARD = st.one_of(
+    st.none(), st.floats(), st.integers(), st.sampled_from(["a", "b", "rare", "never seen", "1"])
+)
+
+
+def points(rows: Any, features: LocalFeatures = FEATURES) -> Any:
+    return features.points(open_table(cells(rows), features.names))
+
+
+def table(c: float = 0.5) -> WeightTable:
+    return weight_table(stable_weight, c, FEATURES.largest_square, FEATURES.stretch)
+
+
+def test_numbers_have_equally_wide_bins_and_categories_their_levels() -> None:
+    ages = (0, 24.9, 25, 50, 99, 100, -7, 1e9, None, "nonsense")
+    assert points([(age, 0, "a", 5) for age in ages])[:, 0].tolist() == [
+        1, 1, 2, 3, 4, 4, 1, 4, 0, 0
+    ]  # fmt: skip
+    middle = float(np.expm1(np.log1p(1e6) / 2))
+    assert points([(0, middle * 0.99, "a", 5), (0, middle * 1.01, "a", 5)])[:, 1].tolist() == [2, 3]
+    levels = ("a", "b", "rare", "never seen", 7, None)
+    assert points([(0, 0, level, 5) for level in levels])[:, 2].tolist() == [1, 2, 3, 4, 4, 0]
+    assert points([(0, 0, "a", 5), (0, 0, "a", None)])[:, 3].tolist() == [1, 0]
+
+
+def test_every_feature_has_one_coordinate() -> None:
+    assert FEATURES.widths == (1, 1, 1, 1)
+    assert FEATURES.n_coordinates == 4
+    assert FEATURES.labels == FEATURES.names
+    assert FEATURES.largest_square == 4 * UNITS**2
+    assert FEATURES.stretch == 2
+    assert FEATURES.own_coordinates(points(ASKED)[0]).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("n_bins", [2, 4, 10, 256])
+def test_the_number_of_bins_is_a_parameter(n_bins: int) -> None:
+    features = LocalFeatures(("x",), (Continuous(0, 1),), "bins", n_bins)
+    rows = np.linspace(0, 1, 5 * n_bins)[:, np.newaxis]
+    found = features.points(open_table(rows, ["x"]))
+    assert sorted(set(found[:, 0].tolist())) == list(range(1, n_bins + 1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"representation": "one-hot"}, ValueError, "'one-hot'.*one of 'values', 'bins'"),
+        ({"n_bins": 1}, ValueError, "n_bins is 1 .*at least 2 and at most 256"),
+        ({"n_bins": 257}, ValueError, "n_bins is 257"),
+        ({"n_bins": 4.0}, TypeError, "n_bins is 4.0 .*quartiles"),
+    ],
+)
+def test_other_choices_are_refused(arguments: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        LocalFeatures.of_schema(SCHEMA, FEATURES.names, **arguments)
+
+
+def test_bins_are_named_in_words() -> None:
+    named = [FEATURES.bin_labels(point) for point in points([(30, 0, "b", 5), (99, 1e6, "?", 5)])]
+    assert named[0][0] == "25 <= age < 50"
+    assert named[0][1].startswith("income < 30.6")
+    assert named[0][2:] == ("site = b", "same is not missing")
+    assert named[1][0] == "75 <= age"
+    assert named[1][1].startswith("31621.8 <= income")
+    assert named[1][2] == "site is undeclared"
+    missing = FEATURES.bin_labels(points([(None, None, None, None)])[0])
+    assert missing == ("age is missing", "income is missing", "site is missing", "same is missing")
+
+
+def test_a_long_list_of_levels_keeps_its_bins_apart() -> None:
+    features = LocalFeatures(("id",), (Categorical(range(60_000)),), "bins")
+    rows = np.array([[0], [40_000], [59_999], [-1]])
+    found = features.points(open_table(rows, ["id"]))
+    assert found[:, 0].tolist() == [1, 40_001, 60_000, 60_001]
+    assert differences(found, found[1])[:, 0].tolist() == [-UNITS, 0, -UNITS, -UNITS]
+
+
+def test_being_elsewhere_is_a_step_and_distances_count_steps() -> None:
+    found = points([(30, 0, "a", 5), (40, 0, "a", 5), (60, 0, "b", 5), (None, 1e6, None, None)])
+    assert differences(found, found[0]).tolist() == [
+        [0, 0, 0, 0],
+        [0, 0, 0, 0],
+        [-UNITS, 0, -UNITS, 0],
+        [-UNITS] * 4,
+    ]
+    np.testing.assert_allclose(distances(found, found[0]) / UNITS, [0, 0, np.sqrt(2), 2])
+    places = LocalFeatures.of_schema(SCHEMA, FEATURES.names)
+    two = points([(0, 0, "a", 5), (100, 0, "b", 5)], places)
+    assert differences(two, two[0])[1].tolist() == [UNITS, 0, -UNITS, UNITS, 0, 0]
+    assert distances(two, two[0])[1] == pytest.approx(UNITS * np.sqrt(3))
+
+
+def test_the_nearest_explanation_is_the_one_in_most_of_the_same_bins() -> None:
+    found = points([(99, 1e6, "a", 5), (30, 0, "b", 5), (26, 1, "a", 5)])
+    nothing = LinearFit(np.zeros(4), np.zeros(4))
+    history = History(
+        tuple(Explained(point, 0, 0, nothing, "statistics", "released", 0.1) for point in found[:2])
+    )
+    nearest = history.nearest(found[2], 0)
+    assert nearest is not None
+    assert nearest[0].point.tolist() == found[1].tolist()
+    assert nearest[1] == UNITS
+
+
+@given(st.lists(st.tuples(AWKWARD, AWKWARD, AWKWARD, AWKWARD), min_size=1, max_size=6))
+def test_a_row_s_bins_are_its_own_and_within_the_bound(rows: Any) -> None:
+    together = points(rows)
+    for row, own in zip(rows, together, strict=True):
+        assert points([row])[0].tolist() == own.tolist()
+        squares = np.sum(differences(together, own).astype(np.int64) ** 2, axis=1)
+        assert squares.max() <= FEATURES.largest_square
+
+
+def explanation_data(rows: list[Record]) -> ExplanationData:
+    return ExplanationData(points(rows), black_box(model).labels(cells(rows), len(rows), 1))
+
+
+def test_an_effect_is_that_of_the_query_s_own_bin() -> None:
+    """Of a model that is 0.3 lower for other ages, and 0.2 higher at other sites."""
+    found = points(records(3000))
+    asked = Queries(points([(30, 2e5, "b", 5)]), (0,))
+    is_elsewhere = found != asked.points[0]
+    outputs = -0.3 * is_elsewhere[:, 0] + 0.2 * is_elsewhere[:, 2]
+    labels = np.rint(UNITS * outputs).astype(np.int16)[:, np.newaxis]
+    (sums,) = exact_moments(ExplanationData(found, labels), asked, table())
+    fit, _ = minimum_on_ball(sums.second.astype(float), sums.first.astype(float))
+    effects = FEATURES.per_feature(fit, asked.points[0])
+    np.testing.assert_allclose(effects, [0.3, 0, -0.2, 0], atol=1 / UNITS)
+
+
+@pytest.mark.parametrize("extreme", EXTREMES, ids=range(len(EXTREMES)))
+@pytest.mark.parametrize("relation", ["add_or_remove_one", "replace_one"])
+@pytest.mark.parametrize("method", ["statistics", "interactive"])
+def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
+    method: str, relation: str, extreme: Record
+) -> None:
+    rows = records()
+    whole = [*rows[:7], extreme, *rows[7:]]
+    other = rows if relation == "add_or_remove_one" else [*rows[:7], (0, 0.0, "b", 5), *rows[7:]]
+    asked = Queries(points(ASKED), (0,) * len(ASKED))
+
+    def fit(given: Any) -> Any:
+        return request(explanation_data(given), asked, table(), method=method, relation=relation)
+
+    def published(fits: Any) -> dict[str, Any]:
+        return {
+            f"{at}.{name}": value
+            for at, one in enumerate(fits)
+            for name, value in vars(one).items()
+        }
+
+    for pair in ((whole, other), (other, whole)):
+        report = replay(fit, *pair, published=published)
+        assert report.ok, report
+        assert report.mu == pytest.approx(1.0, rel=1e-6)
+
+
+def test_the_sensitivity_of_bins_is_reached() -> None:
+    """By a row in another bin, with a label at its bound; few distances occur between bins."""
+    weights = table()
+    norms = []
+    for n_apart in range(5):
+        row = np.array([[1, 1, 1, 1]], dtype=np.uint16)
+        centre = row.copy()
+        centre[0, :n_apart] = 2
+        data = ExplanationData(row, np.array([[UNITS]], dtype=np.int16))
+        (sums,) = exact_moments(data, Queries(centre, (0,)), weights)
+        squared = np.sum(sums.second.astype(float) ** 2) + np.sum(sums.first.astype(float) ** 2)
+        norms.append(np.sqrt(squared))
+    assert 0.87 < max(norms) / weights.moments_norm <= 1.0
+
+
+def test_numbers_that_schemas_share_are_bins_alike() -> None:
+    schema = Schema(default=Continuous(0, 255))
+    names = tuple(f"pixel {at}" for at in range(30))
+    features = LocalFeatures.of_schema(schema, names, representation="bins", n_bins=8)
+    rows = np.random.default_rng(0).integers(0, 256, (50, 30)).astype(np.uint8)
+    # A value on a cut belongs to the bin above.
+    expected = np.searchsorted(np.arange(1, 8) * 255 / 8, rows, side="right") + 1
+    np.testing.assert_array_equal(features.points(open_table(rows, names)), expected)

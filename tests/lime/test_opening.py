@@ -1,0 +1,265 @@
+"""Rows in every container: the same table for the explanation, the same container for the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema, SchemaError
+from interpret_dp.lime.features import LocalFeatures
+from interpret_dp.lime.labels import black_box
+from interpret_dp.lime.opening import OpenedRows, open_model_rows
+
+FEATURES = {"x": Continuous(0, 100), "g": Categorical(["a", "b"])}
+PEOPLE = Schema(FEATURES, unit=PrivacyUnit("patient", 2))
+COLUMNS = {"patient": [7, 7, 8], "x": [0.0, 25.0, 100.0], "g": ["a", "b", "a"]}
+
+
+def rows_of(opened: OpenedRows) -> list[list[Any]]:
+    table = opened.table
+    columns = [np.asarray(table.column(at)).tolist() for at in range(len(table.names))]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def opened(X: Any, **arguments: Any) -> tuple[OpenedRows, PrivacyUnit | None]:
+    return open_model_rows(X, **({"feature_names": None, "schema": None} | arguments))
+
+
+def lists(columns: dict[str, list[Any]]) -> list[list[Any]]:
+    return [list(row) for row in zip(*columns.values(), strict=True)]
+
+
+def array(columns: dict[str, list[Any]]) -> Any:
+    return np.array(lists(columns), dtype=object)
+
+
+def batch(columns: dict[str, list[Any]]) -> Any:
+    return pa.RecordBatch.from_pydict(columns)
+
+
+FRAMES = [pd.DataFrame, pl.DataFrame, pa.table, batch]
+UNNAMED = [lists, array]
+
+
+@pytest.mark.parametrize("make", [*FRAMES, *UNNAMED])
+def test_the_unit_s_column_leaves_the_table_and_the_model_s_container(make: Any) -> None:
+    names = list(COLUMNS) if make in UNNAMED else None
+    X = make(COLUMNS)
+    found, unit = opened(X, feature_names=names, schema=PEOPLE)
+    assert found.table.names == ("x", "g")
+    assert rows_of(found) == [[0.0, "a"], [25.0, "b"], [100.0, "a"]]
+    assert unit == PEOPLE.unit
+    assert found.identifiers is not None
+    assert list(found.identifiers) == [7, 7, 8]
+    assert type(found.X) is type(X)
+    (again, _) = opened(found.X, feature_names=found.table.names)
+    assert rows_of(again) == rows_of(found)
+
+
+@pytest.mark.parametrize("make", [*FRAMES, *UNNAMED])
+@pytest.mark.parametrize("has_unit", [True, False])
+def test_queries_may_have_the_unit_s_column_or_not(make: Any, has_unit: bool) -> None:
+    columns = COLUMNS if has_unit else {name: COLUMNS[name] for name in ("x", "g")}
+    asked, _ = opened(make(columns), feature_names=list(COLUMNS), schema=PEOPLE, needs_unit=False)
+    assert asked.table.names == ("x", "g")
+    assert asked.identifiers is None
+    assert rows_of(opened(asked.X, feature_names=["x", "g"])[0]) == rows_of(asked)
+    assert rows_of(asked)[1] == [25.0, "b"]
+
+
+def test_a_frame_keeps_its_index_its_other_columns_and_their_order() -> None:
+    X = pd.DataFrame({"spare": [1, 2, 3]} | COLUMNS, index=["r", "s", "t"])
+    found, _ = opened(X, feature_names=["g", "x"], schema=PEOPLE)
+    assert found.table.names == ("g", "x")
+    assert list(found.X.columns) == ["spare", "x", "g"]
+    assert list(found.X.index) == ["r", "s", "t"]
+    assert list(X.columns) == ["spare", "patient", "x", "g"]
+
+
+def test_without_a_unit_the_model_gets_the_very_container() -> None:
+    for X in (pd.DataFrame(COLUMNS), array(COLUMNS), lists(COLUMNS), pl.DataFrame(COLUMNS)):
+        found, unit = opened(X)
+        assert found.X is X
+        assert unit is None
+        assert found.identifiers is None
+
+
+def test_identifiers_can_be_given_beside_the_rows() -> None:
+    X = pd.DataFrame(COLUMNS)[["x", "g"]]
+    found, unit = opened(X, schema=Schema(FEATURES), unit=["ann", "ann", "bob"])
+    assert found.X is X
+    assert unit == PrivacyUnit("unit")
+    assert found.identifiers is not None
+    assert list(found.identifiers) == ["ann", "ann", "bob"]
+
+
+WORDS = [[0, 2, 0, 1], [0, 0, 0, 0], [5, 0, 0, 300]]
+FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
+
+
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+@pytest.mark.parametrize("form", FORMATS)
+def test_sparse_rows_stay_sparse_for_the_model_and_can_be_sliced(form: str, kind: str) -> None:
+    X = getattr(sparse, f"{form}_{kind}")(np.array(WORDS))
+    found, _ = opened(X, feature_names=list("abcd"))
+    assert rows_of(found) == WORDS
+    assert found.table.names == tuple("abcd")
+    assert sparse.issparse(found.X)
+    labels = black_box(lambda rows: rows.toarray()[:, 3] / 2).labels(found.X, 3, 1)
+    # 300 / 2 lies above a probability's bound.
+    assert labels[:, 0].tolist() == [0, -256, 256]
+    np.testing.assert_array_equal(found.X[1:3].toarray(), WORDS[1:])
+
+
+def test_a_sparse_matrix_is_read_as_its_dense_twin_whatever_is_stored() -> None:
+    """Entries given twice, zeros that are stored, NaN and infinities; the matrix is not changed."""
+    values = np.array([1.0, 2.0, 0.0, np.nan, np.inf, -np.inf])
+    places = (np.array([0, 0, 0, 1, 1, 2]), np.array([1, 1, 0, 0, 2, 2]))
+    X = sparse.coo_matrix((values, places), shape=(3, 3)).tocsc()
+    twice = sparse.csr_matrix(
+        (np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2, 2, 2])), shape=(3, 3)
+    )
+    for one in (X, twice):
+        found, _ = opened(one)
+        np.testing.assert_array_equal(np.array(rows_of(found)), one.toarray())
+        assert found.table.names == ("feature_0000", "feature_0001", "feature_0002")
+    assert twice.nnz == 2
+    # A format that must be converted for slicing, and the identifiers' own column in a matrix.
+    ids = sparse.coo_matrix(np.array([[7, 0, 3], [7, 1, 0]]))
+    schema = Schema(default=Continuous(0, 9), unit=PrivacyUnit("patient"))
+    found, _ = opened(ids, feature_names=["patient", "a", "b"], schema=schema)
+    assert rows_of(found) == [[0, 3], [1, 0]]
+    np.testing.assert_array_equal(found.X.toarray(), [[0, 3], [1, 0]])
+    assert found.identifiers is not None
+    assert found.identifiers.tolist() == [7, 7]
+
+
+IMAGES = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_images_are_pixels_to_the_explanation_and_images_to_the_model(flat: bool) -> None:
+    X = IMAGES.reshape(2, 12) if flat else IMAGES
+    found, _ = opened(X, image_shape=(3, 4))
+    assert found.X is X
+    assert found.table.names[:5] == (
+        "pixel 0,0",
+        "pixel 0,1",
+        "pixel 0,2",
+        "pixel 0,3",
+        "pixel 1,0",
+    )
+    assert rows_of(found) == IMAGES.reshape(2, 12).tolist()
+
+
+def test_pixels_keep_names_that_they_have() -> None:
+    frame = pd.DataFrame(IMAGES.reshape(2, 12), columns=[f"p{at}" for at in range(12)])
+    assert opened(frame, image_shape=(3, 4))[0].table.names[11] == "p11"
+    named = opened(IMAGES, image_shape=(3, 4), feature_names=list("abcdefghijkl"))[0]
+    assert named.table.names == tuple("abcdefghijkl")
+    assert opened(sparse.csr_array(IMAGES[:, 0]), image_shape=(2, 2))[0].table.names[3] == (
+        "pixel 1,1"
+    )
+
+
+def test_transposed_images_are_read_in_their_own_order() -> None:
+    turned = np.swapaxes(IMAGES, 1, 2)
+    assert rows_of(opened(turned, image_shape=(4, 3))[0])[0] == IMAGES[0].T.ravel().tolist()
+
+
+@pytest.mark.parametrize(
+    ("X", "arguments", "error", "message"),
+    [
+        (IMAGES, {}, SchemaError, r"shape \(3, 4\), and image_shape is None.*=\(3, 4\) if"),
+        (IMAGES, {"image_shape": (4, 3)}, SchemaError, r"image_shape is \(4, 3\); both"),
+        (
+            np.zeros((2, 3, 4, 3)),
+            {"image_shape": (3, 4)},
+            SchemaError,
+            r"rows have shape \(3, 4, 3\).*X\.mean\(axis=-1\)",
+        ),
+        (np.zeros((2, 13)), {"image_shape": (3, 4)}, SchemaError, "X has 13 features.*expecting"),
+        (
+            pd.DataFrame(np.zeros((2, 13))),
+            {"image_shape": (3, 4)},
+            SchemaError,
+            r"X has 13 features, and image_shape is \(3, 4\); there must be 12",
+        ),
+        (IMAGES, {"image_shape": 48}, TypeError, r"image_shape is 48 \(int\).*\(48, 48\)"),
+        (IMAGES, {"image_shape": (3, 4.0)}, TypeError, r"Each side of image_shape is 4\.0"),
+        (IMAGES, {"image_shape": (3, 0)}, ValueError, "Each side of image_shape is 0"),
+        (np.zeros((2, 2)), {"feature_names": ["a"]}, SchemaError, "X has 2 features"),
+        (np.zeros(2), {}, SchemaError, r"Reshape your data"),
+        (pd.DataFrame({"a": [1]}), {"feature_names": ["b"]}, SchemaError, "X lacks column 'b'"),
+        (sparse.csr_array([[1, 2]]), {"feature_names": ["a"]}, SchemaError, "X has 2 features"),
+        (sparse.csr_array([[1j, 2]]), {}, SchemaError, "complex128"),
+        (sparse.coo_array([1, 2]), {}, SchemaError, r"sparse and has 1 dimension.*reshape"),
+        (pd.DataFrame({"x": [1.0]}), {"schema": PEOPLE}, SchemaError, r"LimeTabular\(.*unit=ids"),
+        (
+            pd.DataFrame({"patient": [1.0], "x": [1]}),
+            {"schema": PEOPLE},
+            SchemaError,
+            "read as float64, in which large integers",
+        ),
+        (pd.DataFrame(COLUMNS), {"schema": PEOPLE, "unit": [1, 2, 3]}, SchemaError, "Drop one of"),
+        (
+            pd.DataFrame(COLUMNS),
+            {"unit": [1, 2]},
+            SchemaError,
+            "X and unit must have the same number of rows",
+        ),
+        ({"x": [1]}, {}, TypeError, "X is of type builtins.dict"),
+        (pl.DataFrame(COLUMNS).lazy(), {}, TypeError, "X is lazy"),
+    ],
+)
+def test_what_is_not_rows_is_refused(X: Any, arguments: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        opened(X, **arguments)
+
+
+def test_rows_and_their_identifiers_are_not_shown() -> None:
+    assert repr(opened(pd.DataFrame(COLUMNS), schema=PEOPLE)[0]) == "OpenedRows()"
+
+
+def test_words_become_the_same_points_sparse_or_dense() -> None:
+    words = tuple("abcd")
+    features = LocalFeatures.of_schema(Schema(default=Continuous(0, 255)), words)
+    dense, thin = np.array(WORDS), sparse.csr_matrix(np.array(WORDS))
+    points = [features.points(opened(X, feature_names=words)[0].table) for X in (dense, thin)]
+    np.testing.assert_array_equal(*points)
+
+
+class Awkward:
+    """A cell that raises whatever it is asked."""
+
+    def __float__(self) -> float:
+        raise RuntimeError("a secret")
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("a secret")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("representation", ["values", "bins"])
+@pytest.mark.parametrize("cell", [None, np.nan, -np.inf, 10**400, "?", [1, 2], {}, Awkward()])
+def test_no_value_of_a_cell_decides_whether_rows_are_opened(cell: Any, representation: str) -> None:
+    features = LocalFeatures.of_schema(Schema(FEATURES), ["x", "g"], representation=representation)
+    rows = [[25.0, "a"], [cell, cell]]
+    cells = np.empty((2, 2), dtype=object)
+    for at in range(2):
+        cells[at, 0], cells[at, 1] = rows[at]
+    columns = {"x": cells[:, 0], "g": cells[:, 1]}
+    found = [
+        features.points(opened(X, feature_names=["x", "g"])[0].table)
+        for X in (rows, cells, pd.DataFrame(columns))
+    ]
+    alone = features.points(opened(cells[:1], feature_names=["x", "g"])[0].table)
+    for points in found:
+        assert points[0].tolist() == alone[0].tolist()

@@ -1,0 +1,555 @@
+"""The surrogate: what it costs and protects, how right its fidelity is, and what it explains."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
+
+from interpret_dp import (
+    BudgetExceededError,
+    Categorical,
+    Continuous,
+    PrivacyLedger,
+    PrivacyUnit,
+    PrivacyWarning,
+    Schema,
+    SchemaError,
+)
+from interpret_dp.accounting.composition import reduce_event
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.audit import ReplayReport, replay
+from interpret_dp.audit.published import published_parts
+from interpret_dp.ebm.account import randomness_of
+from interpret_dp.exceptions import ReleaseError
+from interpret_dp.lime import fidelity as fidelity_module
+from interpret_dp.lime import surrogate as surrogate_module
+from interpret_dp.lime.surrogate import Surrogate, fit_surrogate
+from interpret_dp.mechanisms import SeededRandomness, active_randomness
+from tests.lime.explanation_sets import SCHEMA, Record, cells, records
+
+UNIT = Continuous(0, 1)
+RELATIONS = ["add_or_remove_one", "replace_one"]
+NAMES = list(SCHEMA.features)
+EXTREMES: list[Record] = [
+    (100, 1e6, "rare", 5),
+    (None, None, None, None),
+    (np.inf, -np.inf, "never seen", "x"),
+]
+
+
+def frame(n_rows: int = 4000, seed: int = 0) -> pd.DataFrame:
+    return pd.DataFrame(cells(records(n_rows, seed)), columns=NAMES)
+
+
+def black_box(X: Any) -> Any:
+    """Return the probability of the second class: additive, but for one product."""
+    age = pd.to_numeric(X["age"]).to_numpy() / 100
+    is_a = (X["site"] == "a").to_numpy()
+    return 0.1 + 0.5 * age + 0.2 * is_a + 0.1 * age * is_a
+
+
+def both(X: Any) -> Any:
+    second = black_box(X)
+    return np.column_stack([1 - second, second])
+
+
+def fitted(X: Any, labels: Any, **changes: Any) -> Surrogate:
+    found = np.asarray(labels() if callable(labels) else labels)
+    arguments: dict[str, Any] = {
+        "n_outputs": found.shape[1],
+        "schema": SCHEMA,
+        "bounds": UNIT,
+        "mu": 1.0,
+        "delta": 1e-6,
+        "n_jobs": 1,
+        "ledger": PrivacyLedger.in_memory(),
+        "dataset": "explained",
+        "randomness": active_randomness() or SeededRandomness(0),
+    }
+    return fit_surrogate(X, labels, **arguments | changes)
+
+
+@pytest.fixture(scope="module")
+def surrogate() -> Surrogate:
+    X = frame()
+    return fitted(X, both(X), complementary=True, mu=300.0, randomness=SeededRandomness(2))
+
+
+# ---------------------------------------------------------------------------- what it explains
+
+
+def test_effects_and_intercept_add_up_to_the_prediction(surrogate: Surrogate) -> None:
+    asked = frame(50, seed=1)
+    found = surrogate.explain(asked, [1] * 50)
+    assert found.effects.shape == found.standard_errors.shape == (50, 4)
+    np.testing.assert_allclose(found.predictions, surrogate.models[0].predict(asked), rtol=1e-12)
+    np.testing.assert_allclose(found.predictions, black_box(asked), atol=0.06)
+    # The product of age and site is what an additive model cannot have.
+    at_a = found.effects[(asked["site"] == "a").to_numpy(), 2]
+    at_b = found.effects[(asked["site"] == "b").to_numpy(), 2]
+    assert at_a.mean() - at_b.mean() == pytest.approx(0.25, abs=0.03)
+    np.testing.assert_allclose(found.effects[:, 3], 0.0, atol=1e-3)
+
+
+def test_effects_are_relative_to_the_weighted_mean(surrogate: Surrogate) -> None:
+    X = frame()
+    found = surrogate.explain(X, [1] * len(X))
+    np.testing.assert_allclose(found.effects.mean(axis=0), 0.0, atol=5e-3)
+    np.testing.assert_allclose(found.intercepts, black_box(X).mean(), atol=5e-3)
+
+
+def test_the_first_of_two_complementary_outputs_is_the_second_reversed(
+    surrogate: Surrogate,
+) -> None:
+    asked = frame(30, seed=1)
+    outputs = [0, 1] * 15
+    found = surrogate.explain(asked, outputs)
+    second = surrogate.explain(asked, [1] * 30)
+    is_first = np.array(outputs) == 0
+    np.testing.assert_array_equal(found.effects[~is_first], second.effects[~is_first])
+    np.testing.assert_array_equal(found.effects[is_first], -second.effects[is_first])
+    np.testing.assert_array_equal(found.standard_errors, second.standard_errors)
+    np.testing.assert_allclose(found.predictions[is_first], 1 - second.predictions[is_first])
+    assert surrogate.n_outputs == 2
+    assert len(surrogate.models) == 1
+
+
+def test_standard_errors_are_those_of_the_noise(surrogate: Surrogate) -> None:
+    asked = frame(30, seed=1)
+    found = surrogate.explain(asked, [1] * 30)
+    together = np.sqrt((found.standard_errors**2).sum(axis=1))
+    np.testing.assert_allclose(
+        together, surrogate.models[0].predict_with_uncertainty(asked)[:, 1], rtol=1e-9
+    )
+    assert (found.standard_errors[:, :3] > 0).all()
+
+
+def test_rows_without_a_value_are_explained_by_the_missing_bin(surrogate: Surrogate) -> None:
+    odd = pd.DataFrame(cells(EXTREMES), columns=NAMES)
+    found = surrogate.explain(odd, [1] * 3)
+    assert np.isfinite(found.effects).all()
+    np.testing.assert_allclose(found.predictions, surrogate.models[0].predict(odd), rtol=1e-12)
+
+
+def test_an_edited_model_explains_as_edited(surrogate: Surrogate) -> None:
+    session = surrogate.models[0].edit()
+    session.make_monotone("age", increasing=False)
+    session.remove_effect("site")
+    edited = dataclasses.replace(surrogate, models=(session.model,))
+    asked = frame(30, seed=1)
+    found = edited.explain(asked, [1] * 30)
+    np.testing.assert_allclose(found.predictions, session.model.predict(asked), rtol=1e-12)
+    assert np.isnan(found.standard_errors[:, 0]).all()
+    np.testing.assert_allclose(found.effects[:, 2], 0.0, atol=1e-12)
+    # A falling curve through rising scores is flat.
+    np.testing.assert_allclose(found.effects[:, 0], 0.0, atol=0.01)
+
+
+def test_each_of_several_outputs_has_its_model() -> None:
+    X = frame(2000)
+    first = black_box(X)
+    labels = np.column_stack([first, 1 - first, np.full(len(X), 0.5)])
+    found = fitted(X, labels, mu=100.0)
+    asked = frame(20, seed=1)
+    explained = found.explain(asked, [0] * 10 + [1] * 5 + [2] * 5)
+    expected = np.concatenate([black_box(asked)[:10], 1 - black_box(asked)[10:15], [0.5] * 5])
+    np.testing.assert_allclose(explained.predictions, expected, atol=0.08)
+    assert len(found.models) == found.n_outputs == 3
+
+
+def test_models_are_fitted_estimators_that_show_and_save(
+    surrogate: Surrogate, tmp_path: Any
+) -> None:
+    model = surrogate.models[0]
+    explanation = model.explain_global()
+    assert explanation.privacy.guarantee == surrogate.guarantee
+    model.save(tmp_path / "surrogate.json")
+    assert (model.min_target_, model.max_target_) == (0.0, 1.0)
+    # What the file says of its making would make such a model again.
+    assert type(model)(**model.released_.parameters).epsilon == model.epsilon > 0
+
+
+# ------------------------------------------------------------------------------- what it costs
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("n_outputs", "complementary"), [(1, False), (2, True), (3, False)])
+@pytest.mark.parametrize("mu", [0.013, 1.7])
+def test_the_ledger_is_charged_once_and_never_more_than_mu(
+    mu: float, n_outputs: int, complementary: bool, relation: str
+) -> None:
+    ledger = PrivacyLedger.in_memory()
+    X = frame(50)
+    found = fitted(
+        X,
+        np.zeros((50, n_outputs)),
+        complementary=complementary,
+        mu=mu,
+        ledger=ledger,
+        neighboring=relation,
+    )
+    spent = ledger.spent("explained")
+    assert mu * (1 - 1e-9) < spent.mu <= mu
+    assert spent.delta == 0.0
+    assert spent.n_requests == 1
+    assert found.cost == found.guarantee.pair
+    assert found.cost.mu == spent.mu
+    assert found.guarantee.ledger_head == ledger.head
+
+
+@given(
+    mu=st.floats(0.01, 100),
+    delta=st.sampled_from([1e-12, 1e-6, 1e-4]),
+    n_models=st.integers(1, 50),
+    n_terms=st.integers(1, 1024),
+)
+def test_no_split_exceeds_what_may_be_spent(
+    mu: float, delta: float, n_models: int, n_terms: int
+) -> None:
+    estimator, each = surrogate_module._estimator(SCHEMA, UNIT, mu, delta, n_models)
+    schema = Schema(default=Continuous(0, 1), target=UNIT)
+    estimator.set_params(schema=schema)
+    request = surrogate_module.open_request(estimator, np.zeros((1, n_terms)), [0.0])
+    whole = surrogate_module._whole_request(request, each, n_models)
+    assert whole.plan.cost.mu <= mu
+    assert whole.plan.cost.mu == pytest.approx(mu, rel=1e-8)
+    shares = {share.name: share.mu**2 for share in whole.plan.shares}
+    assert shares["fidelity"] == pytest.approx(0.2 * mu**2, rel=1e-8)
+    assert reduce_event(whole.plan.event).mu == whole.plan.cost.mu
+
+
+def test_what_does_not_fit_as_a_whole_is_refused_before_a_row_is_labelled() -> None:
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("explained", epsilon=1.0, delta=1e-6)
+    X = frame(50)
+    arguments: dict[str, Any] = {"n_outputs": 3, "schema": SCHEMA, "bounds": UNIT, "delta": 1e-6}
+
+    def never() -> Any:
+        raise AssertionError("rows were labelled")
+
+    # Any one of the three models by itself would fit.
+    with pytest.raises(BudgetExceededError):
+        fit_surrogate(X, never, mu=0.3, ledger=ledger, dataset="explained", **arguments)
+    assert ledger.spent("explained").mu == 0.0
+
+
+def test_labels_may_come_from_a_function_that_is_asked_once() -> None:
+    X, asked = frame(50), []
+
+    def labels() -> Any:
+        asked.append(1)
+        return both(X)
+
+    arguments: dict[str, Any] = {"n_outputs": 2, "schema": SCHEMA, "bounds": UNIT, "delta": 1e-6}
+    found = fit_surrogate(X, labels, mu=0.3, complementary=True, **arguments)
+    assert asked == [1]
+    assert len(found.fidelity.table) == 2
+
+
+def test_a_failure_of_the_labels_costs_nothing_and_tells_nothing() -> None:
+    ledger = PrivacyLedger.in_memory()
+    X = frame(50)
+    for wrong in (np.zeros((49, 1)), np.zeros((50, 2))):
+        with pytest.raises(ReleaseError, match="nothing was charged"):
+            fit_surrogate(
+                X,
+                lambda wrong=wrong: wrong,  # type: ignore[misc]
+                n_outputs=1,
+                schema=SCHEMA,
+                bounds=UNIT,
+                mu=1.0,
+                delta=1e-6,
+                ledger=ledger,
+                dataset="explained",
+            )
+    assert ledger.spent("explained").mu == 0.0
+
+
+# ---------------------------------------------------------------------------- whom it protects
+
+
+class Released:
+    """What the harness compares."""
+
+    def __init__(self, found: Surrogate) -> None:
+        self.guarantee_ = found.guarantee
+        self.models = [published_parts(model) for model in found.models]
+        self.fidelity = (found.fidelity.table, found.fidelity.standard_errors)
+
+
+Rows = list[tuple[int, Record]]
+
+
+def replayed(
+    first: Rows, second: Rows, labels: Callable[[Any], Any] = both, **changes: Any
+) -> ReplayReport:
+    """Replay on tables of (person, cells)."""
+
+    def fit(rows: Rows) -> Released:
+        X = pd.DataFrame(cells([row for _, row in rows]), columns=NAMES)
+        answers = np.array([labels(X.iloc[[at]])[0] for at in range(len(X))])
+        arguments: dict[str, Any] = {"complementary": True} | changes
+        if "unit" in arguments:
+            arguments |= {"unit": np.array([person for person, _ in rows])}
+        n_outputs = 2 if arguments["complementary"] else 3
+        return Released(fitted(X, answers.reshape(len(X), n_outputs), **arguments))
+
+    return replay(fit, first, second)
+
+
+def awkward(X: Any) -> Any:
+    """Return a probability of each row that is at its bound for rows which cannot be read."""
+    age = X["age"].iloc[0]
+    second = age / 200 if isinstance(age, int | float) and 0 <= age <= 100 else 1.0
+    return np.array([[1 - second, second]])
+
+
+ROWS: Rows = list(enumerate(records(25)))
+
+
+@pytest.mark.parametrize("extreme", EXTREMES, ids=range(3))
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
+    relation: str, extreme: Record
+) -> None:
+    odd: Rows = [*ROWS, (99, extreme)]
+    plain = ROWS if relation == "add_or_remove_one" else [*ROWS, (99, (0, 0.0, "b", 5))]
+    for pair in ((plain, odd), (odd, plain)):
+        report = replayed(*pair, awkward, neighboring=relation)
+        assert report.ok, str(report)
+        assert report.mu == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_person_with_many_rows_changes_no_more_than_was_declared(relation: str) -> None:
+    schema = dataclasses.replace(SCHEMA, unit=PrivacyUnit("person", 2))
+    people: Rows = [(n // 3, row) for n, row in enumerate(records(24))]
+    odd: Rows = [*people, *((-1, extreme) for extreme in EXTREMES), (-1, (100, 1e6, "a", 5))]
+    plain = people
+    if relation == "replace_one":
+        plain = [*people, *((-1, (0, 0.0, "b", 5)) for _ in range(5))]
+
+    def three(X: Any) -> Any:
+        return np.array([[*awkward(X)[0], 0.3]])
+
+    for pair in ((plain, odd), (odd, plain)):
+        report = replayed(
+            *pair, three, neighboring=relation, complementary=False, schema=schema, unit=True
+        )
+        assert report.ok, str(report)
+
+
+def test_no_rows_at_all_are_a_table_too() -> None:
+    report = replayed([], [(0, EXTREMES[0])], awkward)
+    assert report.ok, str(report)
+
+
+def test_images_of_one_person_change_no_more_than_was_declared() -> None:
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 255, size=(12, 26 * 20)).astype(object)
+    odd = np.array([[np.nan, np.inf, -np.inf, 1e300, "x"] * 104], dtype=object)
+
+    def fit(rows: Any) -> Released:
+        labels = np.array([[float(row[0] == row[0])] for row in rows])
+        schema = Schema(default=Continuous(0, 255))
+        return Released(fitted(rows, labels, schema=schema, image_shape=(26, 20)))
+
+    report = replay(fit, images, np.vstack([images, odd]))
+    assert report.ok, str(report)
+
+
+def test_the_sensitivity_of_the_fidelity_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that says the lower bound everywhere, and one label at the upper bound."""
+    monkeypatch.setattr(fidelity_module, "_units", _zero_for_scores(fidelity_module._units))
+    report = replayed(ROWS, [*ROWS, (99, EXTREMES[1])], lambda X: np.array([[0.0, 1.0]]))
+    assert report.ok, str(report)
+    [ratio] = [check.ratio for check in report.releases if check.name == "fidelity"]
+    assert 0.999 < ratio <= 1.0
+
+
+def _zero_for_scores(units: Callable[..., Any]) -> Callable[..., Any]:
+    # Scores and intercepts come with fewer entries than the 25 rows here have labels.
+    def changed(values: Any, width: float) -> Any:
+        found = units(values, width)
+        return found if np.shape(values) in ((25,), (26,)) else np.zeros_like(found)
+
+    return changed
+
+
+def test_control_a_norm_that_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fidelity_module, "_units", _zero_for_scores(fidelity_module._units))
+    monkeypatch.setattr(fidelity_module, "_ROW_NORM", LATTICE)
+    report = replayed(ROWS, [*ROWS, (99, EXTREMES[1])], lambda X: np.array([[0.0, 1.0]]))
+    assert {violation.kind for violation in report.violations} == {"sensitivity"}
+
+
+def test_control_a_label_that_depends_on_other_rows() -> None:
+    def fit(rows: Any) -> Released:
+        X = pd.DataFrame(cells(rows), columns=NAMES)
+        return Released(fitted(X, both(X) if len(rows) % 2 else 1 - both(X), complementary=True))
+
+    report = replay(fit, records(200), records(199))
+    assert any(violation.kind == "sensitivity" for violation in report.violations)
+
+
+def test_control_an_exact_figure_among_what_is_published() -> None:
+    def fit(rows: Any) -> Released:
+        X = pd.DataFrame(cells(rows), columns=NAMES)
+        found = Released(fitted(X, both(X), complementary=True))
+        found.fidelity = (len(rows), *found.fidelity)  # type: ignore[assignment]
+        return found
+
+    report = replay(fit, records(40), records(39))
+    assert {violation.kind for violation in report.violations} == {"published"}
+
+
+def test_the_guarantee_says_what_the_caller_knows_and_voids_itself_under_a_seed() -> None:
+    X = frame(50)
+
+    def promise(guarantee: Any) -> Any:
+        return dataclasses.replace(guarantee, scope="This is about the explained.")
+
+    found = fitted(X, both(X), promise=promise)
+    assert found.guarantee.scope == "This is about the explained."
+    assert {model.guarantee_.scope for model in found.models} == {found.guarantee.scope}
+    assert "fidelity" in [share.name for share in found.guarantee.releases]
+    with pytest.warns(PrivacyWarning):
+        seeded = randomness_of(3)
+    assert fitted(X, both(X), randomness=seeded).guarantee.tests_only
+
+
+# --------------------------------------------------------------------------------- its fidelity
+
+
+def test_with_little_noise_the_fidelity_is_that_of_scikit_learn(surrogate: Surrogate) -> None:
+    X = frame()
+    y, predicted = black_box(X), surrogate.models[0].predict(X)
+    expected = {
+        "rmse": root_mean_squared_error(y, predicted),
+        "mean_absolute_error": mean_absolute_error(y, predicted),
+        "r2": r2_score(y, predicted),
+    }
+    for output in (0, 1):
+        for name, value in expected.items():
+            assert surrogate.fidelity.table.loc[output, name] == pytest.approx(value, rel=0.01)
+
+
+def test_figures_are_in_units_of_the_output() -> None:
+    X = frame(2000)
+    y = 1000 + 500 * black_box(X)
+    found = fitted(X, y[:, np.newaxis], bounds=Continuous(1000, 1500), mu=600.0)
+    predicted = found.models[0].predict(X)
+    table = found.fidelity.table.loc[0]
+    assert table["rmse"] == pytest.approx(root_mean_squared_error(y, predicted), rel=0.03)
+    assert table["mean_absolute_error"] == pytest.approx(
+        mean_absolute_error(y, predicted), rel=0.03
+    )
+    assert table["r2"] == pytest.approx(r2_score(y, predicted), abs=0.005)
+    assert found.explain(X.head(3), [0] * 3).predictions == pytest.approx(predicted[:3])
+
+
+# ---------------------------------------------------------------------------------- wide inputs
+
+
+def test_an_image_is_explained_by_patches() -> None:
+    rng = np.random.default_rng(0)
+    images = rng.uniform(0, 255, size=(3000, 13 * 13))
+    part = images.reshape(-1, 13, 13)[:, :2, :2].mean(axis=(1, 2)) / 255
+    found = fitted(
+        images,
+        part[:, np.newaxis],
+        schema=Schema(default=Continuous(0, 255)),
+        image_shape=(13, 13),
+        mu=100.0,
+    )
+    explained = found.explain(images[:40], [0] * 40)
+    assert explained.effects.shape == explained.standard_errors.shape == (40, 169)
+    np.testing.assert_allclose(explained.predictions, part[:40], atol=0.1)
+    heat = np.abs(explained.effects).mean(axis=0).reshape(13, 13)
+    assert heat[:2, :2].min() > 10 * np.median(heat)
+    assert len(found.models[0].term_names_) == 49
+
+
+def test_a_small_image_keeps_its_pixels() -> None:
+    images = np.random.default_rng(0).uniform(size=(100, 12))
+    schema = Schema(default=UNIT)
+    found = fitted(images, images[:, :1], schema=schema, image_shape=(3, 4))
+    assert found.patches is None
+    assert len(found.models[0].term_names_) == 12
+
+
+# ---------------------------------------------------------------------------- wrong arguments
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"n_outputs": 0}, ValueError, "n_outputs is 0"),
+        ({"n_outputs": 3}, ValueError, "labels has 2 dimensions"),
+        ({"complementary": True}, ValueError, "there must be two outputs"),
+        ({"mu": 0.0}, ValueError, "mu is 0.0"),
+        ({"mu": 1e-7}, ValueError, "shared by 1 models means epsilon 0"),
+        ({"delta": 0}, ValueError, "delta is 0"),
+        ({"bounds": (0, 1)}, TypeError, "Continuous"),
+        ({"bounds": Continuous(1, 1)}, SchemaError, "must differ"),
+        ({"schema": {"age": UNIT}}, TypeError, "Schema"),
+        ({"schema": Schema({"age": UNIT})}, SchemaError, "does not declare"),
+        ({"neighboring": "none"}, ValueError, "neighboring is 'none'"),
+        ({"image_shape": (2, 3)}, ValueError, "height times width"),
+        ({"image_shape": (2, 2)}, SchemaError, "pixels must be Continuous"),
+        ({"unit": np.full(20, 0.5)}, SchemaError, "unit is read as float64"),
+        ({"unit": [1] * 20}, SchemaError, "does not say what it identifies"),
+    ],
+)
+def test_wrong_arguments_are_refused_and_cost_nothing(
+    changes: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    ledger = PrivacyLedger.in_memory()
+    with pytest.raises(error, match=message):
+        fitted(frame(20), np.zeros((20, 1)), ledger=ledger, **changes)
+    assert ledger.datasets() == []
+
+
+def test_more_terms_than_a_budget_can_be_shared_by_are_refused() -> None:
+    schema = Schema(default=UNIT)
+    with pytest.raises(ValueError, match="There are 1025 features; a surrogate takes at most 1024"):
+        fitted(np.zeros((3, 1025)), np.zeros((3, 1)), schema=schema)
+
+
+def test_a_constant_feature_and_a_lone_class_are_fitted_all_the_same() -> None:
+    schema = Schema({"same": Continuous(5, 5), "site": Categorical(["a"])})
+    X = pd.DataFrame({"same": [5.0] * 30, "site": ["a"] * 30})
+    found = fitted(X, np.full((30, 1), 0.25), schema=schema, mu=300.0)
+    explained = found.explain(X.head(2), [0, 0])
+    np.testing.assert_allclose(explained.predictions, 0.25, atol=0.01)
+    # Nothing varies: how much of it is explained cannot be told.
+    assert np.isnan(found.fidelity.table.loc[0, "r2"])
+
+
+@pytest.mark.parametrize(
+    ("outputs", "error", "message"),
+    [
+        ([2], ValueError, "outputs is 2"),
+        ([-1], ValueError, "outputs is -1"),
+        ([0, 0], ValueError, "2 entries for 1 rows"),
+        (["a"], TypeError, "outputs is 'a'"),
+    ],
+)
+def test_outputs_that_do_not_exist_are_refused(
+    outputs: Any, error: type[Exception], message: str, surrogate: Surrogate
+) -> None:
+    with pytest.raises(error, match=message):
+        surrogate.explain(frame(1), outputs)
+
+
+def test_other_columns_are_refused(surrogate: Surrogate) -> None:
+    with pytest.raises(SchemaError, match="X lacks column 'site'"):
+        surrogate.explain(frame(1).drop(columns="site"), [0])
