@@ -22,11 +22,20 @@ from interpret_dp import (
     ReleaseError,
 )
 from interpret_dp import release as release_module
+from interpret_dp.accounting.choices import mu_of_range
+from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.ebm import training
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
+from interpret_dp.release import (
+    PlannedChoice,
+    PlannedRelease,
+    PlannedSelection,
+    ReleaseDoor,
+    ReleasePlan,
+)
 from tests.audit.fits import FEATURES, LABELS, base_records, classifier, frame, objects
 
 SECRET = "Zebulon-48.7295"
@@ -171,6 +180,159 @@ def test_a_fit_beyond_the_lattice_is_refused_before_it_reserves(asked: dict[str,
     with pytest.raises(ValueError, match="Ask for another epsilon or delta"):
         model.fit(*frame(base_records("classification")))
     assert ledger.datasets() == []
+
+
+# ------------------------------------------------------------------------------- three kinds
+
+KINDS = ReleasePlan(
+    (
+        PlannedRelease("sums", 0.1, 2),
+        PlannedSelection("levels", 0.2, 1, 1e-9),
+        PlannedChoice("start", 0.3, 2),
+    )
+)
+
+
+def use(door: ReleaseDoor, kind: str, name: str) -> Any:
+    if kind == "sums":
+        return door.gaussian(name, ONE, row_norm=LATTICE, aligned=True)
+    if kind == "levels":
+        return door.select(name, {"a": 10_000})
+    return door.choose(name, [3, 1, 2], row_norm=1)
+
+
+def test_each_kind_of_release_costs_what_was_planned() -> None:
+    ledger = PrivacyLedger.in_memory()
+    with open_door(ledger, KINDS) as door:
+        for kind in ("sums", "levels", "start", "start", "sums"):
+            use(door, kind, kind)
+    assert spent_mu(ledger) == pytest.approx(math.sqrt(2 * 0.01 + 0.04 + 2 * 0.09), rel=1e-9)
+    assert ledger.spent("people").delta == 1e-9
+    assert [share.delta for share in KINDS.shares] == [0.0, 1e-9, 0.0]
+    assert KINDS.releases[2].share.mu == pytest.approx(0.3 * math.sqrt(2))
+
+
+@pytest.mark.parametrize("name", ["sums", "levels", "start"])
+@pytest.mark.parametrize("kind", ["sums", "levels", "start"])
+def test_a_release_is_of_the_kind_that_was_planned(kind: str, name: str) -> None:
+    """And a refusal uses nothing up."""
+    with open_door(PrivacyLedger.in_memory(), KINDS) as door:
+        if kind == name:
+            use(door, kind, name)
+            return
+        with pytest.raises(ReleaseError, match=f"'{name}' were asked for; the plan has 0 left"):
+            use(door, kind, name)
+        use(door, name, name)
+
+
+def test_a_choice_gets_the_epsilon_of_its_plan_and_the_sensitivity_of_the_promise() -> None:
+    asked: list[tuple[str, list[int], int, float]] = []
+
+    class Choosing(SeededRandomness):
+        def choose(self, name: str, scores: Any, sensitivity: int, epsilon: float) -> int:
+            asked.append((name, list(scores), sensitivity, epsilon))
+            return super().choose(name, scores, sensitivity, epsilon)
+
+    for neighbourhood, factor in (
+        (Neighbourhood(), 1),
+        (Neighbourhood(relation="replace_one"), 2),
+        (Neighbourhood(unit="person", max_rows=3), 3),
+        (Neighbourhood(relation="replace_one", unit="person", max_rows=3), 6),
+    ):
+        door = ReleaseDoor(
+            PrivacyLedger.in_memory(),
+            "people",
+            KINDS,
+            Choosing(1),
+            neighbourhood=neighbourhood,
+            explainer="test",
+            epsilon=1.0,
+            delta=1e-5,
+        )
+        with door:
+            assert door.choose("start", [300, 100, 200], row_norm=7) in (0, 1, 2)
+        name, scores, sensitivity, epsilon = asked.pop()
+        assert (name, scores, sensitivity) == ("start", [300, 100, 200], 7 * factor)
+        assert mu_of_range(epsilon) == pytest.approx(0.3, rel=1e-9)
+        assert mu_of_range(epsilon) <= 0.3
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -1e-9, math.nan])
+def test_a_selection_needs_a_delta(delta: float) -> None:
+    with pytest.raises(ValueError, match="delta of each release 'levels' is"):
+        PlannedSelection("levels", 0.1, 1, delta)
+
+
+# ---------------------------------------------------------------------------- charges of use
+
+
+def using_door(
+    ledger: PrivacyLedger, *, charges_used: bool = True, plan: ReleasePlan = KINDS
+) -> ReleaseDoor:
+    return ReleaseDoor(
+        ledger,
+        "people",
+        plan,
+        SeededRandomness(1),
+        charges_used=charges_used,
+        explainer="test",
+        epsilon=1.0,
+        delta=1e-5,
+    )
+
+
+def test_a_request_may_be_charged_for_what_it_used() -> None:
+    ledger = PrivacyLedger.in_memory()
+    with using_door(ledger) as door:
+        # The whole plan is reserved until it is known.
+        assert spent_mu(ledger) == KINDS.cost.mu
+        assert door.charged == GdpPair(0.0)
+        use(door, "sums", "sums")
+        use(door, "start", "start")
+    assert door.charged.mu == pytest.approx(math.sqrt(0.01 + 0.09), rel=1e-9)
+    assert spent_mu(ledger) == door.charged.mu
+    # The delta of a plan is not returned: the ledger's filter knows no smaller one.
+    assert ledger.spent("people").delta == door.charged.delta == 1e-9
+
+
+def test_what_is_used_in_full_costs_the_whole_plan_and_no_more() -> None:
+    charged = []
+    for charges_used in (False, True):
+        ledger = PrivacyLedger.in_memory()
+        with using_door(ledger, charges_used=charges_used) as door:
+            for kind in ("sums", "levels", "start", "start", "sums"):
+                use(door, kind, kind)
+        assert spent_mu(ledger) == door.charged.mu <= KINDS.cost.mu
+        charged.append(door.charged.mu)
+    assert charged[1] == pytest.approx(charged[0], rel=1e-14)
+
+
+def test_using_nothing_costs_nothing_where_use_is_charged() -> None:
+    ledger = PrivacyLedger.in_memory()
+    plan = ReleasePlan(KINDS.releases[:1])
+    with using_door(ledger, plan=plan) as door:
+        pass
+    assert states(ledger) == ["reserve", "commit"]
+    assert spent_mu(ledger) == door.charged.mu == 0.0
+
+
+def test_a_failure_costs_the_whole_plan_even_where_use_is_charged() -> None:
+    """How much was used by then may depend on the rows."""
+
+    def fail(door: ReleaseDoor, *kinds: str) -> None:
+        with door:
+            for kind in kinds:
+                use(door, kind, kind)
+            raise ValueError(SECRET)
+
+    ledger = PrivacyLedger.in_memory()
+    door, nothing = using_door(ledger), using_door(PrivacyLedger.in_memory())
+    with pytest.raises(ReleaseError, match="charged in full"):
+        fail(door, "sums")
+    assert spent_mu(ledger) == door.charged.mu == KINDS.cost.mu
+    with pytest.raises(ReleaseError, match="nothing was charged"):
+        fail(nothing)
+    assert nothing.charged == GdpPair(0.0)
 
 
 # ---------------------------------------------------------------------------------- failures

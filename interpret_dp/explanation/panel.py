@@ -20,6 +20,9 @@ __all__ = ["SHARES_OF", "budget_bar", "meaning_text", "privacy_panel", "share_te
 _MODEL, _OTHERS, _LEFT = "#0072b2", "#e69f00", "#e4e9ee"
 _HELD, _VOID = "#0072b2", "#d55e00"
 
+# Shares below are rounding errors of sums.
+_NOTHING = 1e-9
+
 _FRAME = (
     "border: 1px solid #d3dae1; border-left: 5px solid {edge}; border-radius: 6px; "
     "padding: 12px 16px 10px; margin: 10px 0 6px; background: #fff; "
@@ -231,9 +234,10 @@ def _budget(document: Mapping[str, Any]) -> Element:
     if model is None:
         parts = [("spent", spent, _OTHERS)]
     else:
+        others = spent - model
         parts = [
             (f"this {document['subject']}", model, _MODEL),
-            ("other requests", max(0.0, spent - model), _OTHERS),
+            ("other requests", others if others > _NOTHING else 0.0, _OTHERS),
         ]
     words = (
         f"Budget of data set {budget['dataset']!r}: epsilon {floor_text(budget['epsilon'])} at "

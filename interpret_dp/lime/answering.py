@@ -32,11 +32,14 @@ class BatchMethod:
     weights : WeightTable
     steps : int
         Gradients of one query, for "interactive".
+    radius : float
+        Of the ball of explanations, for "statistics".
     """
 
     name: str
     weights: WeightTable
     steps: int
+    radius: float
 
     def planned(
         self, neighbourhood: Neighbourhood, query_mu: float, n_queries: int
@@ -54,7 +57,10 @@ class BatchMethod:
         if self.name == "statistics":
             moments = release_moments(door, data, queries, self.weights)
             centerings = queries.centerings or (None,) * len(moments)
-            return [own.solve(centered) for own, centered in zip(moments, centerings, strict=True)]
+            return [
+                own.solve(centered, self.radius)
+                for own, centered in zip(moments, centerings, strict=True)
+            ]
         return descend(door, data, queries, self.weights, self.steps)
 
 

@@ -53,8 +53,10 @@ class Spectrum:
         return inverse
 
 
-def minimum_on_ball(second: Floats | Spectrum, first: Floats) -> tuple[Floats, float]:
-    """Return a global minimum of ``phi' A phi - 2 b' phi`` over ``||phi|| <= 1``.
+def minimum_on_ball(
+    second: Floats | Spectrum, first: Floats, radius: float = 1.0
+) -> tuple[Floats, float]:
+    """Return a global minimum of ``phi' A phi - 2 b' phi`` over ``||phi|| <= radius``.
 
     Parameters
     ----------
@@ -62,6 +64,8 @@ def minimum_on_ball(second: Floats | Spectrum, first: Floats) -> tuple[Floats, f
         A: symmetric, definite or not.
     first : ndarray of float64, shape (n,)
         b.
+    radius : float, default=1
+        Above 0.
 
     Returns
     -------
@@ -72,12 +76,17 @@ def minimum_on_ball(second: Floats | Spectrum, first: Floats) -> tuple[Floats, f
     Notes
     -----
     phi is a global minimum if, and only if, A + multiplier I is positive semidefinite and the
-    multiplier is 0 or ||phi|| = 1 (Moré and Sorensen 1983, Lemmas 2.1 and 2.3). In A's eigenbasis
-    ||phi|| decreases in the multiplier, which bisection finds. In the 'hard case', where b is
-    orthogonal to the eigenvectors of a lowest eigenvalue below 0, one of them fills phi up to
-    length 1.
+    multiplier is 0 or ||phi|| is the radius (Moré and Sorensen 1983, Lemmas 2.1 and 2.3). In A's
+    eigenbasis ||phi|| decreases in the multiplier, which bisection finds. In the 'hard case', where
+    b is orthogonal to the eigenvectors of a lowest eigenvalue below 0, one of them fills phi up to
+    the radius.
     """
     spectrum = second if isinstance(second, Spectrum) else Spectrum.of_matrix(second)
+    if radius != 1.0:
+        # In units of the radius it is the unit ball.
+        scaled = Spectrum(spectrum.values * radius**2, spectrum.vectors)
+        phi, multiplier = minimum_on_ball(scaled, first * radius)
+        return radius * phi, multiplier / radius**2
     vectors = spectrum.vectors
     size = float(max(np.abs(spectrum.values).max(initial=0.0), np.abs(first).max(initial=0.0)))
     if size == 0.0:

@@ -7,12 +7,13 @@ charged to the ledger as well, which may refuse it earlier: others spend there, 
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING
 
 from interpret_dp._figures import ceil_text, floor_text
 from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import epsilon_of_mu, largest_mu, mu_of_budget
-from interpret_dp.exceptions import BudgetExceededError
+from interpret_dp.exceptions import BudgetExceededError, LedgerError
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
@@ -115,6 +116,7 @@ class ExplainerBudget:
             else min(self.mu, mu_of_budget(per_query, delta))
         )
         self._charged: list[float] = []
+        self._owner = os.getpid()
         # A data set without a budget must show now, not at the first query.
         self.left_mu()
 
@@ -138,7 +140,19 @@ class ExplainerBudget:
         return _rest(self.mu, self.spent_mu)
 
     def left_mu(self) -> float:
-        """Return the mu of the largest request that both the explainer and the ledger admit."""
+        """Return the mu of the largest request that both the explainer and the ledger admit.
+
+        Raises
+        ------
+        LedgerError
+            In a process that was forked from the explainer's, whose copy could spend as much again;
+            or if the ledger cannot be read.
+        """
+        if os.getpid() != self._owner:
+            raise LedgerError(
+                "The explainer belongs to another process, from which this one was forked. Make a "
+                "new explainer here: it is charged to the same ledger."
+            )
         budget = self.ledger.budget(self.dataset)
         if budget is None:
             if self.ledger.persistent:

@@ -41,11 +41,14 @@ class ExplanationCost:
 
     def __str__(self) -> str:
         """Return the cost in one sentence."""
-        if self.epsilon == 0:
-            return f"{self.n_queries:,} explanations by method {self.method!r} are free."
-        room = "There is room for them" if self.fits else "There is no room for them"
+        is_one = self.n_queries == 1
+        what = f"{self.n_queries:,} explanation{'' if is_one else 's'} by method {self.method!r}"
+        if self.mu == 0 and self.fits:
+            return f"{what} {'is' if is_one else 'are'} free."
+        them = "it" if is_one else "them"
+        room = f"There is {'' if self.fits else 'no '}room for {them}"
         return (
-            f"{self.n_queries:,} explanations by method {self.method!r} cost at most epsilon "
+            f"{what} {'costs' if is_one else 'cost'} at most epsilon "
             f"{ceil_text(self.epsilon)} at delta {ceil_text(self.delta)}. {room}: {self.n_left:,} "
             f"fit (epsilon {floor_text(self.remaining_epsilon)} is left)."
         )

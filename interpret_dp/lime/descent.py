@@ -189,7 +189,7 @@ class Descents:
     Parameters
     ----------
     starts : ndarray of float64, shape (n_queries, n_coordinates)
-        In the unit ball.
+        Cut to the unit ball.
     start_errors : ndarray of float64, same shape, optional
         What noise did to the starts.
     centerings : tuple of Centering, shape (n_queries,), optional
@@ -224,7 +224,8 @@ class Descents:
         reach: float = 1.0,
     ) -> None:
         self._centerings = centerings
-        self.coefficients = self.centered(starts)
+        starts = self.centered(starts)
+        self.coefficients = starts / np.maximum(np.linalg.norm(starts, axis=1, keepdims=True), 1.0)
         self._shares = np.ones_like(starts)
         if centerings is not None:
             self._shares = np.stack([own.shares for own in centerings])
@@ -285,8 +286,11 @@ class Descents:
 
 def _gradients(moments: ExactMoments, phis: Floats) -> Integers:
     """Return A phi - b of each explanation, half the gradient of the loss, on the lattice."""
-    # Truncated, so that no norm exceeds PHI_UNITS.
-    whole = np.trunc(phis * (_INSIDE * PHI_UNITS)).astype(np.int64)
+    # Cut to the ball and truncated, so that no norm exceeds PHI_UNITS, whoever asks: explanations
+    # by other methods are sought in larger balls.
+    phis = np.nan_to_num(phis, nan=0.0, posinf=0.0, neginf=0.0)
+    norms = np.linalg.norm(phis, axis=-1, keepdims=True)
+    whole = np.trunc(phis / np.maximum(norms, 1.0) * (_INSIDE * PHI_UNITS)).astype(np.int64)
     found: Integers = whole @ moments.second - moments.first * PHI_UNITS
     return found
 

@@ -7,10 +7,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from interpret_dp.accounting.gaussian import epsilon_of_mu
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.exceptions import BudgetExceededError
 from interpret_dp.lime.adaptive import (
     DEFAULT_REUSE_DISTANCE,
     AdaptiveConfig,
@@ -80,6 +82,15 @@ class ExplanationEngine:
     head: str = ""
     _n_rows: float | None = None
 
+    @property
+    def radius(self) -> float:
+        """Of the ball of explanations, where what is released does not depend on it.
+
+        Effects that are together as large as the whole range of the output fit into it. The paper's
+        is 1, of which the unit is the largest distance: with 14 columns a fifth of that.
+        """
+        return float(self.features.stretch) if self.settings.centered else 1.0
+
     def answer(self, asked: AskedRows, method: str) -> list[Explained]:
         """Explain every row of a batch.
 
@@ -117,7 +128,7 @@ class ExplanationEngine:
         """Explain some of the rows at full cost, all in one request."""
         if not indices:
             return []
-        own = BatchMethod(method, self.weights, self.settings.steps)
+        own = BatchMethod(method, self.weights, self.settings.steps, self.radius)
         planned = own.planned(self.neighbourhood, self.budget.query_mu, len(indices))
         fits = []
         n_coordinates = asked.queries.points.shape[1]
@@ -236,11 +247,18 @@ class ExplanationEngine:
         mu = self.budget.left_mu()
         if mu == 0.0:
             raise self.budget.refusal(1, _FREE_ADVICE)
-        box, rows = self.data.box, self.data.rows
+        box, rows, is_labelled = self.data.box, self.data.rows, False
+
+        def labels() -> NDArray[np.float64]:
+            nonlocal is_labelled
+            found = box.values(self.data.labels(n_outputs))
+            is_labelled = True
+            return found
+
         try:
             surrogate = fit_surrogate(
                 rows.table,
-                lambda: box.values(self.data.labels(n_outputs)),
+                labels,
                 n_outputs=n_outputs,
                 schema=self.schema,
                 bounds=box.bounds,
@@ -256,11 +274,11 @@ class ExplanationEngine:
                 randomness=self.randomness(),
                 verbose=self.settings.verbose,
             )
-        except (BudgetExceededError, TypeError, ValueError):
-            raise
         except BaseException:
-            # Something may have been released, and counts as spent.
-            self.budget.charge(mu)
+            # Nothing is released before the labels are there. After that something may have been,
+            # whatever the error is, and counts as spent.
+            if is_labelled:
+                self.budget.charge(mu)
             raise
         self.budget.charge(mu)
         self.head = surrogate.guarantee.ledger_head or self.head

@@ -17,6 +17,7 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.lime.asked import AskedRows, actual_values, ask_model
 from interpret_dp.lime.building import Charging, Opening, open_engine
 from interpret_dp.lime.cost import ExplanationCost
+from interpret_dp.lime.history import History
 from interpret_dp.lime.labels import black_box
 from interpret_dp.lime.opening import open_model_rows
 from interpret_dp.lime.promise import explainer_guarantee, model_promise, warn_of_two_names
@@ -34,10 +35,11 @@ from interpret_dp.schema import Continuous, Schema
 if TYPE_CHECKING:
     from interpret_dp.explanation.spend import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
-    from interpret_dp.lime.history import History
     from interpret_dp.lime.surrogate import Surrogate
 
 __all__ = ["DPLimeTabular"]
+
+_FREE = "post-processed"
 
 _COPY = (
     "An explainer holds private rows and a budget, of which a copy could spend as much again; it "
@@ -281,7 +283,7 @@ class DPLimeTabular(ExplainerMixin):
         engine = self._engine
         asked, outputs = ask_model(
             self.model,
-            engine.data.box,
+            engine.data.box_for(opened.X),
             engine.features,
             opened,
             explained_class,
@@ -367,17 +369,18 @@ class DPLimeTabular(ExplainerMixin):
         with self._lock:
             left, n_left = budget.left_mu(), budget.n_left()
             mu = budget.query_mu * np.sqrt(n_queries)
+            fits = n_queries <= n_left
             if chosen == "non_interactive" or (chosen == "surrogate" and self.surrogate_):
-                mu = 0.0
+                mu, fits = 0.0, True
             elif chosen == "surrogate":
-                mu, n_left = left, 0
+                mu, n_left, fits = left, 0, left > 0
         return ExplanationCost(
             n_queries=n_queries,
             method=chosen,
             epsilon=epsilon_of_mu(mu, budget.delta) if mu else 0.0,
             delta=budget.delta,
             mu=float(mu),
-            fits=chosen in ("non_interactive", "surrogate") or n_queries <= n_left,
+            fits=fits,
             n_left=n_left,
             remaining_epsilon=epsilon_of_mu(left, budget.delta) if left else 0.0,
         )
@@ -409,8 +412,8 @@ class DPLimeTabular(ExplainerMixin):
 
     @property
     def history_(self) -> History:
-        """What was released so far."""
-        return self._engine.history
+        """What was released so far: a copy, since later explanations start from the explainer's."""
+        return History(tuple(self._engine.history))
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         """Refuse copies and pickles."""
@@ -434,15 +437,20 @@ class DPLimeTabular(ExplainerMixin):
 
     def _answered_by_surrogate(self, asked: AskedRows) -> tuple[list[Effects], list[float]]:
         """Read explanations off the surrogate, which the first call pays for."""
+        costs = [0.0] * len(asked)
         if self.surrogate_ is None:
+            costs[0] = self._engine.budget.left_mu()
             self.surrogate_ = self._engine.fit_surrogate(asked.labels.shape[1], self._promised)
         shown = self.surrogate_.explain(asked.rows.table, asked.queries.outputs)
         rows = zip(shown.effects, shown.standard_errors, shown.intercepts.tolist(), strict=True)
         found = [
-            Effects(effects, errors, None, intercept, "surrogate", "post-processed")
+            Effects(effects, errors, None, intercept, "surrogate", _FREE)
             for effects, errors, intercept in rows
         ]
-        return found, [0.0] * len(asked)
+        if costs[0]:
+            # The first row bears the price of the surrogate, so that it is shown where it is paid.
+            found[0] = dataclasses.replace(found[0], origin="released")
+        return found, costs
 
     def _promised(self, guarantee: Guarantee) -> Guarantee:
         """Return a guarantee of the surrogate, with what is known of the black box."""

@@ -25,3 +25,10 @@ class LinearFit:
 
     coefficients: NDArray[np.float64]
     standard_errors: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        """Keep copies that cannot be written into: later explanations may start from this one."""
+        for name in ("coefficients", "standard_errors"):
+            kept = np.array(getattr(self, name), dtype=np.float64)
+            kept.flags.writeable = False
+            object.__setattr__(self, name, kept)

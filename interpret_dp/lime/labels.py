@@ -5,6 +5,7 @@ The labels are private, as the rows are, and live in memory only.
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +22,9 @@ __all__ = ["BlackBox", "Labels", "black_box"]
 
 Labels = NDArray[np.int16]
 Floats = NDArray[np.float64]
+
+# By so much sums of probabilities may miss 0 or 1.
+_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -59,10 +63,12 @@ class BlackBox:
         Raises
         ------
         ValueError
-            If the model does not return one number, or one list of numbers, for each row; and
-            whatever the model raises.
+            If the model does not return one number, or one list of numbers, for each row, or a
+            number that is no probability where it should be one; and whatever the model raises.
         """
-        outputs = _checked(self._predict(X), n_rows)
+        outputs = _checked(self._predict(_rows(X, 0, n_rows)), n_rows)
+        if self.gives_probabilities:
+            _check_probabilities(outputs)
         return outputs, self._rounded(outputs)
 
     def labels(self, X: Any, n_rows: int, n_outputs: int) -> Labels:
@@ -91,7 +97,9 @@ class BlackBox:
 
         That the model's answer to a row depends on that row alone, and is the same whenever it is
         asked, is an assumption of the promise. The grid is coarse so that differences in the last
-        digits, which batches of another size bring about in many models, do not show.
+        digits, which batches of another size bring about in many models, do not show. The model
+        gets a copy of the rows: what it writes into them would come back to it when they are
+        halved.
         """
         labels = np.zeros((n_rows, n_outputs), dtype=np.int16)
         pending = [(0, n_rows)] if n_rows else []
@@ -105,7 +113,10 @@ class BlackBox:
                     )
                     # Too many or too few outputs are a failure, and never a broadcast.
                     labels[start:stop] = found.reshape(stop - start, n_outputs)
-                except Exception:
+                except KeyboardInterrupt:
+                    raise
+                except BaseException:
+                    # Not errors alone: a model that exits at a row would show that it is there.
                     if stop - start > 1:
                         middle = (start + stop) // 2
                         pending += [(start, middle), (middle, stop)]
@@ -143,12 +154,25 @@ def _checked(answer: Any, n_rows: int) -> Floats:
     return found
 
 
+def _check_probabilities(outputs: Floats) -> None:
+    """Raise if public outputs are no probabilities: all rows would be clipped, and paid for."""
+    is_wrong = (outputs < -_TOLERANCE) | (outputs > 1.0 + _TOLERANCE)
+    if is_wrong.any():
+        raise ValueError(
+            f"The model returned {float(outputs[is_wrong][0]):.6g}, which is not a probability. If "
+            "its output is another number, declare the range: output_bounds=(lower, upper), which "
+            "must be public knowledge. If it is a class, pass a model with predict_proba."
+        )
+
+
 def _rows(X: Any, start: int, stop: int) -> Any:
-    """Return some of the rows in a container of the same kind."""
+    """Return a copy of some of the rows in a container of the same kind."""
+    if isinstance(X, list | tuple):
+        return [copy.copy(row) for row in X[start:stop]]
     if hasattr(X, "iloc"):
-        return X.iloc[start:stop]
-    # Arrow's tables cannot be sliced by brackets.
-    return X.slice(start, stop - start) if hasattr(X, "slice") else X[start:stop]
+        return X.iloc[start:stop].copy()
+    # Arrow's tables cannot be sliced by brackets, nor written into.
+    return X.slice(start, stop - start) if hasattr(X, "slice") else X[start:stop].copy()
 
 
 def black_box(model: Any, bounds: Continuous | None = None) -> BlackBox:

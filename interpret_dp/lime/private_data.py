@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from interpret_dp.lime.features import LocalFeatures
 from interpret_dp.lime.labels import BlackBox, Labels
@@ -31,6 +34,23 @@ class PrivateData:
     _labels: Labels | None = field(default=None, init=False, repr=False)
     _labelled: ExplanationData | None = field(default=None, init=False, repr=False)
 
+    def box_for(self, X: Any) -> BlackBox:
+        """Return the black box, if rows to be explained are in the same container as these.
+
+        Raises
+        ------
+        TypeError
+            If they are not. A model that cannot read the container of the explanation data would
+            fail on every row of it, which nobody may be told: the budget would buy noise.
+        """
+        own, given = _kind(self.rows.X), _kind(X)
+        if own != given:
+            raise TypeError(
+                f"X is a {given}, and the explanation data are a {own}; the model gets both as "
+                f"they are, and must be able to read both. Pass X as a {own}."
+            )
+        return self.box
+
     def labels(self, n_outputs: int) -> Labels:
         """Return what the model says of every row, asked once; shape (n_rows, n_outputs)."""
         if self._labels is None:
@@ -56,3 +76,14 @@ class PrivateData:
                 data = data.rows(kept_rows(identifiers, door.neighbourhood.max_rows, key))
             self._labelled = data
         return self._labelled
+
+
+def _kind(X: Any) -> str:
+    """Say in words what a container is, as far as a model would notice."""
+    if isinstance(X, list | tuple):
+        return "list"
+    if isinstance(X, np.ndarray):
+        return "numpy array"
+    if hasattr(X, "tocsc"):
+        return "scipy sparse matrix"
+    return f"{type(X).__module__.partition('.')[0]} {type(X).__name__}"

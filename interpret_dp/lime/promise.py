@@ -130,8 +130,8 @@ def _scope(
         if same_people:
             return (
                 f"{about}, and conditional on the model being known: it was trained on the same "
-                "people without differential privacy, and nothing protects against what the model "
-                "itself reveals."
+                "people, no promise of its own is stated, and nothing protects against what the "
+                "model itself reveals."
             )
         return (
             f"{about}, with the model taken as given; nothing is promised to the people that it "
@@ -151,9 +151,11 @@ def _scope(
             "figure, and each holds with the other's output taken as given."
         )
     both, at = _together(model, own, epsilon, delta)
+    # A pair alone does not say whom it protects.
+    condition = "" if isinstance(model, Guarantee) else "if that is about the same neighbours, "
     return (
-        f"{text}; model and explanations together are ({ceil_text(both)}, {ceil_text(at)})-"
-        "differentially private."
+        f"{text}; {condition}model and explanations together are ({ceil_text(both)}, "
+        f"{ceil_text(at)})-differentially private."
     )
 
 
@@ -185,6 +187,6 @@ def _together(
     model_epsilon, model_delta = _figures(model)
     total = min(model_delta + delta, 1.0)
     pair = model.pair if isinstance(model, Guarantee) else None
-    if pair is None:
+    if pair is None or total >= 1.0:
         return model_epsilon + epsilon, total
     return min(compose([pair, own]).epsilon_at(total), model_epsilon + epsilon), total

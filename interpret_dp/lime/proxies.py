@@ -82,6 +82,8 @@ class Proxies:
     coefficients, errors : ndarray of float64, shape (n_proxies, n_coordinates)
         Of their explanations.
     weights : WeightTable
+    radius : float
+        Of the ball of explanations.
     """
 
     points: Points
@@ -89,9 +91,12 @@ class Proxies:
     coefficients: Floats
     errors: Floats
     weights: WeightTable
+    radius: float = 1.0
 
     @classmethod
-    def of_released(cls, released: Sequence[Explained], weights: WeightTable) -> Proxies:
+    def of_released(
+        cls, released: Sequence[Explained], weights: WeightTable, radius: float = 1.0
+    ) -> Proxies:
         """Return the arrays of at least one released explanation."""
         return cls(
             np.array([one.point for one in released]),
@@ -99,6 +104,7 @@ class Proxies:
             np.array([one.fit.coefficients for one in released]),
             np.array([one.fit.standard_errors for one in released]),
             weights,
+            radius,
         )
 
     def __len__(self) -> int:
@@ -113,6 +119,7 @@ class Proxies:
             self.coefficients[indices],
             self.errors[indices],
             self.weights,
+            self.radius,
         )
 
     def nearest(self, point: Points, label: float | None, most: int = _MOST) -> Proxies:
@@ -157,7 +164,8 @@ class Proxies:
         shares += (1.0 - shares.sum()) / len(near)
         phi = shares @ near.coefficients
         return LinearFit(
-            phi / max(1.0, float(np.linalg.norm(phi))), np.sqrt(shares**2 @ near.errors**2)
+            phi / max(1.0, float(np.linalg.norm(phi)) / self.radius),
+            np.sqrt(shares**2 @ near.errors**2),
         )
 
     def fit_labels(self, point: Points, label: float | None) -> LinearFit:
@@ -173,7 +181,7 @@ class Proxies:
         # Directions in which no query lies stay at 0.
         spectrum = Spectrum(scales[::-1] ** 2, right[::-1].T)
         target = right.T @ (scales * (left.T @ (values * roots)))
-        phi, _ = minimum_on_ball(spectrum, target)
+        phi, _ = minimum_on_ball(spectrum, target, self.radius)
         return LinearFit(phi, np.zeros_like(phi))
 
     def without(self, index: int) -> Proxies:
@@ -209,7 +217,11 @@ class PredictionCheck:
 
 
 def explain_from_history(
-    queries: Queries, query_labels: Sequence[int], weights: WeightTable, history: History
+    queries: Queries,
+    query_labels: Sequence[int],
+    weights: WeightTable,
+    history: History,
+    radius: float = 1.0,
 ) -> list[LinearFit]:
     """Explain queries by what was released before; costs nothing.
 
@@ -220,6 +232,8 @@ def explain_from_history(
         What the model says of each query, in steps of ``1 / UNITS``; public.
     weights : WeightTable
     history : History
+    radius : float, default=1
+        Of the ball of explanations.
 
     Returns
     -------
@@ -258,7 +272,7 @@ def explain_from_history(
                     "with another method first."
                 )
             ways[output] = _best_way(
-                Proxies.of_released(released, weights), queries.anchors is not None
+                Proxies.of_released(released, weights, radius), queries.anchors is not None
             )
         proxies, predict, floor = ways[output]
         anchor = None if queries.anchors is None else query_labels[index] / UNITS

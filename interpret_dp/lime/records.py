@@ -115,11 +115,14 @@ def record(
         "origin": shown.origin,
         "image_shape": None if image_shape is None else list(image_shape),
     }
+    if features.has_bins and shown.coordinates is not None:
+        document["meaning"] = "of being in this bin, against being elsewhere"
     if shown.intercept is not None:
         document["extra"] = {"names": ["Intercept"], "scores": [shown.intercept], "values": [1]}
     if shown.coordinates is not None:
+        point = asked.queries.points[row]
         document["coordinates"] = {
-            "names": list(features.labels),
+            "names": list(features.bin_labels(point) if features.has_bins else features.labels),
             "scores": _plain(shown.coordinates[0]),
             "standard_errors": _plain(shown.coordinates[1]),
         }

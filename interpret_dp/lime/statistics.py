@@ -58,26 +58,30 @@ class NoisyMoments:
         """Size of the eigenvalues that noise alone has: sqrt(2 n) sigma (Wigner's semicircle)."""
         return math.sqrt(2 * len(self.first)) * self.sigma
 
-    def solve(self, centered: Centering | None = None) -> LinearFit:
+    def solve(self, centered: Centering | None = None, radius: float = 1.0) -> LinearFit:
         """Return the explanation that these moments make likely.
 
         Eigenvalues of A below the noise's own are raised to them: what cannot be told from noise
-        moves the explanation no further than noise would. Then the loss is minimised over the
-        unit ball. Post-processing, as everything here.
+        moves the explanation no further than noise would. Then the loss is minimised over a ball.
+        Post-processing, as everything here: what is released does not depend on the ball.
 
         Parameters
         ----------
         centered : Centering, default=None
             Of the query: the explanation is sought where it projects to.
+        radius : float, default=1
+            Of the ball; the paper's is 1, which shrinks whatever is steeper.
         """
         second, first = self.second, self.first
         if centered is not None:
             second, first = centered(centered(second).T), centered(first)
         spectrum = Spectrum.of_matrix(second).raised(self.noise_edge)
-        phi, multiplier = minimum_on_ball(spectrum, first)
+        phi, multiplier = minimum_on_ball(spectrum, first, radius)
         inverse = spectrum.shifted_inverse(multiplier)
         inverse = inverse if centered is None else centered(inverse.T).T
-        return LinearFit(phi, self._standard_errors(inverse, phi, multiplier))
+        errors = self._standard_errors(inverse, phi, multiplier)
+        # No coefficient of a vector in the ball is uncertain by more.
+        return LinearFit(phi, np.minimum(errors, radius))
 
     def _standard_errors(self, inverse: Floats, phi: Floats, multiplier: float) -> Floats:
         """Return what noise of this size does to phi, to first order.
@@ -94,8 +98,7 @@ class NoisyMoments:
             outward = inverse @ phi
             inverse = inverse - np.outer(outward, outward) / (phi @ outward)
         variances = inverse**2 @ own + (beside * (inverse @ phi)) ** 2
-        # No coefficient of a vector in the unit ball is uncertain by more.
-        errors: Floats = np.minimum(np.sqrt(np.maximum(variances, 0.0)), 1.0)
+        errors: Floats = np.sqrt(np.maximum(variances, 0.0))
         return errors
 
 

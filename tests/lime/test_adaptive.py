@@ -168,8 +168,9 @@ def test_all_rows_of_a_person_may_change(relation: str) -> None:
         pairs = [(more, other), (other, more)]
     for pair in pairs:
         assert replayed(*pair, neighbourhood=neighbourhood).ok
-    # The same change breaks a promise about single rows.
-    assert not replayed(*pairs[0], neighbourhood=Neighbourhood(relation=relation)).ok
+    if relation == "add_or_remove_one":
+        # The same change breaks a promise about single rows.
+        assert broken(replayed(*pairs[0])) == {"sensitivity"}
 
 
 def test_no_rows_at_all_are_a_table_too() -> None:
@@ -435,9 +436,9 @@ def test_beta_is_the_gradient_of_the_mean_loss_at_the_start(
 def test_the_noise_is_what_is_expected_and_beta_is_free_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No rows: the gradient is 0. 300 queries: beta^2 over noise^2 is known to 0.03."""
+    """No rows: the gradient is 0. 120 queries: beta^2 over noise^2 is known to 0.04."""
     seen = steps_asked(monkeypatch)
-    asked = records(300, seed=3)
+    asked = records(120, seed=3)
     explain(
         explanation_data([]),
         queries(asked),
@@ -448,7 +449,7 @@ def test_the_noise_is_what_is_expected_and_beta_is_free_of_it(
     betas, noises = np.array(seen).T
     assert len(set(noises)) == 1
     # Half of the squares are cut to 0: of chi-squared with 6 degrees, E max(0, X - 6) / 6 = 0.22.
-    assert np.mean(betas**2) / noises[0] ** 2 == pytest.approx(0.22, abs=0.1)
+    assert np.mean(betas**2) / noises[0] ** 2 == pytest.approx(0.22, abs=0.12)
 
 
 @pytest.fixture(scope="module")

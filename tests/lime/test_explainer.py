@@ -425,7 +425,7 @@ def model_promise_of(epsilon: float, delta: float = 1e-6, **given: Any) -> Guara
         (False, (2.0, 1e-5), "keep the model's own promise, epsilon 2 at delta 1e-05"),
         (True, (2.0, 1e-5), "together are (3, 1.11e-05)-differentially private"),
         (True, model_promise_of(0.5), "together are (1.5, 2e-06)-differentially private"),
-        (True, model_promise_of(1.0, tests_only=True), "without differential privacy"),
+        (True, model_promise_of(1.0, tests_only=True), "no promise of its own is stated"),
         (True, model_promise_of(1.0, neighboring="replace_one"), "do not add up to one figure"),
     ],
 )
@@ -531,3 +531,65 @@ def test_nothing_warns_in_ordinary_use() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         explainer().explain_local(table(2))
+
+
+# ------------------------------------------------------------------------------------ surrogate
+
+
+def test_a_surrogate_is_paid_once_and_says_how_good_it_is() -> None:
+    ledger = account(50.0)
+    own = explainer(data=table(3000), epsilon=20.0, ledger=ledger, dataset="people")
+    assert own.cost(3, "surrogate").epsilon == pytest.approx(20.0, rel=1e-6)
+    rows = table(3, seed=5)
+    first = own.explain_local(rows, method="surrogate")
+    # Where it is paid it is shown.
+    assert list(first.privacy.per_row["origin"]) == ["released", *["post-processed"] * 2]
+    assert first.privacy.explanation_epsilon == pytest.approx(20.0, rel=1e-6)
+    spent = ledger.spent("people").mu
+    again = own.explain_local(rows, method="surrogate")
+    assert again.privacy.explanation_epsilon == 0
+    assert ledger.spent("people").mu == spent
+    assert own.cost(10**6, "surrogate").epsilon == 0
+    assert own.surrogate_ is not None
+    assert "variance" in str(own.surrogate_.fidelity)
+    record = again.data(0)
+    assert sum(record["scores"]) + record["extra"]["scores"][0] == pytest.approx(
+        record["predicted"], abs=0.1
+    )
+    assert own.remaining_queries() == 0
+    with pytest.raises(BudgetExceededError):
+        own.explain_local(rows, method="statistics")
+
+
+def test_a_surrogate_of_nothing_left_is_refused() -> None:
+    own = explainer(epsilon=0.5, per_query=0.5)
+    own.explain_local(table(1))
+    with pytest.raises(BudgetExceededError, match="Nothing was spent"):
+        own.explain_local(table(1), method="surrogate")
+
+
+def test_effects_may_be_as_large_as_the_whole_output() -> None:
+    """Of ten columns nine do nothing; the paper's unit ball would show a quarter of 0.8."""
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame(rng.uniform(0, 1, (4000, 10)), columns=[f"x{i}" for i in range(10)])
+    own = DPLimeTabular(
+        lambda rows: 0.1 + 0.8 * rows["x0"].to_numpy(),
+        data,
+        schema=Schema(default=Continuous(0, 1)),
+        trained_on_same_people=False,
+        epsilon=100.0,
+        per_query=50.0,
+        n_rows=4000,
+    )
+    scores = np.array(own.explain_local(data.iloc[:1]).data(0)["scores"])
+    assert scores[0] == pytest.approx(0.8, abs=0.02)
+    assert np.abs(scores[1:]).max() < 0.02
+    free = own.explain_local(data.iloc[1:2], method="non_interactive").data(0)["scores"]
+    assert free[0] == pytest.approx(0.8, abs=0.1)
+
+
+def test_bins_say_what_they_are() -> None:
+    own = explainer(representation="bins", n_bins=2)
+    record = own.explain_local(pd.DataFrame({"age": [70.0], "site": ["a"], "noise": [0.5]})).data(0)
+    assert record["coordinates"]["names"] == ["50 <= age", "site = a", "0 <= noise"]
+    assert "against being elsewhere" in record["meaning"]

@@ -19,9 +19,7 @@ RELATIONS = ["add_or_remove_one", "replace_one"]
 QUERIES = pd.concat(
     [table(3, seed=8), pd.DataFrame({"age": [np.nan], "site": [None], "noise": [9.0]})]
 )
-ODD = pd.DataFrame(
-    {"age": [1e300, -np.inf], "site": ["never seen", "c"], "noise": [np.nan, 1.0]}
-)
+ODD = pd.DataFrame({"age": [1e300, -np.inf], "site": ["never seen", "c"], "noise": [np.nan, 1.0]})
 
 
 class Touchy(Risk):
@@ -120,3 +118,27 @@ def test_labels_that_depend_on_the_other_rows_are_found(monkeypatch: pytest.Monk
     rows = table(60)
     report = replayed("statistics", "add_or_remove_one", rows, rows.iloc[1:], model=Risk())
     assert any(violation.kind == "sensitivity" for violation in report.violations)
+
+
+@pytest.mark.parametrize("method", ["adaptive", "enhanced"])
+def test_descents_that_start_from_explanations_of_a_larger_ball(method: str) -> None:
+    """Explanations by "statistics" may be longer than the noise of gradients is made for."""
+
+    def explain(data: pd.DataFrame) -> Any:
+        own = DPLimeTabular(
+            Risk(),
+            data,
+            schema=SCHEMA,
+            trained_on_same_people=False,
+            steps=24,
+            epsilon=60.0,
+            per_query=20.0,
+            reuse_distance=0.0,
+        )
+        first = own.explain_local(QUERIES, method="statistics")
+        assert any(np.linalg.norm(one.fit.coefficients) > 1.0 for one in own.history_)
+        return [first, own.explain_local(QUERIES, method=method)]
+
+    rows = table(60)
+    report = replay(explain, rows, rows.iloc[1:], published=published)
+    assert report.ok, report

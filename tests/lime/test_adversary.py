@@ -1,0 +1,236 @@
+"""Attacks on DP-LIME that worked once, or nearly: each must find nothing any more."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interpret_dp import BudgetExceededError, Continuous, PrivacyLedger, Schema
+from interpret_dp.accounting.gaussian import epsilon_of_mu
+from interpret_dp.audit import replay
+from interpret_dp.lime.explainer import DPLimeTabular
+from interpret_dp.lime.fitted import LinearFit
+from interpret_dp.lime.history import Explained
+from interpret_dp.release import ReleaseDoor
+from tests.lime.test_explainer import Risk, account, explainer, table
+from tests.lime.test_explainer_replay import published
+
+NUMBERS = Schema(default=Continuous(0, 100))
+ROWS = np.random.default_rng(0).uniform(0, 100, (60, 3))
+ODD = np.array([[1e200, 1.0, 1.0]])
+CONTAINERS: list[Callable[[Any], Any]] = [np.array, np.ndarray.tolist]
+
+
+class _Halving:
+    """Row-wise, but writes into what it is given, and fails on a row."""
+
+    def __init__(self, failure: BaseException) -> None:
+        self._failure = failure
+
+    def predict_proba(self, X: Any) -> Any:
+        for row in X:
+            row[0] *= 0.5
+        ages = np.array([row[0] for row in X])
+        if (ages > 1e100).any():
+            raise self._failure
+        return np.column_stack([1 - ages / 100, ages / 100])
+
+
+@pytest.mark.parametrize("make", CONTAINERS)
+@pytest.mark.parametrize("method", ["statistics", "adaptive", "surrogate"])
+def test_a_model_that_writes_into_its_rows_does_not_let_one_change_others(
+    method: str, make: Callable[[Any], Any]
+) -> None:
+    """Rows are halved and asked again where one fails: what was written must not come back."""
+
+    def explain(rows: Any) -> Any:
+        own = DPLimeTabular(
+            _Halving(ValueError("too large")),
+            make(rows),
+            schema=NUMBERS,
+            trained_on_same_people=False,
+            method=method,
+            steps=16,
+        )
+        return [own.explain_local(make(ROWS[:2]))]
+
+    report = replay(explain, np.vstack([ROWS, ODD]), ROWS, published=published)
+    assert report.ok, report
+
+
+def test_a_model_does_not_change_the_user_s_rows() -> None:
+    rows, queries = ROWS.copy(), ROWS[:2].copy()
+    model = _Halving(ValueError())
+    own = DPLimeTabular(model, rows, schema=NUMBERS, trained_on_same_people=False)
+    own.explain_local(queries)
+    assert np.array_equal(rows, ROWS)
+    assert np.array_equal(queries, ROWS[:2])
+
+
+class _Quit(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("failure", [SystemExit("row 60"), _Quit("row 60"), GeneratorExit()])
+def test_a_model_that_exits_at_a_row_does_not_show_that_the_row_is_there(
+    failure: BaseException,
+) -> None:
+    own = DPLimeTabular(
+        _Halving(failure), np.vstack([ROWS, ODD]), schema=NUMBERS, trained_on_same_people=False
+    )
+    assert len(own.explain_local(ROWS[:2]).privacy.rows) == 2
+
+
+def test_what_is_released_cannot_be_changed_from_outside() -> None:
+    """Adaptive explanations start from earlier ones, which must stay in the unit ball."""
+    own = explainer(method="adaptive", epsilon=4.0, per_query=1.0)
+    own.explain_local(table(2, seed=5))
+    before = [one.fit.coefficients.copy() for one in own.history_]
+    for one in own.history_:
+        with pytest.raises(ValueError, match="read-only"):
+            one.fit.coefficients[:] = np.nan
+    forged = LinearFit(np.full(len(before[0]), np.inf), np.zeros(len(before[0])))
+    first = next(iter(own.history_))
+    own.history_.add(Explained(first.point, first.output, 0, forged, "adaptive", "released"))
+    after = [one.fit.coefficients for one in own.history_]
+    assert len(after) == len(before)
+    assert all(np.array_equal(*pair) for pair in zip(before, after, strict=True))
+
+
+def test_a_fit_does_not_change_with_the_array_it_was_made_from() -> None:
+    coefficients = np.zeros(2)
+    fit = LinearFit(coefficients, np.zeros(2))
+    coefficients[:] = 100.0
+    assert not fit.coefficients.any()
+
+
+class _Interrupted(Risk):
+    """The user loses patience the first time that the private rows are asked about."""
+
+    def __init__(self) -> None:
+        self._is_first = True
+
+    def predict_proba(self, X: Any) -> Any:
+        if len(X) > 10 and self._is_first:
+            self._is_first = False
+            raise KeyboardInterrupt
+        return super().predict_proba(X)
+
+
+@pytest.mark.parametrize("method", ["statistics", "adaptive", "surrogate"])
+def test_an_interruption_before_any_release_costs_nothing(method: str) -> None:
+    ledger = account()
+    own = explainer(_Interrupted(), ledger=ledger, dataset="people", method=method)
+    with pytest.raises(KeyboardInterrupt):
+        own.explain_local(table(2, seed=5))
+    assert ledger.spent("people").mu == 0
+    assert own.remaining_queries() == 100
+    own.explain_local(table(2, seed=5))
+    assert ledger.spent("people").mu > 0
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, KeyboardInterrupt])
+def test_whatever_goes_wrong_after_a_release_the_surrogate_is_paid(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The explainer's own promise counts too, where the ledger has room for more."""
+
+    def failing(*_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr("interpret_dp.lime.surrogate.fidelity_of", failing)
+    ledger = account(10.0)
+    own = explainer(ledger=ledger, dataset="people", method="surrogate")
+    with pytest.raises(error):
+        own.explain_local(table(2, seed=5))
+    assert ledger.spent("people").mu > 0
+    assert own.remaining_queries() == 0
+    with pytest.raises(BudgetExceededError):
+        own.explain_local(table(2, seed=5))
+
+
+@pytest.mark.parametrize("method", ["statistics", "interactive", "adaptive", "surrogate"])
+def test_an_interruption_after_a_release_is_charged_alike_to_both_accounts(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = ReleaseDoor.gaussian
+
+    def interrupted(door: ReleaseDoor, *arguments: Any, **named: Any) -> Any:
+        release(door, *arguments, **named)
+        raise KeyboardInterrupt
+
+    ledger = account(10.0)
+    own = explainer(ledger=ledger, dataset="people", method=method)
+    with monkeypatch.context() as patched:
+        patched.setattr(ReleaseDoor, "gaussian", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            own.explain_local(table(2, seed=5))
+    spent, whole = ledger.spent("people").mu, own.guarantee_.mu
+    assert whole is not None
+    assert spent > 0
+    # A surrogate spends all but a trace of what there is.
+    left = 0.0 if method == "surrogate" else epsilon_of_mu(math.sqrt(whole**2 - spent**2), 1e-6)
+    assert own.cost().remaining_epsilon == pytest.approx(left, rel=1e-6)
+
+
+def test_a_surrogate_that_cannot_be_paid_is_not_called_free() -> None:
+    own = explainer(per_query=1.0, method="statistics")
+    own.explain_local(table(1, seed=5))
+    cost = own.cost(5, "surrogate")
+    assert not cost.fits
+    assert "free" not in str(cost)
+
+
+def test_an_epsilon_that_rounds_to_0_is_not_called_free() -> None:
+    """At a delta of a half, little noise already has epsilon 0."""
+    cost = explainer(epsilon=1e-5, delta=0.5).cost(3)
+    assert cost.mu > 0
+    assert "free" not in str(cost)
+
+
+def test_a_number_that_is_no_probability_is_refused_before_it_is_paid_for() -> None:
+    def salary(X: Any) -> Any:
+        return 1000.0 + np.asarray(X)[:, 0]
+
+    ledger = account()
+    own = DPLimeTabular(
+        salary, ROWS, schema=NUMBERS, trained_on_same_people=False, ledger=ledger, dataset="people"
+    )
+    with pytest.raises(ValueError, match=r"not a probability.*output_bounds"):
+        own.explain_local(ROWS[:2])
+    assert ledger.spent("people").mu == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_forked_copy_cannot_spend_the_explainer_s_budget_again(tmp_path: Path) -> None:
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create_budget("people", 10.0, 1e-6)
+    own = explainer(per_query=1.0, method="statistics", ledger=ledger, dataset="people")
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        try:
+            own.explain_local(table(1, seed=5))
+        except Exception as error:
+            os._exit(7 if "forked" in str(error) else 8)
+        os._exit(9)
+    assert os.waitpid(child, 0)[1] >> 8 == 7
+    assert ledger.spent("people").mu == 0
+
+
+@pytest.mark.parametrize("kind", ["numpy array", "list"])
+def test_rows_that_the_model_might_not_read_are_refused_before_they_are_paid_for(kind: str) -> None:
+    """The model would fail on all private rows, in silence, and be paid for."""
+    data = table(20).to_numpy(dtype=object)
+    own = explainer(
+        data=data if kind == "numpy array" else data.tolist(),
+        feature_names=["age", "site", "noise"],
+    )
+    with pytest.raises(TypeError, match=f"X is a pandas DataFrame, and .* are a {kind}"):
+        own.explain_local(table(1, seed=5))
+    assert own.remaining_queries() == 100
