@@ -31,9 +31,10 @@ help:
 	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest supported versions"
 	@echo "make clean          remove environments, caches and what the tests left behind"
 
-$(VENV)/.ready: pyproject.toml scripts/create_environment.sh
+$(VENV)/.ready: pyproject.toml scripts/create_environment.sh scripts/constraints.txt
 	scripts/create_environment.sh $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --constraint scripts/constraints.txt \
+		--editable '.[llm,test]'
 	touch $@
 
 demo: $(VENV)/.ready
@@ -66,6 +67,7 @@ check-release: $(VENV)/.ready chromium .venv-minimum/.ready
 	.venv-minimum/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile \
 		-m "$(INNER_LOOP)" -W default
 
+# Without the extra `llm`: that the package works without torch is tested here.
 .venv-minimum/.ready: pyproject.toml scripts/create_environment.sh scripts/minimum_versions.py
 	scripts/create_environment.sh .venv-minimum
 	.venv-minimum/bin/python scripts/minimum_versions.py pyproject.toml > .venv-minimum/constraints.txt

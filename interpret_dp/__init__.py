@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         DPExplainableBoostingRegressor,
     )
     from interpret_dp.ebm.evaluation import PrivateMetrics, private_metrics
-    from interpret_dp.ebm.files import load_model
     from interpret_dp.editor import EditSession
     from interpret_dp.exceptions import (
         BudgetExceededError,
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
     )
     from interpret_dp.explanation.spend import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
+    from interpret_dp.lime.explainer import DPLimeTabular
+    from interpret_dp.llm.estimator import DPLocallyLinearClassifier
+    from interpret_dp.llm.files import load_model
     from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema
 
 __all__ = [
@@ -37,6 +39,8 @@ __all__ = [
     "Continuous",
     "DPExplainableBoostingClassifier",
     "DPExplainableBoostingRegressor",
+    "DPLimeTabular",
+    "DPLocallyLinearClassifier",
     "EditSession",
     "Guarantee",
     "LedgerError",
@@ -60,6 +64,8 @@ _HOMES = {
     "Continuous": "schema",
     "DPExplainableBoostingClassifier": "ebm.estimators",
     "DPExplainableBoostingRegressor": "ebm.estimators",
+    "DPLimeTabular": "lime.explainer",
+    "DPLocallyLinearClassifier": "llm.estimator",
     "EditSession": "editor",
     "Guarantee": "accounting.guarantee",
     "LedgerError": "exceptions",
@@ -72,7 +78,7 @@ _HOMES = {
     "Schema": "schema",
     "SchemaError": "exceptions",
     "UndeclaredWarning": "exceptions",
-    "load_model": "ebm.files",
+    "load_model": "llm.files",
     "private_metrics": "ebm.evaluation",
 }
 

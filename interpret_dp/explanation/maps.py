@@ -1,0 +1,151 @@
+"""What the maps of a released locally linear model say: of a class, and of one row."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.released.locally_linear import LocallyLinearModel
+
+__all__ = [
+    "NOISE_WORDS",
+    "TOP_MAPS",
+    "ClassReading",
+    "MapUse",
+    "label_text",
+    "map_use",
+    "offered_classes",
+    "read_row",
+]
+
+FloatArray = NDArray[np.float64]
+
+TOP_MAPS = 3
+"""Maps of a class that are shown of one row."""
+
+NOISE_WORDS = (
+    "No noise band: these weights come from many steps of Adam on clipped, noisy\n"
+    "gradients, and how much of that noise is left in them cannot be derived"
+)
+"""Why no figure of maps has a noise band."""
+
+_MOST_OFFERED = 10
+_LONGEST_LABEL = 30
+
+
+@dataclass(frozen=True)
+class MapUse:
+    """How often each map is the one of its class that counts most, over given public rows.
+
+    Attributes
+    ----------
+    shares : ndarray of float64, shape (n_classes, n_maps)
+        Of the rows; each class's add up to 1.
+    n_rows : int
+    """
+
+    shares: FloatArray
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class ClassReading:
+    """The linear function that gives one class its score at one row.
+
+    Attributes
+    ----------
+    index : int
+        Of the class.
+    probability, score : float
+        As the model gives them. The score is the sum of ``contributions`` plus ``bias``.
+    bias : float
+        The maps' biases, weighted.
+    shares : ndarray of float64, shape (n_maps,)
+        How much each map counts: the softmax.
+    top : tuple of int
+        The maps that count most, first one first; at most three.
+    weighted_map : ndarray of float64, shape (n_inputs,)
+        The maps' weights, weighted.
+    contributions : ndarray of float64, shape (n_inputs,)
+        The weighted map times the row's inputs.
+    """
+
+    index: int
+    probability: float
+    score: float
+    bias: float
+    shares: FloatArray
+    top: tuple[int, ...]
+    weighted_map: FloatArray
+    contributions: FloatArray
+
+
+def read_row(model: LocallyLinearModel, inputs: FloatArray, index: int) -> ClassReading:
+    """Return how one class comes to its score at one row.
+
+    Parameters
+    ----------
+    model : LocallyLinearModel
+    inputs : ndarray of float, shape (n_inputs,)
+        Standardised.
+    index : int
+        Of the class.
+    """
+    row = np.asarray(inputs, dtype=np.float64)
+    scores = model.scores(row[None])[0]
+    shares = model.map_shares(row[None])[0, index]
+    weighted = shares @ model.weights[index]
+    order = np.argsort(-shares, kind="stable")[:TOP_MAPS]
+    return ClassReading(
+        index=index,
+        probability=float(model.predict_proba(row[None])[0, index]),
+        score=float(scores[index]),
+        bias=float(shares @ model.biases[index]),
+        shares=shares,
+        top=tuple(int(number) for number in order),
+        weighted_map=weighted,
+        contributions=weighted * row,
+    )
+
+
+def map_use(model: LocallyLinearModel, inputs: FloatArray) -> MapUse:
+    """Return how often each map is its class's top one over some public rows.
+
+    Parameters
+    ----------
+    model : LocallyLinearModel
+    inputs : ndarray of float, shape (n_rows, n_inputs)
+        Standardised; at least one row.
+    """
+    rows = np.asarray(inputs)
+    if not len(rows):
+        raise ValueError("X has no rows; give at least one, or leave X out.")
+    counts = np.zeros((len(model.classes), model.n_maps))
+    for start in range(0, len(rows), 1024):
+        # The softmax is monotone: the largest value is the largest share.
+        top = model.map_values(rows[start : start + 1024]).argmax(axis=2)
+        for index, chosen in enumerate(top.T):
+            counts[index] += np.bincount(chosen, minlength=model.n_maps)
+    return MapUse(counts / len(rows), len(rows))
+
+
+def offered_classes(probabilities: FloatArray, actual: int | None) -> list[int]:
+    """Return the classes that a figure of one row lets the reader choose from, predicted first.
+
+    Of many, the ten most probable ones and the actual one.
+    """
+    order = [int(index) for index in np.argsort(-probabilities, kind="stable")]
+    shown = order[:_MOST_OFFERED]
+    return shown if actual is None or actual in shown else [*shown, actual]
+
+
+def label_text(classes: Sequence[Any], index: int) -> str:
+    """Return a class's label as text, cut if it is long; not yet literal."""
+    return textwrap.shorten(str(classes[index]), 4 * _LONGEST_LABEL, placeholder=" …")[
+        :_LONGEST_LABEL
+    ]

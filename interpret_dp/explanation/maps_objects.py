@@ -1,0 +1,401 @@
+"""interpret's explanation objects for a released locally linear model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from interpret_dp.explanation.maps import (
+    ClassReading,
+    MapUse,
+    label_text,
+    map_use,
+    offered_classes,
+    read_row,
+)
+from interpret_dp.explanation.maps_images import (
+    class_filters,
+    contribution_images,
+    image_reading,
+    mean_filters,
+)
+from interpret_dp.explanation.maps_tables import (
+    class_maps,
+    contributions_of_rows,
+    mean_maps,
+    table_reading,
+)
+from interpret_dp.explanation.objects import PrivateExplanation
+from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.released.locally_linear import LocallyLinearModel
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = ["maps_explanation", "rows_explanation"]
+
+FloatArray = NDArray[np.float64]
+
+_DIGITS = 3
+
+
+def maps_explanation(
+    model: LocallyLinearModel,
+    *,
+    privacy: PrivacySpend,
+    name: str,
+    inputs: ArrayLike | None = None,
+) -> Any:
+    """Return interpret's global explanation: each class's maps.
+
+    Parameters
+    ----------
+    model : LocallyLinearModel
+    privacy : PrivacySpend
+    name : str
+    inputs : array-like of float, shape (n_rows, n_inputs), default=None
+        Standardised rows on which to count how often each map is its class's top one. They are
+        taken as public: the shares are shown as they are, without noise.
+
+    Returns
+    -------
+    interpret.api.templates.FeatureValueExplanation
+        With ``privacy``, ``released``, ``use`` and ``figure(key)``; a key is a class.
+
+    Raises
+    ------
+    ValueError
+        If ``inputs`` has no rows or another number of inputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from interpret_dp import Categorical, Continuous, Guarantee, PrivacySpend, Schema
+    >>> from interpret_dp.released.locally_linear import LocallyLinearModel
+    >>> promise = Guarantee(epsilon=1.0, delta=1e-6, mu=None, mechanism="Gaussian noise")
+    >>> model = LocallyLinearModel(
+    ...     schema=Schema({"age": Continuous(0, 100)}, target=Categorical(["no", "yes"])),
+    ...     centres=[50.0], spreads=[28.9], weights=[[[-1.0]], [[1.0]]], biases=[[0.0], [0.0]],
+    ...     inverse_temperature=1.0, classes=("no", "yes"), guarantee=promise,
+    ... )
+    >>> shown = maps_explanation(model, privacy=PrivacySpend(guarantee=promise), name="ages")
+    >>> shown.figure(1).layout.title.text
+    'The maps of yes'
+    """
+    use = None if inputs is None else map_use(model, np.asarray(inputs, dtype=np.float64))
+    names, means = list(model.input_names), model.weights.mean(axis=1)
+    specific: list[dict[str, Any]] = [
+        {"type": "univariate", "names": names, "scores": mean.tolist(), "class": str(label)}
+        for mean, label in zip(means, model.classes, strict=True)
+    ]
+    if use is not None:
+        for entry, shares in zip(specific, use.shares, strict=True):
+            entry["top_shares"] = shares.tolist()
+    labels = [str(label) for label in model.classes]
+    explanation = _private_class()(
+        "global",
+        {
+            "overall": {
+                "type": "univariate",
+                "names": labels,
+                "scores": np.linalg.norm(means, axis=1).tolist(),
+            },
+            "specific": specific,
+            "mli": [],
+        },
+        feature_names=labels,
+        feature_types=["continuous"] * len(labels),
+        name=name,
+        selector=_class_selector(model, use),
+    )
+    return _filled(explanation, privacy=privacy, released=model, use=use)
+
+
+def rows_explanation(
+    model: LocallyLinearModel,
+    inputs: ArrayLike,
+    values: Sequence[Sequence[Any]],
+    *,
+    privacy: PrivacySpend,
+    name: str,
+    actual: Sequence[int | None] | None = None,
+) -> Any:
+    """Return interpret's local explanation: how the class scores of some rows come about.
+
+    Parameters
+    ----------
+    model : LocallyLinearModel
+    inputs : array-like of float, shape (n_rows, n_inputs)
+        Standardised; at least one row.
+    values : sequence, shape (n_rows, n_features)
+        The rows' cells, which are the asker's own: nothing protects them.
+    privacy : PrivacySpend
+    name : str
+    actual : sequence of int or None, shape (n_rows,), default=None
+        The index of the class that came true; None where that is not known.
+
+    Returns
+    -------
+    interpret.api.templates.FeatureValueExplanation
+        With ``privacy``, ``released``, ``reading(row, label)`` and ``figure(key, label=...)``; a
+        key is a row.
+
+    Raises
+    ------
+    ValueError
+        If there is no row, or the parts do not agree.
+    """
+    rows = np.array(inputs, dtype=np.float64)
+    truth = [None] * len(rows) if actual is None else list(actual)
+    if not len(rows):
+        raise ValueError("X has no rows; there must be at least one row to explain.")
+    if len(values) != len(rows) or len(truth) != len(rows):
+        raise ValueError(
+            f"There are {len(rows)} rows of inputs, {len(values)} of values and {len(truth)} "
+            "labels; they must be as many."
+        )
+    probabilities = model.predict_proba(rows)
+    readings = [
+        read_row(model, row, int(best))
+        for row, best in zip(rows, probabilities.argmax(axis=1), strict=True)
+    ]
+    parts = zip(readings, values, truth, probabilities, strict=True)
+    records = [_record(model, *part) for part in parts]
+    cells = np.empty((len(rows), len(model.feature_names)), dtype=object)
+    for index, row_values in enumerate(values):
+        cells[index, :] = list(row_values)
+    known = actual is not None
+    rows_document = {
+        "dataset_x": cells,
+        "dataset_y": np.array([-1 if t is None else t for t in truth]) if known else None,
+    }
+    importance = {
+        "scores": [record["scores"] for record in records],
+        "intercept": records[-1]["extra"]["scores"][0],
+        "perf": [record["perf"] for record in records],
+    }
+    explanation = _private_class()(
+        "local",
+        {
+            "overall": None,
+            "specific": records,
+            "mli": [
+                {"explanation_type": "local_feature_importance", "value": importance},
+                {"explanation_type": "evaluation_dataset", "value": rows_document},
+            ],
+        },
+        feature_names=list(model.feature_names),
+        feature_types=list(model.feature_types),
+        name=name,
+        selector=_row_selector(model, readings, truth if known else None),
+    )
+    return _filled(explanation, privacy=privacy, released=model, inputs=rows, actual=truth)
+
+
+class _MapsExplanation(PrivateExplanation):
+    """Figures of a locally linear model.
+
+    Attributes
+    ----------
+    released : LocallyLinearModel
+        What is explained; with every map.
+    use : MapUse or None
+        Of a global explanation: how often each map is on top over the rows given for it.
+    inputs : ndarray of float64, shape (n_rows, n_inputs)
+        Of a local one: the rows, standardised.
+    actual : list of int or None
+        Of a local one: the classes that came true.
+    """
+
+    released: LocallyLinearModel
+    use: MapUse | None
+    inputs: FloatArray
+    actual: list[int | None]
+    data: Any
+
+    def reading(self, row: int, label: Any = None) -> ClassReading:
+        """Return how a class comes to its score at one explained row.
+
+        Parameters
+        ----------
+        row : int
+            As in the selector.
+        label : str, number or bool, default=None
+            The class; by default the predicted one.
+
+        Raises
+        ------
+        ValueError
+            If this is no local explanation, or there is no such class.
+        """
+        if self.explanation_type != "local":
+            raise ValueError("A global explanation has no rows; use explain_local(X).")
+        if label is None:
+            index = int(self.data(row)["perf"]["predicted"])
+        elif label in self.released.classes:
+            index = self.released.classes.index(label)
+        else:
+            raise ValueError(f"label is {label!r}; it must be one of {self.released.classes}.")
+        return read_row(self.released, self.inputs[row], index)
+
+    def figure(
+        self, key: int | None = None, *, line: str | None = None, label: Any = None
+    ) -> Figure:
+        """Return the plain figure of a part: None is the overview, a number a class or a row.
+
+        Parameters
+        ----------
+        key : int, default=None
+        line : str, default=None
+            The privacy cost that is written into the figure; by default that of ``privacy``.
+        label : str, number or bool, default=None
+            Of a row: show this class alone. By default the predicted one, with a menu of others:
+            all, or the ten most probable and the actual one.
+        """
+        line = self.privacy.line if line is None else line
+        if self.explanation_type == "global":
+            return self._class_figure(key, line)
+        if key is None:
+            readings = [self.reading(row) for row in range(len(self.inputs))]
+            drawn = contribution_images if self.released.is_image else contributions_of_rows
+            return drawn(self.released, readings, line)
+        return self._row_figure(key, label, line)
+
+    def visualize(self, key: Any = None, title: str | None = None) -> Any:
+        """Return what interpret shows for a part of the explanation.
+
+        Parameters
+        ----------
+        key : int, default=None
+            A row of the selector; None is the overview. ``("mli", row)`` is the figure of the row,
+            too.
+        title : str, default=None
+            Replaces the title of the figure.
+        """
+        if isinstance(key, tuple) and len(key) == 2:
+            key = key[1]
+        shown = super().visualize(key)
+        if title is not None and hasattr(shown, "update_layout"):
+            shown.update_layout(title_text=title)
+        return shown
+
+    def _class_figure(self, key: int | None, line: str) -> Figure:
+        model = self.released
+        if key is None:
+            return mean_filters(model, line) if model.is_image else mean_maps(model, line)
+        drawn = class_filters if model.is_image else class_maps
+        return drawn(model, key, self.use, line)
+
+    def _row_figure(self, key: int, label: Any, line: str) -> Figure:
+        model, row, actual = self.released, self.inputs[key], self.actual[key]
+        if label is None:
+            shown = offered_classes(model.predict_proba(row[None])[0], actual)
+            readings = [read_row(model, row, index) for index in shown]
+        else:
+            readings = [self.reading(key, label)]
+        if model.is_image:
+            return image_reading(model, readings, row, actual, line)
+        return table_reading(model, readings, row, self.data(key)["values"], actual, line)
+
+
+@lru_cache
+def _private_class() -> Any:
+    """Make the class at first use: importing interpret's own takes long."""
+    from interpret.api.templates import FeatureValueExplanation
+
+    class PrivateMapsExplanation(_MapsExplanation, FeatureValueExplanation):
+        """Maps of a locally linear model, in figures that carry their privacy cost."""
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _rebuild, (dict(vars(self)),)
+
+    PrivateMapsExplanation.__qualname__ = "PrivateMapsExplanation"
+    return PrivateMapsExplanation
+
+
+def _rebuild(state: dict[str, Any]) -> Any:
+    kind = _private_class()
+    return _filled(kind.__new__(kind), **state)
+
+
+def _filled(explanation: Any, **state: Any) -> Any:
+    explanation.__dict__.update(state)
+    return explanation
+
+
+def _record(
+    model: LocallyLinearModel,
+    reading: ClassReading,
+    values: Sequence[Any],
+    actual: int | None,
+    probabilities: FloatArray,
+) -> dict[str, Any]:
+    """Return one row in the form of interpret's own local explanations: the predicted class."""
+    return {
+        "type": "univariate",
+        "names": list(model.feature_names),
+        "scores": model.per_feature(reading.contributions).tolist(),
+        "values": list(values),
+        "extra": {"names": ["Intercept"], "scores": [reading.bias], "values": [1]},
+        "perf": {
+            "is_classification": True,
+            "actual": float("nan") if actual is None else actual,
+            "predicted": reading.index,
+            "actual_score": float("nan") if actual is None else float(probabilities[actual]),
+            "predicted_score": reading.probability,
+        },
+        "output": f"score of {label_text(model.classes, reading.index)}",
+        "score": reading.score,
+        "top_maps": list(reading.top),
+        "top_shares": [float(reading.shares[m]) for m in reading.top],
+    }
+
+
+def _class_selector(model: LocallyLinearModel, use: MapUse | None) -> Any:
+    """Return the classes for interpret's lists."""
+    import pandas as pd
+
+    means = model.weights.mean(axis=1)
+    columns: dict[str, list[Any]] = {
+        "Name": [str(label) for label in model.classes],
+        "Maps": [model.n_maps] * len(model.classes),
+        "Strongest": [_place(model, int(i)) for i in np.abs(means).argmax(axis=1)],
+        "Norm": _rounded(np.linalg.norm(means, axis=1)),
+    }
+    if use is not None:
+        columns["Top map"] = [int(m) for m in use.shares.argmax(axis=1)]
+        columns["Top map's share"] = _rounded(use.shares.max(axis=1))
+    return pd.DataFrame(columns)
+
+
+def _place(model: LocallyLinearModel, number: int) -> str:
+    """Return what an input is called; of a pixel, where it is."""
+    if model.image_shape is None or not model.is_image:
+        return model.input_names[number]
+    row, column = np.unravel_index(number, model.image_shape)[:2]
+    return f"row {row}, column {column}"
+
+
+def _row_selector(
+    model: LocallyLinearModel, readings: Sequence[ClassReading], truth: Sequence[int | None] | None
+) -> Any:
+    """Return the rows for interpret's lists, as its own explanations have them."""
+    import pandas as pd
+
+    columns: dict[str, list[Any]] = {
+        "Predicted": [str(model.classes[one.index]) for one in readings],
+        "Probability": _rounded([one.probability for one in readings]),
+    }
+    if truth is not None:
+        columns["Actual"] = ["" if t is None else str(model.classes[t]) for t in truth]
+    columns["Score"] = _rounded([one.score for one in readings])
+    columns["Top map"] = [one.top[0] for one in readings]
+    return pd.DataFrame(columns)
+
+
+def _rounded(values: Any) -> list[float]:
+    return [float(f"{value:.{_DIGITS}g}") for value in values]

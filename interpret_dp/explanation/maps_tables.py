@@ -1,0 +1,454 @@
+"""Figures of the maps of a model of tables: what each class looks at, and what one row adds up to.
+
+Weights are those of standardised inputs, so that the bars of different columns can be compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.explanation.figure_parts import (
+    COLORS,
+    add_heading,
+    dress,
+    literal,
+    place_legend,
+    shortened,
+    value_text,
+)
+from interpret_dp.explanation.influence import GREY, SIGNED_SCALE
+from interpret_dp.explanation.influence_images import lift_heading
+from interpret_dp.explanation.maps import (
+    NOISE_WORDS,
+    TOP_MAPS,
+    ClassReading,
+    MapUse,
+    label_text,
+)
+from interpret_dp.explanation.maps_choice import (
+    add_class_menu,
+    heading_changes,
+    percent_text,
+    row_words,
+    use_words,
+)
+from interpret_dp.released.locally_linear import LocallyLinearModel
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = ["class_maps", "contributions_of_rows", "mean_maps", "table_reading"]
+
+FloatArray = NDArray[np.float64]
+
+_MOST_CLASSES = 60
+_MOST_INPUTS = 30
+_MOST_ROWS = 200
+_MOST_BARS = 15
+_MOST_MAPS = 12
+_MAPS_IN_ROW = 4
+_BAR, _LEAST = 23, 130  # pixels of one bar, and of the least panel
+_LONGEST_LABEL = 30
+_LETTERS = 80
+_MARKS = ("circle", "diamond", "square")
+_OTHERS, _BIAS = "others (sum)", "bias"
+_COLORS_SAY = "Orange raises the class's score as the input grows, blue lowers it"
+
+
+def mean_maps(model: LocallyLinearModel, line: str) -> Figure:
+    """Return the mean of the maps of every class as a heat map, strongest inputs first.
+
+    Of many inputs the thirty strongest are drawn, of many classes the first sixty.
+
+    Parameters
+    ----------
+    model : LocallyLinearModel
+    line : str
+        The privacy cost; left out if empty.
+    """
+    classes = range(min(len(model.classes), _MOST_CLASSES))
+    means = model.weights.mean(axis=1)
+    kept = np.argsort(-np.abs(means).mean(axis=0), kind="stable")[:_MOST_INPUTS]
+    columns = [literal(label_text(model.classes, index)) for index in classes]
+    cuts = [f"{len(kept)} strongest of {model.n_inputs:,} inputs"] * (len(kept) < model.n_inputs)
+    cuts += [f"first {len(classes)} of {len(model.classes):,} classes"] * (
+        len(classes) < len(model.classes)
+    )
+    words = " · ".join([f"The mean of a class's {model.n_maps} maps, by standardised input", *cuts])
+    names = [literal(model.input_names[i]) for i in kept]
+    return _heat_map(
+        means[: len(classes), kept].T,
+        names,
+        columns,
+        title="What each class looks for",
+        words=f"{words}\n{_COLORS_SAY}\n{NOISE_WORDS}\n{line}",
+        axis="class",
+        scale="weight",
+    )
+
+
+def class_maps(model: LocallyLinearModel, index: int, use: MapUse | None, line: str) -> Figure:
+    """Return the maps of one class as signed bars, panel by panel, over the same ranked inputs.
+
+    Of many maps the twelve most often on top (without rows to count on, the largest) are drawn,
+    of many inputs the fifteen strongest.
+
+    Parameters
+    ----------
+    model : LocallyLinearModel
+    index : int
+        Of the class.
+    use : MapUse or None
+    line : str
+        The privacy cost; left out if empty.
+    """
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    weights = model.weights[index]
+    rank = np.linalg.norm(weights, axis=1) if use is None else use.shares[index]
+    maps = [int(m) for m in np.argsort(-rank, kind="stable")][:_MOST_MAPS]
+    kept = np.argsort(-np.abs(weights).mean(axis=0), kind="stable")[:_MOST_BARS]
+    n_columns = min(_MAPS_IN_ROW, len(maps))
+    n_lines = math.ceil(len(maps) / n_columns)
+    panel = max(_LEAST, _BAR * len(kept))
+    shares = (
+        [""] * model.n_maps if use is None else [f": {percent_text(s)}" for s in use.shares[index]]
+    )
+    figure = make_subplots(
+        rows=n_lines,
+        cols=n_columns,
+        subplot_titles=[f"map {m}{shares[m]}" for m in maps],
+        shared_yaxes=True,
+        horizontal_spacing=0.02,
+        vertical_spacing=60 / (n_lines * (panel + 60)) if n_lines > 1 else 0.0,
+    )
+    names = [literal(model.input_names[i]) for i in kept]
+    places = [-place for place in range(len(kept))]
+    reach = 1.08 * (float(np.abs(weights[maps][:, kept]).max(initial=0.0)) or 1.0)
+    for number, m in enumerate(maps):
+        figure.add_trace(
+            go.Bar(
+                x=weights[m, kept],
+                y=places,
+                orientation="h",
+                marker_color=_signed_colors(weights[m, kept]),
+                customdata=names,
+                hovertemplate=f"%{{customdata}}: %{{x:+.4g}}<extra>map {m}</extra>",
+                meta="weights",
+            ),
+            row=number // n_columns + 1,
+            col=number % n_columns + 1,
+        )
+    dress(figure, height=400, margin={"l": 10, "r": 14, "b": 52})
+    figure.update_xaxes(
+        range=[-reach, reach], nticks=4, zeroline=True, zerolinecolor=COLORS["line"]
+    )
+    figure.update_yaxes(range=[0.6 - len(kept), 0.6], showgrid=False, tickvals=places)
+    figure.update_yaxes(
+        col=1, automargin=True, ticktext=[shortened(name, _LONGEST_LABEL) for name in names]
+    )
+    figure.update_xaxes(row=n_lines, title="weight", title_font_size=11.5)
+    figure.update_annotations(font_size=12)
+    add_heading(
+        figure,
+        f"The maps of {label_text(model.classes, index)}",
+        f"{_maps_words(model, maps, len(kept), use)}\n{_COLORS_SAY}\n{NOISE_WORDS}\n{line}",
+        letters=_LETTERS,
+    )
+    lift_heading(figure)
+    margin = figure.layout.margin
+    figure.update_layout(height=margin.t + margin.b + n_lines * (panel + 60) - 60)
+    return figure
+
+
+def contributions_of_rows(
+    model: LocallyLinearModel, readings: Sequence[ClassReading], line: str
+) -> Figure:
+    """Return what each feature adds to the score of the predicted class at every row.
+
+    The first 200 rows, and of many features the 30 that add most, are drawn.
+
+    Parameters
+    ----------
+    model : LocallyLinearModel
+    readings : sequence of ClassReading, shape (n_rows,)
+    line : str
+        The privacy cost; left out if empty.
+    """
+    shown = readings[:_MOST_ROWS]
+    values = np.array([model.per_feature(one.contributions) for one in shown])
+    kept = np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:_MOST_INPUTS]
+    cuts = [f"first {len(shown)} of {len(readings):,} rows"] * (len(shown) < len(readings))
+    n_features = values.shape[1]
+    cuts += [f"{len(kept)} strongest of {n_features:,} features"] * (len(kept) < n_features)
+    words = " · ".join(["Contribution to the score of each row's predicted class", *cuts])
+    columns = [
+        f"{row}: {literal(label_text(model.classes, one.index))}" for row, one in enumerate(shown)
+    ]
+    return _heat_map(
+        values[:, kept].T,
+        [literal(model.feature_names[i]) for i in kept],
+        columns,
+        title="What speaks for the predicted class",
+        words=f"{words}\nOrange speaks for it, blue against it\n{NOISE_WORDS}\n{line}",
+        axis="explained row: predicted class",
+        scale="contribution",
+    )
+
+
+def table_reading(
+    model: LocallyLinearModel,
+    readings: Sequence[ClassReading],
+    inputs: FloatArray,
+    values: Sequence[Any],
+    actual: int | None,
+    line: str,
+) -> Figure:
+    """Return contributions that add up to a class's score, beside the weighted and the top maps.
+
+    A menu chooses the class; the first reading is shown.
+
+    Parameters
+    ----------
+    model : LocallyLinearModel
+    readings : sequence of ClassReading
+        Of one row: the predicted class first.
+    inputs : ndarray of float, shape (n_inputs,)
+        The row, standardised.
+    values : sequence, shape (n_features,)
+        Its cells.
+    actual : int or None
+        The class that came true.
+    line : str
+        The privacy cost; left out if empty.
+    """
+    from plotly.subplots import make_subplots
+
+    names = [
+        f"{literal(name)} = {value_text(value)}"
+        for name, value in zip(model.feature_names, values, strict=True)
+    ]
+    figure = make_subplots(
+        rows=1,
+        cols=2,
+        shared_yaxes=True,
+        column_widths=[0.55, 0.45],
+        horizontal_spacing=0.03,
+        subplot_titles=["contributions: they add up to the score", "weights at this row"],
+    )
+    sides = [_RowBars.of(model, one, inputs, names) for one in readings]
+    for number, side in enumerate(sides):
+        _add_row_bars(figure, side, visible=number == 0)
+    n_bars = max(len(side.labels) for side in sides)
+    dress(figure, height=400, margin={"l": 10, "r": 14, "b": 50})
+    figure.update_layout(showlegend=True, barmode="overlay")
+    figure.update_annotations(font_size=12.5)
+    figure.update_xaxes(zeroline=True, zerolinecolor=COLORS["line"], nticks=6)
+    figure.update_xaxes(title="added to the score", title_font_size=11.5, col=1)
+    figure.update_xaxes(title="weight of the standardised input", title_font_size=11.5, col=2)
+    figure.update_yaxes(showgrid=False, **_ticks(sides[0], n_bars))
+    figure.update_yaxes(automargin=True, col=1)
+    title, words = row_words(model, readings[0], actual)
+    many = len(readings) > 1
+    add_heading(figure, title, f"{words}\n{NOISE_WORDS}\n{line}", with_menu=many, letters=_LETTERS)
+    lift_heading(figure)
+    place_legend(figure, below=52, height=400)
+    margin = figure.layout.margin
+    bottom = margin.b + 18
+    figure.update_layout(
+        height=margin.t + bottom + max(_LEAST, _BAR * (n_bars + 1)), margin_b=bottom
+    )
+    if many:
+        changes = [
+            heading_changes(figure, *row_words(model, one, actual))
+            | {f"yaxis.{part}": value for part, value in _ticks(side, n_bars).items()}
+            for one, side in zip(readings, sides, strict=True)
+        ]
+        per_class = len(figure.data) // len(readings)
+        owners = [number for number in range(len(readings)) for _ in range(per_class)]
+        labels = [
+            f"{label_text(model.classes, one.index)}: {percent_text(one.probability)}"
+            for one in readings
+        ]
+        add_class_menu(figure, labels, owners, changes, lift=22)
+    return figure
+
+
+@dataclass(frozen=True)
+class _RowBars:
+    """What is drawn of one class at one row, line by line from the top.
+
+    ``weights`` and each of ``tops`` have NaN in the lines of the others and of the bias.
+    """
+
+    labels: list[str]
+    contributions: FloatArray
+    weights: FloatArray
+    tops: list[tuple[str, FloatArray]]
+
+    @classmethod
+    def of(
+        cls, model: LocallyLinearModel, one: ClassReading, inputs: FloatArray, names: Sequence[str]
+    ) -> _RowBars:
+        added = model.per_feature(one.contributions)
+        order = [int(i) for i in np.argsort(-np.abs(added), kind="stable")]
+        kept, rest = order[:_MOST_BARS], order[_MOST_BARS:]
+        # A level's weight counts where the row has it; a number's always.
+        counted = np.repeat(np.array(model.feature_types) == "continuous", model.widths) | (
+            np.asarray(inputs) != 0
+        )
+        others = [f"{len(rest):,} {_OTHERS}"] if rest else []
+        blank = np.full(len(others) + 1, np.nan)
+
+        def at_row(weights: FloatArray) -> FloatArray:
+            return np.concatenate([model.per_feature(weights * counted)[kept], blank])
+
+        tail = [float(added[rest].sum())] * bool(rest) + [one.bias]
+        return cls(
+            [*(names[i] for i in kept), *others, _BIAS],
+            np.concatenate([added[kept], tail]),
+            at_row(one.weighted_map),
+            [
+                (
+                    f"map {m}: counts {percent_text(one.shares[m])}",
+                    at_row(model.weights[one.index, m]),
+                )
+                for m in one.top
+            ],
+        )
+
+
+def _add_row_bars(figure: Figure, side: _RowBars, *, visible: bool) -> None:
+    """Add one class's bars and marks: 2 + 3 traces, whatever the number of maps."""
+    import plotly.graph_objects as go
+
+    places = [-place for place in range(len(side.labels))]
+    common = {"y": places, "customdata": side.labels, "visible": visible}
+    figure.add_trace(
+        go.Bar(
+            x=side.contributions,
+            orientation="h",
+            marker_color=_signed_colors(side.contributions),
+            hovertemplate="%{customdata}: %{x:+.4g}<extra></extra>",
+            showlegend=False,
+            meta="contributions",
+            **common,
+        ),
+        row=1,
+        col=1,
+    )
+    figure.add_trace(
+        go.Bar(
+            x=side.weights,
+            orientation="h",
+            marker={"color": GREY, "opacity": 0.55},
+            name="the weighted map",
+            hovertemplate="%{customdata}: %{x:+.4g}<extra>the weighted map</extra>",
+            meta="weights",
+            **common,
+        ),
+        row=1,
+        col=2,
+    )
+    for rank in range(min(TOP_MAPS, len(side.tops))):
+        name, weights = side.tops[rank]
+        figure.add_trace(
+            go.Scatter(
+                x=weights,
+                mode="markers",
+                name=name,
+                marker={
+                    "symbol": f"{_MARKS[rank]}-open",
+                    "size": 9 - rank,
+                    "color": COLORS["ink"],
+                    "line": {"width": 1.6},
+                },
+                hovertemplate=f"%{{customdata}}: %{{x:+.4g}}<extra>{name}</extra>",
+                **common,
+            ),
+            row=1,
+            col=2,
+        )
+
+
+def _ticks(side: _RowBars, n_bars: int) -> dict[str, Any]:
+    return {
+        "tickvals": [-place for place in range(len(side.labels))],
+        "ticktext": [shortened(label, _LONGEST_LABEL) for label in side.labels],
+        "range": [0.6 - n_bars, 0.6],
+    }
+
+
+def _heat_map(
+    z: FloatArray,
+    names: Sequence[str],
+    columns: Sequence[str],
+    *,
+    title: str,
+    words: str,
+    axis: str,
+    scale: str,
+) -> Figure:
+    """Return a signed heat map with one line a feature; names and columns are literal."""
+    import plotly.graph_objects as go
+
+    reach = float(np.abs(z).max(initial=0.0)) or 1.0
+    figure = go.Figure(
+        go.Heatmap(
+            z=z,
+            x=list(range(len(columns))),
+            y=list(range(len(names))),
+            zmin=-reach,
+            zmax=reach,
+            colorscale=SIGNED_SCALE,
+            colorbar={"title": scale, "thickness": 12, "nticks": 5},
+            customdata=[[f"{name}<br>{column}" for column in columns] for name in names],
+            hovertemplate="%{customdata}: %{z:+.4g}<extra></extra>",
+            xgap=1,
+            ygap=1,
+        )
+    )
+    dress(figure, height=400, margin={"l": 10, "r": 10, "b": 70})
+    figure.update_yaxes(
+        tickvals=list(range(len(names))),
+        ticktext=[shortened(name, _LONGEST_LABEL) for name in names],
+        range=[len(names) - 0.5, -0.5],
+        automargin=True,
+        showgrid=False,
+    )
+    # More labels than these run into one another.
+    step = max(1, math.ceil(len(columns) / 25))
+    figure.update_xaxes(
+        tickvals=list(range(0, len(columns), step)),
+        ticktext=[shortened(column, 16) for column in columns[::step]],
+        title=axis,
+        title_font_size=11.5,
+        range=[-0.5, len(columns) - 0.5],
+        automargin=True,
+        showgrid=False,
+    )
+    add_heading(figure, title, words, letters=_LETTERS)
+    margin = figure.layout.margin
+    figure.update_layout(height=margin.t + margin.b + max(220, _BAR * len(names)))
+    return figure
+
+
+def _maps_words(
+    model: LocallyLinearModel, maps: Sequence[int], n_inputs: int, use: MapUse | None
+) -> str:
+    first = "largest weights first" if use is None else "most often on top first"
+    cuts = [f"{len(maps)} of {model.n_maps:,} maps"] * (len(maps) < model.n_maps)
+    cuts += [f"{n_inputs} strongest of {model.n_inputs:,} inputs"] * (n_inputs < model.n_inputs)
+    words = " · ".join([f"Weights of standardised inputs, {first}", *cuts])
+    return f"{words}\n{use_words(use)}".rstrip("\n")
+
+
+def _signed_colors(values: FloatArray) -> list[str]:
+    return [COLORS["up"] if value > 0 else COLORS["down"] for value in values]

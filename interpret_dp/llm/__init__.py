@@ -1,0 +1,1 @@
+"""DP-LLM: several locally linear maps per class, trained with differential privacy."""

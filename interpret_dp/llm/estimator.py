@@ -1,0 +1,396 @@
+"""The scikit-learn estimator of DP-LLM."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from interpret_dp._optional import import_optional
+from interpret_dp.accounting.guarantee import (
+    DEFAULT_ASSUMPTIONS,
+    UNDECLARED_ASSUMPTIONS,
+    Guarantee,
+    ReleaseShare,
+)
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.ebm.declaring import declare
+from interpret_dp.ebm.pipelines import warn_of_learning_steps
+from interpret_dp.ebm.promise import unit_assumptions
+from interpret_dp.ebm.tags import estimator_tags
+from interpret_dp.llm.config import TrainingSettings
+from interpret_dp.llm.explaining import ExplainedMaps
+from interpret_dp.llm.inputs import InputCoding, input_coding
+from interpret_dp.llm.maps import LocallyLinearMaps, softmax
+from interpret_dp.llm.request import (
+    COUNT,
+    GRADIENTS,
+    FitRequest,
+    flat_rows,
+    in_class_order,
+    open_request,
+    with_schema,
+)
+from interpret_dp.release import ReleaseDoor, SampledSteps
+from interpret_dp.schema import Schema, encode_classes, open_table
+
+if TYPE_CHECKING:
+    from interpret_dp.ledger import PrivacyLedger
+    from interpret_dp.llm.training import TrainedMaps
+
+__all__ = ["DPLocallyLinearClassifier"]
+
+_MECHANISM = (
+    "Gaussian noise in double precision, rounded to a lattice, on clipped gradients of Poisson "
+    "samples; accounted by privacy loss distributions"
+)
+_IDEAL = (
+    "sums of gradients and normal variates are those of ideal arithmetic: floating point moves "
+    "them by far less than the room that clipping leaves"
+)
+_DECLARED_ROWS = "the number of rows that was declared is public"
+
+
+class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
+    """Differentially private classifier of several locally linear maps per class.
+
+    Its explanations are its own weights, so that it reaches many classes and images where additive
+    models do not. Needs the extra ``llm``.
+
+    Parameters
+    ----------
+    epsilon, delta : float, default=1.0, 1e-5
+        The promise for everything that the fit publishes.
+    n_maps : int, default=None
+        Linear maps of each class. None: by the rule
+        (:func:`interpret_dp.llm.config.default_settings`), as for the next ones.
+    projection_dim : int, default=None
+        Dimension of the random projections, at most the number of inputs; 0: no projection.
+    inverse_temperature : float, default=None
+        Of the softmax that weights a class's maps.
+    batch_size : int, default=None
+        Expected rows of each step's sample. The rate follows from it and from the number of rows,
+        which is private: declare ``n_rows`` if it is public, otherwise a half percent of the
+        budget (of mu squared) is spent on it.
+    sampling_rate : float, default=None
+        Probability with which each row is in a step's sample, in place of ``batch_size``: it needs
+        no number of rows. If neither is given the rule says it: 1/15 for images, 1/30 for tables.
+    epochs : float, default=None
+        How often each row is used on average.
+    learning_rate : float, default=None
+        Of Adam; it falls by a fifth after each sixth of the training.
+    clip_norm : float, default=None
+        Bound on the norm of one row's gradient.
+    averaging : float, default=None
+        Decay of the running average of the weights; 0: the last weights.
+    projection : {"gaussian", "orthonormal"}, default="gaussian"
+        Kind of the random projections, which are public.
+    smoothing : float, default=None
+        Deviation, in pixels, of the blur of an image's random projections; 0: none.
+    image_shape : tuple of int, default=None
+        Shape of an image, where rows are images; arrays of more than two dimensions say so
+        themselves. It decides the rule for the settings.
+    standardize : (mean, deviation) or mapping of column to such pairs, default=None
+        Public constants by which continuous columns are centred and divided. None: by their
+        bounds. Never read them off the private rows.
+    feature_names : list of str, default=None
+        Names of the columns; by default those of the DataFrame.
+    schema : Schema, default=None
+        Public declaration of columns and class labels. What it leaves open is released privately,
+        out of the fit's budget.
+    n_rows : int, default=None
+        Public number of rows, if there is one. A rough figure will do: it only sets the rate.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+    engine : {"closed_form", "opacus"}, default="closed_form"
+        What sums the clipped gradients. Both give the same sums; Opacus is slower.
+    keep_on_interrupt : bool, default=False
+        After Ctrl-C, keep the weights so far and return. In either case the steps begun are
+        charged.
+    random_state : int, default=None
+        For tests only: any value but None voids the promise, loudly.
+    ledger : PrivacyLedger or str, default=None
+        Where the fit is charged; a string is the ledger's URL. Its budget needs a ``delta_x`` of
+        at least a tenth of ``delta``. None: the in-memory ledger of the process.
+    dataset : str, default=None
+        Name of the data set in the ledger; required with a ledger.
+    verbose : bool, default=False
+        Show a progress bar with steps and time, never a loss.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The declared labels, sorted.
+    guarantee_ : Guarantee
+        The promise, its assumptions, and the ledger's head.
+    model_ : LocallyLinearMaps
+        The released weights, in the space of the standardised inputs.
+    coding_ : InputCoding
+        How columns become inputs.
+    settings_ : TrainingSettings
+    steps_ : SampledSteps or None
+        Noise multiplier, sampling rate and number of steps; None if nothing was trained.
+    schema_ : Schema
+        The declaration in force.
+    image_shape_ : tuple of int or None
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+
+    Notes
+    -----
+    Harder, Bauer and Park (2020), with Poisson samples and accounting by privacy loss
+    distributions; docs/proofs/dp_llm.md. Neighbours differ by adding or removing one row, or one
+    unit of which one row is used. Private: the rows, their number, which labels occur, the sizes of
+    samples. Released: every fitted attribute.
+    """
+
+    guarantee_: Guarantee
+    model_: LocallyLinearMaps
+    coding_: InputCoding
+    settings_: TrainingSettings
+    steps_: SampledSteps | None
+    schema_: Schema
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        n_maps: int | None = None,
+        projection_dim: int | None = None,
+        inverse_temperature: float | None = None,
+        batch_size: int | None = None,
+        sampling_rate: float | None = None,
+        epochs: float | None = None,
+        learning_rate: float | None = None,
+        clip_norm: float | None = None,
+        averaging: float | None = None,
+        projection: str = "gaussian",
+        smoothing: float | None = None,
+        image_shape: Sequence[int] | None = None,
+        standardize: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
+        feature_names: Sequence[str] | None = None,
+        schema: Schema | None = None,
+        n_rows: int | None = None,
+        device: str = "auto",
+        engine: str = "closed_form",
+        keep_on_interrupt: bool = False,
+        random_state: int | None = None,
+        ledger: PrivacyLedger | str | None = None,
+        dataset: str | None = None,
+        verbose: bool = False,
+    ) -> None:
+        if find_spec("torch") is None:
+            import_optional("torch", extra="llm", purpose="DPLocallyLinearClassifier")
+        self.epsilon = epsilon
+        self.delta = delta
+        self.n_maps = n_maps
+        self.projection_dim = projection_dim
+        self.inverse_temperature = inverse_temperature
+        self.batch_size = batch_size
+        self.sampling_rate = sampling_rate
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.clip_norm = clip_norm
+        self.averaging = averaging
+        self.projection = projection
+        self.smoothing = smoothing
+        self.image_shape = image_shape
+        self.standardize = standardize
+        self.feature_names = feature_names
+        self.schema = schema
+        self.n_rows = n_rows
+        self.device = device
+        self.engine = engine
+        self.keep_on_interrupt = keep_on_interrupt
+        self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, unit: Any = None) -> Self:
+        """Fit on private rows and charge the ledger.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, *image_shape)
+            Private. Missing cells, infinities and undeclared levels are encoded, never refused.
+        y : array-like, shape (n_rows,)
+            Private. Rows whose label is missing or undeclared add nothing.
+        unit : array-like, shape (n_rows,), default=None
+            Private. Who each row belongs to; one row of each unit is used.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If torch or Opacus is not installed.
+        TypeError, ValueError, SchemaError
+            If a parameter, the form of the data or the declaration is wrong; nothing was spent.
+        BudgetExceededError
+            If the data set's budget does not cover the fit; nothing was spent.
+        ReleaseError
+            If the computation failed. What was charged is in the message.
+        KeyboardInterrupt
+            If the user stopped the training and ``keep_on_interrupt`` is False. The steps begun
+            were charged.
+        """
+        warn_of_learning_steps()
+        request = open_request(self, X, y, unit=unit)
+        if self.engine == "opacus":
+            import_optional("opacus", extra="llm", purpose="engine='opacus'")
+        from interpret_dp.llm.training import compute_device
+
+        compute_device(self.device)
+        with ReleaseDoor(
+            request.ledger,
+            request.dataset,
+            request.plan,
+            request.randomness,
+            neighbourhood=request.neighbourhood,
+            charges_used=True,
+            explainer=type(self).__name__,
+            epsilon=request.epsilon,
+            delta=request.delta,
+        ) as door:
+            rows = request.rows.drawn(request.neighbourhood.max_rows, door.public_choices)
+            request = dataclasses.replace(request, rows=rows)
+            if request.declaring.is_needed:
+                found = declare(request.declaring, rows, door)
+                request = with_schema(request, found.schema, self)
+            steps = _steps(request, door)
+            trained = self._train(request, steps, door)
+        if trained is not None and trained.interrupted and not self.keep_on_interrupt:
+            raise KeyboardInterrupt(
+                f"Training was stopped in step {trained.steps_begun} of {steps.count}, and the "
+                "steps begun were charged. keep_on_interrupt=True keeps the weights so far."
+            )
+        self._publish(request, steps, trained, door.head)
+        return self
+
+    def _train(
+        self, request: FitRequest, steps: SampledSteps, door: ReleaseDoor
+    ) -> TrainedMaps | None:
+        """Encode and train inside the door; None where fewer than two labels were found."""
+        from interpret_dp.llm.training import train
+
+        target = in_class_order(request.schema.target)
+        if len(target.levels) < 2:
+            return None
+        coding = input_coding(request.schema, self.standardize)
+        return train(
+            coding.encode(request.rows.table),
+            encode_classes(request.rows.y, target),
+            len(target.levels),
+            request.settings,
+            steps,
+            door,
+            image_shape=request.image_shape,
+            device=self.device,
+            engine=self.engine,
+            verbose=bool(self.verbose),
+        )
+
+    def _publish(
+        self, request: FitRequest, steps: SampledSteps, trained: TrainedMaps | None, head: str
+    ) -> None:
+        """Fill the fitted attributes."""
+        labels = in_class_order(request.schema.target).levels
+        mixed = len({isinstance(label, str) for label in labels}) > 1
+        self.classes_ = np.array(labels, dtype=object if mixed else None)
+        self.schema_ = request.schema
+        self.coding_ = input_coding(request.schema, self.standardize)
+        self.settings_ = request.settings
+        self.steps_ = None if trained is None else steps
+        self.model_ = (
+            trained.model
+            if trained is not None
+            else LocallyLinearMaps(np.zeros((1, 1, self.coding_.n_inputs)), np.zeros((1, 1)), 1.0)
+        )
+        self.image_shape_ = request.image_shape
+        self.n_features_in_ = len(request.schema.features)
+        self.feature_names_in_ = np.array(list(request.schema.features), dtype=object)
+        begun = 0 if trained is None else trained.steps_begun
+        self.guarantee_ = _promise(request, steps, begun, self.n_rows is not None, head)
+
+    # ------------------------------------------------------------------------- predictions
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return class scores, shape (n_rows, n_classes); for two classes their difference."""
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return class probabilities, shape (n_rows, n_classes)."""
+        return softmax(self._scores(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        scores = self._scores(X)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        return self.model_.scores(self._inputs(X))
+
+    def _inputs(self, X: Any) -> NDArray[np.float32]:
+        """Return the standardised inputs of rows to predict."""
+        check_is_fitted(self, "model_")
+        flat, _ = flat_rows(X, self.image_shape_)
+        names = [str(name) for name in self.feature_names_in_]
+        return self.coding_.encode(open_table(flat, names))
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn's tools may expect of the estimator."""
+        return estimator_tags("classification")
+
+
+def _steps(request: FitRequest, door: ReleaseDoor) -> SampledSteps:
+    """Return the planned steps, or release the number of rows and settle them."""
+    planned = request.training.steps
+    if planned is not None:
+        return planned
+    if request.batch_size is None:
+        raise ValueError("Neither a rate nor a batch size is known.")
+    exact = np.array([[request.rows.table.n_rows * LATTICE]], dtype=np.int64)
+    noisy, sigma = door.gaussian(COUNT, exact, row_norm=LATTICE, aligned=True)
+    # A count below its own noise says nothing but that there are few rows.
+    found = max(float(noisy[0, 0]), sigma) / LATTICE
+    rate = min(1.0, request.batch_size / found)
+    return door.settle(GRADIENTS, probability=rate, count=request.settings.n_steps(rate))
+
+
+def _promise(
+    request: FitRequest, steps: SampledSteps, begun: int, declared_rows: bool, head: str
+) -> Guarantee:
+    training = request.training
+    shares = [part.share for part in request.plan.releases if part is not training]
+    if begun:
+        mu = training.mu_of_first(steps, begun)
+        shares.append(ReleaseShare(GRADIENTS, mu, begun, training.delta))
+    assumptions = [
+        *(UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS),
+        _IDEAL,
+        *unit_assumptions(request.neighbourhood),
+        *([_DECLARED_ROWS] if declared_rows else []),
+    ]
+    return Guarantee(
+        epsilon=request.epsilon,
+        delta=request.delta,
+        mu=None,
+        mechanism=_MECHANISM,
+        neighboring=request.neighbourhood.relation,
+        unit=request.neighbourhood.unit_text,
+        assumptions=tuple(assumptions),
+        releases=tuple(shares),
+        dataset=request.dataset,
+        ledger_head=head,
+        tests_only=request.randomness.tests_only,
+    )

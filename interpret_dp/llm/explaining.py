@@ -1,0 +1,212 @@
+"""What a fitted DP-LLM classifier shows and saves: its own released weights. Needs no torch."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import itertools
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from interpret_dp.accounting.planned import SampledSteps
+from interpret_dp.ebm.account import ledger_of
+from interpret_dp.llm.config import TrainingSettings
+from interpret_dp.llm.inputs import InputCoding
+from interpret_dp.llm.maps import LocallyLinearMaps
+from interpret_dp.llm.request import flat_rows
+from interpret_dp.released.locally_linear import LocallyLinearModel
+from interpret_dp.schema import encode_classes, open_table
+
+if TYPE_CHECKING:
+    from interpret_dp.explanation.spend import PrivacySpend
+
+__all__ = ["ExplainedMaps"]
+
+# What is in the schema or the guarantee, or belongs to the machine.
+_NOT_SAVED = {"dataset", "device", "feature_names", "ledger", "random_state", "schema", "verbose"}
+_names = itertools.count()
+
+
+class ExplainedMaps:
+    """The explanations and files of a fitted :class:`DPLocallyLinearClassifier`."""
+
+    explainer_type: ClassVar[str] = "model"
+    available_explanations: ClassVar[list[str]] = ["local", "global"]
+
+    guarantee_: Any
+    ledger: Any
+
+    # ------------------------------------------------------------------------ explanations
+
+    @property
+    def privacy_spend_(self) -> PrivacySpend:
+        """The cost of any explanation of this model, with the ledger's figures as of now."""
+        from interpret_dp.explanation.spend import PrivacySpend
+
+        check_is_fitted(self, "model_")
+        return PrivacySpend.of_model(self.guarantee_, ledger_of(self.ledger, must_exist=True))
+
+    def explain_global(self, name: str | None = None, *, X: Any = None) -> Any:
+        """Return each class's maps; costs nothing, with ``.privacy``.
+
+        Parameters
+        ----------
+        name : str, default=None
+            How interpret's dashboard calls the explanation.
+        X : DataFrame or array, shape (n_rows, n_features) or (n_rows, *image_shape), default=None
+            Public rows on which to count how often each map is its class's top one. The shares are
+            shown as they are, without noise: never give rows that must be protected. Without
+            them this part is left out.
+        """
+        from interpret_dp.explanation.maps_objects import maps_explanation
+
+        model = self.to_released()
+        inputs = None if X is None else self._inputs(X)  # type: ignore[attr-defined]
+        return maps_explanation(
+            model, privacy=self.privacy_spend_, name=_named(name), inputs=inputs
+        )
+
+    def explain_local(self, X: Any, y: Any = None, name: str | None = None) -> Any:
+        """Return how the class scores of the given rows come about; costs nothing.
+
+        The rows are the caller's own: the explanation shows them, and nothing protects them.
+
+        Parameters
+        ----------
+        X : DataFrame or array, shape (n_rows, n_features) or (n_rows, *image_shape)
+        y : array-like, shape (n_rows,), default=None
+            What came true; a missing or undeclared label is left out.
+        name : str, default=None
+            How interpret's dashboard calls the explanation.
+
+        Returns
+        -------
+        explanation
+            ``figure(row, label=...)`` draws one class, ``reading(row, label)`` has its numbers.
+        """
+        from interpret_dp.explanation.maps_objects import rows_explanation
+
+        model = self.to_released()
+        inputs = self._inputs(X)  # type: ignore[attr-defined]
+        flat, _ = flat_rows(X, model.image_shape)
+        table = open_table(flat, list(model.feature_names))
+        columns = [table.column(index) for index in range(len(model.feature_names))]
+        values = [[_plain(column[row]) for column in columns] for row in range(table.n_rows)]
+        actual = None
+        if y is not None:
+            codes = encode_classes(y, list(model.classes), table.n_rows)
+            actual = [int(code) if code >= 0 else None for code in codes]
+        return rows_explanation(
+            model, inputs, values, privacy=self.privacy_spend_, name=_named(name), actual=actual
+        )
+
+    # -------------------------------------------------------------------------------- files
+
+    def to_released(self) -> LocallyLinearModel:
+        """Return what the fit released, as one immutable value that needs no torch."""
+        check_is_fitted(self, "model_")
+        fitted: Any = self
+        return LocallyLinearModel(
+            schema=fitted.schema_,
+            centres=fitted.coding_.centres,
+            spreads=fitted.coding_.spreads,
+            weights=fitted.model_.weights,
+            biases=fitted.model_.biases,
+            inverse_temperature=fitted.model_.inverse_temperature,
+            classes=tuple(_plain(label) for label in fitted.classes_),
+            guarantee=fitted.guarantee_,
+            image_shape=fitted.image_shape_,
+            settings=dataclasses.asdict(fitted.settings_),
+            steps=None if fitted.steps_ is None else dataclasses.asdict(fitted.steps_),
+            parameters={
+                name: _json_value(value)
+                for name, value in fitted.get_params(deep=False).items()
+                if name not in _NOT_SAVED
+            },
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the released model as JSON: no row, no pickle. ``load_model`` reads it.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        text = json.dumps(self.to_released().to_dict(), allow_nan=False)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    @classmethod
+    def from_released(cls, model: LocallyLinearModel, ledger: Any = None) -> Self:
+        """Return a fitted estimator that holds a released model; only ``fit`` needs torch.
+
+        Parameters
+        ----------
+        model : LocallyLinearModel
+        ledger : PrivacyLedger or str, default=None
+            Where the data set's account can be read.
+
+        Raises
+        ------
+        ValueError
+            If the model's settings are not those of this version.
+        """
+        # The constructor refuses to work without torch.
+        estimator = cls.__new__(cls)
+        given = {
+            **model.parameters,
+            "schema": model.schema,
+            "ledger": ledger,
+            "dataset": model.guarantee.dataset,
+        }
+        for name, parameter in inspect.signature(cls).parameters.items():
+            setattr(estimator, name, given.get(name, parameter.default))
+        estimator._hold(model)
+        return estimator
+
+    def _hold(self, model: LocallyLinearModel) -> None:
+        """Fill the fitted attributes from a released model."""
+        fitted: Any = self
+        try:
+            fitted.settings_ = TrainingSettings(**model.settings)
+            fitted.steps_ = None if model.steps is None else SampledSteps(**model.steps)
+        except TypeError as error:
+            raise ValueError(
+                f"The model's settings are not those of this version ({error}). Read the file "
+                "with the version that wrote it."
+            ) from error
+        features = tuple(model.schema.features.items())
+        fitted.coding_ = InputCoding(
+            features, tuple(model.centres.tolist()), tuple(model.spreads.tolist())
+        )
+        fitted.model_ = LocallyLinearMaps(model.weights, model.biases, model.inverse_temperature)
+        mixed = len({isinstance(label, str) for label in model.classes}) > 1
+        fitted.classes_ = np.array(model.classes, dtype=object if mixed else None)
+        fitted.schema_ = model.schema
+        fitted.guarantee_ = model.guarantee
+        fitted.image_shape_ = model.image_shape
+        fitted.n_features_in_ = len(features)
+        fitted.feature_names_in_ = np.array(list(model.feature_names), dtype=object)
+
+
+def _named(name: str | None) -> str:
+    return f"DPLocallyLinearClassifier_{next(_names)}" if name is None else name
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _json_value(value: Any) -> Any:
+    """Return a constructor parameter as JSON holds it."""
+    if isinstance(value, Mapping):
+        return {str(key): _json_value(entry) for key, entry in value.items()}
+    if isinstance(value, tuple | list | np.ndarray):
+        return [_json_value(entry) for entry in value]
+    return _plain(value)

@@ -1,0 +1,49 @@
+"""Reading a released model of any kind back from its JSON file."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from interpret_dp.ebm import files as additive
+from interpret_dp.released.locally_linear import MAPS_FORMAT, LocallyLinearModel
+
+if TYPE_CHECKING:
+    from interpret_dp.ebm.estimators import (
+        DPExplainableBoostingClassifier,
+        DPExplainableBoostingRegressor,
+    )
+    from interpret_dp.ledger import PrivacyLedger
+    from interpret_dp.llm.estimator import DPLocallyLinearClassifier
+
+__all__ = ["load_model"]
+
+
+def load_model(
+    path: str | os.PathLike[str], ledger: PrivacyLedger | str | None = None
+) -> DPExplainableBoostingClassifier | DPExplainableBoostingRegressor | DPLocallyLinearClassifier:
+    """Load a model that :meth:`save` wrote, as a fitted estimator.
+
+    Parameters
+    ----------
+    path : path
+        A JSON file; it is validated, nothing in it is executed. Its own text says which kind of
+        model it holds.
+    ledger : PrivacyLedger or str, default=None
+        Where the data set's account can be read, for the privacy line of explanations.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not a model of this package, or is incomplete or contradicts itself.
+    """
+    document = additive.read_document(path)
+    if isinstance(document, dict) and document.get("format") == MAPS_FORMAT:
+        from interpret_dp.llm.estimator import DPLocallyLinearClassifier
+
+        return DPLocallyLinearClassifier.from_released(
+            LocallyLinearModel.from_dict(document), ledger
+        )
+    return additive.from_document(document, ledger)

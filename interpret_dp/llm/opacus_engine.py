@@ -1,0 +1,137 @@
+"""The same clipped sums by Opacus: hooks and a registered grad sampler, made by its PrivacyEngine.
+
+Sampling, noise, accounting and the optimiser stay ours: what Opacus does here is to find each
+example's gradient, to clip it and to add up. It makes a tensor of size batch x parameters, so that
+physical batches are small; it is here to check the closed form against, and to compare with.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+from opacus import PrivacyEngine
+from opacus.grad_sample import register_grad_sampler
+from torch import nn
+from torch.nn import functional
+from torch.utils.data import DataLoader, TensorDataset
+
+from interpret_dp.llm.config import CLIP_SHARE, rows_at_a_time
+from interpret_dp.llm.gradients import TrainingRows
+
+__all__ = ["MapLayer", "OpacusSums"]
+
+
+class MapLayer(nn.Module):
+    """The values of all maps: g_mk = weight_mk . P_m + bias_mk."""
+
+    def __init__(self, shape: tuple[int, int, int]) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(shape))
+        self.bias = nn.Parameter(torch.zeros(shape[:2]))
+
+    def forward(self, projected: torch.Tensor) -> torch.Tensor:
+        """Return shape (n_rows, n_maps, n_classes) of shape (n_rows, n_maps, dimension)."""
+        return torch.einsum("bmd,mkd->bmk", projected, self.weight) + self.bias
+
+
+@register_grad_sampler(MapLayer)
+def _map_layer_gradients(
+    layer: MapLayer, activations: list[torch.Tensor], backprops: torch.Tensor
+) -> dict[nn.Parameter, torch.Tensor]:
+    """Return each example's gradients."""
+    by_weight = torch.einsum("bmk,bmd->bmkd", backprops, activations[0])
+    return {layer.weight: by_weight, layer.bias: backprops}
+
+
+class LocallyLinearModule(nn.Module):
+    """The model of :class:`~interpret_dp.llm.maps.LocallyLinearMaps`, for training by autograd."""
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        projections: torch.Tensor | None,
+        inverse_temperature: float,
+    ) -> None:
+        super().__init__()
+        self.maps = MapLayer(shape)
+        self._projections = projections
+        self._inverse_temperature = inverse_temperature
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the class scores, shape (n_rows, n_classes)."""
+        if self._projections is None:
+            projected = inputs[:, None, :].expand(-1, self.maps.weight.shape[0], -1)
+        else:
+            projected = torch.einsum("bi,mdi->bmd", inputs, self._projections)
+        values = self.maps(projected)
+        shares = torch.softmax(self._inverse_temperature * values, dim=1)
+        return (shares * values).sum(dim=1)
+
+
+class OpacusSums:
+    """Sums of clipped gradients by Opacus; takes what ``ClosedForm`` takes."""
+
+    def __init__(
+        self,
+        rows: TrainingRows,
+        projections: torch.Tensor | None,
+        inverse_temperature: float,
+        clip_norm: float,
+    ) -> None:
+        self._rows = rows
+        self._projections = projections
+        self._inverse_temperature = inverse_temperature
+        self._limit = clip_norm * CLIP_SHARE
+        self._made: tuple[Any, Any] | None = None
+
+    def clipped_sum(
+        self, weights: torch.Tensor, biases: torch.Tensor, positions: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the sum, as :meth:`ClosedForm.clipped_sum` does."""
+        model, optimizer = self._model(weights)
+        layer = model.maps
+        with torch.no_grad():
+            layer.weight.copy_(weights)
+            layer.bias.copy_(biases)
+        size = weights.numel() + biases.numel()
+        total = torch.zeros(size, dtype=torch.float64, device=weights.device)
+        for part in positions.split(rows_at_a_time(size, self._rows.inputs.shape[1])):
+            optimizer.zero_grad()
+            self._backward(model, part)
+            optimizer.clip_and_accumulate()
+            summed = [p.summed_grad.reshape(-1) for p in (layer.weight, layer.bias)]
+            total += torch.cat(summed)
+        return total
+
+    def _backward(self, model: Any, part: torch.Tensor) -> None:
+        with warnings.catch_warnings():
+            # torch says that hooks see no gradients by the inputs: nobody needs them.
+            warnings.filterwarnings("ignore", message="Full backward hook is firing")
+            scores = model(self._rows.inputs[part])
+            classes = self._rows.classes[part]
+            loss = functional.cross_entropy(scores, classes, ignore_index=-1, reduction="sum")
+            loss.backward()
+
+    def _model(self, weights: torch.Tensor) -> tuple[Any, Any]:
+        """Return the module and the optimiser that the PrivacyEngine makes, once."""
+        if self._made is None:
+            n_maps, n_classes, dimension = weights.shape
+            module = LocallyLinearModule(
+                (n_maps, n_classes, dimension), self._projections, self._inverse_temperature
+            ).to(weights.device, weights.dtype)
+            with warnings.catch_warnings():
+                # It warns that its noise is not cryptographic; none of its noise is used.
+                warnings.simplefilter("ignore")
+                model, optimizer, _ = PrivacyEngine().make_private(
+                    module=module,
+                    optimizer=torch.optim.SGD(module.parameters(), lr=0.0),
+                    data_loader=DataLoader(TensorDataset(self._rows.inputs[:1])),
+                    noise_multiplier=0.0,
+                    max_grad_norm=self._limit,
+                    poisson_sampling=False,
+                    loss_reduction="sum",
+                )
+            self._made = (model, optimizer)
+        return self._made

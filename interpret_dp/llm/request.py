@@ -1,0 +1,331 @@
+"""Everything that is checked and decided before the first row is read."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interpret_dp._validate import check_choice, check_int, check_real
+from interpret_dp.accounting.composition import GdpPair, compose_repeated, gaussian_part
+from interpret_dp.accounting.gaussian import mu_of_budget
+from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
+from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA
+from interpret_dp.ebm.account import (
+    account_of,
+    neighbourhood_of,
+    randomness_of,
+    refuse_unnamed_unit,
+)
+from interpret_dp.ebm.declaring import DeclaringTask, hint_once
+from interpret_dp.ebm.rows import PrivateRows, open_rows
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.llm.config import TrainingSettings, default_settings
+from interpret_dp.llm.inputs import input_coding
+from interpret_dp.mechanisms import Randomness
+from interpret_dp.release import PlannedRelease, PlannedSampling, ReleasePlan
+from interpret_dp.schema import Categorical, Schema
+from interpret_dp.schema.partial import column_kind, partial_schema_from_arguments
+
+if TYPE_CHECKING:
+    from interpret_dp.ledger import PrivacyLedger
+
+__all__ = [
+    "COUNT",
+    "GRADIENTS",
+    "FitRequest",
+    "flat_rows",
+    "in_class_order",
+    "open_request",
+    "settings_of",
+    "with_schema",
+]
+
+COUNT = "number of rows"
+GRADIENTS = "gradients"
+"""Names of the releases."""
+
+# Right to some twenty rows at epsilon 2 (delta 1e-5), for half a percent of mu squared.
+_COUNT_SHARE = 0.005
+# The pair's own delta: where the noise that is needed is about least, from epsilon 0.5 to 8.
+_OWN_DELTA_SHARE = 0.1
+_RULE = "None leaves it to the rule."
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """A checked fit; nothing in it but ``rows`` is private.
+
+    Attributes
+    ----------
+    rows : PrivateRows
+    epsilon, delta : float
+        The promise that is asked for.
+    neighbourhood : Neighbourhood
+    schema : Schema
+        Complete; with stand-ins for what is undeclared.
+    declaring : DeclaringTask
+    plan : ReleasePlan
+    settings : TrainingSettings
+    batch_size : int or None
+        Expected rows of a sample, where the rate follows from a number of rows.
+    sampling_rate : float or None
+        None where it follows from a count that is released first.
+    image_shape : tuple of int, or None
+    randomness : Randomness
+    ledger : PrivacyLedger
+    dataset : str
+    """
+
+    rows: PrivateRows
+    epsilon: float
+    delta: float
+    neighbourhood: Neighbourhood
+    schema: Schema
+    declaring: DeclaringTask
+    plan: ReleasePlan
+    settings: TrainingSettings
+    batch_size: int | None
+    sampling_rate: float | None
+    image_shape: tuple[int, ...] | None
+    randomness: Randomness
+    ledger: PrivacyLedger
+    dataset: str
+
+    @property
+    def training(self) -> PlannedSampling:
+        """The part of the plan that the training is."""
+        (part,) = (part for part in self.plan.releases if isinstance(part, PlannedSampling))
+        return part
+
+
+def flat_rows(X: Any, image_shape: Sequence[int] | None) -> tuple[Any, tuple[int, ...] | None]:
+    """Return arrays of images as rows of pixels, and the shape of an image.
+
+    Parameters
+    ----------
+    X : array-like
+        Of shape (n_rows, *image_shape), or a table.
+    image_shape : sequence of int, or None
+        None: that of ``X`` if it has more than two dimensions.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the shape is of another form, or ``X`` does not have it.
+    """
+    shape = None if image_shape is None else _checked_shape(image_shape)
+    if not isinstance(X, np.ndarray) or X.ndim <= 2:
+        return X, shape
+    found = tuple(int(length) for length in X.shape[1:])
+    if shape is not None and found != shape:
+        raise ValueError(
+            f"X has images of shape {found}, and image_shape is {shape}; they must agree. Leave "
+            "image_shape out for an array of images."
+        )
+    return X.reshape(len(X), math.prod(found)), found
+
+
+def _checked_shape(shape: Any) -> tuple[int, ...]:
+    if not isinstance(shape, Sequence) or isinstance(shape, str) or not 2 <= len(shape) <= 3:
+        raise TypeError(
+            f"image_shape is {shape!r}; it must be (height, width) or (height, width, channels), "
+            "such as (28, 28)."
+        )
+    return tuple(check_int("Each length of image_shape", length, low=1) for length in shape)
+
+
+def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequest:
+    """Check an estimator's parameters and the form of the data, never a value in a row.
+
+    Raises
+    ------
+    TypeError, ValueError, SchemaError, LedgerError
+        If a parameter, the table's form or the declaration is wrong. Nothing was spent.
+    """
+    epsilon, delta = _asked(estimator)
+    _check_choices(estimator)
+    flat, image_shape = flat_rows(X, estimator.image_shape)
+    rows, privacy_unit = open_rows(
+        flat,
+        y,
+        feature_names=estimator.feature_names,
+        schema=estimator.schema,
+        sample_weight=None,
+        unit=unit,
+    )
+    names = rows.table.names
+    if image_shape is not None and math.prod(image_shape) != len(names):
+        raise ValueError(
+            f"image_shape is {image_shape}, which is {math.prod(image_shape)} pixels, and X has "
+            f"{len(names)} columns; they must agree."
+        )
+    declaring = _declaring_task(estimator, rows)
+    schema = declaring.without_rows()
+    settings = settings_of(
+        estimator, input_coding(schema, estimator.standardize).n_inputs, image_shape
+    )
+    batch_size, rate = _sampling(estimator, settings)
+    neighbourhood = neighbourhood_of(ADD_OR_REMOVE_ONE, privacy_unit)
+    ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
+    refuse_unnamed_unit(estimator.ledger, unit, schema)
+    request = FitRequest(
+        rows=rows,
+        epsilon=epsilon,
+        delta=delta,
+        neighbourhood=neighbourhood,
+        schema=schema,
+        declaring=declaring,
+        plan=_plan(epsilon, delta, declaring, settings, rate),
+        settings=settings,
+        batch_size=batch_size,
+        sampling_rate=rate,
+        image_shape=image_shape,
+        randomness=randomness_of(estimator.random_state),
+        ledger=ledger,
+        dataset=dataset,
+    )
+    hint_once(declaring)
+    return request
+
+
+def _asked(estimator: Any) -> tuple[float, float]:
+    epsilon = check_real(
+        "epsilon", estimator.epsilon, low=0, low_open=True, mend="1 is a usual start."
+    )
+    delta = check_real(
+        "delta",
+        estimator.delta,
+        low=2 * SMALLEST_OWN_DELTA,
+        high=1,
+        high_open=True,
+        mend="Choose it well below one over the number of people, such as 1e-6.",
+    )
+    return epsilon, delta
+
+
+def _check_choices(estimator: Any) -> None:
+    check_choice("device", estimator.device, ("auto", "cpu", "cuda"))
+    check_choice(
+        "engine",
+        estimator.engine,
+        ("closed_form", "opacus"),
+        mend="'closed_form' is the fast one; 'opacus' is there to compare with.",
+    )
+    for name in ("keep_on_interrupt", "verbose"):
+        if not isinstance(getattr(estimator, name), bool | np.bool_):
+            raise TypeError(f"{name} is {getattr(estimator, name)!r}; it must be True or False.")
+
+
+def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
+    table = rows.table
+    partial = partial_schema_from_arguments(
+        table.names,
+        [column_kind(table.column(index).dtype) for index in range(len(table.names))],
+        column_kind(rows.y.dtype),
+        schema=estimator.schema,
+        task="classification",
+    )
+    if isinstance(partial.target, Categorical) and len(partial.target.levels) < 2:
+        raise SchemaError(
+            f"The target has one declared class, {partial.target.levels[0]!r}; a classifier needs "
+            "at least two. Declare every label that could occur, whether or not it does."
+        )
+    return DeclaringTask(partial, table.names, table.names)
+
+
+def settings_of(
+    estimator: Any, n_inputs: int, image_shape: tuple[int, ...] | None
+) -> TrainingSettings:
+    """Return the rule's settings with those that the estimator's parameters fix."""
+    settings = default_settings(n_inputs, image_shape)
+    given: dict[str, Any] = {}
+    if estimator.n_maps is not None:
+        given["n_maps"] = check_int("n_maps", estimator.n_maps, low=1, high=10_000, mend=_RULE)
+    if estimator.projection_dim is not None:
+        mend = "0 is for no projection, None for the rule."
+        dimension = check_int("projection_dim", estimator.projection_dim, low=0, mend=mend)
+        given["projection_dim"] = min(dimension, n_inputs) or None
+    for name in ("inverse_temperature", "epochs", "learning_rate", "clip_norm"):
+        value = getattr(estimator, name)
+        if value is not None:
+            given[name] = check_real(name, value, low=1e-9, high=1e9, mend=_RULE)
+    if estimator.smoothing is not None:
+        given["smoothing"] = check_real("smoothing", estimator.smoothing, low=0, mend=_RULE)
+        if given["smoothing"] > 0 and image_shape is None:
+            raise ValueError(
+                f"smoothing is {estimator.smoothing!r}, and rows are no images; it must be 0 or "
+                "None. Give image_shape if columns are the pixels of images."
+            )
+    if estimator.averaging is not None:
+        given["averaging"] = check_real(
+            "averaging", estimator.averaging, low=0, high=1, high_open=True, mend=_RULE
+        )
+    given["projection"] = check_choice(
+        "projection", estimator.projection, ("gaussian", "orthonormal")
+    )
+    return dataclasses.replace(settings, **given)
+
+
+def _sampling(estimator: Any, settings: TrainingSettings) -> tuple[int | None, float | None]:
+    """Return the batch size and the sampling rate, as far as they are public."""
+    declared = estimator.n_rows
+    if declared is not None:
+        declared = check_int("n_rows", declared, low=1, mend="None if it is not public.")
+    if estimator.batch_size is None:
+        rate = estimator.sampling_rate
+        if rate is None:
+            return None, settings.sampling_rate
+        return None, check_real("sampling_rate", rate, low=1e-6, high=1, mend=_RULE)
+    if estimator.sampling_rate is not None:
+        raise ValueError(
+            f"batch_size is {estimator.batch_size!r} and sampling_rate is "
+            f"{estimator.sampling_rate!r}; give one of them. The rate needs no number of rows."
+        )
+    batch_size = check_int("batch_size", estimator.batch_size, low=1, mend=_RULE)
+    return batch_size, None if declared is None else min(1.0, batch_size / declared)
+
+
+def _plan(
+    epsilon: float,
+    delta: float,
+    declaring: DeclaringTask,
+    settings: TrainingSettings,
+    rate: float | None,
+) -> ReleasePlan:
+    """Split the budget over what is undeclared, the number of rows and the training."""
+    own = max(_OWN_DELTA_SHARE * delta, SMALLEST_OWN_DELTA)
+    selections = [(GdpPair(0.0, part.delta), part.count) for part in declaring.plan(1.0, delta)]
+    used = compose_repeated([*selections, (GdpPair(0.0, own), 1)]).delta
+    mu = mu_of_budget(epsilon, gaussian_part(delta, used))
+    before = list(declaring.plan(mu, delta))
+    if rate is None:
+        before.append(PlannedRelease(COUNT, mu * math.sqrt(_COUNT_SHARE), 1))
+    left = math.sqrt(mu**2 - sum(part.count * part.mu**2 for part in before))
+    if rate is None:
+        training = PlannedSampling(GRADIENTS, left, own)
+    else:
+        training = PlannedSampling.calibrated(
+            GRADIENTS, left, own, probability=rate, count=settings.n_steps(rate)
+        )
+    return ReleasePlan((*before, training))
+
+
+def in_class_order(target: Any) -> Categorical:
+    """Return the labels in scikit-learn's order, numbers before texts."""
+    if not isinstance(target, Categorical):
+        raise TypeError(f"The target is {target!r}; a classifier needs class labels.")
+    return Categorical(sorted(target.levels, key=lambda label: (isinstance(label, str), label)))
+
+
+def with_schema(request: FitRequest, schema: Schema, estimator: Any) -> FitRequest:
+    """Return the request with what was found out inside the door, and settings that fit it."""
+    n_inputs = input_coding(schema, estimator.standardize).n_inputs
+    settings = settings_of(estimator, n_inputs, request.image_shape)
+    # The number of steps was planned with these epochs.
+    settings = dataclasses.replace(settings, epochs=request.settings.epochs)
+    return replace(request, schema=schema, settings=settings)

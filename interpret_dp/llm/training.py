@@ -1,0 +1,265 @@
+"""One DP-LLM training: sums of clipped gradients through the door, then Adam on what it released.
+
+Everything after the door is post-processing: Adam, the decay of its rate, the running average and
+the weights that an interruption leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from interpret_dp.llm.config import TrainingSettings, lattice_points
+from interpret_dp.llm.gradients import ClosedForm, TrainingRows
+from interpret_dp.llm.maps import LocallyLinearMaps
+from interpret_dp.llm.request import GRADIENTS
+from interpret_dp.release import ReleaseDoor, SampledSteps
+
+__all__ = ["TrainedMaps", "compute_device", "train"]
+
+# Kingma and Ba's own constants; the last keeps a division by zero away.
+_FIRST_MOMENT, _SECOND_MOMENT, _TINY = 0.9, 0.999, 1e-8
+
+
+class ClippedSums(Protocol):
+    """What sums the clipped gradients of some rows: an engine."""
+
+    def clipped_sum(
+        self, weights: torch.Tensor, biases: torch.Tensor, positions: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the sum, float64, shape (n_parameters,). Private."""
+
+
+@dataclass(frozen=True)
+class TrainedMaps:
+    """What a training released.
+
+    Attributes
+    ----------
+    model : LocallyLinearMaps
+    steps_begun : int
+        Fewer than planned after an interruption.
+    interrupted : bool
+    """
+
+    model: LocallyLinearMaps
+    steps_begun: int
+    interrupted: bool
+
+
+def compute_device(name: str) -> torch.device:
+    """Return the device of this name; "auto" is CUDA where there is one.
+
+    Raises
+    ------
+    ValueError
+        If CUDA is asked for and there is none.
+    """
+    has_cuda = torch.cuda.is_available()
+    if name == "cuda" and not has_cuda:
+        raise ValueError(
+            "device is 'cuda', and torch finds no such device. Pass device='cpu', or install a "
+            "build of torch for your graphics card."
+        )
+    return torch.device("cuda" if has_cuda and name != "cpu" else "cpu")
+
+
+def train(
+    inputs: NDArray[np.float32],
+    classes: NDArray[np.int16],
+    n_classes: int,
+    settings: TrainingSettings,
+    steps: SampledSteps,
+    door: ReleaseDoor,
+    *,
+    image_shape: tuple[int, ...] | None,
+    device: str,
+    engine: str,
+    verbose: bool,
+) -> TrainedMaps:
+    """Train on encoded private rows; everything that leaves passes ``door``.
+
+    Parameters
+    ----------
+    inputs : ndarray of float32, shape (n_rows, n_inputs)
+        Private.
+    classes : ndarray of int16, shape (n_rows,)
+        Private; -1 for rows without a declared label, which add nothing.
+    n_classes : int
+    settings : TrainingSettings
+    steps : SampledSteps
+        As the door's plan has them under ``GRADIENTS``.
+    door : ReleaseDoor
+        Open.
+    image_shape : tuple of int, or None
+        Of the rows, if they are images.
+    device : {"auto", "cpu", "cuda"}
+    engine : {"closed_form", "opacus"}
+    verbose : bool
+        Show steps and time, never a loss.
+
+    Notes
+    -----
+    Harder, Bauer and Park (2020), Algorithm 1, with Poisson samples. The noisy sum is divided by
+    the noise's own deviation, which is public: Adam's step does not depend on such a factor, so
+    that no number of rows is needed.
+    """
+    where = compute_device(device)
+    rows = TrainingRows(
+        torch.from_numpy(inputs).to(where), torch.from_numpy(classes.astype(np.int64)).to(where)
+    )
+    start = _start(inputs.shape[1], n_classes, settings, image_shape, door.public_choices)
+    projections = None if start.projections is None else torch.from_numpy(start.projections)
+    if projections is not None:
+        projections = projections.to(where)
+    sums = _engine(engine, rows, projections, settings)
+    state = _Adam(torch.from_numpy(start.parameters).to(where), settings.averaging)
+    begun, interrupted = 0, False
+    try:
+        for step in tqdm(range(steps.count), disable=not verbose, unit="step", desc="DP-LLM"):
+            begun = step + 1
+            released = _release(door, sums, state.parameters, start.shape, settings, len(inputs))
+            gradient = torch.from_numpy(released).to(where)
+            state.update(gradient, settings.learning_rate_at(step, steps.count))
+    except KeyboardInterrupt:
+        # Nothing private was on display, so that when the user stops says nothing about the rows.
+        interrupted = True
+    model = start.model(state.average.cpu().numpy(), settings.inverse_temperature)
+    return TrainedMaps(model, begun, interrupted)
+
+
+def _release(
+    door: ReleaseDoor,
+    sums: ClippedSums,
+    parameters: torch.Tensor,
+    shape: tuple[int, int, int],
+    settings: TrainingSettings,
+    n_rows: int,
+) -> NDArray[np.float32]:
+    """Release one step's sum, in units of its noise."""
+    points = lattice_points(len(parameters))
+    n_weights = int(np.prod(shape))
+    weights, biases = parameters[:n_weights].reshape(shape), parameters[n_weights:]
+
+    def exact(positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        found = sums.clipped_sum(
+            weights,
+            biases.reshape(shape[:2]),
+            torch.from_numpy(positions).to(parameters.device),
+        )
+        on_lattice = found.mul_(points / settings.clip_norm).trunc_().to(torch.int64)
+        return np.asarray(on_lattice.cpu().numpy())
+
+    noisy, sigma = door.sampled_gaussian(GRADIENTS, n_rows, exact, row_norm=points)
+    return (noisy / sigma).astype(np.float32)
+
+
+def _engine(
+    name: str,
+    rows: TrainingRows,
+    projections: torch.Tensor | None,
+    settings: TrainingSettings,
+) -> ClippedSums:
+    arguments = (rows, projections, settings.inverse_temperature, settings.clip_norm)
+    if name == "opacus":
+        from interpret_dp.llm.opacus_engine import OpacusSums
+
+        return OpacusSums(*arguments)
+    return ClosedForm(*arguments)
+
+
+@dataclass(frozen=True)
+class _Start:
+    """Where training starts; drawn from public randomness.
+
+    ``shape`` is (n_maps, n_classes, dimension), that of the weights before projection.
+    """
+
+    parameters: NDArray[np.float32]
+    shape: tuple[int, int, int]
+    projections: NDArray[np.float32] | None
+
+    def model(self, parameters: NDArray[np.float32], temperature: float) -> LocallyLinearMaps:
+        """Return the model of some parameters, the projections multiplied out."""
+        n_weights = int(np.prod(self.shape))
+        weights = parameters[:n_weights].reshape(self.shape).astype(np.float64)
+        if self.projections is not None:
+            weights = weights @ self.projections.astype(np.float64)
+        biases = parameters[n_weights:].reshape(self.shape[:2]).astype(np.float64)
+        return LocallyLinearMaps(
+            np.ascontiguousarray(weights.transpose(1, 0, 2)),
+            np.ascontiguousarray(biases.T),
+            temperature,
+        )
+
+
+def _start(
+    n_inputs: int,
+    n_classes: int,
+    settings: TrainingSettings,
+    image_shape: tuple[int, ...] | None,
+    public: np.random.Generator,
+) -> _Start:
+    """Draw projections and first weights.
+
+    The scales, which the paper leaves out, decide whether it learns at all: entries of the
+    projections have variance 1/2, and weights are uniform within 1 / sqrt((dimension + 1) K).
+    """
+    projections = _projections(n_inputs, settings, image_shape, public)
+    dimension = n_inputs if projections is None else projections.shape[1]
+    shape = (settings.n_maps, n_classes, dimension)
+    limit = 1.0 / np.sqrt((dimension + 1) * n_classes)
+    size = int(np.prod(shape)) + settings.n_maps * n_classes
+    parameters = public.uniform(-limit, limit, size=size).astype(np.float32)
+    return _Start(parameters, shape, projections)
+
+
+def _projections(
+    n_inputs: int,
+    settings: TrainingSettings,
+    image_shape: tuple[int, ...] | None,
+    public: np.random.Generator,
+) -> NDArray[np.float32] | None:
+    """Draw the projections; every row has the length that Gaussian ones have on average."""
+    dimension = settings.projection_dim
+    if dimension is None:
+        return None
+    entries = public.standard_normal((settings.n_maps, dimension, n_inputs))
+    if settings.smoothing > 0 and image_shape is not None:
+        from scipy.ndimage import gaussian_filter
+
+        blur = (0, 0, settings.smoothing, settings.smoothing, *(0 for _ in image_shape[2:]))
+        images = entries.reshape(settings.n_maps, dimension, *image_shape)
+        entries = gaussian_filter(images, blur, mode="constant").reshape(entries.shape)
+        entries *= np.sqrt(n_inputs) / np.linalg.norm(entries, axis=2, keepdims=True)
+    if settings.projection == "orthonormal":
+        entries = np.sqrt(n_inputs) * np.stack([np.linalg.qr(r.T)[0].T for r in entries])
+    return np.asarray(np.sqrt(0.5) * entries, dtype=np.float32)
+
+
+class _Adam:
+    """Adam and the running average of its weights; post-processing of released gradients."""
+
+    def __init__(self, parameters: torch.Tensor, averaging: float) -> None:
+        self.parameters = parameters
+        self.average = parameters.clone()
+        self._averaging = averaging
+        self._first = torch.zeros_like(parameters)
+        self._second = torch.zeros_like(parameters)
+        self._count = 0
+
+    def update(self, gradient: torch.Tensor, learning_rate: float) -> None:
+        """Take one step."""
+        self._count += 1
+        self._first.mul_(_FIRST_MOMENT).add_(gradient, alpha=1.0 - _FIRST_MOMENT)
+        self._second.mul_(_SECOND_MOMENT)
+        self._second.addcmul_(gradient, gradient, value=1.0 - _SECOND_MOMENT)
+        scale = (self._second / (1.0 - _SECOND_MOMENT**self._count)).sqrt_().add_(_TINY)
+        rate = learning_rate / (1.0 - _FIRST_MOMENT**self._count)
+        self.parameters.addcdiv_(self._first, scale, value=-rate)
+        self.average.lerp_(self.parameters, 1.0 - self._averaging)

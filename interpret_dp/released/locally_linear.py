@@ -1,0 +1,335 @@
+"""The released model of DP-LLM: several linear maps per class, as one immutable value.
+
+NumPy alone predicts and explains with it. Everything in it is declaration, hyperparameter, public
+randomness or post-processing of paid-for releases.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from interpret_dp._validate import check_real
+from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.schema import Categorical, Schema, level_labels
+
+__all__ = ["MAPS_FORMAT", "LocallyLinearModel"]
+
+FloatArray = NDArray[np.float64]
+
+MAPS_FORMAT = "interpret_dp.locally_linear_model"
+"""What a file of such a model says that it is."""
+
+_VERSION = 1
+_ROWS_AT_A_TIME = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class LocallyLinearModel:
+    """f_k(x) = sum_m s_km(x) (w_km . x + b_km), where s_k(x) is a softmax over the maps of class k.
+
+    Attributes
+    ----------
+    schema : Schema
+        The declaration that the rows were read by. A continuous feature is one input, a
+        categorical one is an input a level, 1 where the cell is that level.
+    centres, spreads : ndarray of float64, shape (n_features,)
+        Public constants: a continuous feature's input is its clipped value, on its declared scale,
+        less the centre, over the spread. 0 and 1 for categorical features.
+    weights : ndarray of float64, shape (n_classes, n_maps, n_inputs)
+        Of the inputs: a projection is multiplied out.
+    biases : ndarray of float64, shape (n_classes, n_maps)
+    inverse_temperature : float
+        Of the softmax over a class's maps.
+    classes : tuple of str, number or bool, shape (n_classes,)
+        Labels in the order of the probabilities.
+    guarantee : Guarantee
+    image_shape : tuple of int, or None
+        (height, width) or (height, width, channels), if the features are pixels in this order.
+    settings : mapping
+        Settings of the training, as plain values.
+    steps : mapping or None
+        Noise multiplier, sampling rate and number of steps; None if nothing was trained.
+    parameters : mapping
+        Constructor parameters of the estimator, as far as JSON can hold them.
+
+    Notes
+    -----
+    Harder, Bauer and Park (2020), equations 3 to 5.
+    """
+
+    schema: Schema
+    centres: FloatArray
+    spreads: FloatArray
+    weights: FloatArray
+    biases: FloatArray
+    inverse_temperature: float
+    classes: tuple[Any, ...]
+    guarantee: Guarantee
+    image_shape: tuple[int, ...] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    steps: Mapping[str, Any] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays and check that the parts fit together."""
+        object.__setattr__(self, "classes", tuple(self.classes))
+        n_features = len(self.schema.features)
+        shape = np.shape(self.weights)
+        if len(shape) != 3 or not shape[1]:
+            raise ValueError(
+                f"weights has shape {shape}; it must be (n_classes, n_maps, n_inputs), with at "
+                "least one map."
+            )
+        shapes = {
+            "centres": (n_features,),
+            "spreads": (n_features,),
+            "weights": (len(self.classes), shape[1], sum(self.widths)),
+            "biases": (len(self.classes), shape[1]),
+        }
+        for name, expected in shapes.items():
+            object.__setattr__(self, name, _frozen(getattr(self, name), expected, name))
+        if (self.spreads <= 0).any():
+            raise ValueError("spreads must be above 0; 1 leaves a feature as it is.")
+        temperature = check_real("inverse_temperature", self.inverse_temperature, low=0)
+        object.__setattr__(self, "inverse_temperature", temperature)
+        if self.image_shape is not None:
+            lengths = tuple(int(length) for length in self.image_shape)
+            object.__setattr__(self, "image_shape", lengths)
+            if len(lengths) not in (2, 3) or math.prod(lengths) != n_features:
+                raise ValueError(
+                    f"image_shape is {lengths} and there are {n_features} features; it must be "
+                    "(height, width) or (height, width, channels) of as many pixels."
+                )
+
+    # ------------------------------------------------------------------------------- inputs
+
+    @property
+    def n_maps(self) -> int:
+        """Maps of each class."""
+        return int(self.weights.shape[1])
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs."""
+        return int(self.weights.shape[2])
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Name of each column."""
+        return tuple(self.schema.features)
+
+    @property
+    def feature_types(self) -> tuple[str, ...]:
+        """Type of each column in interpret's words: continuous, nominal or ordinal."""
+        return tuple(
+            ("ordinal" if spec.ordered else "nominal")
+            if isinstance(spec, Categorical)
+            else "continuous"
+            for spec in self.schema.features.values()
+        )
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Inputs of each feature."""
+        return tuple(
+            len(level_labels(spec)) if isinstance(spec, Categorical) else 1
+            for spec in self.schema.features.values()
+        )
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Name of each input: that of its column, with the level for a categorical one."""
+        found: list[str] = []
+        for name, spec in self.schema.features.items():
+            levels = level_labels(spec) if isinstance(spec, Categorical) else None
+            found += [name] if levels is None else [f"{name}={level}" for level in levels]
+        return tuple(found)
+
+    def per_feature(self, values: ArrayLike) -> FloatArray:
+        """Return one value an input, summed over each feature's, shape (n_features,)."""
+        owners = np.repeat(np.arange(len(self.widths)), self.widths)
+        sums = np.bincount(owners, np.asarray(values, dtype=np.float64), len(self.widths))
+        return np.asarray(sums, dtype=np.float64)
+
+    @property
+    def is_image(self) -> bool:
+        """Whether each input is one pixel, so that maps can be drawn as pictures."""
+        return self.image_shape is not None and math.prod(self.image_shape) == self.n_inputs
+
+    def pixels(self, values: ArrayLike) -> FloatArray:
+        """Return numbers of inputs as a picture, shape (height, width, n_channels).
+
+        Raises
+        ------
+        ValueError
+            If the inputs are no pixels.
+        """
+        if self.image_shape is None or not self.is_image:
+            raise ValueError("The inputs of this model are no pixels; image_shape must say so.")
+        height, width = self.image_shape[:2]
+        return np.asarray(values, dtype=np.float64).reshape(height, width, -1)
+
+    # -------------------------------------------------------------------------- predictions
+
+    def map_values(self, inputs: ArrayLike) -> FloatArray:
+        """Return what each map says, shape (n_rows, n_classes, n_maps).
+
+        Parameters
+        ----------
+        inputs : array-like of float, shape (n_rows, n_inputs)
+            Standardised.
+        """
+        rows = self._checked_inputs(inputs)
+        values: FloatArray = rows @ self.weights.reshape(-1, self.n_inputs).T
+        return values.reshape(-1, *self.biases.shape) + self.biases
+
+    def map_shares(self, inputs: ArrayLike) -> FloatArray:
+        """Return how much each map counts at each row, shape (n_rows, n_classes, n_maps)."""
+        return _softmax(self.inverse_temperature * self.map_values(inputs))
+
+    def scores(self, inputs: ArrayLike) -> FloatArray:
+        """Return the class scores of standardised inputs, shape (n_rows, n_classes)."""
+        rows = self._checked_inputs(inputs)
+        found = np.empty((len(rows), len(self.classes)))
+        for start in range(0, len(rows), _ROWS_AT_A_TIME):
+            values = self.map_values(rows[start : start + _ROWS_AT_A_TIME])
+            shares = _softmax(self.inverse_temperature * values)
+            found[start : start + _ROWS_AT_A_TIME] = (shares * values).sum(axis=2)
+        return found
+
+    def predict_proba(self, inputs: ArrayLike) -> FloatArray:
+        """Return class probabilities of standardised inputs, shape (n_rows, n_classes)."""
+        return _softmax(self.scores(inputs))
+
+    def _checked_inputs(self, inputs: ArrayLike) -> FloatArray:
+        rows = np.asarray(inputs, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.n_inputs:
+            raise ValueError(
+                f"inputs has shape {rows.shape}; it must be (n_rows, {self.n_inputs}): "
+                "standardised numbers, and one column for each level of a categorical feature."
+            )
+        return rows
+
+    # -------------------------------------------------------------------------------- files
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON document: the identity of the model."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a document of plain JSON values; :meth:`from_dict` reads it.
+
+        The weights, of which there may be a million, are written as the base64 of little-endian
+        doubles, so that they come back bit by bit.
+        """
+        return {
+            "format": MAPS_FORMAT,
+            "version": _VERSION,
+            "schema": self.schema.to_dict(),
+            "centres": self.centres.tolist(),
+            "spreads": self.spreads.tolist(),
+            "weights": {
+                "shape": list(self.weights.shape),
+                "float64": base64.b64encode(self.weights.astype("<f8").tobytes()).decode("ascii"),
+            },
+            "biases": self.biases.tolist(),
+            "inverse_temperature": self.inverse_temperature,
+            "classes": list(self.classes),
+            "image_shape": None if self.image_shape is None else list(self.image_shape),
+            "guarantee": self.guarantee.to_dict(),
+            "settings": dict(self.settings),
+            "steps": None if self.steps is None else dict(self.steps),
+            "parameters": dict(self.parameters),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> LocallyLinearModel:
+        """Rebuild a model from its document.
+
+        Raises
+        ------
+        ValueError
+            If the document is of another format or version, lacks a part, or its parts do not
+            fit together.
+        """
+        if not isinstance(document, Mapping) or document.get("format") != MAPS_FORMAT:
+            raise ValueError(
+                "This is not a locally linear model of interpret_dp: its format must be "
+                f"{MAPS_FORMAT!r}."
+            )
+        if document.get("version") != _VERSION:
+            raise ValueError(
+                f"The model file has version {document.get('version')!r}; this version of "
+                f"interpret_dp reads {_VERSION}. A newer file needs a newer interpret_dp."
+            )
+        try:
+            return cls._from_checked(document)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"The model file is incomplete or was changed by hand ({type(error).__name__}: "
+                f"{error}). Fit the model again, or restore the file."
+            ) from error
+
+    @classmethod
+    def _from_checked(cls, document: Mapping[str, Any]) -> LocallyLinearModel:
+        shape, steps = document["image_shape"], document["steps"]
+        return cls(
+            schema=Schema.from_dict(document["schema"]),
+            centres=document["centres"],
+            spreads=document["spreads"],
+            weights=_unpacked(document["weights"]),
+            biases=document["biases"],
+            inverse_temperature=document["inverse_temperature"],
+            classes=tuple(document["classes"]),
+            guarantee=Guarantee.from_dict(document["guarantee"]),
+            image_shape=None if shape is None else tuple(shape),
+            settings=dict(document["settings"]),
+            steps=None if steps is None else dict(steps),
+            parameters=dict(document["parameters"]),
+        )
+
+
+def _unpacked(document: Mapping[str, Any]) -> FloatArray:
+    shape = tuple(int(length) for length in document["shape"])
+    try:
+        packed = base64.b64decode(document["float64"], validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ValueError(f"weights of the model file are no base64: {error}.") from error
+    if any(length < 0 for length in shape) or len(packed) != 8 * math.prod(shape):
+        raise ValueError(
+            f"weights of the model file are {len(packed):,} bytes; their shape {shape} needs "
+            f"{8 * math.prod(shape):,}. Restore the file."
+        )
+    return np.frombuffer(packed, dtype="<f8").reshape(shape)
+
+
+def _frozen(values: Any, shape: Sequence[int], what: str) -> FloatArray:
+    """Return an immutable float copy of the expected shape with finite values, or raise."""
+    try:
+        array = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be numbers of shape {tuple(shape)}.") from None
+    if array.shape != tuple(shape):
+        raise ValueError(f"{what} has shape {array.shape}; it must have shape {tuple(shape)}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{what} has values that are not finite; all must be.")
+    array.setflags(write=False)
+    return array
+
+
+def _softmax(values: FloatArray) -> FloatArray:
+    """Return the softmax over the last axis."""
+    powers = np.exp(values - values.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))

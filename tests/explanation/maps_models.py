@@ -1,0 +1,115 @@
+"""Made-up released locally linear models for tests: of tables and of small images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from interpret_dp import Categorical, Continuous, Guarantee, PrivacySpend, Schema
+from interpret_dp.explanation.maps_objects import maps_explanation, rows_explanation
+from interpret_dp.released.locally_linear import LocallyLinearModel
+
+SIDE = 7
+TABLE_SCHEMA = Schema(
+    {
+        "age": Continuous(0, 100),
+        "job": Categorical(["clerk", "nurse", "pilot"]),
+        "income": Continuous(0, 1e6, scale="log"),
+        "stage": Categorical(["early", "late"], ordered=True),
+    },
+    target=Categorical(["high", "low", "middle"]),
+)
+TABLE_CELLS = ((41, "nurse", 52_000.0, "late"), (None, "pilot", 0.0, "early"), (67, None, 9e5, "x"))
+# As the coding of the rows above would have them; missing cells are 0.
+TABLE_INPUTS = np.array(
+    [
+        [-0.31, 0, 1, 0, 1.13, 0, 1],
+        [0, 0, 0, 1, -1.73, 1, 0],
+        [0.59, 0, 0, 0, 1.70, 0, 0],
+    ]
+)
+
+
+def promise(**changes: Any) -> Guarantee:
+    """Return the promise of a model of epsilon 2 for the data set "pictures"."""
+    fields: dict[str, Any] = {
+        "epsilon": 2.0,
+        "delta": 1e-5,
+        "mu": None,
+        "mechanism": "Gaussian noise on clipped gradients",
+        "dataset": "pictures",
+    }
+    return Guarantee(**(fields | changes))
+
+
+def table_model(n_maps: int = 4, seed: int = 0, **changes: Any) -> LocallyLinearModel:
+    """Return a model of three classes over numbers and levels."""
+    rng = np.random.default_rng(seed)
+    fields: dict[str, Any] = {
+        "schema": TABLE_SCHEMA,
+        "centres": [50.0, 0.0, 6.9, 0.0],
+        "spreads": [28.9, 1.0, 4.0, 1.0],
+        "weights": rng.normal(size=(3, n_maps, 7)),
+        "biases": rng.normal(size=(3, n_maps)),
+        "inverse_temperature": 1.0,
+        "classes": ("high", "low", "middle"),
+        "guarantee": promise(),
+        "settings": {"n_maps": n_maps},
+    }
+    return LocallyLinearModel(**(fields | changes))
+
+
+def image_model(
+    n_classes: int = 3, n_maps: int = 6, channels: int = 0, seed: int = 0, **changes: Any
+) -> LocallyLinearModel:
+    """Return a model of images of 7 x 7 pixels, whose filters are blobs."""
+    rng = np.random.default_rng(seed)
+    shape = (SIDE, SIDE, channels) if channels else (SIDE, SIDE)
+    n_pixels = int(np.prod(shape))
+    names = [f"pixel {number}" for number in range(n_pixels)]
+    rows, columns = np.mgrid[:SIDE, :SIDE]
+    centres = rng.uniform(0, SIDE, size=(n_classes, n_maps, 2, 1, 1))
+    blobs = np.exp(-((rows - centres[:, :, 0]) ** 2 + (columns - centres[:, :, 1]) ** 2) / 4) - 0.2
+    weights = np.repeat(blobs[..., None], max(1, channels), axis=-1)
+    labels = list(range(n_classes))
+    fields: dict[str, Any] = {
+        "schema": Schema(dict.fromkeys(names, Continuous(0, 1)), target=Categorical(labels)),
+        "centres": [0.13] * n_pixels,
+        "spreads": [0.31] * n_pixels,
+        "weights": weights.reshape(n_classes, n_maps, n_pixels),
+        "biases": rng.normal(size=(n_classes, n_maps)),
+        "inverse_temperature": 0.3,
+        "classes": tuple(labels),
+        "guarantee": promise(),
+        "image_shape": shape,
+    }
+    return LocallyLinearModel(**(fields | changes))
+
+
+def image_inputs(model: LocallyLinearModel, n_rows: int = 2, seed: int = 1) -> np.ndarray:
+    """Return standardised images of random grey levels."""
+    return (np.random.default_rng(seed).uniform(size=(n_rows, model.n_inputs)) - 0.13) / 0.31
+
+
+def table_rows(**changes: Any) -> Any:
+    """Return the local explanation of the three rows above."""
+    model = changes.pop("model", None) or table_model()
+    fields = {"privacy": PrivacySpend(guarantee=model.guarantee), "name": "three people"}
+    return rows_explanation(
+        model, TABLE_INPUTS, TABLE_CELLS, **({"actual": [0, 2, None]} | fields | changes)
+    )
+
+
+def image_rows(model: LocallyLinearModel | None = None, n_rows: int = 2, **changes: Any) -> Any:
+    """Return the local explanation of some images."""
+    model = model or image_model()
+    inputs = image_inputs(model, n_rows)
+    fields = {"privacy": PrivacySpend(guarantee=model.guarantee), "name": "some pictures"}
+    return rows_explanation(model, inputs, inputs.tolist(), **(fields | changes))
+
+
+def all_maps(model: LocallyLinearModel, **changes: Any) -> Any:
+    """Return the global explanation of a model."""
+    fields = {"privacy": PrivacySpend(guarantee=model.guarantee), "name": "all classes"}
+    return maps_explanation(model, **(fields | changes))

@@ -1,0 +1,407 @@
+"""Maps of a made-up released model, without torch: numbers, objects, files, figures."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+from typing import Any
+
+import interpret
+import numpy as np
+import pytest
+from interpret.api.templates import FeatureValueExplanation
+
+from interpret_dp import Categorical, Continuous, PrivacySpend, Schema
+from interpret_dp.explanation.maps import map_use, offered_classes, read_row
+from interpret_dp.explanation.maps_choice import percent_text
+from interpret_dp.explanation.objects import PrivateExplanation
+from tests.explanation.maps_models import (
+    TABLE_INPUTS,
+    all_maps,
+    image_inputs,
+    image_model,
+    image_rows,
+    promise,
+    table_model,
+    table_rows,
+)
+
+EXPLANATIONS = {
+    "table classes": lambda: all_maps(table_model(), inputs=TABLE_INPUTS),
+    "table rows": table_rows,
+    "image classes": lambda: all_maps(image_model()),
+    "image rows": image_rows,
+    "color classes": lambda: all_maps(image_model(channels=3)),
+    "color rows": lambda: image_rows(image_model(channels=3)),
+}
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def hostile_model() -> Any:
+    schema = Schema(
+        {HOSTILE: Continuous(0, 1), "level": Categorical([HOSTILE, "b"])},
+        target=Categorical([HOSTILE, "no"]),
+    )
+    return table_model(
+        schema=schema,
+        centres=[0.5, 0],
+        spreads=[0.3, 1],
+        weights=np.arange(12.0).reshape(2, 2, 3) - 5,
+        biases=np.zeros((2, 2)),
+        classes=(HOSTILE, "no"),
+    )
+
+
+def texts_of(figure: Any) -> str:
+    return " ".join(
+        [figure.layout.title.text, *(note.text for note in figure.layout.annotations or ())]
+    ).replace("<br>", " ")
+
+
+# -------------------------------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize("model", [table_model(), image_model(), image_model(channels=3)])
+def test_contributions_and_bias_add_up_to_every_score(model):
+    n_rows = 5
+    inputs = np.random.default_rng(3).normal(size=(n_rows, model.n_inputs))
+    scores, chances = model.scores(inputs), model.predict_proba(inputs)
+    for row in range(n_rows):
+        for index in range(len(model.classes)):
+            one = read_row(model, inputs[row], index)
+            assert one.contributions.sum() + one.bias == pytest.approx(scores[row, index], abs=1e-9)
+            assert one.score == pytest.approx(scores[row, index])
+            assert one.probability == pytest.approx(chances[row, index])
+            assert model.per_feature(one.contributions).sum() == pytest.approx(
+                one.contributions.sum()
+            )
+
+
+def test_the_top_maps_are_those_of_the_largest_softmax():
+    model = table_model(n_maps=5)
+    one = read_row(model, TABLE_INPUTS[0], 1)
+    values = model.weights[1] @ TABLE_INPUTS[0] + model.biases[1]
+    powers = np.exp(values)
+    assert one.shares == pytest.approx(powers / powers.sum())
+    assert list(one.top) == list(np.argsort(-values)[:3])
+    assert one.weighted_map == pytest.approx((powers / powers.sum()) @ model.weights[1])
+
+
+def test_fewer_maps_than_three_are_all_shown():
+    explanation = table_rows(model=table_model(n_maps=2))
+    assert len(explanation.reading(0).top) == 2
+    marks = [trace for trace in explanation.figure(0, label="low").data if trace.type == "scatter"]
+    assert len(marks) == 2
+
+
+def test_the_use_of_maps_is_counted_on_the_given_rows():
+    model = table_model()
+    rows = np.random.default_rng(0).normal(size=(2_500, model.n_inputs))
+    use = map_use(model, rows)
+    expected = model.map_shares(rows).argmax(axis=2)
+    assert use.n_rows == 2_500
+    for index in range(3):
+        counts = np.bincount(expected[:, index], minlength=4) / 2_500
+        assert use.shares[index] == pytest.approx(counts)
+    with pytest.raises(ValueError, match="no rows"):
+        map_use(model, rows[:0])
+
+
+def test_of_many_classes_the_ten_most_probable_and_the_actual_one_are_offered():
+    chances = np.arange(30.0)[::-1]
+    assert offered_classes(chances, 4) == list(range(10))
+    assert offered_classes(chances, 25) == [*range(10), 25]
+    assert offered_classes(chances[:3], None) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "0 %"),
+        (0.0123, "1.2 %"),
+        (0.5, "50 %"),
+        (0.9991, "over 99 %"),
+        (1.0, "100 %"),
+    ],
+)
+def test_only_certainty_is_a_hundred_percent(share, text):
+    assert percent_text(share) == text
+
+
+# --------------------------------------------------------------------------- interpret's protocol
+
+
+@pytest.mark.parametrize("kind", EXPLANATIONS)
+def test_they_are_interprets_and_ours(kind):
+    explanation = EXPLANATIONS[kind]()
+    assert isinstance(explanation, FeatureValueExplanation)
+    assert isinstance(explanation, PrivateExplanation)
+    assert explanation.explanation_type == ("global" if "classes" in kind else "local")
+    internal = explanation.data(-1)
+    assert {"overall", "specific", "mli"} <= set(internal)
+    assert len(explanation.selector) == len(internal["specific"])
+    assert len(explanation.selector.columns) >= 3
+    assert "id" not in explanation.selector
+    json.dumps(internal["specific"])
+    assert "privacy" in explanation._repr_html_()
+    # The dashboard takes a `model` for an additive one that can be edited.
+    assert not hasattr(explanation, "model")
+
+
+@pytest.mark.parametrize("kind", EXPLANATIONS)
+@pytest.mark.parametrize("key", [None, 1])
+def test_every_view_states_its_cost_and_that_the_noise_is_not_known(kind, key):
+    figure = EXPLANATIONS[kind]().visualize(key)
+    text = texts_of(figure)
+    assert "Privacy cost of this explanation: 0" in text
+    assert "No noise band: these weights come from" in text
+    assert "cannot be derived" in text
+    assert "Privacy cost" not in texts_of(EXPLANATIONS[kind]().figure(key, line=""))
+
+
+@pytest.mark.parametrize("kind", EXPLANATIONS)
+def test_they_survive_a_pickle(kind):
+    explanation = EXPLANATIONS[kind]()
+    again = pickle.loads(pickle.dumps(explanation))
+    assert again.privacy == explanation.privacy
+    for key in (None, 1):
+        assert again.visualize(key).to_json() == explanation.visualize(key).to_json()
+
+
+@pytest.mark.parametrize("kind", EXPLANATIONS)
+@pytest.mark.parametrize("key", [None, 1])
+def test_every_view_can_be_preserved_in_a_file(kind, key, tmp_path):
+    explanation = EXPLANATIONS[kind]()
+    explanation.selector.insert(0, "Number", range(len(explanation.selector)))
+    file = tmp_path / "view.html"
+    interpret.preserve(explanation, key, file_name=str(file), auto_open=False)
+    assert "Privacy cost of this explanation" in file.read_text(encoding="utf-8")
+
+
+def test_rows_have_what_interprets_own_have():
+    explanation = table_rows()
+    record = explanation.data(0)
+    assert {"type", "names", "scores", "values", "perf", "extra"} <= set(record)
+    assert sum(record["scores"]) + record["extra"]["scores"][0] == pytest.approx(record["score"])
+    assert record["perf"]["actual"] == 0
+    assert explanation.data(("mli", 0)) == record
+    importance, rows = explanation.data(-1)["mli"]
+    assert importance["value"]["scores"][1] == explanation.data(1)["scores"]
+    assert rows["value"]["dataset_x"].shape == (3, 4)
+    assert list(rows["value"]["dataset_y"]) == [0, 2, -1]
+    assert table_rows(actual=None).data(-1)["mli"][1]["value"]["dataset_y"] is None
+    # interpret's own figure, which other packages may ask for.
+    assert len(FeatureValueExplanation.visualize(explanation, 0).data[0].x) >= 4
+
+
+def test_a_row_is_listed_with_what_was_predicted_and_what_came_true():
+    explanation = table_rows()
+    table = explanation.selector
+    best = explanation.released.predict_proba(TABLE_INPUTS).argmax(axis=1)
+    assert list(table["Predicted"]) == [explanation.released.classes[i] for i in best]
+    assert list(table["Actual"]) == ["high", "middle", ""]
+    assert "Actual" not in table_rows(actual=None).selector
+
+
+def test_classes_are_listed_with_their_use_only_if_rows_were_given():
+    assert "Top map" in all_maps(table_model(), inputs=TABLE_INPUTS).selector
+    explanation = all_maps(table_model())
+    assert "Top map" not in explanation.selector
+    assert explanation.use is None
+    assert "given rows" not in texts_of(explanation.figure(0))
+
+
+def test_wrong_parts_are_refused():
+    model = table_model()
+    with pytest.raises(ValueError, match="no rows"):
+        table_rows_of(model, TABLE_INPUTS[:0], [])
+    with pytest.raises(ValueError, match="as many"):
+        table_rows_of(model, TABLE_INPUTS, [[1, "a", 2, "b"]])
+    with pytest.raises(ValueError, match=r"must be \(n_rows, 7\)"):
+        table_rows_of(model, TABLE_INPUTS[:, :5], [[1, "a", 2, "b"]] * 3)
+    with pytest.raises(ValueError, match="must be one of"):
+        table_rows().figure(0, label="nobody")
+    with pytest.raises(ValueError, match="no rows; use explain_local"):
+        all_maps(model).reading(0)
+
+
+def table_rows_of(model: Any, inputs: Any, values: Any) -> Any:
+    from interpret_dp.explanation.maps_objects import rows_explanation
+
+    privacy = PrivacySpend(guarantee=promise())
+    return rows_explanation(model, inputs, values, privacy=privacy, name="x")
+
+
+def test_the_cost_is_that_of_the_model():
+    explanation = table_rows()
+    assert explanation.privacy.origin == "post-processed"
+    assert explanation.spend_of(0) is explanation.privacy
+    assert explanation.privacy.epsilon == 2.0
+
+
+# ------------------------------------------------------------------------------------- figures
+
+
+def test_the_bars_of_a_row_add_up_to_the_score_for_every_class():
+    explanation = table_rows()
+    figure = explanation.figure(0)
+    bars = [trace for trace in figure.data if trace.meta == "contributions"]
+    assert len(bars) == 3
+    assert [bar.visible for bar in bars] == [True, False, False]
+    order = np.argsort(-explanation.released.predict_proba(TABLE_INPUTS)[0])
+    scores = explanation.released.scores(TABLE_INPUTS)[0]
+    assert [sum(bar.x) for bar in bars] == pytest.approx(scores[order], abs=1e-5)
+    assert "job = nurse" in bars[0].customdata
+    assert bars[0].customdata[-1] == "bias"
+
+
+def test_of_many_features_the_rest_is_summed_so_that_bars_still_add_up():
+    names = [f"column {number}" for number in range(40)]
+    rng = np.random.default_rng(0)
+    model = table_model(
+        schema=Schema(
+            dict.fromkeys(names, Continuous(0, 1)), target=Categorical(["high", "low", "middle"])
+        ),
+        centres=[0] * 40,
+        spreads=[1] * 40,
+        weights=rng.normal(size=(3, 4, 40)),
+    )
+    from interpret_dp.explanation.maps_objects import rows_explanation
+
+    inputs = rng.normal(size=(1, 40))
+    explanation = rows_explanation(
+        model, inputs, inputs.tolist(), privacy=PrivacySpend(guarantee=promise()), name="x"
+    )
+    bar = explanation.figure(0, label="low").data[0]
+    assert list(bar.customdata[-2:]) == ["25 others (sum)", "bias"]
+    assert sum(bar.x) == pytest.approx(model.scores(inputs)[0, 1])
+
+
+def test_the_weights_of_a_row_are_those_of_its_own_level():
+    explanation = table_rows()
+    one = explanation.reading(0, "low")
+    weights = next(t for t in explanation.figure(0, label="low").data if t.meta == "weights")
+    drawn = dict(zip(weights.customdata, weights.x, strict=True))
+    assert drawn["job = nurse"] == pytest.approx(one.weighted_map[2])
+    assert drawn["age = 41"] == pytest.approx(one.weighted_map[0])
+    # A missing level has none.
+    third = explanation.figure(2, label="low").data
+    drawn = dict(zip(third[1].customdata, third[1].x, strict=True))
+    assert drawn["job = missing"] == 0
+
+
+def test_the_menu_names_each_class_and_shows_only_its_traces():
+    figure = image_rows().figure(0)
+    (menu,) = figure.layout.updatemenus
+    chances = image_rows().released.predict_proba(image_inputs(image_model()))[0]
+    assert sorted(button.label for button in menu.buttons) == [
+        f"class {label}: {percent_text(chance)}" for label, chance in enumerate(chances)
+    ]
+    for number, button in enumerate(menu.buttons):
+        visible, changes = button.args
+        shown = np.flatnonzero(visible["visible"])
+        assert list(shown) == [0, *range(1 + 5 * number, 6 + 5 * number)]
+        assert changes["title.text"] == f"Probability of {button.label.removeprefix('class ')}"
+        assert any("counts" in str(text) for text in changes.values())
+    assert not image_rows().figure(0, label=1).layout.updatemenus
+
+
+def test_pictures_are_the_maps_themselves():
+    model = image_model()
+    explanation = image_rows(model)
+    one = explanation.reading(1, 2)
+    image, added, weighted, *tops = explanation.figure(1, label=2).data
+    inputs = image_inputs(model)[1]
+    shape = (7, 7)
+    assert np.asarray(image.z) == pytest.approx(inputs.reshape(shape), abs=1e-5)
+    assert np.asarray(added.z) == pytest.approx(one.contributions.reshape(shape), abs=1e-5)
+    assert np.asarray(weighted.z) == pytest.approx(one.weighted_map.reshape(shape), abs=1e-5)
+    for m, top in zip(one.top, tops, strict=True):
+        assert np.asarray(top.z) == pytest.approx(model.weights[2, m].reshape(shape), abs=1e-5)
+
+
+def test_the_channels_of_a_pixel_are_added_up():
+    explanation = image_rows(image_model(channels=3))
+    one = explanation.reading(0, 1)
+    added = explanation.figure(0, label=1).data[1]
+    assert np.asarray(added.z).sum() == pytest.approx(one.contributions.sum(), rel=1e-4)
+    assert "the 3 channels of a pixel added up" in texts_of(explanation.figure(0))
+
+
+def test_colors_are_centred_at_zero():
+    for figure in (
+        all_maps(image_model()).figure(None),
+        all_maps(image_model()).figure(1),
+        image_rows().figure(None),
+        image_rows().figure(0),
+    ):
+        axis = figure.layout.coloraxis
+        assert axis.cmin == -axis.cmax
+        assert axis.cmax >= max(
+            np.abs(t.z).max() for t in figure.data if t.coloraxis == "coloraxis"
+        )
+
+
+def test_maps_of_a_class_come_in_the_order_of_their_use():
+    model = image_model()
+    inputs = image_inputs(model, 200)
+    explanation = all_maps(model, inputs=inputs)
+    figure = explanation.figure(0)
+    order = np.argsort(-explanation.use.shares[0], kind="stable")
+    for m, trace in zip(order, figure.data, strict=True):
+        assert np.asarray(trace.z).ravel() == pytest.approx(model.weights[0, m], abs=1e-5)
+    assert figure.layout.annotations[0].text.startswith(f"map {order[0]}: ")
+    assert "Percent of the 200 given rows, taken as public" in texts_of(figure)
+
+
+def test_what_is_not_drawn_is_said():
+    many = image_model(n_classes=45, n_maps=45)
+    assert "first 40 of 45 classes" in texts_of(all_maps(many).figure(None))
+    assert "40 of 45" in texts_of(all_maps(many).figure(0))
+    assert "first 12 of 14 rows" in texts_of(image_rows(n_rows=14).figure(None))
+    assert "12 of 20 maps" in texts_of(all_maps(table_model(n_maps=20)).figure(0))
+    names = [f"column {number}" for number in range(40)]
+    wide = table_model(
+        schema=Schema(
+            dict.fromkeys(names, Continuous(0, 1)), target=Categorical(["high", "low", "middle"])
+        ),
+        centres=[0] * 40,
+        spreads=[1] * 40,
+        weights=np.random.default_rng(0).normal(size=(3, 4, 40)),
+    )
+    assert "15 strongest of 40 inputs" in texts_of(all_maps(wide).figure(0))
+    assert "30 strongest of 40 inputs" in texts_of(all_maps(wide).figure(None))
+
+
+def test_names_are_shown_literally():
+    model = hostile_model()
+    rows = table_rows_of(model, [[0.5, 1.0, 0.0]], [[0.7, HOSTILE]])
+    for explanation, key in (
+        (all_maps(model), None),
+        (all_maps(model), 0),
+        (rows, None),
+        (rows, 0),
+    ):
+        text = explanation.figure(key).to_json()
+        assert "&lt;img" in text
+        assert "<img" not in text.replace("\\u003c", "<")
+
+
+def test_levels_without_pixels_are_drawn_as_a_table():
+    names = {"a": Categorical(["x", "y"]), "b": Continuous(0, 1)}
+    model = table_model(
+        schema=Schema(names, target=Categorical(["high", "low", "middle"])),
+        centres=[0, 0],
+        spreads=[1, 1],
+        weights=np.ones((3, 4, 3)),
+        image_shape=(1, 2),
+    )
+    assert not model.is_image
+    assert all_maps(model).figure(0).data[0].type == "bar"
+
+
+def test_nothing_here_needs_torch():
+    before = "torch" in sys.modules
+    image_rows().figure(0)
+    assert ("torch" in sys.modules) == before

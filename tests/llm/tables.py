@@ -1,0 +1,33 @@
+"""Small tables for DP-LLM's tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from interpret_dp import Categorical, Continuous, Schema
+from interpret_dp.llm.estimator import DPLocallyLinearClassifier
+
+SCHEMA = Schema(default=Continuous(-3, 3), target=Categorical(["high", "low", "middle"]))
+
+
+def three_classes(n_rows: int = 1_500, seed: int = 0) -> tuple[Any, Any]:
+    """Return numbers of four columns and one of three labels; no linear map separates them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 4))
+    y = np.where(X[:, 0] * X[:, 1] > 0.2, "high", np.where(X[:, 2] > 0, "middle", "low"))
+    return X, y
+
+
+def classifier(**parameters: Any) -> DPLocallyLinearClassifier:
+    """Return a classifier that trains in a fraction of a second."""
+    settings: dict[str, Any] = {
+        "epsilon": 4.0,
+        "schema": SCHEMA,
+        "n_maps": 3,
+        "epochs": 2,
+        "sampling_rate": 0.1,
+        "device": "cpu",
+    }
+    return DPLocallyLinearClassifier(**(settings | parameters))

@@ -1,0 +1,328 @@
+"""The estimator end to end: what it learns, promises, charges, refuses and never shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from interpret_dp import (
+    BudgetExceededError,
+    Categorical,
+    Continuous,
+    PrivacyLedger,
+    PrivacyUnit,
+    PrivacyWarning,
+    ReleaseError,
+    Schema,
+    SchemaError,
+)
+from interpret_dp.accounting import GdpPair, compose
+from interpret_dp.audit import replay
+from interpret_dp.llm import training
+from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from tests.llm.tables import SCHEMA, classifier, three_classes
+
+
+def spent(ledger: PrivacyLedger, dataset: str = "d") -> GdpPair:
+    """Return the pair that a data set was charged."""
+    found = ledger.spent(dataset)
+    return GdpPair(found.mu, found.delta)
+
+
+def test_learns_what_no_linear_map_can_and_keeps_its_promise() -> None:
+    X, y = three_classes(6_000)
+    model = classifier(epochs=20, epsilon=8.0).fit(X, y)
+    fresh = three_classes(3_000, seed=1)
+    # Without privacy, and yet one linear map a class.
+    linear = LogisticRegression().fit(X, y)
+    assert model.score(*fresh) > linear.score(*fresh) + 0.05
+    assert model.classes_.tolist() == ["high", "low", "middle"]
+    promise = model.guarantee_
+    assert (promise.epsilon, promise.delta, promise.mu) == (8.0, 1e-5, None)
+    assert promise.pair is not None
+    assert promise.pair.epsilon_at(1e-5) <= 8.0
+    assert any("ideal arithmetic" in clause for clause in promise.assumptions)
+
+
+def test_predictions_agree_with_each_other() -> None:
+    X, y = three_classes()
+    model = classifier().fit(X, y)
+    chances, scores = model.predict_proba(X), model.decision_function(X)
+    assert chances.shape == scores.shape == (len(X), 3)
+    assert np.allclose(chances.sum(axis=1), 1.0)
+    assert (model.classes_[chances.argmax(axis=1)] == model.predict(X)).all()
+    assert (scores.argmax(axis=1) == chances.argmax(axis=1)).all()
+
+
+def test_two_classes_have_one_score_a_row() -> None:
+    X, y = three_classes()
+    schema = Schema(default=Continuous(-3, 3), target=Categorical([0, 1]))
+    model = classifier(schema=schema).fit(X, (y == "high").astype(int))
+    assert model.decision_function(X).shape == (len(X),)
+    assert ((model.decision_function(X) > 0) == (model.predict(X) == 1)).all()
+
+
+def test_images_and_their_pixels_are_one_and_the_same() -> None:
+    rng = np.random.default_rng(0)
+    images, y = rng.uniform(0, 255, size=(300, 4, 5)), rng.integers(0, 2, 300)
+    schema = Schema(default=Continuous(0, 255), target=Categorical([0, 1]))
+    with use_randomness(SeededRandomness(1)):
+        of_images = classifier(schema=schema, projection_dim=6).fit(images, y)
+    with use_randomness(SeededRandomness(1)):
+        flat = images.reshape(300, 20)
+        of_rows = classifier(schema=schema, projection_dim=6, image_shape=(4, 5)).fit(flat, y)
+    assert of_images.image_shape_ == of_rows.image_shape_ == (4, 5)
+    assert np.array_equal(of_images.predict_proba(images), of_rows.predict_proba(flat))
+
+
+def test_a_seed_reproduces_every_bit_and_says_that_it_voids_the_promise() -> None:
+    X, y = three_classes()
+    with pytest.warns(PrivacyWarning, match="voids the privacy promise"):
+        one = classifier(random_state=3, projection_dim=3).fit(X, y)
+    with pytest.warns(PrivacyWarning, match="voids the privacy promise"):
+        other = classifier(random_state=3, projection_dim=3).fit(X, y)
+    assert one.guarantee_.tests_only
+    assert np.array_equal(one.model_.weights, other.model_.weights)
+    assert not np.array_equal(
+        one.model_.weights, classifier(projection_dim=3).fit(X, y).model_.weights
+    )
+
+
+def test_both_engines_train_the_same_model() -> None:
+    X, y = three_classes()
+    found = []
+    for engine in ("closed_form", "opacus"):
+        with use_randomness(SeededRandomness(5)):
+            found.append(classifier(engine=engine, projection_dim=3).fit(X, y).model_.weights)
+    # Truncation to the lattice makes last bits into whole units, far below the noise.
+    assert np.abs(found[0] - found[1]).max() < 1e-4 * np.abs(found[0]).max()
+
+
+# Charges
+
+
+def test_the_ledger_is_charged_what_the_guarantee_says() -> None:
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("d", 8.0, 1e-5, delta_x=5e-6)
+    model = classifier(ledger=ledger, dataset="d").fit(*three_classes())
+    billed = compose(GdpPair(share.mu, share.delta) for share in model.guarantee_.releases)
+    assert spent(ledger).mu == pytest.approx(billed.mu, rel=1e-9)
+    assert spent(ledger).delta == pytest.approx(billed.delta, rel=1e-9)
+
+
+def test_a_fit_that_does_not_fit_is_refused_unspent() -> None:
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("d", 1.0, 1e-5, delta_x=5e-6)
+    with pytest.raises(BudgetExceededError):
+        classifier(ledger=ledger, dataset="d").fit(*three_classes())
+    assert spent(ledger) == GdpPair(0.0)
+
+
+def test_a_batch_size_buys_a_noisy_count_or_takes_a_declared_one() -> None:
+    X, y = three_classes()
+    paid = classifier(sampling_rate=None, batch_size=150).fit(X, y)
+    assert [share.name for share in paid.guarantee_.releases] == ["number of rows", "gradients"]
+    assert paid.steps_ is not None
+    assert 0.09 < paid.steps_.probability < 0.11
+    declared = classifier(sampling_rate=None, batch_size=150, n_rows=3_000).fit(X, y)
+    assert [share.name for share in declared.guarantee_.releases] == ["gradients"]
+    assert declared.steps_ is not None
+    assert (declared.steps_.probability, declared.steps_.count) == (0.05, 40)
+    assert any("number of rows" in clause for clause in declared.guarantee_.assumptions)
+
+
+class Stopped:
+    """A progress bar that is interrupted before step ``at``."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+    def __call__(self, steps: Any, **options: Any) -> Any:
+        for step in steps:
+            if step == self.at:
+                raise KeyboardInterrupt
+            yield step
+
+
+def test_an_interruption_keeps_the_weights_if_asked_and_charges_the_steps_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(training, "tqdm", Stopped(5))
+    ledger = PrivacyLedger.in_memory()
+    model = classifier(ledger=ledger, dataset="d", keep_on_interrupt=True).fit(*three_classes())
+    (share,) = model.guarantee_.releases
+    assert share.count == 5
+    assert model.steps_ is not None
+    assert model.steps_.count == 20
+    assert spent(ledger).mu == pytest.approx(share.mu, rel=1e-9)
+    monkeypatch.undo()
+    whole = classifier().fit(*three_classes()).guarantee_.releases[0]
+    assert share.mu < 0.75 * whole.mu
+    assert model.predict(three_classes()[0]).shape == (1_500,)
+
+
+def test_an_interruption_passes_without_a_trace_of_the_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(training, "tqdm", Stopped(5))
+    ledger = PrivacyLedger.in_memory()
+    model = classifier(ledger=ledger, dataset="d")
+    with pytest.raises(KeyboardInterrupt, match="step 5 of 20") as caught:
+        model.fit(*three_classes())
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    assert 0 < spent(ledger).mu < 0.7
+    assert not hasattr(model, "model_")
+
+
+def test_a_failure_is_withheld_and_charged_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Any:
+        raise ValueError("row 17 is odd")
+
+    monkeypatch.setattr("interpret_dp.llm.training._Adam.update", fail)
+    ledger = PrivacyLedger.in_memory()
+    with pytest.raises(ReleaseError, match="charged in full") as caught:
+        classifier(ledger=ledger, dataset="d").fit(*three_classes())
+    assert "17" not in str(caught.value)
+    monkeypatch.undo()
+    share = classifier().fit(*three_classes()).guarantee_.releases[0]
+    assert spent(ledger).mu == pytest.approx(share.mu, rel=1e-9)
+
+
+# Nothing private on display
+
+
+def test_the_progress_bar_shows_steps_and_time_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    classifier(verbose=True).fit(*three_classes())
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    last = shown.err.strip().split("\r")[-1]
+    assert "20/20" in last
+    assert "loss" not in last
+    assert "1500" not in shown.err
+    classifier().fit(*three_classes())
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("change", ["ordinary", "extreme", "missing"])
+def test_neighbours_differ_only_where_they_are_charged(change: str) -> None:
+    """Frozen noise: every step's sum moves by at most its sensitivity, and nothing else differs."""
+    X, y = three_classes(400)
+    row = {"ordinary": [0.1] * 4, "extreme": [1e300, -np.inf, 3, 3], "missing": [np.nan] * 4}
+    X2, y2 = np.vstack([X, row[change]]), np.append(y, "low")
+
+    def fit(table: tuple[Any, Any]) -> Any:
+        return classifier(projection_dim=3, sampling_rate=0.5).fit(*table)
+
+    def published(model: Any) -> dict[str, Any]:
+        return {"weights": model.model_.weights, "biases": model.model_.biases}
+
+    for table, neighbour in (((X, y), (X2, y2)), ((X2, y2), (X, y))):
+        report = replay(fit, table, neighbour, published=published)
+        assert not report.violations
+        assert len(report.releases) == 4
+        # Control: the added row is sampled in about half of the steps, and is seen to count.
+        assert report.worst_ratio > 0.01
+
+
+# What is declared, and what is not
+
+
+def test_undeclared_labels_and_bounds_are_paid_for() -> None:
+    X, y = three_classes(3_000)
+    with pytest.warns(match="not declared"):
+        model = classifier(schema=None).fit(X, y)
+    names = [share.name for share in model.guarantee_.releases]
+    assert names == ["labels", "bounds", "gradients"]
+    assert set(model.classes_) == {"high", "low", "middle"}
+
+
+def test_one_released_label_makes_a_constant_model() -> None:
+    X, _ = three_classes(3_000)
+    with_rare = np.where(np.arange(3_000) < 2, "rare", "usual")
+    schema = Schema(default=Continuous(-3, 3))
+    model = classifier(schema=schema).fit(X, with_rare)
+    assert model.classes_.tolist() == ["usual"]
+    assert set(model.predict(X)) == {"usual"}
+    assert model.steps_ is None
+    assert [share.name for share in model.guarantee_.releases] == ["labels"]
+
+
+def test_values_never_raise_and_unlabelled_rows_add_nothing() -> None:
+    frame = pd.DataFrame(
+        {"a": [1.0, np.nan, np.inf, -1e400] * 50, "b": ["x", None, "never declared", "y"] * 50}
+    )
+    schema = Schema(
+        {"a": Continuous(0, 2), "b": Categorical(["x", "y"])}, target=Categorical([0, 1])
+    )
+    y = pd.Series([0, 1, None, 7] * 50, dtype=object)
+    model = classifier(schema=schema).fit(frame, y)
+    assert list(model.coding_.names) == ["a", "b=x", "b=y"]
+    assert np.isfinite(model.predict_proba(frame)).all()
+    assert model.predict(frame[["b", "a"]]).tolist() == model.predict(frame).tolist()
+
+
+def test_zero_rows_and_one_class_are_fitted_like_others() -> None:
+    assert classifier().fit(np.empty((0, 4)), np.empty(0, dtype=str)).steps_ is not None
+    X, y = three_classes()
+    assert classifier().fit(X, np.full_like(y, "low")).steps_ is not None
+
+
+def test_one_row_of_each_person_is_protected() -> None:
+    X, y = three_classes()
+    people = np.arange(1_500) % 700
+    one = Schema(default=Continuous(-3, 3), target=SCHEMA.target, unit=PrivacyUnit("id"))
+    model = classifier(schema=one).fit(X, y, unit=people)
+    assert "'id'" in model.guarantee_.unit
+    several = Schema(default=Continuous(-3, 3), target=SCHEMA.target, unit=PrivacyUnit("id", 3))
+    with pytest.raises(ValueError, match="max_rows=1"):
+        classifier(schema=several).fit(X, y, unit=people)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"epsilon": 0}, "epsilon is 0"),
+        ({"delta": 1e-12}, "delta is 1e-12"),
+        ({"n_maps": 0}, "n_maps is 0"),
+        ({"projection_dim": -1}, "projection_dim is -1"),
+        ({"learning_rate": 0.0}, "learning_rate is 0"),
+        ({"averaging": 1.0}, "averaging is 1"),
+        ({"projection": "sparse"}, "projection is 'sparse'"),
+        ({"device": "tpu"}, "device is 'tpu'"),
+        ({"engine": "ghost"}, "engine is 'ghost'"),
+        ({"batch_size": 10}, "give one of them"),
+        ({"sampling_rate": 1.5}, "sampling_rate is 1.5"),
+        ({"smoothing": 1.0}, "smoothing is 1.0, and rows are no images"),
+        ({"image_shape": (2, 3)}, "6 pixels, and X has 4 columns"),
+    ],
+)
+def test_wrong_parameters_are_refused_before_anything_is_spent(
+    parameters: dict[str, Any], message: str
+) -> None:
+    ledger = PrivacyLedger.in_memory()
+    with pytest.raises(ValueError, match=message):
+        classifier(ledger=ledger, dataset="d", **parameters).fit(*three_classes())
+    assert spent(ledger) == GdpPair(0.0)
+
+
+def test_wrong_types_are_refused() -> None:
+    X, y = three_classes()
+    with pytest.raises(TypeError, match="keep_on_interrupt is 'yes'"):
+        classifier(keep_on_interrupt="yes").fit(X, y)
+    with pytest.raises(TypeError, match="image_shape is 28"):
+        classifier(image_shape=28).fit(X, y)
+    with pytest.raises(TypeError, match=r"standardize is 3; it must be \(mean, deviation\)"):
+        classifier(standardize=3).fit(X, y)
+    with pytest.raises(SchemaError, match="one declared class"):
+        classifier(schema=Schema(default=Continuous(0, 1), target=Categorical(["a"]))).fit(X, y)
+
+
+def test_the_estimator_is_cloned_with_its_parameters() -> None:
+    model = classifier(standardize=(0.0, 1.0))
+    assert clone(model).get_params() == model.get_params()

@@ -1,0 +1,246 @@
+"""A trained model's explanations and files: its own weights, read without torch."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from interpret.ext.extension import _is_valid_glassbox_explainer
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema, load_model
+from interpret_dp.llm.estimator import DPLocallyLinearClassifier
+from tests.llm.tables import classifier, three_classes
+
+MIXED = Schema(
+    {
+        "age": Continuous(0, 100),
+        "income": Continuous(0, 1e6, scale="log"),
+        "job": Categorical(["clerk", "nurse", "pilot"]),
+    },
+    target=Categorical([0, 1]),
+)
+
+
+@pytest.fixture(scope="module")
+def numbers() -> tuple[DPLocallyLinearClassifier, Any, Any]:
+    X, y = three_classes()
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("d", epsilon=10.0, delta=1e-4, delta_x=1e-5)
+    return classifier(ledger=ledger, dataset="d").fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def mixed() -> tuple[DPLocallyLinearClassifier, pd.DataFrame]:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "age": rng.uniform(0, 100, 800),
+            "income": rng.lognormal(10, 1, 800),
+            "job": rng.choice(["clerk", "nurse", "pilot"], 800),
+        }
+    )
+    y = (X["age"] > 50).astype(int)
+    return classifier(schema=MIXED, standardize={"age": (40, 20)}).fit(X, y), X
+
+
+@pytest.fixture(scope="module")
+def pictures() -> tuple[DPLocallyLinearClassifier, Any, Any]:
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(900, 6, 5)), rng.integers(0, 4, 900)
+    for label in range(4):
+        X[y == label, label] += 1
+    schema = Schema(default=Continuous(0, 2), target=Categorical([0, 1, 2, 3]))
+    return classifier(schema=schema, n_maps=5, projection_dim=12).fit(X, y), X, y
+
+
+def torch_scores(model: DPLocallyLinearClassifier, X: Any) -> torch.Tensor:
+    """Return class scores by torch's own softmax, in single precision as in training."""
+    maps = model.model_
+    weights, biases = (torch.tensor(a, dtype=torch.float32) for a in (maps.weights, maps.biases))
+    values = torch.einsum("kmi,ni->nkm", weights, torch.tensor(model._inputs(X))) + biases
+    shares = torch.softmax(maps.inverse_temperature * values, dim=2)
+    return (shares * values).sum(dim=2)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures"])
+def test_the_released_model_predicts_as_torch_does(kind: str, request: Any) -> None:
+    model, X, *_ = request.getfixturevalue(kind)
+    released = model.to_released()
+    expected = torch.softmax(torch_scores(model, X), dim=1).numpy()
+    assert np.abs(released.predict_proba(model._inputs(X)) - expected).max() < 1e-5
+    assert np.abs(model.predict_proba(X) - expected).max() < 1e-5
+
+
+@pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures"])
+def test_contributions_and_bias_are_torchs_logit(kind: str, request: Any) -> None:
+    model, X, *_ = request.getfixturevalue(kind)
+    rows = X[:5]
+    explanation = model.explain_local(rows)
+    expected = torch_scores(model, rows).numpy()
+    for row in range(5):
+        for index, label in enumerate(model.classes_):
+            one = explanation.reading(row, label)
+            assert one.contributions.sum() + one.bias == pytest.approx(
+                expected[row, index], abs=1e-5
+            )
+        record = explanation.data(row)
+        best = record["perf"]["predicted"]
+        assert model.classes_[best] == model.predict(rows)[row]
+        assert sum(record["scores"]) + record["extra"]["scores"][0] == pytest.approx(
+            expected[row, best], abs=1e-5
+        )
+
+
+def test_rows_are_shown_as_they_were_given(mixed: Any) -> None:
+    model, X = mixed
+    rows = X[:2].astype(object)
+    rows.loc[0, "job"], rows.loc[1, "age"] = None, np.nan
+    explanation = model.explain_local(rows, [1, None], "two people")
+    assert explanation.name == "two people"
+    assert explanation.data(0)["values"][:2] == [X["age"][0], X["income"][0]]
+    assert explanation.data(0)["values"][2] is None
+    # What is missing adds nothing.
+    assert explanation.data(0)["scores"][2] == 0
+    assert explanation.data(1)["scores"][0] == 0
+    assert explanation.actual == [1, None]
+    assert list(explanation.selector["Actual"]) == ["1", ""]
+
+
+def test_pictures_are_drawn_as_pictures(pictures: Any) -> None:
+    model, X, y = pictures
+    total, local = model.explain_global(X=X[:100]), model.explain_local(X[:3], y[:3])
+    for figure in (total.figure(), total.figure(2), local.figure(), local.figure(1)):
+        assert {trace.type for trace in figure.data} == {"heatmap"}
+        assert all(np.shape(trace.z) == (6, 5) for trace in figure.data)
+    assert np.asarray(total.figure(2).data[0].z).ravel() == pytest.approx(
+        model.model_.weights[2, int(np.argmax(total.use.shares[2]))], abs=1e-5
+    )
+
+
+def test_the_cost_is_read_from_the_ledger_and_nothing_is_spent(numbers: Any) -> None:
+    model, X, y = numbers
+    before = model.ledger.spent("d")
+    for explanation in (model.explain_global(), model.explain_local(X[:2], y[:2])):
+        assert explanation.privacy.epsilon == 4.0
+        assert explanation.privacy.explanation_epsilon == 0
+        assert explanation.privacy.total_epsilon is not None
+        assert explanation.privacy.total_epsilon <= 4.0
+    assert model.ledger.spent("d") == before
+
+
+def test_maps_are_counted_on_given_rows_alone(numbers: Any) -> None:
+    model, X, _ = numbers
+    assert model.explain_global("classes").use is None
+    explanation = model.explain_global(X=X[:50])
+    assert explanation.use.n_rows == 50
+    assert explanation.use.shares.sum(axis=1) == pytest.approx(np.ones(3))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures"])
+def test_a_file_gives_the_same_model(kind: str, request: Any, tmp_path: Path) -> None:
+    model, X, *_ = request.getfixturevalue(kind)
+    path = tmp_path / "model.json"
+    model.save(path)
+    again = load_model(path)
+    assert type(again) is DPLocallyLinearClassifier
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert (again.predict(X) == model.predict(X)).all()
+    assert again.to_released().digest == model.to_released().digest
+    for name in ("guarantee_", "settings_", "steps_", "coding_", "image_shape_", "schema_"):
+        assert getattr(again, name) == getattr(model, name)
+    assert again.classes_.dtype == model.classes_.dtype
+    assert list(again.feature_names_in_) == list(model.feature_names_in_)
+    # Fit again, it would be asked for the same.
+    assert clone(again).get_params()["epochs"] == 2
+    drawn = [m.explain_local(X[:2]).figure(0, line="").to_json() for m in (again, model)]
+    assert drawn[0] == drawn[1]
+
+
+def test_a_file_holds_no_row_and_no_label_that_was_not_declared(
+    numbers: Any, tmp_path: Path
+) -> None:
+    model, *_ = numbers
+    path = tmp_path / "model.json"
+    model.save(path)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert set(document) == {
+        "format", "version", "schema", "centres", "spreads", "weights", "biases",
+        "inverse_temperature", "classes", "image_shape", "guarantee", "settings", "steps",
+        "parameters",
+    }  # fmt: skip
+    assert document["weights"]["shape"] == [3, 3, 4]
+
+
+def test_other_files_are_refused(numbers: Any, tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    for text, message in (
+        ("{", "not a JSON file"),
+        ("[1]", "not a model file of interpret_dp"),
+        ('{"format": "interpret_dp.locally_linear_model", "version": 1}', "incomplete"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            load_model(path)
+    document = numbers[0].to_released().to_dict()
+    document["settings"]["unheard_of"] = 1
+    path.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match="settings are not those of this version"):
+        load_model(path)
+
+
+WITHOUT_TORCH = """
+import importlib.util, sys
+
+class Missing:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing)
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "torch" else found(name, *rest)
+from interpret_dp import DPLocallyLinearClassifier, load_model
+try:
+    DPLocallyLinearClassifier()
+except ModuleNotFoundError:
+    model = load_model(sys.argv[1])
+    explanation = model.explain_local([[0.5, -1, 0, 2]], ["low"])
+    assert len(explanation.figure(0).data) and model.explain_global().figure(1).data
+    assert "torch" not in sys.modules
+    print(repr(model.predict_proba([[0.5, -1, 0, 2]]).tolist()))
+"""
+
+
+def test_a_saved_model_predicts_and_explains_without_torch(numbers: Any, tmp_path: Path) -> None:
+    """In a process of its own, where torch cannot be imported."""
+    model, *_ = numbers
+    path = tmp_path / "model.json"
+    model.save(path)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == repr(model.predict_proba([[0.5, -1, 0, 2]]).tolist())
+
+
+def test_it_is_a_glassbox_of_interpret(numbers: Any) -> None:
+    assert _is_valid_glassbox_explainer(DPLocallyLinearClassifier)
+    model, X, _ = numbers
+    with pytest.raises(NotFittedError):
+        classifier().explain_global()
+    again = pickle.loads(pickle.dumps(model.explain_local(X[:2])))
+    assert again.figure(1).data

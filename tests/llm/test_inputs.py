@@ -1,0 +1,78 @@
+"""Table to inputs, by public constants alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interpret_dp import Categorical, Continuous, Schema, SchemaError
+from interpret_dp.llm.inputs import input_coding
+from interpret_dp.schema import open_table
+
+SCHEMA = Schema(
+    {
+        "age": Continuous(0, 100),
+        "income": Continuous(0, 1e6, scale="log"),
+        "job": Categorical(["clerk", "nurse"]),
+    }
+)
+
+
+def test_bounds_give_a_uniform_column_mean_zero_and_deviation_one() -> None:
+    coding = input_coding(SCHEMA, None)
+    ages = np.linspace(0, 100, 10_001)
+    table = open_table([[age, 1.0, "clerk"] for age in ages], list(SCHEMA.features))
+    inputs = coding.encode(table)
+    assert inputs[:, 0].mean() == pytest.approx(0.0, abs=1e-3)
+    assert inputs[:, 0].std() == pytest.approx(1.0, rel=1e-3)
+
+
+def test_declared_constants_replace_those_of_the_bounds() -> None:
+    coding = input_coding(SCHEMA, {"age": (40, 20)})
+    table = open_table([[60, 1.0, "nurse"]], list(SCHEMA.features))
+    assert coding.encode(table)[0, 0] == 1.0
+    assert coding.names == ("age", "income", "job=clerk", "job=nurse")
+    assert coding.encode(table)[0, 2:].tolist() == [0.0, 1.0]
+
+
+def test_missing_and_undeclared_cells_are_zero_and_others_are_clipped() -> None:
+    coding = input_coding(SCHEMA, None)
+    rows = [[None, np.nan, None], [1e400, -5, "pilot"], [100, 0, "clerk"]]
+    inputs = coding.encode(open_table(rows, list(SCHEMA.features)))
+    assert inputs[0].tolist() == [0.0] * 4
+    assert inputs[1, :2].tolist() == inputs[2, :2].tolist()
+    assert inputs[1, 2:].tolist() == [0.0, 0.0]
+    assert inputs[2, 2:].tolist() == [1.0, 0.0]
+
+
+def test_a_row_decides_its_own_inputs_alone() -> None:
+    rows = [[30, 100.0, "clerk"], [50, 2_000.0, "nurse"], ["x", "y", 3]]
+    coding = input_coding(SCHEMA, None)
+    together = coding.encode(open_table(rows, list(SCHEMA.features)))
+    for row, inputs in zip(rows, together, strict=True):
+        alone = coding.encode(open_table([row], list(SCHEMA.features)))
+        assert alone[0].tolist() == inputs.tolist()
+
+
+def test_a_column_of_one_value_is_zero() -> None:
+    coding = input_coding(Schema({"a": Continuous(3, 3)}), None)
+    assert coding.encode(open_table([[3], [9]], ["a"])).tolist() == [[0.0], [0.0]]
+
+
+def test_extreme_constants_stay_within_the_floats() -> None:
+    coding = input_coding(Schema({"a": Continuous(-1e300, 1e300)}), (0.0, 1e-300))
+    inputs = coding.encode(open_table([[1e300], [-1e300]], ["a"]))
+    assert inputs[:, 0].tolist() == [2.0**20, -(2.0**20)]
+
+
+@pytest.mark.parametrize("standards", [{"job": (0, 1)}, {"income": (0, 1)}, {"height": (0, 1)}])
+def test_constants_of_other_columns_are_refused(standards: dict[str, tuple[float, float]]) -> None:
+    with pytest.raises(SchemaError, match="continuous columns of linear scale"):
+        input_coding(SCHEMA, standards)
+
+
+def test_constants_of_another_form_are_refused() -> None:
+    with pytest.raises(ValueError, match="deviation of standardize is 0"):
+        input_coding(SCHEMA, (0.0, 0.0))
+    with pytest.raises(TypeError, match="must be"):
+        input_coding(SCHEMA, {"age": 3})

@@ -1,0 +1,113 @@
+"""The training's public parts: projections, schedules, the lattice, Adam against torch's own."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from interpret_dp.llm import training
+from interpret_dp.llm.config import (
+    CLIP_SHARE,
+    default_settings,
+    lattice_points,
+    rows_at_a_time,
+)
+from interpret_dp.llm.maps import LocallyLinearMaps
+
+IMAGE = (12, 10)
+SETTINGS = dataclasses.replace(default_settings(120, IMAGE), n_maps=4, projection_dim=30)
+
+
+def drawn(**changes: object) -> np.ndarray:
+    settings = dataclasses.replace(SETTINGS, **changes)  # type: ignore[arg-type]
+    found = training._projections(120, settings, IMAGE, np.random.default_rng(0))
+    assert found is not None
+    assert found.dtype == np.float32
+    return found.astype(np.float64)
+
+
+def test_gaussian_projections_have_variance_one_half() -> None:
+    assert drawn(smoothing=0.0).var() == pytest.approx(0.5, rel=0.05)
+
+
+def test_smooth_projections_have_the_same_length_and_like_neighbours() -> None:
+    smooth, rough = drawn(smoothing=1.0), drawn(smoothing=0.0)
+    assert (smooth**2).sum(axis=2) == pytest.approx(60.0, rel=1e-5)
+    for projections, low, high in ((smooth, 0.6, 0.95), (rough, -0.1, 0.1)):
+        images = projections.reshape(4, 30, *IMAGE)
+        assert low < np.corrcoef(images[..., 1:].ravel(), images[..., :-1].ravel())[0, 1] < high
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 1.0])
+def test_orthonormal_projections_are_orthogonal_and_of_the_same_length(smoothing: float) -> None:
+    for projection in drawn(projection="orthonormal", smoothing=smoothing):
+        assert projection @ projection.T == pytest.approx(60.0 * np.eye(30), abs=1e-3)
+
+
+def test_adam_is_torchs_and_the_average_is_a_running_one() -> None:
+    rng = np.random.default_rng(0)
+    start = torch.tensor(rng.normal(size=7), dtype=torch.float32)
+    ours = training._Adam(start.clone(), 0.9)
+    theirs = torch.nn.Parameter(start.clone())
+    optimizer = torch.optim.Adam([theirs], lr=0.01)
+    average = start.clone()
+    for _ in range(50):
+        gradient = torch.tensor(rng.normal(size=7), dtype=torch.float32)
+        theirs.grad = gradient
+        optimizer.step()
+        ours.update(gradient, 0.01)
+        average = 0.9 * average + 0.1 * theirs.detach()
+    assert torch.allclose(ours.parameters, theirs.detach(), atol=1e-5)
+    assert torch.allclose(ours.average, average, atol=1e-5)
+
+
+def test_learning_rate_falls_by_a_fifth_after_each_sixth() -> None:
+    rates = [SETTINGS.learning_rate_at(step, 600) for step in range(600)]
+    assert rates == sorted(rates, reverse=True)
+    assert len(set(rates)) == 6
+    assert rates[-1] == pytest.approx(SETTINGS.learning_rate * 0.8**5)
+
+
+def test_steps_use_each_row_as_often_as_asked() -> None:
+    settings = dataclasses.replace(SETTINGS, epochs=30.0)
+    assert settings.n_steps(1 / 30) == 900
+    assert settings.n_steps(0.4) == 75
+    assert settings.n_steps(1.0) == 30
+
+
+@pytest.mark.parametrize("n_parameters", [1, 100, 90_300, 235_500, 10**8])
+def test_truncation_fits_into_the_room_that_clipping_leaves(n_parameters: int) -> None:
+    """Two truncated sums differ by at most the clipped norm plus the root of the dimension."""
+    points = lattice_points(n_parameters)
+    assert math.log2(points).is_integer()
+    assert CLIP_SHARE * points + math.sqrt(n_parameters) <= points * (1 - 4e-5)
+
+
+def test_physical_batches_are_bounded_whatever_the_model() -> None:
+    assert rows_at_a_time(300, 784) * (6 * 300 + 784) * 4 <= 2**26
+    assert rows_at_a_time(10**9, 10) == 1
+
+
+def test_device_auto_is_the_processor_where_there_is_no_other() -> None:
+    assert training.compute_device("cpu").type == "cpu"
+    if torch.cuda.is_available():
+        assert training.compute_device("auto").type == "cuda"
+    else:
+        assert training.compute_device("auto").type == "cpu"
+        with pytest.raises(ValueError, match="device is 'cuda'"):
+            training.compute_device("cuda")
+
+
+def test_scores_are_weighted_sums_of_maps() -> None:
+    rng = np.random.default_rng(0)
+    model = LocallyLinearMaps(rng.normal(size=(3, 4, 5)), rng.normal(size=(3, 4)), 0.5)
+    inputs = rng.normal(size=(9_000, 5))
+    values = np.einsum("kmd,nd->nkm", model.weights, inputs) + model.biases
+    shares = np.exp(0.5 * values) / np.exp(0.5 * values).sum(axis=2, keepdims=True)
+    assert model.map_values(inputs) == pytest.approx(values)
+    assert model.map_shares(inputs) == pytest.approx(shares)
+    assert model.scores(inputs) == pytest.approx((shares * values).sum(axis=2))
