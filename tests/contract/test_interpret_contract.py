@@ -7,9 +7,12 @@ tables, finite scores, JSON round trips, valid explanations, names that an exten
 from __future__ import annotations
 
 import importlib.metadata
+import inspect
 import io
 import json
 import re
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -18,6 +21,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
+from interpret.blackbox import LimeTabular
 from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 from interpret.privacy import DPExplainableBoostingClassifier as InterpretClassifier
 from interpret.privacy import DPExplainableBoostingRegressor as InterpretRegressor
@@ -30,6 +34,7 @@ from interpret_dp import (
     Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
+    DPLimeTabular,
     Schema,
     load_model,
 )
@@ -213,6 +218,78 @@ def test_interprets_own_validator_accepts_the_classes(kind):
     assert _is_valid_glassbox_explainer(kind)
     assert kind.explainer_type == "model"
     assert all(hasattr(kind, f"explain_{name}") for name in kind.available_explanations)
+
+
+# ------------------------------------------------------------------- explainers of black boxes
+
+
+def test_interpret_finds_the_explainer_and_warns_of_nothing():
+    """In a process of its own: interpret loads its extensions once, and warns where one fails."""
+    points = importlib.metadata.entry_points(group="interpret_ext_blackbox")
+    if "DPLimeTabular" not in points.names:
+        pytest.skip("the package is on the path but not installed: it has no entry points")
+    probe = "from interpret.ext.blackbox import DPLimeTabular as found; print(found.__module__)"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", probe], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == (DPLimeTabular.__module__, "")
+
+
+def test_interprets_own_validator_accepts_the_explainer():
+    from interpret.ext.extension import _is_valid_blackbox_explainer
+    from interpret.ext.extension_utils import _validate_class_name
+
+    _validate_class_name(DPLimeTabular.__name__)
+    assert _is_valid_blackbox_explainer(DPLimeTabular)
+    assert DPLimeTabular.explainer_type == LimeTabular.explainer_type
+    assert set(LimeTabular.available_explanations) <= set(DPLimeTabular.available_explanations)
+
+
+@pytest.mark.parametrize("method", ["__init__", "explain_local"])
+def test_the_explainer_takes_arguments_where_limetabular_takes_them(method):
+    def positional(kind: Any) -> list[tuple[str, Any]]:
+        parameters = inspect.signature(getattr(kind, method)).parameters.values()
+        return [(p.name, p.default) for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+
+    assert positional(DPLimeTabular) == positional(LimeTabular)
+    # What LimeTabular passes on to lime is not swallowed here.
+    parameters = inspect.signature(getattr(DPLimeTabular, method)).parameters.values()
+    assert not any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+@pytest.fixture(scope="module")
+def explained(classifier):
+    model, X, y = classifier
+    explainer = DPLimeTabular(
+        model, X, COLUMNS, schema=model.schema, trained_on_same_people=True, epsilon=2.0
+    )
+    return explainer.explain_local(X.head(3), y.head(3), "a name"), explainer.explain_global()
+
+
+def test_explanations_of_a_black_box_are_what_the_host_expects(explained):
+    local, total = explained
+    check_explanation(local)
+    check_explanation(total)
+    assert (local.explanation_type, total.explanation_type) == ("local", "global")
+    assert local.name == "a name"
+    # What LimeTabular has of a row, in its own names, whatever else there is.
+    record = local.data(0)
+    assert {"type", "names", "scores", "values", "perf", "extra"} <= set(record)
+    assert record["type"] == "univariate"
+    assert set(record["extra"]) == {"names", "scores", "values"}
+    kinds = [part["explanation_type"] for part in local.data(-1)["mli"]]
+    assert kinds == ["local_feature_importance", "evaluation_dataset"]
+    shown = local.data(-1)["mli"][0]["value"]
+    assert set(shown) == {"scores", "intercept", "perf"}
+    assert shown["scores"][0] == record["scores"]
+
+
+def test_every_view_of_a_black_box_can_be_preserved_in_a_file(explained, tmp_path):
+    local, total = explained
+    for number, (explanation, key) in enumerate([(local, None), (local, 0), (total, None)]):
+        file = tmp_path / f"{number}.html"
+        interpret.preserve(explanation, key, file_name=str(file), auto_open=False)
+        assert "Plotly.newPlot(" in file.read_text(encoding="utf-8")
 
 
 # ------------------------------------------------------------------------------------ JSON

@@ -13,6 +13,7 @@ from nbclient import NotebookClient
 FOLDER = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 EDITOR = FOLDER / "edit_a_model.ipynb"
+EXPLAINER = FOLDER / "explain_a_black_box.ipynb"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 
@@ -35,8 +36,8 @@ def _executed(path: Path) -> nbformat.NotebookNode:
     return notebook
 
 
-def test_the_editor_has_an_example():
-    assert EDITOR in NOTEBOOKS
+def test_the_editor_and_the_explainer_have_an_example():
+    assert {EDITOR, EXPLAINER} <= set(NOTEBOOKS)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
@@ -65,3 +66,33 @@ def test_editor_shows_its_widgets_and_follows_the_cells_below():
     assert names & {"AnyModel", "FigureModel"}
     texts = [str(entry.state.get("value", "")) for entry in states.values()]
     assert any("Risk rises with age;" in text for text in texts)
+
+
+def _said(notebook: nbformat.NotebookNode) -> list[str]:
+    """Return what each code cell printed or showed as text, its HTML included."""
+    return [
+        " ".join(
+            str(part)
+            for entry in cell.outputs
+            for part in (entry.get("text", ""), *entry.get("data", {}).values())
+        )
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+
+
+@pytest.mark.notebook
+def test_explainer_tells_its_promise_its_costs_and_when_nothing_is_left():
+    said = _said(_executed(EXPLAINER))
+    promise, cost, rows, panel, again, refused, total, surrogate, number = said[1:]
+    assert "with the model taken as given; nothing is promised to the people" in promise
+    assert "3 explanations by method 'auto' cost at most epsilon 0.54 at delta" in cost
+    assert "These 3 explanations cost epsilon 0.54 together" in panel
+    assert [again.count(f"<td>{word}</td>") for word in ("reused", "released")] == [3, 1]
+    assert "has room for 0 more" in refused
+    assert refused.count("<td>post-processed</td>") == 3
+    assert "of the variance of the model" in surrogate
+    assert number.count("<tr>") == 10
+    assert "standard error" in number
+    # What is shown lives on interpret's own server, in a frame.
+    assert all("iframe" in shown for shown in (rows, total, surrogate))

@@ -1,0 +1,110 @@
+"""How the benchmarks of local explanations write their tables and figures."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["COLOURS", "Report", "public_tables"]
+
+_RESULTS = Path("benchmarks/results")
+_FIGURES = Path("docs/figures")
+
+COLOURS = {
+    "paper": "#24323f",
+    "statistics": "#14609c",
+    "interactive": "#2b8a3e",
+    "adaptive": "#d9480f",
+    "enhanced": "#9c36b5",
+    "surrogate": "#868e96",
+    "non_interactive": "#e8a200",
+}
+
+
+class Report:
+    """A page of tables, printed as it grows.
+
+    Parameters
+    ----------
+    title : str
+    is_kept : bool, default=True
+        False for quick runs: neither the page nor its figures are written.
+    """
+
+    def __init__(self, title: str, *, is_kept: bool = True) -> None:
+        self._is_kept = is_kept
+        command = " ".join([f"python -m {_module()}", *sys.argv[1:]])
+        self._lines = [f"# {title}", "", f"`{command}`"]
+        print(self._lines[0], flush=True)
+
+    def add(self, heading: str, frame: pd.DataFrame | None = None, note: str = "") -> None:
+        """Add a section of a note and a table."""
+        lines = ["", f"## {heading}"]
+        if note:
+            lines += ["", note]
+        if frame is not None:
+            lines += ["", *_table(frame)]
+        print("\n".join(lines), flush=True)
+        self._lines += lines
+
+    def write(self, name: str) -> None:
+        """Write everything to benchmarks/results."""
+        if self._is_kept:
+            path = _RESULTS / f"{name}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n".join(self._lines) + "\n", encoding="utf-8")
+
+    @contextmanager
+    def drawing(
+        self, name: str, n_columns: int, *, width: float = 4.6, height: float = 3.4
+    ) -> Iterator[Any]:
+        """Yield axes in a row, of so many inches each, and save them as a small image."""
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+
+        size = (width * n_columns, height)
+        figure, axes = pyplot.subplots(1, n_columns, figsize=size, squeeze=False)
+        yield axes[0]
+        for axis in axes[0]:
+            axis.spines[["top", "right"]].set_visible(False)
+        figure.tight_layout()
+        if self._is_kept:
+            _FIGURES.mkdir(parents=True, exist_ok=True)
+            figure.savefig(_FIGURES / f"{name}.png", dpi=90, metadata={"Software": None})
+        pyplot.close(figure)
+
+
+def _module() -> str:
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    return spec.name if spec is not None else "benchmarks"
+
+
+def _table(frame: pd.DataFrame) -> list[str]:
+    lines = ["| " + " | ".join(map(str, frame.columns)) + " |"]
+    lines.append("|" + " --- |" * len(frame.columns))
+    for row in frame.itertuples(index=False):
+        lines.append("| " + " | ".join(_cell(value) for value in row) + " |")
+    return lines
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float | np.floating):
+        return "" if np.isnan(value) else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int | np.integer) else str(value)
+
+
+@contextmanager
+def public_tables() -> Iterator[None]:
+    """Silence what reading a schema off rows warns of: benchmarks treat their tables as public."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Schema.draft reads")
+        yield
