@@ -187,7 +187,8 @@ class ExplanationEngine:
         }
         first = {key: index for index, key in reversed(list(enumerate(keys)))}
         new = sorted(index for key, index in first.items() if key not in known)
-        paid, rest = new[: self.budget.n_left()], new[self.budget.n_left() :]
+        room = self.budget.n_left()
+        paid, rest = new[:room], new[room:]
         covered = {outputs[index] for index in paid}
         # Refused before anything is spent: the history would not help.
         if any(outputs[i] not in covered and not self.history.released(outputs[i]) for i in rest):

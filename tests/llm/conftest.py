@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+import pytest
+
 # What needs no torch (the coding of inputs, the install hint) is tested all the same.
 collect_ignore = (
-    ["test_estimator.py", "test_gradients.py", "test_training.py"]
+    ["test_estimator.py", "test_explanations.py", "test_gradients.py", "test_training.py"]
     if find_spec("torch") is None
     else []
 )
+
+
+@pytest.fixture(autouse=True)
+def _hint_was_given_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hint about undeclared columns comes once in a process: whichever test runs first."""
+    from interpret_dp.ebm import declaring
+
+    monkeypatch.setattr(declaring, "_hint_was_given", True)

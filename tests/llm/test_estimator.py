@@ -23,6 +23,7 @@ from interpret_dp import (
 )
 from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.audit import replay
+from interpret_dp.ebm import declaring
 from interpret_dp.llm import training
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.llm.tables import SCHEMA, classifier, three_classes
@@ -233,7 +234,9 @@ def test_neighbours_differ_only_where_they_are_charged(change: str) -> None:
 # What is declared, and what is not
 
 
-def test_undeclared_labels_and_bounds_are_paid_for() -> None:
+def test_undeclared_labels_and_bounds_are_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The hint comes once in a process, and others may have had it.
+    monkeypatch.setattr(declaring, "_hint_was_given", False)
     X, y = three_classes(3_000)
     with pytest.warns(match="not declared"):
         model = classifier(schema=None).fit(X, y)
