@@ -113,7 +113,13 @@ class Outcome:
 
 
 def budget_study(
-    task: Task, n_queries: int, n_calibrated: int, report: Report, *, name: str
+    task: Task,
+    n_queries: int,
+    n_calibrated: int,
+    report: Report,
+    *,
+    name: str,
+    yardstick: float = PAPER_EPSILON,
 ) -> None:
     """Measure, tabulate and draw.
 
@@ -127,14 +133,16 @@ def budget_study(
     report : Report
     name : str
         Of the table, for titles and file names.
+    yardstick : float
+        Epsilon of a query of ``paper``, whose loss all methods are given.
     """
     chosen = task.draw(n_queries + n_queries // 3)
     stream = Stream(task, chosen[:n_queries], truth_of(task, chosen[:n_queries]))
     rest = Stream(task, chosen[n_queries:], truth_of(task, chosen[n_queries:]))
-    yardstick = paper_answers(stream.truth, len(task), PAPER_EPSILON)
-    losses = stream.losses(yardstick)
+    found = paper_answers(stream.truth, len(task), yardstick)
+    losses = stream.losses(found)
     wanted = float(losses[:n_calibrated].mean())
-    outcomes = {"paper": Outcome(PAPER_EPSILON, yardstick, losses, np.empty(0))}
+    outcomes = {"paper": Outcome(yardstick, found, losses, np.empty(0))}
     for method in METHODS:
         epsilon = calibrated(stream.part(n_calibrated), method, wanted)
         outcomes[method] = _outcome(stream, rest, method, epsilon)
@@ -144,7 +152,7 @@ def budget_study(
         _totals(outcomes),
         f"m = {len(task):,}, n = {task.points.shape[1]}. Each method's epsilon of a query is "
         f"chosen so that its loss over the first {n_calibrated} queries is that of `paper` at "
-        f"{PAPER_EPSILON:g}. Totals at delta {DELTA:g}, by exact composition; `paper, own` by the "
+        f"{yardstick:g}. Totals at delta {DELTA:g}, by exact composition; `paper, own` by the "
         f"paper's composition theorem, at delta {(n_queries + 1) * DELTA:.3g}, since its queries' "
         "deltas add up. Losses and steps are those of computed answers.",
     )
@@ -168,7 +176,7 @@ def _outcome(stream: Stream, rest: Stream, method: str, epsilon: float) -> Outco
 
 def _totals(outcomes: Mapping[str, Outcome]) -> pd.DataFrame:
     paper = outcomes["paper"]
-    own = paper_total(len(paper.losses))
+    own = paper_total(len(paper.losses), paper.epsilon)
     exact = paper.answers.epsilons()[-1]
     records: list[dict[str, Any]] = []
     for method, outcome in outcomes.items():
@@ -215,7 +223,7 @@ def _draw(report: Report, outcomes: Mapping[str, Outcome], n_queries: int, name:
     edges = np.geomspace(1e-3, 0.3, 50)
     with report.drawing(f"lime_budget_{name}", 3) as axes:
         spent, losses, steps = axes
-        own = [paper_total(int(k)) for k in asked]
+        own = [paper_total(int(k), outcomes["paper"].epsilon) for k in asked]
         spent.plot(asked, own, color=COLOURS["paper"], label="paper, own composition")
         for method, outcome in outcomes.items():
             style: dict[str, Any] = {"color": COLOURS[method], "linewidth": 1.5, "label": method}

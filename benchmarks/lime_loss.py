@@ -3,7 +3,8 @@
 Loss is equation 4 of Patel, Shokri and Zick (2022), the mean over rows of the local loss above that
 of the best explanation; the black box is a random forest of 100 trees of depth 10. ``paper`` is
 their Algorithm 1 with their own noise formula, which takes the number of rows as public. ``top 5``
-counts the five largest one-hot coordinates that an explanation shares with the best one.
+counts the five largest one-hot coordinates that an explanation shares with the best one, ``top 5
+features`` the five features with the largest effects.
 ``--table3`` repeats the paper's Table 3 on adult and on credit card transactions.
 """
 
@@ -20,6 +21,7 @@ from benchmarks.lime_paper import paper_answers
 from benchmarks.lime_report import Report, public_tables
 from benchmarks.lime_setting import (
     Answers,
+    Indices,
     Task,
     adult_task,
     answer,
@@ -28,7 +30,7 @@ from benchmarks.lime_setting import (
     task_of,
     top_overlap,
 )
-from benchmarks.lime_truth import truth_of
+from benchmarks.lime_truth import Truth, truth_of
 from interpret_dp import Schema
 from interpret_dp.datasets import load_benchmark
 
@@ -78,9 +80,18 @@ def measure(
             loss, error = mean_and_error(truth.losses(found.phis))
             record: dict[str, Any] = {"method": method, "epsilon": epsilon}
             record |= {"loss": loss, "error": error, "top 5": top_overlap(found.phis, truth.best)}
+            record["top 5 features"] = _shared_features(task, chosen, found, truth)
             record |= {"reused": int((found.origins == "reused").sum())}
             records.append(record | {"total epsilon": found.epsilons()[-1]})
     return pd.DataFrame(records)
+
+
+def _shared_features(task: Task, chosen: Indices, found: Answers, truth: Truth) -> float:
+    effects = [
+        [task.features.per_feature(phi, point) for phi, point in zip(phis, points, strict=True)]
+        for phis, points in ((found.phis, task.points[chosen]), (truth.best, task.points[chosen]))
+    ]
+    return top_overlap(*effects)
 
 
 def credit_task() -> Task:

@@ -66,7 +66,7 @@ def models_study(
     training, test = np.split(order, [int(_TRAINED * len(rows))])
     chosen = np.random.default_rng(1).choice(len(rows), n_queries, replace=False)
     base = task_of(rows, schema, _boosted(rows, labels, training))
-    right = truth_of(base, chosen, centered=True)
+    right = truth_of(base, chosen)
     near = _nearest(base, chosen)
     tasks = {"without": base} | {
         f"{epsilon:g}": task_of(rows, schema, _private(rows, labels, training, schema, epsilon))
@@ -74,8 +74,8 @@ def models_study(
     }
     found = {}
     for name, task in tasks.items():
-        truth = right if task is base else truth_of(task, chosen, centered=True)
-        answers = answer(task, chosen, "statistics", query_epsilon, centered=True)
+        truth = right if task is base else truth_of(task, chosen)
+        answers = answer(task, chosen, "statistics", query_epsilon)
         says = task.model.probabilities.argmax(axis=1)
         found[name] = _Explained(
             task,
@@ -89,7 +89,7 @@ def models_study(
         "Models trained with differential privacy",
         _table(found, right),
         f"adult, trained on {_TRAINED:.0%} of the rows; {n_queries} rows explained by `statistics` "
-        f"at epsilon {query_epsilon:g} each, as differences from the query's output. `distance` "
+        f"at epsilon {query_epsilon:g} each, by equation 1 as printed. `distance` "
         "is from the best explanation of the model without privacy, "
         "`best: distance` that of the best explanations alone; `wrong` the share of the "
         f"{_NEAREST} nearest rows that the model gets wrong.",
@@ -199,7 +199,7 @@ def _shared_edges(values: Sequence[Floats]) -> Floats:
 def _draw_effects(
     report: Report, found: Mapping[str, _Explained], chosen: NDArray[np.intp], labels: Any
 ) -> None:
-    """Draw figure 6: the best explanations of all models at a row that all get wrong."""
+    """Draw figure 6: effects without noise, by differences, at a row that all models get wrong."""
     wrong = np.all([_says(one, chosen) != labels[chosen] for one in found.values()], axis=0)
     at = int(np.argmax(wrong))
     features = found["without"].task.features
@@ -209,7 +209,8 @@ def _draw_effects(
         height = 0.8 / len(found)
         for shift, ((name, one), colour) in enumerate(zip(found.items(), _COLOURS, strict=False)):
             point = one.task.points[chosen[at]]
-            effects = np.nan_to_num(features.per_feature(one.truth.best[at], point))
+            best = truth_of(one.task, chosen[[at]], centered=True).best[0]
+            effects = np.nan_to_num(features.per_feature(best, point))
             axis.barh(places + shift * height, effects, height, color=colour, label=_label(name))
         axis.set_yticks(places + 0.4, features.names, fontsize=8)
         axis.invert_yaxis()

@@ -63,9 +63,9 @@ def strong_composition(epsilon: float, n_queries: int, slack: float) -> float:
     return min(n_queries * epsilon, first, second)
 
 
-def paper_total(n_queries: int) -> float:
-    """Return the paper's own total of queries at ``PAPER_EPSILON``; delta grows by 1e-6 a query."""
-    return strong_composition(PAPER_EPSILON, n_queries, DELTA)
+def paper_total(n_queries: int, epsilon: float = PAPER_EPSILON) -> float:
+    """Return the paper's own total of queries at ``epsilon``; delta grows by 1e-6 a query."""
+    return strong_composition(epsilon, n_queries, DELTA)
 
 
 def paper(

@@ -16,7 +16,7 @@ collect_ignore = (
 
 @pytest.fixture(autouse=True)
 def _hint_was_given_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hint about undeclared columns comes once in a process: whichever test runs first."""
+    """Leave out the hint that a process gives once: whichever test runs first would get it."""
     from interpret_dp.ebm import declaring
 
     monkeypatch.setattr(declaring, "_hint_was_given", True)
