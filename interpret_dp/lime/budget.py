@@ -160,9 +160,16 @@ class ExplainerBudget:
             return self.own_left_mu
         return min(self.own_left_mu, _rest(budget.mu, self.ledger.spent(self.dataset).mu))
 
-    def n_left(self) -> int:
-        """Return how many more fully computed explanations fit."""
-        return math.floor((self.left_mu() / self.query_mu) ** 2 * (1.0 + _ROUNDING))
+    def n_left(self, left: float | None = None) -> int:
+        """Return how many more fully computed explanations fit.
+
+        Parameters
+        ----------
+        left : float, default=None
+            What :meth:`left_mu` said; None: the ledger is read.
+        """
+        left = self.left_mu() if left is None else left
+        return math.floor((left / self.query_mu) ** 2 * (1.0 + _ROUNDING))
 
     def refusal(self, n_asked: int, advice: str = "") -> QueriesExceededError:
         """Return the error for ``n_asked`` explanations that do not fit."""
@@ -175,7 +182,7 @@ class ExplainerBudget:
             remaining_mu=left,
             largest_epsilon=epsilon_of_mu(left, self.delta) if left else 0.0,
         )
-        return QueriesExceededError(error, n_asked, self.n_left(), advice)
+        return QueriesExceededError(error, n_asked, self.n_left(left), advice)
 
 
 def _rest(limit: float, spent: float) -> float:

@@ -21,7 +21,7 @@ from interpret_dp.lime.history import History
 from interpret_dp.lime.labels import black_box
 from interpret_dp.lime.opening import open_model_rows
 from interpret_dp.lime.promise import explainer_guarantee, model_promise, warn_of_two_names
-from interpret_dp.lime.records import Effects, effects_of, record
+from interpret_dp.lime.records import Effects, effects_of, mean_absolute, record
 from interpret_dp.lime.settings import (
     METHODS,
     checked_flag,
@@ -344,8 +344,8 @@ class DPLimeTabular(ExplainerMixin):
         return influence_explanation(
             self.feature_names_in_,
             self.feature_types_in_,
-            _mean_absolute(effects),
-            _mean_absolute(errors) * np.sqrt(2.0 / np.pi),
+            mean_absolute(effects),
+            mean_absolute(errors) * np.sqrt(2.0 / np.pi),
             np.nan_to_num(effects),
             privacy=privacy,
             name=name or type(self).__name__,
@@ -367,7 +367,8 @@ class DPLimeTabular(ExplainerMixin):
         chosen = check_choice("method", method or self._engine.settings.method, METHODS)
         budget = self._engine.budget
         with self._lock:
-            left, n_left = budget.left_mu(), budget.n_left()
+            left = budget.left_mu()
+            n_left = budget.n_left(left)
             mu = budget.query_mu * np.sqrt(n_queries)
             fits = n_queries <= n_left
             if chosen == "non_interactive" or (chosen == "surrogate" and self.surrogate_):
@@ -482,7 +483,7 @@ class DPLimeTabular(ExplainerMixin):
             origin=_origin(origins),
             rows=rows,
             subject="explainer",
-            queries=QueryBudget(GdpPair(budget.spent_mu), remaining, budget.n_left()),
+            queries=QueryBudget(GdpPair(budget.spent_mu), remaining, budget.n_left(left)),
             account=budget.ledger,
         ).as_of_now()
 
@@ -491,10 +492,3 @@ def _origin(origins: set[str]) -> str:
     if "released" in origins:
         return "released"
     return "reused" if origins == {"reused"} else "post-processed"
-
-
-def _mean_absolute(values: Any) -> Any:
-    """Return the mean of |values| over the rows that have one; 0 where none has."""
-    known = np.isfinite(values)
-    total = np.abs(np.where(known, values, 0.0)).sum(axis=0)
-    return total / np.maximum(known.sum(axis=0), 1)

@@ -15,7 +15,7 @@ from interpret_dp.lime.features import LocalFeatures
 from interpret_dp.lime.history import Explained
 from interpret_dp.lime.labels import BlackBox
 
-__all__ = ["Effects", "effects_of", "record"]
+__all__ = ["Effects", "effects_of", "mean_absolute", "record"]
 
 Floats = NDArray[np.float64]
 
@@ -127,6 +127,14 @@ def record(
             "standard_errors": _plain(shown.coordinates[1]),
         }
     return document
+
+
+def mean_absolute(values: Floats) -> Floats:
+    """Return the mean of |values| over the rows that have one; 0 where none has."""
+    known = np.isfinite(values)
+    total = np.abs(np.where(known, values, 0.0)).sum(axis=0)
+    means: Floats = total / np.maximum(known.sum(axis=0), 1)
+    return means
 
 
 def _plain(values: Floats) -> list[float]:
