@@ -19,7 +19,12 @@ from packaging.requirements import Requirement
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-CLASSES = ("DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor")
+CLASSES = (
+    "DPExplainableBoostingClassifier",
+    "DPExplainableBoostingRegressor",
+    # Without torch: it asks for the extra when it is made.
+    "DPLocallyLinearClassifier",
+)
 
 
 def _run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -102,6 +107,7 @@ def test_sdist_holds_what_its_tests_need_and_no_data(distributions):
         "README.md",
         "LICENSE",
         "tests/conftest.py",
+        "scripts/constraints.txt",
         "scripts/create_environment.sh",
         "scripts/install_chromium.sh",
     } <= names
@@ -118,7 +124,7 @@ def test_version_has_one_source(distributions, metadata):
 
 def test_extras_install_something_that_exists(metadata):
     extras = set(metadata.get_all("Provides-Extra"))
-    assert extras == {"all", "dev", "notebook", "sql", "test"}
+    assert extras == {"all", "dev", "llm", "notebook", "sql", "test"}
     requirements = [Requirement(text) for text in metadata.get_all("Requires-Dist")]
     for extra in extras:
         own = [r for r in requirements if r.marker and f'extra == "{extra}"' in str(r.marker)]
@@ -135,10 +141,12 @@ for name in {classes!r}:
     assert cls.__name__ == name, cls
     assert cls.__module__.startswith("interpret_dp."), cls.__module__
     assert cls.explainer_type == "model", cls.explainer_type
+from interpret.ext.blackbox import DPLimeTabular
+assert DPLimeTabular.explainer_type == "blackbox"
 """
 
 
-def test_interpret_registers_both_estimators_without_a_warning(environment, tmp_path):
+def test_interpret_registers_all_classes_without_a_warning(environment, tmp_path):
     # interpret turns a failure to load into a warning, so warnings must be errors here.
     program = _REGISTERED.format(classes=CLASSES)
     _succeed(environment.python, "-W", "error", "-c", program, cwd=tmp_path)
