@@ -199,7 +199,15 @@ def test_transposed_images_are_read_in_their_own_order() -> None:
         (pd.DataFrame({"a": [1]}), {"feature_names": ["b"]}, SchemaError, "X lacks column 'b'"),
         (sparse.csr_array([[1, 2]]), {"feature_names": ["a"]}, SchemaError, "X has 2 features"),
         (sparse.csr_array([[1j, 2]]), {}, SchemaError, "complex128"),
-        (sparse.coo_array([1, 2]), {}, SchemaError, r"sparse and has 1 dimension.*reshape"),
+        pytest.param(
+            sparse.coo_array([1, 2]),
+            {},
+            SchemaError,
+            r"sparse and has 1 dimension.*reshape",
+            marks=pytest.mark.skipif(
+                sparse.coo_array([1, 2]).ndim == 2, reason="this scipy makes one row of them"
+            ),
+        ),
         (pd.DataFrame({"x": [1.0]}), {"schema": PEOPLE}, SchemaError, r"LimeTabular\(.*unit=ids"),
         (
             pd.DataFrame({"patient": [1.0], "x": [1]}),
