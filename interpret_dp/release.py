@@ -194,8 +194,8 @@ class ReleaseDoor:
             raise ValueError(
                 f"The promise is about {self.neighbourhood.unit_text} "
                 f"({self.neighbourhood.relation}); what is trained on samples of rows can promise "
-                "privacy only for adding or removing one unit of which one row is used. Use "
-                "max_rows=1 and neighboring='add_or_remove_one'."
+                "privacy only for adding or removing one unit of which one row is used. Declare "
+                "PrivacyUnit(..., max_rows=1)."
             )
         for part in self._planned.values():
             if part.mu < SMALLEST_MU * factor:

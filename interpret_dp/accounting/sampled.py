@@ -29,14 +29,16 @@ SMALLEST_OWN_DELTA = 1e-10
 _SMALLEST_MULTIPLIER = 0.05
 _LARGEST_MULTIPLIER = 2.0**20
 # Room for the rounding errors of the transforms by which dp_accounting convolves, which its bounds
-# leave out: sums of some 1e5 masses of relative error 1e-16 or so.
+# leave out: sums of some 1e5 masses of relative error 1e-16 or so, which powers multiply.
 _SLACK = 1e-12
-# The grid of the privacy losses, over their standard deviation: what it costs is in the proof.
-_GRID = 1e-3
+_SLACK_OF_A_STEP = 5e-17
+# The grid of the privacy losses, over their standard deviation after all steps, and over that of
+# one of them: what they cost is in the proof.
+_GRID, _GRID_OF_A_STEP = 1e-3, 0.1
 _INTERVALS = 512
 _MU_PRECISION = 1e-9
 _NOISE_PRECISION = 1e-4
-_MOST_STEPS = 10**7
+_MOST_STEPS = 10**6
 
 
 @functools.lru_cache(maxsize=256)
@@ -177,19 +179,20 @@ def _profile(
     spread = sampling_probability * math.sqrt(count * math.expm1(min(noise_multiplier**-2, 100.0)))
     # Where a single step already loses much, losses reach far and a coarser grid serves.
     grid = _GRID * min(max(spread, _GRID), max(1.0, 0.1 * noise_multiplier**-2))
+    grid = min(grid, _GRID_OF_A_STEP * max(spread, _GRID) / math.sqrt(count))
     composed: Any = privacy_loss_distribution.from_gaussian_mechanism(
         noise_multiplier,
         sampling_prob=sampling_probability,
         value_discretization_interval=grid,
         use_connect_dots=True,
     ).self_compose(count)
-    # Half, so that what is left of the profile at the last point is below delta with its slack.
-    last = float(composed.get_epsilon_for_delta(0.5 * delta))
+    # A quarter, so that what is left of the profile there is below delta with its slack.
+    last = float(composed.get_epsilon_for_delta(0.25 * delta))
     if not math.isfinite(last):
         return np.array([0.0]), np.array([math.inf])
     epsilons = np.linspace(0.0, max(last, grid), _INTERVALS + 1)
     profile = np.asarray(composed.get_delta_for_epsilon(epsilons), dtype=np.float64)
-    return epsilons, profile + _SLACK
+    return epsilons, profile + (_SLACK + _SLACK_OF_A_STEP * count)
 
 
 def _covers(

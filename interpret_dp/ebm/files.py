@@ -55,6 +55,10 @@ def read_document(path: str | os.PathLike[str]) -> Any:
             return json.load(file)
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{os.fspath(path)!r} is not a JSON file: {error}.") from error
+        except RecursionError:
+            raise ValueError(
+                f"{os.fspath(path)!r} is nested too deep for a model. Restore the file."
+            ) from None
 
 
 def from_document(

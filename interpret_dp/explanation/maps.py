@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from interpret_dp.released.locally_linear import LocallyLinearModel
 
 __all__ = [
+    "CLASS_WORDS",
     "NOISE_WORDS",
     "TOP_MAPS",
     "ClassReading",
@@ -33,6 +34,9 @@ NOISE_WORDS = (
     "gradients, and how much of that noise is left in them cannot be derived"
 )
 """Why no figure of maps has a noise band."""
+
+CLASS_WORDS = "Only differences between the classes' scores count: compare with another class"
+"""How to read what belongs to one class: what raises all scores alike decides nothing."""
 
 _MOST_OFFERED = 10
 _LONGEST_LABEL = 30

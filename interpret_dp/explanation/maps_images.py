@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from interpret_dp.explanation.figure_parts import COLORS, add_heading, dress, literal
 from interpret_dp.explanation.influence import SIGNED_SCALE
 from interpret_dp.explanation.influence_images import lift_heading
-from interpret_dp.explanation.maps import NOISE_WORDS, ClassReading, MapUse, label_text
+from interpret_dp.explanation.maps import (
+    CLASS_WORDS,
+    NOISE_WORDS,
+    ClassReading,
+    MapUse,
+    label_text,
+)
 from interpret_dp.explanation.maps_choice import (
     add_class_menu,
     heading_changes,
@@ -169,8 +175,13 @@ def image_reading(
     title, words = row_words(model, readings[0], actual)
     # A menu over the figure costs as much room as a row of buttons.
     many = len(readings) > 1
-    add_heading(figure, title, f"{words}\n{_colors(model)}\n{NOISE_WORDS}\n{line}",
-                with_menu=many, letters=_LETTERS)  # fmt: skip
+    add_heading(
+        figure,
+        title,
+        f"{words}\n{CLASS_WORDS}\n{_colors(model)}\n{NOISE_WORDS}\n{line}",
+        with_menu=many,
+        letters=_LETTERS,
+    )
     lift_heading(figure)
     margin = figure.layout.margin
     figure.update_layout(height=margin.t + margin.b + 2 * _LARGE_PANEL + _TITLE_ROOM)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from interpret_dp._validate import check_int
 from interpret_dp.explanation.maps import (
     ClassReading,
     MapUse,
@@ -229,11 +230,12 @@ class _MapsExplanation(PrivateExplanation):
 
         Raises
         ------
-        ValueError
-            If this is no local explanation, or there is no such class.
+        TypeError, ValueError
+            If this is no local explanation, or there is no such row or class.
         """
         if self.explanation_type != "local":
             raise ValueError("A global explanation has no rows; use explain_local(X).")
+        self._check_key("row", row)
         if label is None:
             index = int(self.data(row)["perf"]["predicted"])
         elif label in self.released.classes:
@@ -255,8 +257,20 @@ class _MapsExplanation(PrivateExplanation):
         label : str, number or bool, default=None
             Of a row: show this class alone. By default the predicted one, with a menu of others:
             all, or the ten most probable and the actual one.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such class or row, or a class is asked for where no row is drawn.
         """
         line = self.privacy.line if line is None else line
+        if key is not None:
+            self._check_key("key", key)
+        if label is not None and (key is None or self.explanation_type == "global"):
+            raise ValueError(
+                f"label is {label!r}; it chooses the class of one row: explain_local(X).figure(0, "
+                "label=...). A class's own maps are explain_global().figure(number of the class)."
+            )
         if self.explanation_type == "global":
             return self._class_figure(key, line)
         if key is None:
@@ -282,6 +296,13 @@ class _MapsExplanation(PrivateExplanation):
         if title is not None and hasattr(shown, "update_layout"):
             shown.update_layout(title_text=title)
         return shown
+
+    def _check_key(self, name: str, key: Any) -> None:
+        """Refuse a number that no class or row has."""
+        of_rows = self.explanation_type == "local"
+        count = len(self.inputs) if of_rows else len(self.released.classes)
+        mend = f"It is the number of {'an explained row' if of_rows else 'a class'} in .selector."
+        check_int(name, key, low=0, high=count - 1, mend=mend)
 
     def _class_figure(self, key: int | None, line: str) -> Figure:
         model = self.released

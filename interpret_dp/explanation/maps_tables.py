@@ -25,6 +25,7 @@ from interpret_dp.explanation.figure_parts import (
 from interpret_dp.explanation.influence import GREY, SIGNED_SCALE
 from interpret_dp.explanation.influence_images import lift_heading
 from interpret_dp.explanation.maps import (
+    CLASS_WORDS,
     NOISE_WORDS,
     TOP_MAPS,
     ClassReading,
@@ -55,7 +56,7 @@ _MOST_MAPS = 12
 _MAPS_IN_ROW = 4
 _BAR, _LEAST = 23, 130  # pixels of one bar, and of the least panel
 _LONGEST_LABEL = 30
-_LETTERS = 80
+_LETTERS = 84
 _MARKS = ("circle", "diamond", "square")
 _OTHERS, _BIAS = "others (sum)", "bias"
 _COLORS_SAY = "Orange raises the class's score as the input grows, blue lowers it"
@@ -257,7 +258,8 @@ def table_reading(
     figure.update_yaxes(automargin=True, col=1)
     title, words = row_words(model, readings[0], actual)
     many = len(readings) > 1
-    add_heading(figure, title, f"{words}\n{NOISE_WORDS}\n{line}", with_menu=many, letters=_LETTERS)
+    lines = f"{words}\n{CLASS_WORDS}\n{NOISE_WORDS}\n{line}"
+    add_heading(figure, title, lines, with_menu=many, letters=_LETTERS)
     lift_heading(figure)
     place_legend(figure, below=52, height=400)
     margin = figure.layout.margin

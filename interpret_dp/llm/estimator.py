@@ -29,6 +29,7 @@ from interpret_dp.llm.explaining import ExplainedMaps
 from interpret_dp.llm.inputs import InputCoding, input_coding
 from interpret_dp.llm.maps import LocallyLinearMaps, softmax
 from interpret_dp.llm.request import (
+    CENTRE,
     COUNT,
     GRADIENTS,
     FitRequest,
@@ -51,8 +52,8 @@ _MECHANISM = (
     "samples; accounted by privacy loss distributions"
 )
 _IDEAL = (
-    "sums of gradients and normal variates are those of ideal arithmetic: floating point moves "
-    "them by far less than the room that clipping leaves"
+    "projections, sums of gradients and normal variates are those of ideal arithmetic: floating "
+    "point moves them by far less than the room that clipping leaves"
 )
 _DECLARED_ROWS = "the number of rows that was declared is public"
 
@@ -71,7 +72,7 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
         Linear maps of each class. None: by the rule
         (:func:`interpret_dp.llm.config.default_settings`), as for the next ones.
     projection_dim : int, default=None
-        Dimension of the random projections, at most the number of inputs; 0: no projection.
+        Dimension of the projections, at most the number of inputs; 0: no projection.
     inverse_temperature : float, default=None
         Of the softmax that weights a class's maps.
     batch_size : int, default=None
@@ -80,7 +81,7 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
         budget (of mu squared) is spent on it.
     sampling_rate : float, default=None
         Probability with which each row is in a step's sample, in place of ``batch_size``: it needs
-        no number of rows. If neither is given the rule says it: 1/15 for images, 1/30 for tables.
+        no number of rows. If neither is given the rule says it: 1/15 for images, 1/4 for tables.
     epochs : float, default=None
         How often each row is used on average.
     learning_rate : float, default=None
@@ -89,10 +90,14 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
         Bound on the norm of one row's gradient.
     averaging : float, default=None
         Decay of the running average of the weights; 0: the last weights.
-    projection : {"gaussian", "orthonormal"}, default="gaussian"
-        Kind of the random projections, which are public.
+    projection : {"cosine", "gaussian", "orthonormal"}, default=None
+        Kind of the projections, which are public: an image's cosines of lowest frequency, the same
+        for all maps, or random ones, others for each map.
     smoothing : float, default=None
-        Deviation, in pixels, of the blur of an image's random projections; 0: none.
+        Deviation, in pixels, of the blur of an image's projections; 0: none.
+    centring : float, default=None
+        Share of the budget (of mu squared) that is spent on the mean and the spread of what maps
+        see, so that training sees it centred; 0: none. Not for random projections.
     image_shape : tuple of int, default=None
         Shape of an image, where rows are images; arrays of more than two dimensions say so
         themselves. It decides the rule for the settings.
@@ -105,7 +110,8 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
         Public declaration of columns and class labels. What it leaves open is released privately,
         out of the fit's budget.
     n_rows : int, default=None
-        Public number of rows, if there is one. A rough figure will do: it only sets the rate.
+        Public number of rows, if there is one. A rough figure will do: it sets the rate, and tables
+        of few rows (10,000 over epsilon) get one map a class.
     device : {"auto", "cpu", "cuda"}, default="auto"
     engine : {"closed_form", "opacus"}, default="closed_form"
         What sums the clipped gradients. Both give the same sums; Opacus is slower.
@@ -170,8 +176,9 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
         learning_rate: float | None = None,
         clip_norm: float | None = None,
         averaging: float | None = None,
-        projection: str = "gaussian",
+        projection: str | None = None,
         smoothing: float | None = None,
+        centring: float | None = None,
         image_shape: Sequence[int] | None = None,
         standardize: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
         feature_names: Sequence[str] | None = None,
@@ -200,6 +207,7 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
         self.averaging = averaging
         self.projection = projection
         self.smoothing = smoothing
+        self.centring = centring
         self.image_shape = image_shape
         self.standardize = standardize
         self.feature_names = feature_names
@@ -318,8 +326,7 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
         self.image_shape_ = request.image_shape
         self.n_features_in_ = len(request.schema.features)
         self.feature_names_in_ = np.array(list(request.schema.features), dtype=object)
-        begun = 0 if trained is None else trained.steps_begun
-        self.guarantee_ = _promise(request, steps, begun, self.n_rows is not None, head)
+        self.guarantee_ = _promise(request, steps, trained, self.n_rows is not None, head)
 
     # ------------------------------------------------------------------------- predictions
 
@@ -338,7 +345,8 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        return self.model_.scores(self._inputs(X))
+        inputs = self._inputs(X)
+        return self.model_.scores(inputs)
 
     def _inputs(self, X: Any) -> NDArray[np.float32]:
         """Return the standardised inputs of rows to predict."""
@@ -368,10 +376,16 @@ def _steps(request: FitRequest, door: ReleaseDoor) -> SampledSteps:
 
 
 def _promise(
-    request: FitRequest, steps: SampledSteps, begun: int, declared_rows: bool, head: str
+    request: FitRequest,
+    steps: SampledSteps,
+    trained: TrainedMaps | None,
+    declared_rows: bool,
+    head: str,
 ) -> Guarantee:
     training = request.training
-    shares = [part.share for part in request.plan.releases if part is not training]
+    unused = {GRADIENTS} if trained is not None else {GRADIENTS, CENTRE}
+    shares = [part.share for part in request.plan.releases if part.name not in unused]
+    begun = 0 if trained is None else trained.steps_begun
     if begun:
         mu = training.mu_of_first(steps, begun)
         shares.append(ReleaseShare(GRADIENTS, mu, begun, training.delta))

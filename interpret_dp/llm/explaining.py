@@ -62,6 +62,11 @@ class ExplainedMaps:
             Public rows on which to count how often each map is its class's top one. The shares are
             shown as they are, without noise: never give rows that must be protected. Without
             them this part is left out.
+
+        Raises
+        ------
+        TypeError, ValueError, SchemaError
+            If ``X`` has no rows or another form than the rows of the fit, or ``name`` is no string.
         """
         from interpret_dp.explanation.maps_objects import maps_explanation
 
@@ -196,7 +201,14 @@ class ExplainedMaps:
 
 
 def _named(name: str | None) -> str:
-    return f"DPLocallyLinearClassifier_{next(_names)}" if name is None else name
+    if name is None:
+        return f"DPLocallyLinearClassifier_{next(_names)}"
+    if not isinstance(name, str):
+        raise TypeError(
+            f"name is of type {type(name).__name__}; it must be a string or None. Rows on which to "
+            "count maps have a name of their own: explain_global(X=...)."
+        )
+    return name
 
 
 def _plain(value: Any) -> Any:

@@ -3,8 +3,11 @@
 With p the predicted probabilities, the gradient of the cross-entropy of one example by the value
 g_km is c_km = (p_k - y_k) s_km (1 + beta (g_km - f_k)); by the weights of map (k, m) it is
 c_km P_m, with P_m = R_m x. So its squared norm is sum_km c_km^2 (||P_m||^2 + 1), and a sum of
-clipped gradients is (sum over examples of c_km x) R_m^T: two matrix products in the space of the
-inputs, whatever the projections. The norms ||P_m||^2 do not change and are computed once.
+clipped gradients is a matrix product of c and P; also (sum over examples of c_km x) R_m^T, so that
+projected rows need not be kept. The norms ||P_m||^2 do not change and are computed once.
+
+The products are most of the work, and the rest is kept out of their way: rows are the last axis
+of what is computed, and on a processor a part of a batch is as small as its cache.
 """
 
 from __future__ import annotations
@@ -15,7 +18,18 @@ import torch
 
 from interpret_dp.llm.config import CLIP_SHARE, rows_at_a_time
 
-__all__ = ["ClosedForm", "TrainingRows", "map_gradients", "projected_norms"]
+__all__ = ["ClosedForm", "TrainingRows", "map_gradients", "project_rows"]
+
+# Numbers that stay in a core's cache from pass to pass; parts have a multiple of so many rows.
+_CACHED_NUMBERS = 2**19
+_MULTIPLE = 128
+_ROWS_AT_ONCE = 1024
+
+# Projected rows are kept where they take at most so many times the memory of the rows.
+_MOST_KEPT = 4
+
+# Least squared length of a projected row, over what it is on average for rows of its length.
+_SMALLEST_PROJECTION = 0.01
 
 
 @dataclass(frozen=True)
@@ -40,7 +54,7 @@ def map_gradients(
 
     Parameters
     ----------
-    values : Tensor, shape (n_rows, n_classes, n_maps)
+    values : Tensor, shape (n_maps, n_classes, n_rows)
         g, the values of the maps.
     classes : Tensor of int64, shape (n_rows,)
         -1 for none.
@@ -50,28 +64,90 @@ def map_gradients(
     -------
     Tensor, same shape as ``values``
     """
-    shares = torch.softmax(inverse_temperature * values, dim=2)
-    scores = (shares * values).sum(dim=2)
-    errors = torch.softmax(scores, dim=1)
+    shares = torch.softmax(inverse_temperature * values, dim=0)
+    scores = (shares * values).sum(dim=0)
+    errors = torch.softmax(scores, dim=0)
     labelled = classes >= 0
-    errors.scatter_add_(1, classes.clamp(min=0)[:, None], torch.full_like(errors[:, :1], -1.0))
-    errors *= labelled[:, None]
-    slopes = (values - scores[:, :, None]).mul_(inverse_temperature).add_(1.0)
-    return slopes.mul_(shares).mul_(errors[:, :, None])
+    errors.scatter_add_(0, classes.clamp(min=0)[None], torch.full_like(errors[:1], -1.0))
+    errors *= labelled
+    # s (1 + beta (g - f)), in one pass
+    slopes = torch.addcmul(shares, shares, values - scores, value=inverse_temperature)
+    return slopes.mul_(errors)
 
 
-def projected_norms(inputs: torch.Tensor, projections: torch.Tensor | None) -> torch.Tensor:
-    """Return ||R_m x||^2 of each row and map, shape (n_rows, n_maps); (n_rows, 1) without R."""
+def project_rows(
+    inputs: torch.Tensor, projections: torch.Tensor | None, *, keep: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the rows to compute with, and the squared norms of the projected ones.
+
+    Parameters
+    ----------
+    inputs : Tensor, shape (n_rows, n_inputs)
+    projections : Tensor, shape (n_maps, dimension, n_inputs), or None
+    keep : bool
+        Return projected rows, if there are projections; else the inputs.
+
+    Returns
+    -------
+    rows : Tensor, shape (n_rows, n_maps, dimension) or (n_rows, 1, n_inputs)
+    norms : Tensor, shape (n_rows, n_maps), or (n_rows, 1) without projections
+
+    Notes
+    -----
+    A row that a projection hides (R_m x = 0, whatever the size of x) would never be clipped, while
+    floating point loses the sums of all others beside it. So no projection is taken to be shorter
+    than a hundredth of the average one; a norm that is too large clips more than it must.
+    """
+    n_rows, n_inputs = inputs.shape
     if projections is None:
-        return inputs.square().sum(dim=1, keepdim=True)
+        norms = torch.cat([part.square().sum(dim=1) for part in inputs.split(_ROWS_AT_ONCE)])
+        return inputs[:, None], norms[:, None]
     n_maps, dimension, _ = projections.shape
-    norms = inputs.new_empty((len(inputs), n_maps))
-    step = rows_at_a_time(dimension, inputs.shape[1])
-    for start in range(0, len(inputs), step):
+    # In double precision, whatever torch was told to make of products of single precision.
+    flat = projections.flatten(0, 1).T.to(torch.float64)
+    smallest = projections.square().sum(dim=(1, 2)) * (_SMALLEST_PROJECTION / n_inputs)
+    norms = inputs.new_empty((n_rows, n_maps))
+    kept = inputs.new_empty((n_rows, n_maps, dimension)) if keep else inputs[:, None]
+    step = min(_ROWS_AT_ONCE, rows_at_a_time(n_maps * dimension, n_inputs))
+    for start in range(0, n_rows, step):
         rows = inputs[start : start + step]
-        for index in range(n_maps):
-            norms[start : start + step, index] = (rows @ projections[index].T).square().sum(dim=1)
-    return norms
+        projected = (rows.to(torch.float64) @ flat).reshape(-1, n_maps, dimension)
+        if keep:
+            kept[start : start + step] = projected
+        lengths = rows.square().sum(dim=1, keepdim=True)
+        squares = projected.square_().sum(dim=2)
+        norms[start : start + step] = torch.maximum(squares, smallest * lengths)
+    return kept, norms
+
+
+def _keeps_projected(projections: torch.Tensor | None) -> bool:
+    """Return whether projected rows are kept: a public rule."""
+    if projections is None:
+        return False
+    n_maps, dimension, n_inputs = projections.shape
+    return bool(n_maps * dimension <= _MOST_KEPT * n_inputs)
+
+
+def _rows_of_a_part(n_values: int, width: int, device: torch.device) -> int:
+    """Return how many rows are worked on at once: a public rule, whatever the sample's size."""
+    within_memory = rows_at_a_time(n_values, width)
+    if device.type != "cpu":
+        return within_memory
+    within_cache = _CACHED_NUMBERS // (3 * n_values + width) // _MULTIPLE * _MULTIPLE
+    return min(within_memory, max(_MULTIPLE, within_cache))
+
+
+def _filled(values: torch.Tensor, part: torch.Tensor, fill: float) -> torch.Tensor:
+    """Return the values of some rows, filled up with rows that add nothing.
+
+    Matrix products choose their order of summation by the shapes. Filled up, a row's values are
+    the same bits beside any other rows.
+    """
+    size = -(-len(part) // _MULTIPLE) * _MULTIPLE
+    found = values.new_empty((size, *values.shape[1:]))
+    torch.index_select(values, 0, part, out=found[: len(part)])
+    found[len(part) :] = fill
+    return found
 
 
 class ClosedForm:
@@ -93,11 +169,15 @@ class ClosedForm:
         inverse_temperature: float,
         clip_norm: float,
     ) -> None:
-        self._rows = rows
-        self._projections = projections
+        self._classes = rows.classes
         self._inverse_temperature = inverse_temperature
         self._limit = clip_norm * CLIP_SHARE
-        self._norms = projected_norms(rows.inputs, projections)
+        keep = _keeps_projected(projections)
+        self._rows, self._norms = project_rows(rows.inputs, projections, keep=keep)
+        # None: the weights fit the rows as they are.
+        self._projections = None if keep else projections
+        # Converted once: to do it in every step takes longer than the product.
+        self._wide = None if self._projections is None else self._projections.to(torch.float64)
 
     def clipped_sum(
         self, weights: torch.Tensor, biases: torch.Tensor, positions: torch.Tensor
@@ -116,33 +196,39 @@ class ClosedForm:
         Tensor of float64, shape (n_parameters,)
             By the weights, then by the biases. Private.
         """
+        n_maps, n_classes, _ = weights.shape
         projections = self._projections
         full = weights if projections is None else torch.bmm(weights, projections)
-        n_maps, n_classes, n_inputs = full.shape
-        flat = full.reshape(-1, n_inputs)
-        by_weights = torch.zeros_like(flat, dtype=torch.float64)
-        by_biases = torch.zeros(len(flat), dtype=torch.float64, device=flat.device)
-        for part in positions.split(rows_at_a_time(len(flat), n_inputs)):
-            inputs = self._rows.inputs[part]
-            values = torch.addmm(biases.reshape(-1), inputs, flat.T)
-            clipped = self._clipped(values.reshape(-1, n_maps, n_classes), part)
-            by_weights += clipped.T @ inputs
-            by_biases += clipped.sum(dim=0, dtype=torch.float64)
-        if projections is None:
-            return torch.cat([by_weights.reshape(-1), by_biases])
-        of_inputs = by_weights.reshape(full.shape).to(projections.dtype)
-        projected = torch.bmm(of_inputs, projections.transpose(1, 2))
-        return torch.cat([projected.to(torch.float64).reshape(-1), by_biases])
+        # In the space of the inputs all maps are one matrix.
+        _, n_groups, width = self._rows.shape
+        # Graphics cards choose how they add up by shapes of any size, so that filling up does not
+        # keep rows apart there; precision does.
+        precision = weights.dtype if weights.device.type == "cpu" else torch.float64
+        grouped = full.reshape(n_groups, -1, width).to(precision)
+        offsets = biases.reshape(n_groups, -1, 1).to(precision)
+        by_weights = torch.zeros_like(grouped, dtype=torch.float64)
+        by_biases = torch.zeros_like(biases.reshape(-1), dtype=torch.float64)
+        step = _rows_of_a_part(n_maps * n_classes, n_groups * width, weights.device)
+        for part in positions.split(step):
+            rows = _filled(self._rows, part, 0.0)
+            values = torch.baddbmm(offsets, grouped, rows.permute(1, 2, 0).to(precision))
+            clipped = self._clipped(values.reshape(n_maps, n_classes, -1), part)
+            # In single precision, one row more among some thousand like ones would move the sum
+            # by more than the room that clipping leaves (docs/proofs/dp_llm.md).
+            wide = clipped.reshape(values.shape).to(torch.float64)
+            by_weights += torch.bmm(wide, rows.transpose(0, 1).to(torch.float64))
+            by_biases += clipped.flatten(0, 1).sum(dim=1, dtype=torch.float64)
+        if self._wide is not None:
+            by_weights = torch.bmm(by_weights.reshape(full.shape), self._wide.transpose(1, 2))
+        return torch.cat([by_weights.reshape(-1), by_biases])
 
     def _clipped(self, values: torch.Tensor, part: torch.Tensor) -> torch.Tensor:
-        """Return the gradients by the maps' values, clipped, shape (n_rows, n_maps * n_classes)."""
-        by_class = values.transpose(1, 2)
-        gradients = map_gradients(by_class, self._rows.classes[part], self._inverse_temperature)
-        by_map = gradients.transpose(1, 2).contiguous()
-        squares = by_map.square().sum(dim=2)
-        norms = (squares * (self._norms[part] + 1.0)).sum(dim=1).sqrt_()
+        """Return the gradients by the maps' values, clipped; both of map_gradients' shape."""
+        classes = _filled(self._classes, part, -1)
+        gradients = map_gradients(values, classes, self._inverse_temperature)
+        lengths = _filled(self._norms, part, 0.0).add_(1.0).T
+        squares = gradients.square().sum(dim=1).mul_(lengths)
+        norms = squares.sum(dim=0).sqrt_()
         # A row whose values have left the floats adds nothing: no bound would hold for it.
-        finite = norms.isfinite()[:, None, None]
         factors = self._limit / norms.clamp(min=self._limit)
-        clipped = torch.where(finite, by_map * factors[:, None, None], 0.0)
-        return clipped.flatten(1)
+        return torch.where(norms.isfinite(), gradients.mul_(factors), 0.0)

@@ -66,6 +66,13 @@ class InputCoding:
         return sum(self.widths)
 
     @property
+    def n_varying(self) -> int:
+        """Columns that can vary: the mean squared length of a row, if cells are spread evenly."""
+        return sum(
+            isinstance(spec, Categorical) or spec.lower < spec.upper for _, spec in self.features
+        )
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Name of each input: that of its column, with the level for a categorical one."""
         found: list[str] = []

@@ -81,7 +81,9 @@ class OpacusSums:
         clip_norm: float,
     ) -> None:
         self._rows = rows
-        self._projections = projections
+        # Double precision all through: in single precision one row more moves other rows' values
+        # and the sum of many by more than the room that clipping leaves (docs/proofs/dp_llm.md).
+        self._projections = None if projections is None else projections.to(torch.float64)
         self._inverse_temperature = inverse_temperature
         self._limit = clip_norm * CLIP_SHARE
         self._made: tuple[Any, Any] | None = None
@@ -97,7 +99,7 @@ class OpacusSums:
             layer.bias.copy_(biases)
         size = weights.numel() + biases.numel()
         total = torch.zeros(size, dtype=torch.float64, device=weights.device)
-        for part in positions.split(rows_at_a_time(size, self._rows.inputs.shape[1])):
+        for part in positions.split(rows_at_a_time(2 * size, self._rows.inputs.shape[1])):
             optimizer.zero_grad()
             self._backward(model, part)
             optimizer.clip_and_accumulate()
@@ -109,7 +111,7 @@ class OpacusSums:
         with warnings.catch_warnings():
             # torch says that hooks see no gradients by the inputs: nobody needs them.
             warnings.filterwarnings("ignore", message="Full backward hook is firing")
-            scores = model(self._rows.inputs[part])
+            scores = model(self._rows.inputs[part].to(torch.float64))
             classes = self._rows.classes[part]
             loss = functional.cross_entropy(scores, classes, ignore_index=-1, reduction="sum")
             loss.backward()
@@ -120,14 +122,15 @@ class OpacusSums:
             n_maps, n_classes, dimension = weights.shape
             module = LocallyLinearModule(
                 (n_maps, n_classes, dimension), self._projections, self._inverse_temperature
-            ).to(weights.device, weights.dtype)
+            ).to(weights.device, torch.float64)
             with warnings.catch_warnings():
                 # It warns that its noise is not cryptographic; none of its noise is used.
                 warnings.simplefilter("ignore")
                 model, optimizer, _ = PrivacyEngine().make_private(
                     module=module,
                     optimizer=torch.optim.SGD(module.parameters(), lr=0.0),
-                    data_loader=DataLoader(TensorDataset(self._rows.inputs[:1])),
+                    # Unused, and not of the rows: an empty table must not fail as the only one.
+                    data_loader=DataLoader(TensorDataset(torch.zeros(1, 1))),
                     noise_multiplier=0.0,
                     max_grad_norm=self._limit,
                     poisson_sampling=False,

@@ -25,7 +25,7 @@ from interpret_dp.ebm.declaring import DeclaringTask, hint_once
 from interpret_dp.ebm.rows import PrivateRows, open_rows
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.llm.config import TrainingSettings, default_settings
-from interpret_dp.llm.inputs import input_coding
+from interpret_dp.llm.inputs import InputCoding, input_coding
 from interpret_dp.mechanisms import Randomness
 from interpret_dp.release import PlannedRelease, PlannedSampling, ReleasePlan
 from interpret_dp.schema import Categorical, Schema
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
 __all__ = [
+    "CENTRE",
     "COUNT",
     "GRADIENTS",
     "FitRequest",
@@ -45,6 +46,7 @@ __all__ = [
     "with_schema",
 ]
 
+CENTRE = "mean of the inputs"
 COUNT = "number of rows"
 GRADIENTS = "gradients"
 """Names of the releases."""
@@ -166,9 +168,7 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
         )
     declaring = _declaring_task(estimator, rows)
     schema = declaring.without_rows()
-    settings = settings_of(
-        estimator, input_coding(schema, estimator.standardize).n_inputs, image_shape
-    )
+    settings = settings_of(estimator, input_coding(schema, estimator.standardize), image_shape)
     batch_size, rate = _sampling(estimator, settings)
     neighbourhood = neighbourhood_of(ADD_OR_REMOVE_ONE, privacy_unit)
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
@@ -239,17 +239,17 @@ def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
 
 
 def settings_of(
-    estimator: Any, n_inputs: int, image_shape: tuple[int, ...] | None
+    estimator: Any, coding: InputCoding, image_shape: tuple[int, ...] | None
 ) -> TrainingSettings:
     """Return the rule's settings with those that the estimator's parameters fix."""
-    settings = default_settings(n_inputs, image_shape)
+    settings = default_settings(coding.n_inputs, image_shape, coding.n_varying, _signal(estimator))
     given: dict[str, Any] = {}
     if estimator.n_maps is not None:
         given["n_maps"] = check_int("n_maps", estimator.n_maps, low=1, high=10_000, mend=_RULE)
     if estimator.projection_dim is not None:
         mend = "0 is for no projection, None for the rule."
         dimension = check_int("projection_dim", estimator.projection_dim, low=0, mend=mend)
-        given["projection_dim"] = min(dimension, n_inputs) or None
+        given["projection_dim"] = min(dimension, coding.n_inputs) or None
     for name in ("inverse_temperature", "epochs", "learning_rate", "clip_norm"):
         value = getattr(estimator, name)
         if value is not None:
@@ -265,17 +265,49 @@ def settings_of(
         given["averaging"] = check_real(
             "averaging", estimator.averaging, low=0, high=1, high_open=True, mend=_RULE
         )
-    given["projection"] = check_choice(
-        "projection", estimator.projection, ("gaussian", "orthonormal")
-    )
-    return dataclasses.replace(settings, **given)
+    if estimator.projection is not None:
+        given["projection"] = check_choice(
+            "projection", estimator.projection, ("cosine", "gaussian", "orthonormal"), mend=_RULE
+        )
+        if given["projection"] == "cosine" and image_shape is None:
+            raise ValueError(
+                "projection is 'cosine', and rows are no images; it must be 'gaussian', "
+                "'orthonormal' or None. Give image_shape if columns are the pixels of images."
+            )
+    if estimator.centring is not None:
+        given["centring"] = check_real(
+            "centring", estimator.centring, low=0, high=0.5, mend="0.01 is usual; 0: none."
+        )
+    return _with_centring(dataclasses.replace(settings, **given), asked="centring" in given)
+
+
+def _signal(estimator: Any) -> float | None:
+    """Return epsilon times the declared number of rows, if there is one."""
+    n_rows = _declared_rows(estimator)
+    return None if n_rows is None else float(estimator.epsilon) * n_rows
+
+
+def _declared_rows(estimator: Any) -> int | None:
+    if estimator.n_rows is None:
+        return None
+    return check_int("n_rows", estimator.n_rows, low=1, mend="None if it is not public.")
+
+
+def _with_centring(settings: TrainingSettings, *, asked: bool) -> TrainingSettings:
+    """Return settings that centre only where all maps see a row by the same features."""
+    if settings.centring == 0 or settings.shares_features:
+        return settings
+    if asked:
+        raise ValueError(
+            f"centring is {settings.centring!r}, and each map has a random projection of its own; "
+            "it must be 0 or None. Centring needs projection='cosine', or projection_dim=0."
+        )
+    return dataclasses.replace(settings, centring=0.0)
 
 
 def _sampling(estimator: Any, settings: TrainingSettings) -> tuple[int | None, float | None]:
     """Return the batch size and the sampling rate, as far as they are public."""
-    declared = estimator.n_rows
-    if declared is not None:
-        declared = check_int("n_rows", declared, low=1, mend="None if it is not public.")
+    declared = _declared_rows(estimator)
     if estimator.batch_size is None:
         rate = estimator.sampling_rate
         if rate is None:
@@ -305,6 +337,8 @@ def _plan(
     before = list(declaring.plan(mu, delta))
     if rate is None:
         before.append(PlannedRelease(COUNT, mu * math.sqrt(_COUNT_SHARE), 1))
+    if settings.centring > 0:
+        before.append(PlannedRelease(CENTRE, mu * math.sqrt(settings.centring), 1))
     left = math.sqrt(mu**2 - sum(part.count * part.mu**2 for part in before))
     if rate is None:
         training = PlannedSampling(GRADIENTS, left, own)
@@ -324,8 +358,8 @@ def in_class_order(target: Any) -> Categorical:
 
 def with_schema(request: FitRequest, schema: Schema, estimator: Any) -> FitRequest:
     """Return the request with what was found out inside the door, and settings that fit it."""
-    n_inputs = input_coding(schema, estimator.standardize).n_inputs
-    settings = settings_of(estimator, n_inputs, request.image_shape)
+    coding = input_coding(schema, estimator.standardize)
+    settings = settings_of(estimator, coding, request.image_shape)
     # The number of steps was planned with these epochs.
     settings = dataclasses.replace(settings, epochs=request.settings.epochs)
     return replace(request, schema=schema, settings=settings)

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from interpret_dp.llm.config import TrainingSettings, lattice_points
+from interpret_dp.llm.features import Frame, projected_features, released_frame
 from interpret_dp.llm.gradients import ClosedForm, TrainingRows
 from interpret_dp.llm.maps import LocallyLinearMaps
+from interpret_dp.llm.projections import public_projections
 from interpret_dp.llm.request import GRADIENTS
 from interpret_dp.release import ReleaseDoor, SampledSteps
 
-__all__ = ["TrainedMaps", "compute_device", "train"]
+__all__ = ["TrainedMaps", "Training", "compute_device", "train"]
 
 # Kingma and Ba's own constants; the last keeps a division by zero away.
 _FIRST_MOMENT, _SECOND_MOMENT, _TINY = 0.9, 0.999, 1e-8
@@ -69,20 +71,8 @@ def compute_device(name: str) -> torch.device:
     return torch.device("cuda" if has_cuda and name != "cpu" else "cpu")
 
 
-def train(
-    inputs: NDArray[np.float32],
-    classes: NDArray[np.int16],
-    n_classes: int,
-    settings: TrainingSettings,
-    steps: SampledSteps,
-    door: ReleaseDoor,
-    *,
-    image_shape: tuple[int, ...] | None,
-    device: str,
-    engine: str,
-    verbose: bool,
-) -> TrainedMaps:
-    """Train on encoded private rows; everything that leaves passes ``door``.
+class Training:
+    """A training on encoded private rows; everything that leaves them passes ``door``.
 
     Parameters
     ----------
@@ -100,8 +90,6 @@ def train(
         Of the rows, if they are images.
     device : {"auto", "cpu", "cuda"}
     engine : {"closed_form", "opacus"}
-    verbose : bool
-        Show steps and time, never a loss.
 
     Notes
     -----
@@ -109,54 +97,136 @@ def train(
     the noise's own deviation, which is public: Adam's step does not depend on such a factor, so
     that no number of rows is needed.
     """
-    where = compute_device(device)
-    rows = TrainingRows(
-        torch.from_numpy(inputs).to(where), torch.from_numpy(classes.astype(np.int64)).to(where)
-    )
-    start = _start(inputs.shape[1], n_classes, settings, image_shape, door.public_choices)
-    projections = None if start.projections is None else torch.from_numpy(start.projections)
-    if projections is not None:
-        projections = projections.to(where)
-    sums = _engine(engine, rows, projections, settings)
-    state = _Adam(torch.from_numpy(start.parameters).to(where), settings.averaging)
-    begun, interrupted = 0, False
-    try:
-        for step in tqdm(range(steps.count), disable=not verbose, unit="step", desc="DP-LLM"):
-            begun = step + 1
-            released = _release(door, sums, state.parameters, start.shape, settings, len(inputs))
-            gradient = torch.from_numpy(released).to(where)
-            state.update(gradient, settings.learning_rate_at(step, steps.count))
-    except KeyboardInterrupt:
-        # Nothing private was on display, so that when the user stops says nothing about the rows.
-        interrupted = True
-    model = start.model(state.average.cpu().numpy(), settings.inverse_temperature)
-    return TrainedMaps(model, begun, interrupted)
 
-
-def _release(
-    door: ReleaseDoor,
-    sums: ClippedSums,
-    parameters: torch.Tensor,
-    shape: tuple[int, int, int],
-    settings: TrainingSettings,
-    n_rows: int,
-) -> NDArray[np.float32]:
-    """Release one step's sum, in units of its noise."""
-    points = lattice_points(len(parameters))
-    n_weights = int(np.prod(shape))
-    weights, biases = parameters[:n_weights].reshape(shape), parameters[n_weights:]
-
-    def exact(positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        found = sums.clipped_sum(
-            weights,
-            biases.reshape(shape[:2]),
-            torch.from_numpy(positions).to(parameters.device),
+    def __init__(
+        self,
+        inputs: NDArray[np.float32],
+        classes: NDArray[np.int16],
+        n_classes: int,
+        settings: TrainingSettings,
+        steps: SampledSteps,
+        door: ReleaseDoor,
+        *,
+        image_shape: tuple[int, ...] | None,
+        device: str,
+        engine: str,
+    ) -> None:
+        where = compute_device(device)
+        rows = TrainingRows(
+            torch.from_numpy(inputs).to(where), torch.from_numpy(classes.astype(np.int64)).to(where)
         )
-        on_lattice = found.mul_(points / settings.clip_norm).trunc_().to(torch.int64)
-        return np.asarray(on_lattice.cpu().numpy())
+        start = _start(inputs.shape[1], n_classes, settings, image_shape, door.public_choices)
+        projections = None if start.projections is None else torch.from_numpy(start.projections)
+        if projections is not None:
+            projections = projections.to(where)
+        self._frame = None
+        if settings.shares_features:
+            rows, self._frame = _shared(rows, projections, settings, door)
+            projections = None
+        self._sums = _engine(engine, rows, projections, settings)
+        self._adam = _Adam(torch.from_numpy(start.parameters).to(where), settings.averaging)
+        self._start, self._settings, self._steps, self._door = start, settings, steps, door
+        self._n_rows = len(inputs)
+        self._steps_begun = 0
 
-    noisy, sigma = door.sampled_gaussian(GRADIENTS, n_rows, exact, row_norm=points)
-    return (noisy / sigma).astype(np.float32)
+    def step(self) -> None:
+        """Release the sum of one sample and follow it."""
+        step = self._steps_begun
+        # A step counts from its beginning: an interruption may come after its noise.
+        self._steps_begun += 1
+        gradient = torch.from_numpy(self._release()).to(self._adam.parameters.device)
+        rate = self._settings.learning_rate_at(step, self._steps.count)
+        self._adam.update(gradient, rate)
+
+    def trained(self, *, interrupted: bool) -> TrainedMaps:
+        """Return the model of the steps so far."""
+        average = self._adam.average.cpu().numpy()
+        model = self._start.model(average, self._frame, self._settings.inverse_temperature)
+        return TrainedMaps(model, self._steps_begun, interrupted)
+
+    def _release(self) -> NDArray[np.float32]:
+        """Release one step's sum, in units of its noise."""
+        parameters, shape = self._adam.parameters, self._start.shape
+        clip_norm = self._settings.clip_norm
+        points = lattice_points(len(parameters))
+        n_weights = int(np.prod(shape))
+        weights = parameters[:n_weights].reshape(shape)
+        biases = parameters[n_weights:].reshape(shape[:2])
+
+        def exact(positions: NDArray[np.int64]) -> NDArray[np.int64]:
+            sampled = torch.from_numpy(positions).to(parameters.device)
+            found = self._sums.clipped_sum(weights, biases, sampled)
+            on_lattice = found.mul_(points / clip_norm).trunc_().to(torch.int64)
+            return np.asarray(on_lattice.cpu().numpy())
+
+        noisy, sigma = self._door.sampled_gaussian(GRADIENTS, self._n_rows, exact, row_norm=points)
+        return (noisy / sigma).astype(np.float32)
+
+
+def train(
+    inputs: NDArray[np.float32],
+    classes: NDArray[np.int16],
+    n_classes: int,
+    settings: TrainingSettings,
+    steps: SampledSteps,
+    door: ReleaseDoor,
+    *,
+    image_shape: tuple[int, ...] | None,
+    device: str,
+    engine: str,
+    verbose: bool,
+) -> TrainedMaps:
+    """Take all steps of a :class:`Training`; an interruption ends them early.
+
+    Parameters
+    ----------
+    inputs, classes, n_classes, settings, steps, door, image_shape, device, engine
+        As :class:`Training` takes them.
+    verbose : bool
+        Show steps and time, never a loss.
+    """
+    # The caller may be in a block of torch's automatic mixed precision, in which the lengths by
+    # which rows are clipped would be right to two digits only.
+    with torch.autocast(compute_device(device).type, enabled=False):
+        training = Training(
+            inputs,
+            classes,
+            n_classes,
+            settings,
+            steps,
+            door,
+            image_shape=image_shape,
+            device=device,
+            engine=engine,
+        )
+        interrupted = False
+        try:
+            for _ in tqdm(range(steps.count), disable=not verbose, unit="step", desc="DP-LLM"):
+                training.step()
+        except KeyboardInterrupt:
+            # Nothing private was on display: when the user stops says nothing about the rows.
+            interrupted = True
+    return training.trained(interrupted=interrupted)
+
+
+def _shared(
+    rows: TrainingRows,
+    projections: torch.Tensor | None,
+    settings: TrainingSettings,
+    door: ReleaseDoor,
+) -> tuple[TrainingRows, Frame | None]:
+    """Return rows of what all maps see, and the frame in which training sees it."""
+    projection = None if projections is None else projections[0]
+    inputs = rows.inputs
+    features = inputs if projection is None else projected_features(inputs, projection)
+    frame = None
+    if settings.centring > 0:
+        frame = released_frame(
+            features, projection, settings.n_columns, door, length=settings.feature_length
+        )
+        centre = torch.from_numpy(frame.centre.astype(np.float32)).to(features.device)
+        features = (features - centre).mul_(frame.scale)
+    return TrainingRows(features, rows.classes), frame
 
 
 def _engine(
@@ -184,13 +254,21 @@ class _Start:
     shape: tuple[int, int, int]
     projections: NDArray[np.float32] | None
 
-    def model(self, parameters: NDArray[np.float32], temperature: float) -> LocallyLinearMaps:
-        """Return the model of some parameters, the projections multiplied out."""
+    def model(
+        self, parameters: NDArray[np.float32], frame: Frame | None, temperature: float
+    ) -> LocallyLinearMaps:
+        """Return the model of some parameters, the frame and the projections multiplied out."""
         n_weights = int(np.prod(self.shape))
         weights = parameters[:n_weights].reshape(self.shape).astype(np.float64)
+        biases = parameters[n_weights:].reshape(self.shape[:2]).astype(np.float64)
+        if frame is not None:
+            weights, biases = frame.undone(weights, biases)
         if self.projections is not None:
             weights = weights @ self.projections.astype(np.float64)
-        biases = parameters[n_weights:].reshape(self.shape[:2]).astype(np.float64)
+        # What all classes have in common changes no probability, and a class's contributions
+        # would be explained by it.
+        weights -= weights.mean(axis=(0, 1))
+        biases -= biases.mean()
         return LocallyLinearMaps(
             np.ascontiguousarray(weights.transpose(1, 0, 2)),
             np.ascontiguousarray(biases.T),
@@ -210,36 +288,13 @@ def _start(
     The scales, which the paper leaves out, decide whether it learns at all: entries of the
     projections have variance 1/2, and weights are uniform within 1 / sqrt((dimension + 1) K).
     """
-    projections = _projections(n_inputs, settings, image_shape, public)
+    projections = public_projections(n_inputs, settings, image_shape, public)
     dimension = n_inputs if projections is None else projections.shape[1]
     shape = (settings.n_maps, n_classes, dimension)
     limit = 1.0 / np.sqrt((dimension + 1) * n_classes)
     size = int(np.prod(shape)) + settings.n_maps * n_classes
     parameters = public.uniform(-limit, limit, size=size).astype(np.float32)
     return _Start(parameters, shape, projections)
-
-
-def _projections(
-    n_inputs: int,
-    settings: TrainingSettings,
-    image_shape: tuple[int, ...] | None,
-    public: np.random.Generator,
-) -> NDArray[np.float32] | None:
-    """Draw the projections; every row has the length that Gaussian ones have on average."""
-    dimension = settings.projection_dim
-    if dimension is None:
-        return None
-    entries = public.standard_normal((settings.n_maps, dimension, n_inputs))
-    if settings.smoothing > 0 and image_shape is not None:
-        from scipy.ndimage import gaussian_filter
-
-        blur = (0, 0, settings.smoothing, settings.smoothing, *(0 for _ in image_shape[2:]))
-        images = entries.reshape(settings.n_maps, dimension, *image_shape)
-        entries = gaussian_filter(images, blur, mode="constant").reshape(entries.shape)
-        entries *= np.sqrt(n_inputs) / np.linalg.norm(entries, axis=2, keepdims=True)
-    if settings.projection == "orthonormal":
-        entries = np.sqrt(n_inputs) * np.stack([np.linalg.qr(r.T)[0].T for r in entries])
-    return np.asarray(np.sqrt(0.5) * entries, dtype=np.float32)
 
 
 class _Adam:

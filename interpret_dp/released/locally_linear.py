@@ -82,7 +82,9 @@ class LocallyLinearModel:
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check that the parts fit together."""
-        object.__setattr__(self, "classes", tuple(self.classes))
+        object.__setattr__(self, "classes", Categorical(self.classes).levels)
+        for name in ("settings", "steps", "parameters"):
+            _check_plain(name, getattr(self, name))
         n_features = len(self.schema.features)
         shape = np.shape(self.weights)
         if len(shape) != 3 or not shape[1]:
@@ -276,7 +278,7 @@ class LocallyLinearModel:
             )
         try:
             return cls._from_checked(document)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, OverflowError) as error:
             raise ValueError(
                 f"The model file is incomplete or was changed by hand ({type(error).__name__}: "
                 f"{error}). Fit the model again, or restore the file."
@@ -301,6 +303,14 @@ class LocallyLinearModel:
         )
 
 
+def _check_plain(what: str, values: Mapping[str, Any] | None) -> None:
+    """Raise ValueError unless these are values that a file can hold."""
+    try:
+        json.dumps(None if values is None else dict(values), allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must hold texts and finite numbers only: {error}.") from error
+
+
 def _unpacked(document: Mapping[str, Any]) -> FloatArray:
     shape = tuple(int(length) for length in document["shape"])
     try:
@@ -319,7 +329,7 @@ def _frozen(values: Any, shape: Sequence[int], what: str) -> FloatArray:
     """Return an immutable float copy of the expected shape with finite values, or raise."""
     try:
         array = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{what} must be numbers of shape {tuple(shape)}.") from None
     if array.shape != tuple(shape):
         raise ValueError(f"{what} has shape {array.shape}; it must have shape {tuple(shape)}.")

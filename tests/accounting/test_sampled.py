@@ -26,11 +26,12 @@ from interpret_dp.accounting.events import (
 )
 from interpret_dp.accounting.gaussian import delta_of_mu
 from interpret_dp.accounting.planned import PlannedSampling, SampledSteps
-from interpret_dp.accounting.sampled import calibrated_noise, covering_mu
+from interpret_dp.accounting.sampled import _profile, calibrated_noise, covering_mu
 
 # (epsilon, delta, sampling probability, steps). Where single steps weigh much (a rate of 0.01, 500
 # steps, epsilon 8) covering the whole profile by a pair costs 2.5 % of epsilon.
 SETTINGS = [(2.0, 1e-5, 1 / 30, 900), (0.5, 1e-5, 1 / 30, 900), (8.0, 1e-6, 1 / 30, 900)]
+SPARSE = (8.0, 1e-6, 1 / 100, 500)
 
 
 def accountant(noise: float, probability: float, count: int) -> Any:
@@ -53,6 +54,34 @@ def test_calibration_agrees_with_dp_accounting_within_one_percent(
     )
     true = accountant(noise, probability, count).get_epsilon(delta)
     assert 0.99 * epsilon < true <= epsilon
+
+
+def test_sparse_samples_at_a_large_epsilon_cost_a_fortieth_of_it() -> None:
+    """The known price of a pair, to three digits: a change of the accounting would move it."""
+    epsilon, delta, probability, count = SPARSE
+    own = 0.1 * delta
+    noise = calibrated_noise(
+        mu_of_budget(epsilon, gaussian_part(delta, own)), own, probability, count
+    )
+    true = accountant(noise, probability, count).get_epsilon(delta)
+    assert true / epsilon == pytest.approx(0.975, abs=1e-3)
+
+
+@pytest.mark.parametrize(("epsilon", "count"), [(0.5, 100_000), (8.0, 100_000)])
+def test_many_steps_lose_little_to_the_grid_and_nothing_to_rounding(
+    epsilon: float, count: int
+) -> None:
+    """Without sampling the answer is known; a rate next to 1 takes the way of all others.
+
+    Transforms round by more than their bounds say after very many steps, and a grid that is as
+    wide as a single step's losses would cost a twentieth of mu.
+    """
+    mu = mu_of_budget(epsilon, 1e-6)
+    noise = math.sqrt(count) / mu
+    assert mu <= covering_mu(noise, 1.0 - 1e-15, count, 1e-10) < 1.002 * mu
+    epsilons, profile = _profile(noise, 1.0 - 1e-15, count, 1e-10)
+    exact = np.array([delta_of_mu(mu, float(e)) for e in epsilons])
+    assert (profile >= exact).all()
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "probability", "count"), SETTINGS[:2])
@@ -106,6 +135,7 @@ def test_calibration_refuses_budgets_that_noise_cannot_meet() -> None:
         ((1.0, 0.0, 5, 1e-7), "sampling_probability is 0"),
         ((1.0, 1.5, 5, 1e-7), "sampling_probability is 1.5"),
         ((1.0, 0.1, 0, 1e-7), "count is 0"),
+        ((1.0, 0.1, 10**6 + 1, 1e-7), "count is 1000001"),
         ((1.0, 0.1, 5, 1e-12), "own delta is 1e-12"),
     ],
 )

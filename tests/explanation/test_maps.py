@@ -226,6 +226,20 @@ def test_wrong_parts_are_refused():
         all_maps(model).reading(0)
 
 
+@pytest.mark.parametrize("kind", EXPLANATIONS)
+@pytest.mark.parametrize("key", [-1, 99])
+def test_a_number_that_no_class_or_row_has_is_refused(kind, key):
+    with pytest.raises(ValueError, match=r"must be an integer at least 0 and at most \d\. It is"):
+        EXPLANATIONS[kind]().figure(key)
+
+
+@pytest.mark.parametrize(("kind", "key"), [("table classes", 0), ("image rows", None)])
+def test_a_class_can_be_chosen_of_a_row_alone(kind, key):
+    explanation = EXPLANATIONS[kind]()
+    with pytest.raises(ValueError, match="it chooses the class of one row"):
+        explanation.figure(key, label=explanation.released.classes[0])
+
+
 def table_rows_of(model: Any, inputs: Any, values: Any) -> Any:
     from interpret_dp.explanation.maps_objects import rows_explanation
 

@@ -8,7 +8,14 @@ import pytest
 
 # What needs no torch (the coding of inputs, the install hint) is tested all the same.
 collect_ignore = (
-    ["test_estimator.py", "test_explanations.py", "test_gradients.py", "test_training.py"]
+    [
+        "test_adversary.py",
+        "test_estimator.py",
+        "test_explanations.py",
+        "test_gradients.py",
+        "test_speed.py",
+        "test_training.py",
+    ]
     if find_spec("torch") is None
     else []
 )

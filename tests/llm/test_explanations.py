@@ -19,6 +19,7 @@ from sklearn.exceptions import NotFittedError
 
 from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema, load_model
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
+from interpret_dp.llm.maps import LocallyLinearMaps, softmax
 from tests.llm.tables import classifier, three_classes
 
 MIXED = Schema(
@@ -64,10 +65,10 @@ def pictures() -> tuple[DPLocallyLinearClassifier, Any, Any]:
 
 
 def torch_scores(model: DPLocallyLinearClassifier, X: Any) -> torch.Tensor:
-    """Return class scores by torch's own softmax, in single precision as in training."""
+    """Return class scores by torch's own softmax."""
     maps = model.model_
-    weights, biases = (torch.tensor(a, dtype=torch.float32) for a in (maps.weights, maps.biases))
-    values = torch.einsum("kmi,ni->nkm", weights, torch.tensor(model._inputs(X))) + biases
+    weights, biases = (torch.tensor(a) for a in (maps.weights, maps.biases))
+    values = torch.einsum("kmi,ni->nkm", weights, torch.tensor(model._inputs(X)).double()) + biases
     shares = torch.softmax(maps.inverse_temperature * values, dim=2)
     return (shares * values).sum(dim=2)
 
@@ -144,6 +145,12 @@ def test_maps_are_counted_on_given_rows_alone(numbers: Any) -> None:
     explanation = model.explain_global(X=X[:50])
     assert explanation.use.n_rows == 50
     assert explanation.use.shares.sum(axis=1) == pytest.approx(np.ones(3))
+
+
+def test_rows_to_count_on_are_given_by_name(numbers: Any) -> None:
+    model, X, _ = numbers
+    with pytest.raises(TypeError, match=r"name is of type ndarray.*explain_global\(X=...\)"):
+        model.explain_global(X[:50])
 
 
 @pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures"])
@@ -237,10 +244,21 @@ def test_a_saved_model_predicts_and_explains_without_torch(numbers: Any, tmp_pat
     assert done.stdout.strip() == repr(model.predict_proba([[0.5, -1, 0, 2]]).tolist())
 
 
+def test_maps_tell_what_sets_classes_apart_and_nothing_that_they_share(numbers: Any) -> None:
+    model, X, _ = numbers
+    assert np.abs(model.model_.weights.mean(axis=(0, 1))).max() < 1e-12
+    weights, biases = model.model_.weights + 0.7, model.model_.biases + 3.0
+    shifted = LocallyLinearMaps(weights, biases, model.model_.inverse_temperature)
+    proba = softmax(shifted.scores(model._inputs(X)))
+    assert proba == pytest.approx(model.predict_proba(X), abs=1e-9)
+
+
 def test_it_is_a_glassbox_of_interpret(numbers: Any) -> None:
     assert _is_valid_glassbox_explainer(DPLocallyLinearClassifier)
     model, X, _ = numbers
     with pytest.raises(NotFittedError):
         classifier().explain_global()
+    with pytest.raises(NotFittedError):
+        classifier().predict(X)
     again = pickle.loads(pickle.dumps(model.explain_local(X[:2])))
     assert again.figure(1).data

@@ -19,6 +19,13 @@ CLIP_NORM = 4.0
 TEMPERATURE = 0.7
 
 
+@pytest.fixture(params=["kept", "not kept"])
+def space(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute with projected rows that are kept, and in the space of the inputs."""
+    if request.param == "not kept":
+        monkeypatch.setattr(gradients, "_MOST_KEPT", 0)
+
+
 def problem(
     dtype: torch.dtype, *, projected: bool, n_rows: int = 40, seed: int = 0
 ) -> tuple[TrainingRows, Any, torch.Tensor, torch.Tensor]:
@@ -68,6 +75,7 @@ def relative_difference(one: torch.Tensor, other: torch.Tensor) -> float:
     return float((one - other).norm() / other.norm())
 
 
+@pytest.mark.usefixtures("space")
 @pytest.mark.parametrize("projected", [True, False])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-9)])
 def test_closed_form_is_what_a_loop_by_autograd_gives(
@@ -84,6 +92,7 @@ def test_closed_form_is_what_a_loop_by_autograd_gives(
     assert relative_difference(other, looped) > 1e-5
 
 
+@pytest.mark.usefixtures("space")
 @pytest.mark.parametrize("projected", [True, False])
 def test_both_engines_and_the_loop_agree(projected: bool) -> None:
     rows, projections, weights, biases = problem(torch.float32, projected=projected)
@@ -108,6 +117,7 @@ def test_empty_samples_and_unlabelled_rows_add_nothing(engine: Any) -> None:
     assert sums.clipped_sum(weights, biases, unlabelled).abs().max() == 0.0
 
 
+@pytest.mark.usefixtures("space")
 @pytest.mark.parametrize("engine", [ClosedForm, OpacusSums])
 def test_physical_batches_change_nothing_but_last_bits(
     engine: Any, monkeypatch: pytest.MonkeyPatch
@@ -138,28 +148,33 @@ def test_nothing_of_size_batch_times_parameters_is_made(monkeypatch: pytest.Monk
     rows, projections, weights, biases = problem(torch.float32, projected=True)
     sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM)
     sums.clipped_sum(weights, biases, torch.arange(40))
-    assert seen == [40 * 3 * 4]
+    # Forty rows, filled up to 128.
+    assert seen == [128 * 3 * 4]
 
 
 @given(
     seed=st.integers(0, 2**32 - 1),
     scale=st.sampled_from([1e-6, 1e-2, 1.0, 1e3, 1e6]),
-    projected=st.booleans(),
+    most_kept=st.sampled_from([None, 0, 4]),
 )
 @settings(max_examples=60)
 def test_one_more_row_changes_the_sum_by_at_most_the_bound(
-    seed: int, scale: float, projected: bool
+    seed: int, scale: float, most_kept: int | None
 ) -> None:
     """Rows of any size, in float32; the room for floating point is a relative 1e-4."""
+    projected = most_kept is not None
     rows, projections, weights, biases = problem(torch.float32, projected=projected, seed=seed)
     rows = TrainingRows(rows.inputs * scale, rows.classes)
-    sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gradients, "_MOST_KEPT", most_kept or 0)
+        sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM)
     everybody = torch.arange(len(rows.inputs))
     one = sums.clipped_sum(weights, biases, everybody)
     other = sums.clipped_sum(weights, biases, everybody[:-1])
     assert float((one - other).norm()) <= CLIP_NORM
 
 
+@pytest.mark.usefixtures("space")
 def test_large_gradients_are_clipped_to_the_bound_and_not_below_it() -> None:
     rows, projections, weights, biases = problem(torch.float64, projected=True)
     rows = TrainingRows(rows.inputs * 1e3, rows.classes)
@@ -168,6 +183,7 @@ def test_large_gradients_are_clipped_to_the_bound_and_not_below_it() -> None:
     assert max(norms) == pytest.approx(CLIP_NORM * CLIP_SHARE, rel=1e-9)
 
 
+@pytest.mark.usefixtures("space")
 def test_values_beyond_the_floats_add_nothing() -> None:
     rows, projections, weights, biases = problem(torch.float32, projected=True)
     rows.inputs[3] = 1e30
@@ -177,3 +193,57 @@ def test_values_beyond_the_floats_add_nothing() -> None:
     without = sums.clipped_sum(weights, biases, everybody[everybody != 3])
     assert torch.isfinite(with_it).all()
     assert float((with_it - without).norm()) <= CLIP_NORM
+
+
+def hidden_rows(n_rows: int, projection: torch.Tensor) -> torch.Tensor:
+    """Return rows as large as inputs get, of which a projection leaves nothing."""
+    _, _, basis = torch.linalg.svd(projection.to(torch.float64), full_matrices=True)
+    rows = basis[-n_rows:]
+    return (rows / rows.abs().amax(dim=1, keepdim=True) * 2.0**20).to(torch.float32)
+
+
+@pytest.mark.usefixtures("space")
+def test_rows_that_a_projection_hides_do_not_drown_the_others() -> None:
+    """A sum in the space of the inputs holds them in full, and rounds to a multiple of their bits.
+
+    Without a least norm, fifty of them move the sum by a twentieth of the bound.
+    """
+    rng = np.random.default_rng(0)
+    projections = torch.tensor(rng.normal(size=(1, 10, 80)), dtype=torch.float32)
+    hidden = hidden_rows(50, projections[0])
+    ordinary = torch.tensor(rng.normal(size=(100, 80)), dtype=torch.float32)
+    rows = TrainingRows(torch.cat([ordinary, hidden]), torch.zeros(150, dtype=torch.int64))
+    weights = torch.tensor(rng.normal(size=(1, 3, 10)), dtype=torch.float32)
+    sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM)
+    together = sums.clipped_sum(weights, torch.zeros(1, 3), torch.arange(150))
+    apart = sums.clipped_sum(weights, torch.zeros(1, 3), torch.arange(100))
+    assert float((together - apart)[:-3].norm()) < 1e-3 * CLIP_NORM
+
+
+@pytest.mark.usefixtures("space")
+def test_a_rows_values_are_the_same_beside_any_other_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a sample's size, so that a row more changes no bit of what others add."""
+    rows, projections, weights, biases = problem(torch.float32, projected=True, n_rows=600)
+    sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM)
+    seen: list[torch.Tensor] = []
+
+    def watched(values: torch.Tensor, *others: Any) -> torch.Tensor:
+        found = map_gradients(values, *others)
+        seen.append(found.clone())
+        return found
+
+    monkeypatch.setattr(gradients, "map_gradients", watched)
+    sums.clipped_sum(weights, biases, torch.arange(600))
+    for size in (1, 2, 7, 33, 127, 128, 129, 300):
+        sums.clipped_sum(weights, biases, torch.arange(5, 5 + size))
+        assert torch.equal(seen[-1][..., :size], seen[0][..., 5 : 5 + size])
+
+
+@pytest.mark.parametrize("n_inputs", [74, 75])
+def test_projected_rows_are_kept_where_they_take_four_times_the_memory_at_most(
+    n_inputs: int,
+) -> None:
+    rows = TrainingRows(torch.ones(5, n_inputs), torch.zeros(5, dtype=torch.int64))
+    projections = torch.ones(30, 10, n_inputs)
+    sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM)
+    assert sums._rows.shape == ((5, 30, 10) if n_inputs == 75 else (5, 1, 74))

@@ -76,3 +76,11 @@ def test_constants_of_another_form_are_refused() -> None:
         input_coding(SCHEMA, (0.0, 0.0))
     with pytest.raises(TypeError, match="must be"):
         input_coding(SCHEMA, {"age": 3})
+
+
+def test_columns_that_vary_are_counted_once_however_many_levels_they_have() -> None:
+    assert input_coding(SCHEMA, None).n_varying == 3
+    constant = Schema(
+        {"a": Continuous(3, 3), "b": Categorical(list("pqrs")), "c": Continuous(0, 1)}
+    )
+    assert input_coding(constant, None).n_varying == 2

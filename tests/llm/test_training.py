@@ -8,6 +8,8 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy.fft import dctn
+from scipy.ndimage import gaussian_filter
 
 from interpret_dp.llm import training
 from interpret_dp.llm.config import (
@@ -17,14 +19,17 @@ from interpret_dp.llm.config import (
     rows_at_a_time,
 )
 from interpret_dp.llm.maps import LocallyLinearMaps
+from interpret_dp.llm.projections import public_projections
 
 IMAGE = (12, 10)
-SETTINGS = dataclasses.replace(default_settings(120, IMAGE), n_maps=4, projection_dim=30)
+SETTINGS = dataclasses.replace(
+    default_settings(120, IMAGE), n_maps=4, projection_dim=30, projection="gaussian"
+)
 
 
 def drawn(**changes: object) -> np.ndarray:
     settings = dataclasses.replace(SETTINGS, **changes)  # type: ignore[arg-type]
-    found = training._projections(120, settings, IMAGE, np.random.default_rng(0))
+    found = public_projections(120, settings, IMAGE, np.random.default_rng(0))
     assert found is not None
     assert found.dtype == np.float32
     return found.astype(np.float64)
@@ -46,6 +51,43 @@ def test_smooth_projections_have_the_same_length_and_like_neighbours() -> None:
 def test_orthonormal_projections_are_orthogonal_and_of_the_same_length(smoothing: float) -> None:
     for projection in drawn(projection="orthonormal", smoothing=smoothing):
         assert projection @ projection.T == pytest.approx(60.0 * np.eye(30), abs=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(12, 10), (10, 12), (8, 5, 3)])
+def test_cosines_are_one_basis_for_all_maps_of_the_lowest_frequencies(
+    shape: tuple[int, ...],
+) -> None:
+    settings = dataclasses.replace(SETTINGS, projection="cosine", smoothing=0.0)
+    found = public_projections(120, settings, shape, np.random.default_rng(0))
+    assert found is not None
+    assert found.shape == (1, 30, 120)
+    assert found[0] @ found[0].T == pytest.approx(60.0 * np.eye(30), abs=1e-3)
+    images = found[0].reshape(30, *shape)
+    transforms = np.abs(dctn(images, axes=range(1, images.ndim), norm="ortho"))
+    waves = np.stack([np.unravel_index(t.argmax(), shape) for t in transforms])
+    assert transforms.max(axis=tuple(range(1, images.ndim))) == pytest.approx(60**0.5, rel=1e-5)
+    squares = ((waves / shape) ** 2).sum(axis=1)
+    everyone = np.stack(np.unravel_index(np.arange(120), shape), axis=1)
+    assert squares == pytest.approx(np.sort(((everyone / shape) ** 2).sum(axis=1))[:30])
+
+
+def test_blurred_cosines_stay_orthogonal_and_get_shorter_as_a_blur_makes_them() -> None:
+    settings = dataclasses.replace(SETTINGS, projection="cosine", smoothing=1.5)
+    found = public_projections(120, settings, IMAGE, np.random.default_rng(0))
+    assert found is not None
+    products = found[0].astype(np.float64) @ found[0].T
+    assert products - np.diag(np.diag(products)) == pytest.approx(0.0, abs=1e-3)
+    assert np.trace(products) == pytest.approx(30 * 60.0, rel=1e-5)
+    transforms = [np.abs(dctn(image)) for image in found[0].reshape(30, *IMAGE)]
+    waves = [np.unravel_index(found.argmax(), IMAGE) for found in transforms]
+    lengths = np.linalg.norm(found[0], axis=1)
+    # A long wave, seen away from its ends, under scipy's own blur.
+    wave = np.cos(np.pi * 3 * (np.arange(1200) + 0.5) / 12)
+    blurred = gaussian_filter(wave, 1.5, truncate=8.0)
+    expected = np.abs(blurred[300:900]).max() / np.abs(wave[300:900]).max()
+    assert lengths[waves.index((3, 0))] / lengths[waves.index((0, 0))] == pytest.approx(
+        expected, rel=1e-3
+    )
 
 
 def test_adam_is_torchs_and_the_average_is_a_running_one() -> None:
