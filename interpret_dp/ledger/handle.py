@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from interpret_dp._validate import check_real
 from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger.names import check_name
 
 if TYPE_CHECKING:
     from interpret_dp.ledger.store import Store
@@ -34,11 +35,12 @@ class LedgerHandle:
     Notes
     -----
     Copies and deep copies are the same object, for a copied budget could be spent twice. A pickle
-    carries URL and timeout only and opens the file on first use, so that a pickled model can be
-    loaded, and predict, where its ledger is not.
+    carries URL, timeout and purpose only and opens the file on first use, so that a pickled model
+    can be loaded, and predict, where its ledger is not.
     """
 
     _store: Store | None
+    _looks_at: LedgerHandle
 
     def __init__(self, url: str, *, timeout: float) -> None:
         from interpret_dp.ledger.store import Store, resolve_url
@@ -79,6 +81,7 @@ class LedgerHandle:
 
     def _set(self, url: str, timeout: float) -> None:
         self._url = url
+        self._purpose = ""
         self._timeout = check_real("timeout", timeout, low=0)
         self._owner = os.getpid()
         self._store = None
@@ -88,6 +91,35 @@ class LedgerHandle:
     def url(self) -> str:
         """Where the ledger is, with a full path; ``memory:...`` for one in memory."""
         return self._url
+
+    @property
+    def purpose(self) -> str:
+        """What is spent through this object is for; empty if nobody said."""
+        return self._purpose
+
+    def for_purpose(self, purpose: str) -> Self:
+        """Return the same ledger, which writes a purpose to everything that is spent through it.
+
+        It is given to an estimator or an explainer as its ``ledger``. Copies and pickles keep the
+        purpose; the ledger from which it was made stays as it is.
+
+        Parameters
+        ----------
+        purpose : str
+            In your own words, such as ``"quarterly audit"``; not about any person in the data.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no printable text in one line.
+        """
+        purpose = check_name("purpose", purpose, longest=None)
+        view = type(self).__new__(type(self))
+        view._set(self._url, self._timeout)
+        view._purpose = purpose
+        # The view of an in-memory ledger keeps alive what it looks at.
+        view._store, view._owner, view._looks_at = self._store, self._owner, self
+        return view
 
     @property
     def persistent(self) -> bool:
@@ -106,7 +138,8 @@ class LedgerHandle:
     def __repr__(self) -> str:
         """Return the call that opens this ledger, without any password."""
         name = type(self).__name__
-        return f"{name}({self.display_url!r})" if self.persistent else f"{name}.in_memory()"
+        call = f"{name}({self.display_url!r})" if self.persistent else f"{name}.in_memory()"
+        return f"{call}.for_purpose({self._purpose!r})" if self._purpose else call
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same ledger, by URL."""
@@ -125,8 +158,8 @@ class LedgerHandle:
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle URL and timeout, nothing else."""
-        return _restore, (type(self), self._url, self._timeout)
+        """Pickle URL, timeout and purpose, nothing else."""
+        return _restore, (type(self), self._url, self._timeout, self._purpose)
 
     def _opened(self) -> Store:
         """Return the store; open it if this object came out of a pickle."""
@@ -151,11 +184,12 @@ _Handle = TypeVar("_Handle", bound=LedgerHandle)
 _in_memory: weakref.WeakValueDictionary[str, LedgerHandle] = weakref.WeakValueDictionary()
 
 
-def _restore(kind: type[_Handle], url: str, timeout: float) -> _Handle:
+def _restore(kind: type[_Handle], url: str, timeout: float, purpose: str = "") -> _Handle:
     """Return the ledger of a pickle: the very same in its own process, else a handle by URL."""
     known = _in_memory.get(url)
     if isinstance(known, kind):
-        return known
-    ledger = kind.__new__(kind)
-    ledger._set(url, timeout)
-    return ledger
+        ledger = known
+    else:
+        ledger = kind.__new__(kind)
+        ledger._set(url, timeout)
+    return ledger.for_purpose(purpose) if purpose else ledger
