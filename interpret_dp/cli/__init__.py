@@ -21,7 +21,7 @@ Differentially private, inherently interpretable models for InterpretML.
 
 A first tour that needs no data:      interpret-dp demo
 From a table to a private model:      interpret-dp schema draft, fit, show
-What was spent on a data set so far:  interpret-dp ledger report
+What was spent on a data set so far:  interpret-dp ledger show
 """
 
 
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(
             "\ninterpret-dp: interrupted. If a fit was under way, what it had released is charged: "
-            "see `interpret-dp ledger report`.",
+            "see `interpret-dp ledger show`.",
             file=sys.stderr,
         )
         return 1

@@ -94,14 +94,23 @@ class Approval:
 
     def covers(self, wanted: Wanted) -> bool:
         """Whether the request is one of those that were asked for; whatever was decided."""
+        return self._speaks_of(wanted) and self._cost(wanted) <= self.epsilon * (1.0 + _ROUNDING)
+
+    def refuses(self, wanted: Wanted) -> bool:
+        """Whether this very request was rejected: one that costs less is another request."""
+        cheaper = self._cost(wanted) < self.epsilon * (1.0 - _ROUNDING)
+        return self.state == "rejected" and self.covers(wanted) and not cheaper
+
+    def _speaks_of(self, wanted: Wanted) -> bool:
         same = (self.dataset, self.user, self.purpose) == (
             wanted.dataset,
             wanted.user,
             wanted.purpose,
         )
-        if not same or self.explainer not in ("", wanted.explainer):
-            return False
-        return wanted.pair.epsilon_at(self.delta) <= self.epsilon * (1.0 + _ROUNDING)
+        return same and self.explainer in ("", wanted.explainer)
+
+    def _cost(self, wanted: Wanted) -> float:
+        return wanted.pair.epsilon_at(self.delta)
 
 
 def covering(approvals: Iterable[Approval], wanted: Wanted) -> Approval | None:
@@ -118,4 +127,4 @@ def covering(approvals: Iterable[Approval], wanted: Wanted) -> Approval | None:
         for approval in matching:
             if approval.status == status:
                 return approval
-    return matching[-1] if matching and matching[-1].status == "rejected" else None
+    return matching[-1] if matching and matching[-1].refuses(wanted) else None

@@ -170,7 +170,7 @@ def test_an_interrupted_fit_leaves_no_file(fit, patients, folder, monkeypatch):
     monkeypatch.setattr(base, "train", interrupt)
     outcome = fit(patients, budget=4)
     assert outcome.code == 1
-    assert "ledger report" in outcome.err
+    assert "ledger show" in outcome.err
     assert not [path for path in folder.iterdir() if "model" in path.name]
 
 

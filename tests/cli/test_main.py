@@ -154,7 +154,7 @@ def test_a_reader_that_leaves_the_pipe_is_no_error(folder):
     assert main(create) == 0
     # `true` never reads, so that the report is written into a closed pipe.
     done = subprocess.run(
-        f"sleep 0.2; {sys.executable} -c '{SCRIPT}' ledger report | true",
+        f"sleep 0.2; {sys.executable} -c '{SCRIPT}' ledger show | true",
         shell=True,
         capture_output=True,
         text=True,

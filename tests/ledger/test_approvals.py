@@ -159,6 +159,8 @@ def test_a_rejected_request_does_not_ask_again_by_itself(ledger: PrivacyLedger) 
     assert "'anna' rejected" in str(error)
     assert "too much" in str(error)
     assert ledger.head == head
+    # One that costs less is another request, and asks.
+    assert refused(ledger, 0.6).state == "waiting"
     with acting_as("ben"):
         again = ledger.request_approval("ward", 1.0, 1e-6)
     decide(ledger, again.number)
