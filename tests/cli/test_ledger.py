@@ -42,7 +42,8 @@ def test_show_tells_budget_spending_and_requests(command, ledger):
 
 def test_report_as_json_is_the_ledgers_document(command, ledger):
     outcome = command("ledger", "report", "--json", "-", "--dataset", "ward")
-    assert json.loads(outcome.out) == ledger.to_dict("ward")
+    found, expected = json.loads(outcome.out), ledger.oversight("ward")
+    assert found | {"made": ""} == expected | {"made": ""}
 
 
 def test_show_of_one_data_set_leaves_out_the_others(command, ledger):
