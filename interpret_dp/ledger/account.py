@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from interpret_dp.accounting.composition import GdpPair, compose
+from interpret_dp.accounting.composition import GdpPair, compose_repeated
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.chain import Entry
@@ -147,7 +148,9 @@ class Account:
     def spent(self) -> Spent:
         """What was ever spent."""
         counted = self.counted
-        total = compose(GdpPair(request.mu, request.delta) for request in counted)
+        # Requests of one kind cost the same, and there may be thousands of them.
+        costs = Counter((request.mu, request.delta) for request in counted)
+        total = compose_repeated((GdpPair(*cost), count) for cost, count in costs.items())
         return Spent(
             dataset=self.dataset,
             mu=total.mu,
@@ -158,16 +161,25 @@ class Account:
         )
 
 
-def fold(dataset: str, entries: Iterable[Entry]) -> Account:
+def fold(dataset: str, entries: Iterable[Entry], onto: Account | None = None) -> Account:
     """Return the account of a data set from its entries, in order.
+
+    Parameters
+    ----------
+    dataset : str
+        The data set's name.
+    entries : iterable of Entry
+        Its entries; all of them, or those that follow what ``onto`` says.
+    onto : Account, optional
+        The account so far.
 
     Raises
     ------
     LedgerError
         If an entry closes a reservation that is not open.
     """
-    budget: Budget | None = None
-    requests: dict[int, Request] = {}
+    budget = onto.budget if onto else None
+    requests = {request.number: request for request in onto.requests} if onto else {}
     for entry in entries:
         if entry.kind in ("budget", "raise"):
             budget = Budget(

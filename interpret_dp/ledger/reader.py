@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_real
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.account import Account, Budget, Spent, fold
+from interpret_dp.ledger.account import Account, Budget, Spent
 from interpret_dp.ledger.chain import GENESIS, verify_chain
 from interpret_dp.ledger.filter import largest_epsilon, remaining_mu
 from interpret_dp.ledger.handle import LedgerHandle
@@ -156,7 +156,7 @@ class LedgerReader(LedgerHandle):
 
 def account_of(log: Log, dataset: str) -> Account:
     """Return a data set's account as one transaction sees it."""
-    return fold(dataset, log.entries(dataset))
+    return log.account(dataset)
 
 
 def _head(log: Log) -> str | None:
@@ -190,17 +190,24 @@ def check_name(name: str, value: str, *, longest: int | None = _LONGEST_NAME) ->
     tail = "" if longest is None else f", of at most {longest} characters"
     if not isinstance(value, str):
         raise TypeError(f"{name} is {value!r} ({type(value).__name__}); it must be a text{tail}.")
-    too_long = longest is not None and len(value) > longest
+    # The form NFC of a few characters is longer than they are.
+    text = unicodedata.normalize("NFC", value)
+    too_long = longest is not None and len(text) > longest
     if not value or value != value.strip() or not value.isprintable() or too_long:
         raise ValueError(
             f"{name} is {value!r}; it must be a printable text that is not empty{tail}, without "
             "spaces at its ends."
         )
-    return unicodedata.normalize("NFC", value)
+    return text
 
 
 def check_text(value: str) -> str:
     """Return a purpose, which may be empty."""
     if not isinstance(value, str):
         raise TypeError(f"purpose is {value!r} ({type(value).__name__}); it must be a text.")
+    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError(
+            f"purpose is {value!r}; it must be a text without null characters and without halves of "
+            "characters (surrogates), which no database stores."
+        )
     return value
