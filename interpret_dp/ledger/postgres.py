@@ -148,7 +148,12 @@ class PostgresDatabase:
     def tables(self, connection: Connection) -> list[str]:
         """Return the names of the tables in the ledger's schema."""
         query = text("SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = :schema")
-        return list(connection.execute(query, {"schema": SCHEMA}).scalars())
+        found = list(connection.execute(query, {"schema": SCHEMA}).scalars())
+        if found:
+            # Without the right to use it a schema is left out of the path, and its tables would
+            # seem to be gone; this asks for the right.
+            connection.execute(text(f"SELECT to_regclass('{SCHEMA}.{found[0]}')"))
+        return found
 
     def prepare(self, connection: Connection) -> None:
         """Create the schema, if the owner of the database has not.
@@ -248,7 +253,7 @@ _ABSENT = (
 _BUSY = (
     "is starting up",
     "is shutting down",
-    "too many clients already",
+    "too many c",
     "remaining connection slots are reserved",
     "server closed the connection unexpectedly",
 )
@@ -279,7 +284,8 @@ _BY_TEXT = {
     ),
     "could not translate host name": "cannot be reached: its host name is unknown. Check the URL",
     "failed to resolve host": "cannot be reached: its host name is unknown. Check the URL",
-    "too many clients already": "has no connection left. Wait, or raise max_connections",
+    # Clients of the server, or connections of the role or the database.
+    "too many c": "has no connection left. Wait, or raise max_connections",
     "remaining connection slots are reserved": (
         "has no connection left. Wait, or raise max_connections"
     ),

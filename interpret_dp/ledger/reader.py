@@ -207,7 +207,7 @@ def check_text(value: str) -> str:
         raise TypeError(f"purpose is {value!r} ({type(value).__name__}); it must be a text.")
     if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
         raise ValueError(
-            f"purpose is {value!r}; it must be a text without null characters and without halves of "
-            "characters (surrogates), which no database stores."
+            f"purpose is {value!r}; it must be a text without null characters and without halves "
+            "of characters (surrogates), which no database stores."
         )
     return value
