@@ -19,7 +19,7 @@ endif
 PYTEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile
 INNER_LOOP := not slow and not statistical and not browser and not notebook and not benchmark
 
-.PHONY: help demo test test-fast lint format bench check-release clean chromium
+.PHONY: help demo test test-fast lint format bench check-release clean chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
@@ -52,7 +52,10 @@ format: $(VENV)/.ready
 chromium:
 	scripts/install_chromium.sh
 
-test: lint chromium
+postgres:
+	scripts/install_postgres.sh
+
+test: lint chromium postgres
 	$(PYTEST) -m "not slow" $(ARGS)
 
 test-fast: $(VENV)/.ready
@@ -61,7 +64,7 @@ test-fast: $(VENV)/.ready
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.run $(ARGS)
 
-check-release: $(VENV)/.ready chromium .venv-minimum/.ready
+check-release: $(VENV)/.ready chromium postgres .venv-minimum/.ready
 	$(PYTEST) -m slow
 	# The lowest versions may warn about each other, so here a warning is no failure.
 	.venv-minimum/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile \

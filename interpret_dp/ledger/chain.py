@@ -13,7 +13,7 @@ from typing import Any
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 
-__all__ = ["GENESIS", "KINDS", "Entry", "canonical_json", "verify_chain"]
+__all__ = ["GENESIS", "KINDS", "Entry", "canonical_json", "check_next", "verify_chain"]
 
 GENESIS = "0" * 64
 """What the first entry names as its predecessor."""
@@ -130,7 +130,7 @@ class Entry:
 
     def digest(self) -> str:
         """Return the hash that belongs to the content."""
-        content = dataclasses.asdict(self) | {"format": _HASH_FORMAT}
+        content = {**vars(self), "format": _HASH_FORMAT}
         del content["hash"]
         return hashlib.sha256(canonical_json(content).encode("ascii")).hexdigest()
 
@@ -187,6 +187,40 @@ _FIELD_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+def check_next(entry: Entry, number: int, previous: str) -> None:
+    """Check that an entry is the next of a chain.
+
+    Parameters
+    ----------
+    entry : Entry
+        As it was read.
+    number : int
+        What its number must be.
+    previous : str
+        Hash of the entry before, or `GENESIS`.
+
+    Raises
+    ------
+    LedgerError
+        If it was changed, removed or moved.
+    """
+    if entry.number != number:
+        raise LedgerError(
+            f"Entry {number} of the ledger is missing: entry {entry.number} comes in its place. "
+            "Restore the ledger from a backup."
+        )
+    if entry.previous != previous:
+        raise LedgerError(
+            f"Entry {number} of the ledger does not follow entry {number - 1}: one of them was "
+            "exchanged or moved. Restore the ledger from a backup."
+        )
+    if entry.digest() != entry.hash:
+        raise LedgerError(
+            f"Entry {number} of the ledger was changed: its content does not match its hash. "
+            "Restore the ledger from a backup."
+        )
+
+
 def verify_chain(entries: Iterable[Entry], head: str | None = None) -> str:
     """Check every entry's number, predecessor and hash; return the hash of the last entry.
 
@@ -206,21 +240,7 @@ def verify_chain(entries: Iterable[Entry], head: str | None = None) -> str:
     previous, number, seen = GENESIS, 0, head is None
     for entry in entries:
         number += 1
-        if entry.number != number:
-            raise LedgerError(
-                f"Entry {number} of the ledger is missing: entry {entry.number} comes in its "
-                "place. Restore the ledger from a backup."
-            )
-        if entry.previous != previous:
-            raise LedgerError(
-                f"Entry {number} of the ledger does not follow entry {number - 1}: one of them was "
-                "exchanged or moved. Restore the ledger from a backup."
-            )
-        if entry.digest() != entry.hash:
-            raise LedgerError(
-                f"Entry {number} of the ledger was changed: its content does not match its hash. "
-                "Restore the ledger from a backup."
-            )
+        check_next(entry, number, previous)
         previous = entry.hash
         seen = seen or entry.hash == head
     if not seen:

@@ -14,6 +14,8 @@ from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.names import check_name
 
 if TYPE_CHECKING:
+    from sqlalchemy import URL
+
     from interpret_dp.ledger.store import Store
 
 __all__ = ["LedgerHandle"]
@@ -28,25 +30,28 @@ class LedgerHandle:
     Parameters
     ----------
     url : str
-        An SQLite URL.
+        Of a file, ``sqlite:///privacy.db``, or of a server's database,
+        ``postgresql://user@host/database``.
     timeout : float
-        Seconds to wait while another process holds the ledger.
+        Seconds to wait while another process holds the ledger, or its server restarts.
 
     Notes
     -----
     Copies and deep copies are the same object, for a copied budget could be spent twice. A pickle
-    carries URL, timeout and purpose only and opens the file on first use, so that a pickled model
-    can be loaded, and predict, where its ledger is not.
+    carries URL, timeout and purpose only and opens the ledger on first use, so that a pickled model
+    can be loaded, and predict, where its ledger is not. A password stays in this object: neither a
+    pickle nor a report carries it.
     """
 
     _store: Store | None
     _looks_at: LedgerHandle
 
     def __init__(self, url: str, *, timeout: float) -> None:
-        from interpret_dp.ledger.store import Store, resolve_url
+        from interpret_dp.ledger.database import resolve_url, without_password
+        from interpret_dp.ledger.store import Store
 
         resolved = resolve_url(url)
-        self._set(resolved.render_as_string(hide_password=False), timeout)
+        self._set(without_password(resolved), timeout, _password_of(resolved))
         self._store = Store(resolved, timeout=self._timeout)
 
     @classmethod
@@ -75,13 +80,17 @@ class LedgerHandle:
         TypeError, ValueError
             If the URL cannot be read. That the file is gone shows on first use, as LedgerError.
         """
-        from interpret_dp.ledger.store import resolve_url
+        from interpret_dp.ledger.database import resolve_url, without_password
 
-        return _restore(cls, resolve_url(url).render_as_string(hide_password=False), timeout)
+        resolved = resolve_url(url)
+        ledger = cls.__new__(cls)
+        ledger._set(without_password(resolved), timeout, _password_of(resolved))
+        return ledger
 
-    def _set(self, url: str, timeout: float) -> None:
+    def _set(self, url: str, timeout: float, password: str | None = None) -> None:
         self._url = url
         self._purpose = ""
+        self._password = password
         self._timeout = check_real("timeout", timeout, low=0)
         self._owner = os.getpid()
         self._store = None
@@ -89,7 +98,10 @@ class LedgerHandle:
 
     @property
     def url(self) -> str:
-        """Where the ledger is, with a full path; ``memory:...`` for one in memory."""
+        """Where the ledger is: a file with its full path, or a server's database.
+
+        Without a password; ``memory:...`` for a ledger in memory.
+        """
         return self._url
 
     @property
@@ -115,7 +127,7 @@ class LedgerHandle:
         """
         purpose = check_name("purpose", purpose, longest=None)
         view = type(self).__new__(type(self))
-        view._set(self._url, self._timeout)
+        view._set(self._url, self._timeout, self._password)
         view._purpose = purpose
         # The view of an in-memory ledger keeps alive what it looks at.
         view._store, view._owner, view._looks_at = self._store, self._owner, self
@@ -129,11 +141,7 @@ class LedgerHandle:
     @property
     def display_url(self) -> str:
         """The URL for eyes and reports: without any password."""
-        if not self.persistent:
-            return "in memory"
-        from sqlalchemy.engine import make_url
-
-        return make_url(self._url).render_as_string(hide_password=True)
+        return self._url if self.persistent else "in memory"
 
     def __repr__(self) -> str:
         """Return the call that opens this ledger, without any password."""
@@ -171,13 +179,20 @@ class LedgerHandle:
                     "share one budget between processes."
                 )
             return self._store
-        from interpret_dp.ledger.store import Store, resolve_url
+        from interpret_dp.ledger.database import resolve_url
+        from interpret_dp.ledger.store import Store
 
         with self._opening:
             if self._store is None:
                 url = resolve_url(self._url)
+                if self._password is not None:
+                    url = url.set(password=self._password)
                 self._store = Store(url, timeout=self._timeout, must_exist=True)
             return self._store
+
+
+def _password_of(url: URL) -> str | None:
+    return None if url.password is None else str(url.password)
 
 
 _Handle = TypeVar("_Handle", bound=LedgerHandle)

@@ -8,9 +8,8 @@ from interpret_dp._validate import check_real
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account, Budget, Spent
 from interpret_dp.ledger.approval import Approval
-from interpret_dp.ledger.chain import GENESIS, Entry, verify_chain
+from interpret_dp.ledger.chain import GENESIS, verify_chain
 from interpret_dp.ledger.filter import largest_epsilon, remaining_mu
-from interpret_dp.ledger.folding import fold
 from interpret_dp.ledger.handle import LedgerHandle
 from interpret_dp.ledger.names import check_name
 from interpret_dp.ledger.reporting import account_document, report_frame
@@ -173,16 +172,7 @@ class LedgerReader(LedgerHandle):
 
 def account_of(log: Log, dataset: str) -> Account:
     """Return a data set's account, with all names that share it, as one transaction sees it."""
-    by_name: dict[str, list[Entry]] = {}
-    waiting = [dataset]
-    while waiting:
-        name = waiting.pop()
-        if name not in by_name:
-            by_name[name] = list(log.entries(name))
-            links = (entry.facts for entry in by_name[name] if entry.kind == "link")
-            waiting += [str(facts.get("to", facts.get("with"))) for facts in links]
-    entries = [entry for found in by_name.values() for entry in found]
-    return fold(dataset, sorted(entries, key=lambda entry: entry.number))
+    return log.books.account(dataset)
 
 
 def _datasets(log: Log) -> list[str]:

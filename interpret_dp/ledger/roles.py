@@ -198,7 +198,7 @@ class LedgerRoles(LedgerReader):
 
 def read_roles(log: Log) -> Roles:
     """Return the roles as one transaction sees them."""
-    return roles_of(log.entries(WHOLE_LEDGER))
+    return roles_of(log.books.general)
 
 
 def _keep_one_officer(roles: Roles, user: str) -> None:
