@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -32,6 +32,19 @@ class _Book:
     approval_above: float | None = None
     renewed: list[Entry] = field(default_factory=list)
     acts: list[Entry] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, account: Account) -> _Book:
+        """Open the book of an account again."""
+        return cls(
+            list(account.names),
+            account.budget,
+            {request.number: request for request in account.requests},
+            {approval.number: approval for approval in account.approvals},
+            account.approval_above,
+            list(account.renewed),
+            list(account.acts),
+        )
 
     def take_over(self, other: _Book) -> None:
         """Add another account to this one, whose budget stays in force."""
@@ -82,21 +95,33 @@ def fold(dataset: str, entries: Iterable[Entry]) -> Account:
     return fold_all(entries).get(dataset) or Account(dataset, None, (), names=(dataset,))
 
 
-def fold_all(entries: Iterable[Entry]) -> dict[str, Account]:
+def fold_all(
+    entries: Iterable[Entry], onto: Mapping[str, Account] | None = None
+) -> dict[str, Account]:
     """Return the accounts of all data sets, by name; linked names have one account.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        In order; all of them, or those that follow what ``onto`` says.
+    onto : mapping of str to Account, optional
+        The accounts so far, by name, as this function returned them.
 
     Raises
     ------
     LedgerError
         As :func:`fold`.
     """
+    accounts = dict(onto or {})
     books: dict[str, _Book] = {}
     for entry in entries:
         if not entry.dataset:
             continue
-        book = books.setdefault(entry.dataset, _Book([entry.dataset]))
+        book = _open_book(books, accounts, entry.dataset)
         if entry.kind == "link":
-            _link(books, book, entry)
+            target = entry.facts.get("to")
+            staying = None if target is None else _open_book(books, accounts, str(target))
+            _link(books, book, staying, entry)
             continue
         handler = _HANDLERS.get(entry.kind)
         if handler is None:
@@ -106,7 +131,16 @@ def fold_all(entries: Iterable[Entry]) -> dict[str, Account]:
                 "restore the ledger from a backup."
             )
         handler(book, entry)
-    return {name: book.account(name) for name, book in books.items()}
+    return accounts | {name: book.account(name) for name, book in books.items()}
+
+
+def _open_book(books: dict[str, _Book], accounts: Mapping[str, Account], name: str) -> _Book:
+    """Return the open book of a name; open it, for all names that share it, if it is closed."""
+    if name not in books:
+        known = accounts.get(name)
+        book = _Book([name]) if known is None else _Book.of(known)
+        books.update(dict.fromkeys(book.names, book))
+    return books[name]
 
 
 def _set_budget(book: _Book, entry: Entry) -> None:
@@ -138,20 +172,17 @@ def _renew(book: _Book, entry: Entry) -> None:
         }
 
 
-def _link(books: dict[str, _Book], book: _Book, entry: Entry) -> None:
+def _link(books: dict[str, _Book], book: _Book, staying: _Book | None, entry: Entry) -> None:
     """Join two accounts; the act is written into both, and done by the first of the two entries."""
-    target = entry.facts.get("to")
-    if target is not None:
-        other = books.setdefault(str(target), _Book([str(target)]))
-        if other is book:
-            raise LedgerError(
-                f"Entry {entry.number} of the ledger links {entry.dataset!r} to {target!r}, which "
-                f"share an account already. {_ADVICE}"
-            )
-        other.take_over(book)
-        for name in book.names:
-            books[name] = other
-        other.acts.append(entry)
+    if staying is book:
+        raise LedgerError(
+            f"Entry {entry.number} of the ledger links {entry.dataset!r} to a name with which it "
+            f"shares an account already. {_ADVICE}"
+        )
+    if staying is not None:
+        staying.take_over(book)
+        books.update(dict.fromkeys(book.names, staying))
+        staying.acts.append(entry)
     elif entry.facts.get("with") not in book.names:
         raise LedgerError(
             f"Entry {entry.number} of the ledger is the second half of a link whose first half is "

@@ -112,6 +112,12 @@ class Log:
         query = select(_ENTRIES.c.dataset).distinct()
         return sorted(self._connection.execute(query).scalars())
 
+    def session_user(self) -> str | None:
+        """Return the login that a database server checked; None where there is no server."""
+        if self._connection.dialect.name != "postgresql":
+            return None
+        return str(self._connection.execute(text("SELECT session_user")).scalar_one())
+
     def entry(self, number: int) -> Entry | None:
         """Return one entry by its number."""
         query = select(_ENTRIES).where(_ENTRIES.c.number == number)

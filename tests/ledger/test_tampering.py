@@ -162,7 +162,7 @@ def test_a_restored_backup_is_seen_by_the_head_of_a_later_model(
 
 @pytest.mark.parametrize(
     ("kind", "message"),
-    [("approve", "answers request for approval"), ("link", "share an account already")],
+    [("approve", "answers request for approval"), ("link", "shares an account already")],
 )
 def test_acts_that_contradict_the_log_admit_nothing(
     ledger: PrivacyLedger, path: Path, kind: str, message: str
