@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from interpret_dp.accounting.composition import GdpPair, compose
+from interpret_dp.accounting.composition import GdpPair, compose_repeated
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.ledger.approval import Approval
 from interpret_dp.ledger.chain import Entry
@@ -110,7 +111,9 @@ class Request:
 
 def total_of(requests: Iterable[Request]) -> GdpPair:
     """Return the composed pair of requests, rounded up."""
-    return compose(request.pair for request in requests)
+    # Requests of one kind cost the same, and there may be thousands of them.
+    costs = Counter((request.mu, request.delta) for request in requests)
+    return compose_repeated((GdpPair(*cost), count) for cost, count in costs.items())
 
 
 @dataclass(frozen=True)
