@@ -14,17 +14,24 @@ def check_name(name: str, value: str, *, longest: int | None = _LONGEST_NAME) ->
     tail = "" if longest is None else f", of at most {longest} characters"
     if not isinstance(value, str):
         raise TypeError(f"{name} is {value!r} ({type(value).__name__}); it must be a text{tail}.")
-    too_long = longest is not None and len(value) > longest
+    # The form NFC of a few characters is longer than they are.
+    text = unicodedata.normalize("NFC", value)
+    too_long = longest is not None and len(text) > longest
     if not value or value != value.strip() or not value.isprintable() or too_long:
         raise ValueError(
             f"{name} is {value!r}; it must be a printable text that is not empty{tail}, without "
             "spaces at its ends."
         )
-    return unicodedata.normalize("NFC", value)
+    return text
 
 
 def check_text(value: str, name: str = "purpose") -> str:
     """Return somebody's words, which may be none."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is {value!r} ({type(value).__name__}); it must be a text.")
+    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError(
+            f"{name} is {value!r}; it must be a text without null characters and without halves "
+            "of characters (surrogates), which no database stores."
+        )
     return value
