@@ -14,7 +14,7 @@ from interpret_dp.ledger.chain import Entry, canonical_json
 if TYPE_CHECKING:
     from interpret_dp.ledger.store import Log
 
-__all__ = ["append_act", "current_host", "current_user"]
+__all__ = ["append_act", "current_host", "current_user", "user_of"]
 
 
 def current_user() -> str:
@@ -48,6 +48,11 @@ def current_host() -> str:
     return platform.node()
 
 
+def user_of(log: Log) -> str:
+    """Return who acts: the database's login where a server checks one, else the user account."""
+    return log.session_user() or current_user()
+
+
 def append_act(log: Log, facts: Mapping[str, Any] | None = None, **fields: Any) -> Entry:
     """Append an entry that says who wrote it, and where; only inside a writing transaction.
 
@@ -60,5 +65,5 @@ def append_act(log: Log, facts: Mapping[str, Any] | None = None, **fields: Any) 
         As :meth:`Log.append` takes them.
     """
     told = {name: value for name, value in (facts or {}).items() if value is not None}
-    context = canonical_json({"user": current_user(), "host": current_host(), **told})
+    context = canonical_json({"user": user_of(log), "host": current_host(), **told})
     return log.append(context=context, **fields)

@@ -9,7 +9,7 @@ from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account
-from interpret_dp.ledger.actor import append_act, current_user
+from interpret_dp.ledger.actor import append_act, user_of
 from interpret_dp.ledger.approval import Approval, Wanted, covering
 from interpret_dp.ledger.chain import Entry
 from interpret_dp.ledger.clock import in_days, until
@@ -81,7 +81,8 @@ class LedgerApprovals(LedgerReader):
         if user is not None:
             user = check_name("user", user)
         with self._opened().writing() as log:
-            asker = read_roles(log).require_spender(dataset)
+            asker = user_of(log)
+            read_roles(log).require_spender(asker, dataset)
             if account_of(log, dataset).budget is None:
                 raise no_budget_error(dataset)
             entry = append_act(
@@ -170,11 +171,11 @@ class LedgerApprovals(LedgerReader):
         reason = check_text(reason, "reason")
         with self._opened().writing() as log:
             _, approval = _find(log, number)
-            roles = read_roles(log)
+            roles, user = read_roles(log), user_of(log)
             if kind == "withdraw":
-                _check_withdrawal(roles, approval)
+                _check_withdrawal(roles, user, approval)
             else:
-                _check_decision(roles, approval, kind)
+                _check_decision(roles, user, approval, kind)
             append_act(
                 log,
                 facts,
@@ -256,8 +257,8 @@ def _find(log: Log, number: int) -> tuple[Entry, Approval]:
     return entry, next(a for a in approvals if a.number == number)
 
 
-def _check_decision(roles: Roles, approval: Approval, kind: str) -> None:
-    user = roles.require_officer(f"{kind} requests")
+def _check_decision(roles: Roles, user: str, approval: Approval, kind: str) -> None:
+    roles.require_officer(user, f"{kind} requests")
     if kind == "approve" and roles.officers and user in (approval.asked_by, approval.user):
         others = tuple(officer for officer in roles.officers if officer != user)
         raise RoleError(
@@ -278,10 +279,9 @@ def _check_decision(roles: Roles, approval: Approval, kind: str) -> None:
         )
 
 
-def _check_withdrawal(roles: Roles, approval: Approval) -> None:
-    user = current_user()
+def _check_withdrawal(roles: Roles, user: str, approval: Approval) -> None:
     if user not in (approval.asked_by, approval.user):
-        roles.require_officer("withdraw what others asked for")
+        roles.require_officer(user, "withdraw what others asked for")
     if approval.state not in ("waiting", "approved"):
         raise LedgerError(f"Request for approval {approval.number} is {approval.state} already.")
     if approval.status == "used":

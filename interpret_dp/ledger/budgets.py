@@ -17,7 +17,7 @@ from interpret_dp.ledger.clock import until
 from interpret_dp.ledger.filter import admits, fix_budget
 from interpret_dp.ledger.names import check_name, check_text
 from interpret_dp.ledger.reader import LedgerReader, account_of, no_budget_error
-from interpret_dp.ledger.roles import read_roles
+from interpret_dp.ledger.roles import require_officer
 
 if TYPE_CHECKING:
     from interpret_dp.ledger.store import Log
@@ -84,7 +84,7 @@ class LedgerBudgets(LedgerReader):
             protected = Neighbourhood(relation=relation, unit=unit).protected
             budget = dataclasses.replace(budget, protected=protected)
         with self._opened().writing() as log:
-            read_roles(log).require_officer("declare a budget")
+            require_officer(log, "declare a budget")
             account = account_of(log, dataset)
             if account.budget is not None:
                 raise LedgerError(
@@ -140,7 +140,7 @@ class LedgerBudgets(LedgerReader):
         dataset = check_name("dataset", dataset)
         reason = check_name("reason", reason, longest=None)
         with self._opened().writing() as log:
-            read_roles(log).require_officer("raise a budget")
+            require_officer(log, "raise a budget")
             old = _budget_of(log, dataset)
             new_delta_x = old.delta_x if delta_x is None else delta_x
             budget = fix_budget(old.dataset, epsilon, delta, new_delta_x, reason)
@@ -199,7 +199,7 @@ class LedgerBudgets(LedgerReader):
             new_people = check_name("new_people", new_people, longest=None)
         end = None if expires is None else until("expires", expires)
         with self._opened().writing() as log:
-            read_roles(log).require_officer("renew a budget")
+            require_officer(log, "renew a budget")
             account = account_of(log, dataset)
             old = _budget_of(log, dataset)
             if new_people and account.spent.open_reservations:
@@ -246,7 +246,7 @@ class LedgerBudgets(LedgerReader):
         dataset, to = check_name("dataset", dataset), check_name("to", to)
         reason = check_name("reason", reason, longest=None)
         with self._opened().writing() as log:
-            read_roles(log).require_officer("link data sets")
+            require_officer(log, "link data sets")
             joining, staying = account_of(log, dataset), account_of(log, to)
             budget = _budget_of(log, to)
             _check_link(joining, staying)
@@ -298,7 +298,7 @@ class LedgerBudgets(LedgerReader):
         if above is not None:
             above = check_real("above", above, low=0)
         with self._opened().writing() as log:
-            read_roles(log).require_officer("decide which requests need an approval")
+            require_officer(log, "decide which requests need an approval")
             _budget_of(log, dataset)
             append_act(
                 log,

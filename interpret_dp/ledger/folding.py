@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from interpret_dp.ledger.account import Account, Budget, Request
 from interpret_dp.ledger.approval import Approval
 from interpret_dp.ledger.chain import Entry
 
-__all__ = ["Books", "fold_all"]
+__all__ = ["fold_all"]
 
 _Part = TypeVar("_Part")
 
@@ -33,15 +33,17 @@ class _Book:
     renewed: list[Entry] = field(default_factory=list)
     acts: list[Entry] = field(default_factory=list)
 
-    def copy(self) -> _Book:
-        """Return a book of the same content, to write in; what it holds is never changed."""
-        return dataclasses.replace(
-            self,
-            names=list(self.names),
-            requests=dict(self.requests),
-            approvals=dict(self.approvals),
-            renewed=list(self.renewed),
-            acts=list(self.acts),
+    @classmethod
+    def of(cls, account: Account) -> _Book:
+        """Open the book of an account again."""
+        return cls(
+            list(account.names),
+            account.budget,
+            {request.number: request for request in account.requests},
+            {approval.number: approval for approval in account.approvals},
+            account.approval_above,
+            list(account.renewed),
+            list(account.acts),
         )
 
     def take_over(self, other: _Book) -> None:
@@ -75,96 +77,52 @@ class _Book:
         )
 
 
-class Books:
-    """All accounts up to an entry of the log; never changes what it says.
-
-    Attributes
-    ----------
-    general : tuple of Entry
-        The acts on the whole ledger, in order.
-    """
-
-    def __init__(
-        self, books: Mapping[str, _Book] | None = None, general: tuple[Entry, ...] = ()
-    ) -> None:
-        self._books = dict(books or {})
-        self._accounts: dict[str, Account] = {}
-        self.general = general
-
-    def account(self, dataset: str) -> Account:
-        """Return an account by one of its names; an empty one if nothing is known of it."""
-        if dataset not in self._accounts:
-            book = self._books.get(dataset) or _Book([dataset])
-            self._accounts[dataset] = book.account(dataset)
-        return self._accounts[dataset]
-
-    def extended(self, entries: Iterable[Entry]) -> Books:
-        """Return what is known after more entries, in order.
-
-        Raises
-        ------
-        LedgerError
-            If an entry closes a reservation that is not open, or is of an unknown kind.
-        """
-        books = _Copies(self._books)
-        general = []
-        for entry in entries:
-            if entry.dataset:
-                _add(books, entry)
-            else:
-                general.append(entry)
-        return Books(books.all, (*self.general, *general))
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the names of the data sets."""
-        return iter(self._books)
-
-
-class _Copies:
-    """Books of which those that are changed are copied first; linked names have one book."""
-
-    def __init__(self, books: Mapping[str, _Book]) -> None:
-        self.all = dict(books)
-        self._own: set[int] = set()
-
-    def of(self, dataset: str) -> _Book:
-        """Return the book of a data set, to write in."""
-        book = self.all.get(dataset)
-        if book is None:
-            book = _Book([dataset])
-        elif id(book) not in self._own:
-            book = book.copy()
-        self._own.add(id(book))
-        for name in book.names:
-            self.all[name] = book
-        return book
-
-
-def fold_all(entries: Iterable[Entry]) -> dict[str, Account]:
+def fold_all(
+    entries: Iterable[Entry], onto: Mapping[str, Account] | None = None
+) -> dict[str, Account]:
     """Return the accounts of all data sets, by name; linked names have one account.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        In order; all of them, or those that follow what ``onto`` says.
+    onto : mapping of str to Account, optional
+        The accounts so far, by name, as this function returned them.
 
     Raises
     ------
     LedgerError
-        As :meth:`Books.extended`.
+        If an entry closes a reservation that is not open, or is of an unknown kind.
     """
-    books = Books().extended(entries)
-    return {name: books.account(name) for name in books}
+    accounts = dict(onto or {})
+    books: dict[str, _Book] = {}
+    for entry in entries:
+        if not entry.dataset:
+            continue
+        book = _open_book(books, accounts, entry.dataset)
+        if entry.kind == "link":
+            target = entry.facts.get("to")
+            staying = None if target is None else _open_book(books, accounts, str(target))
+            _link(books, book, staying, entry)
+            continue
+        handler = _HANDLERS.get(entry.kind)
+        if handler is None:
+            raise LedgerError(
+                f"Entry {entry.number} of the ledger is of the unknown kind {entry.kind!r}. If a "
+                "newer interpret_dp wrote it, upgrade to that version; otherwise run verify() and "
+                "restore the ledger from a backup."
+            )
+        handler(book, entry)
+    return accounts | {name: book.account(name) for name, book in books.items()}
 
 
-def _add(books: _Copies, entry: Entry) -> None:
-    book = books.of(entry.dataset)
-    if entry.kind == "link":
-        _link(books, book, entry)
-        return
-    handler = _HANDLERS.get(entry.kind)
-    if handler is None:
-        raise LedgerError(
-            f"Entry {entry.number} of the ledger is of the unknown kind {entry.kind!r}. If a "
-            "newer interpret_dp wrote it, upgrade to that version; otherwise run verify() and "
-            "restore the ledger from a backup."
-        )
-    handler(book, entry)
+def _open_book(books: dict[str, _Book], accounts: Mapping[str, Account], name: str) -> _Book:
+    """Return the open book of a name; open it, for all names that share it, if it is closed."""
+    if name not in books:
+        known = accounts.get(name)
+        book = _Book([name]) if known is None else _Book.of(known)
+        books.update(dict.fromkeys(book.names, book))
+    return books[name]
 
 
 def _set_budget(book: _Book, entry: Entry) -> None:
@@ -196,20 +154,17 @@ def _renew(book: _Book, entry: Entry) -> None:
         }
 
 
-def _link(books: _Copies, book: _Book, entry: Entry) -> None:
+def _link(books: dict[str, _Book], book: _Book, staying: _Book | None, entry: Entry) -> None:
     """Join two accounts; the act is written into both, and done by the first of the two entries."""
-    target = entry.facts.get("to")
-    if target is not None:
-        other = books.of(str(target))
-        if other is book:
-            raise LedgerError(
-                f"Entry {entry.number} of the ledger links {entry.dataset!r} to {target!r}, which "
-                f"share an account already. {_ADVICE}"
-            )
-        other.take_over(book)
-        for name in book.names:
-            books.all[name] = other
-        other.acts.append(entry)
+    if staying is book:
+        raise LedgerError(
+            f"Entry {entry.number} of the ledger links {entry.dataset!r} to a name with which it "
+            f"shares an account already. {_ADVICE}"
+        )
+    if staying is not None:
+        staying.take_over(book)
+        books.update(dict.fromkeys(book.names, staying))
+        staying.acts.append(entry)
     elif entry.facts.get("with") not in book.names:
         raise LedgerError(
             f"Entry {entry.number} of the ledger is the second half of a link whose first half is "

@@ -17,7 +17,7 @@ from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account
-from interpret_dp.ledger.actor import append_act
+from interpret_dp.ledger.actor import append_act, user_of
 from interpret_dp.ledger.approval import Wanted
 from interpret_dp.ledger.approving import (
     LedgerApprovals,
@@ -156,7 +156,8 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         pair = _charged_pair(GdpPair(mu, delta), event)
         with self._opened().writing() as log:
             roles = read_roles(log)
-            user = roles.require_spender(dataset)
+            user = user_of(log)
+            roles.require_spender(user, dataset)
             account = account_of(log, dataset)
             if self.persistent and account.budget is None:
                 raise no_budget_error(dataset)

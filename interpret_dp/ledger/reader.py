@@ -172,7 +172,7 @@ class LedgerReader(LedgerHandle):
 
 def account_of(log: Log, dataset: str) -> Account:
     """Return a data set's account, with all names that share it, as one transaction sees it."""
-    return log.books.account(dataset)
+    return log.account(dataset)
 
 
 def _datasets(log: Log) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_choice
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.actor import append_act, current_user
+from interpret_dp.ledger.actor import append_act, user_of
 from interpret_dp.ledger.chain import Entry
 from interpret_dp.ledger.errors import RoleError
 from interpret_dp.ledger.names import check_name, check_text
@@ -21,7 +21,15 @@ from interpret_dp.ledger.reader import LedgerReader
 if TYPE_CHECKING:
     from interpret_dp.ledger.store import Log
 
-__all__ = ["ROLES", "WHOLE_LEDGER", "LedgerRoles", "Roles", "read_roles", "roles_of"]
+__all__ = [
+    "ROLES",
+    "WHOLE_LEDGER",
+    "LedgerRoles",
+    "Roles",
+    "read_roles",
+    "require_officer",
+    "roles_of",
+]
 
 ROLES = ("officer", "analyst")
 WHOLE_LEDGER = ""
@@ -47,9 +55,8 @@ class Roles:
     analysts: tuple[str, ...] = ()
     anybody_spends: bool = True
 
-    def require_officer(self, act: str) -> str:
-        """Return the user's name; raise RoleError if the act is for officers and he is none."""
-        user = current_user()
+    def require_officer(self, user: str, act: str) -> None:
+        """Raise RoleError if an act is for officers and the user is none."""
         if self.officers and user not in self.officers:
             raise RoleError(
                 f"User {user!r} may not {act}: the ledger's officers are {_listed(self.officers)}. "
@@ -57,11 +64,9 @@ class Roles:
                 user,
                 self.officers,
             )
-        return user
 
-    def require_spender(self, dataset: str) -> str:
-        """Return the user's name; raise RoleError if only others may spend."""
-        user = current_user()
+    def require_spender(self, user: str, dataset: str) -> None:
+        """Raise RoleError if only others may spend."""
         allowed = (*self.analysts, *self.officers)
         if not self.anybody_spends and user not in allowed:
             raise RoleError(
@@ -72,7 +77,6 @@ class Roles:
                 user,
                 allowed,
             )
-        return user
 
     def to_dict(self) -> dict[str, Any]:
         """Return the roles for JSON."""
@@ -141,7 +145,7 @@ class LedgerRoles(LedgerReader):
         role = check_choice("role", role, ROLES)
         with self._opened().writing() as log:
             roles = read_roles(log)
-            roles.require_officer("appoint anybody")
+            roles.require_officer(user_of(log), "appoint anybody")
             if role == "analyst" and not roles.officers:
                 raise LedgerError(
                     "The ledger has no officer who could appoint analysts. Appoint one first: "
@@ -177,7 +181,7 @@ class LedgerRoles(LedgerReader):
         user = check_name("user", user)
         with self._opened().writing() as log:
             roles = read_roles(log)
-            roles.require_officer("dismiss anybody")
+            roles.require_officer(user_of(log), "dismiss anybody")
             if user not in (*roles.officers, *roles.analysts):
                 raise LedgerError(
                     f"User {user!r} has no role. Officers: {_listed(roles.officers) or 'none'}; "
@@ -198,7 +202,12 @@ class LedgerRoles(LedgerReader):
 
 def read_roles(log: Log) -> Roles:
     """Return the roles as one transaction sees them."""
-    return roles_of(log.books.general)
+    return roles_of(log.catch_up().general)
+
+
+def require_officer(log: Log, act: str) -> None:
+    """Raise RoleError if an act is for officers and whoever asks is none."""
+    read_roles(log).require_officer(user_of(log), act)
 
 
 def _keep_one_officer(roles: Roles, user: str) -> None:

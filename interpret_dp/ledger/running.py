@@ -7,11 +7,12 @@ chain from there, and adds them to their accounts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger.account import Account
 from interpret_dp.ledger.chain import GENESIS, Entry, check_next
-from interpret_dp.ledger.folding import Books
+from interpret_dp.ledger.folding import fold_all
 
 __all__ = ["Running"]
 
@@ -25,35 +26,38 @@ class Running:
         Of the last entry that is known; 0 for an empty log.
     hash : str
         Of that entry.
+    general : tuple of Entry
+        The acts on the whole ledger, in order.
     """
 
     def __init__(
         self,
         number: int = 0,
         digest: str = GENESIS,
-        books: Books | None = None,
+        general: tuple[Entry, ...] = (),
+        accounts: Mapping[str, Account] | None = None,
         waiting: tuple[Entry, ...] = (),
     ) -> None:
         self.number = number
         self.hash = digest
+        self.general = general
         # The accounts as far as they are folded, and the entries that are not folded yet: always
         # replaced together, so that threads fold no entry twice.
-        self._state = (books or Books(), waiting)
+        self._folded = (accounts or {}, waiting)
 
-    @property
-    def books(self) -> Books:
-        """The accounts, and the acts on the whole ledger.
+    def account(self, dataset: str) -> Account:
+        """Return the account of which a data set's name is one; an empty one if there is none.
 
         Raises
         ------
         LedgerError
             If the entries contradict each other.
         """
-        books, waiting = self._state
+        accounts, waiting = self._folded
         if waiting:
-            books = books.extended(waiting)
-            self._state = (books, ())
-        return books
+            accounts = fold_all(waiting, onto=accounts)
+            self._folded = (accounts, ())
+        return accounts.get(dataset) or Account(dataset, None, (), names=(dataset,))
 
     def after(self, known: Entry | None, entries: Iterable[Entry], name: str) -> Running:
         """Return what is known after more entries were read.
@@ -100,5 +104,6 @@ class Running:
             added.append(entry)
         if not added:
             return self
-        books, waiting = self._state
-        return Running(number, digest, books, (*waiting, *added))
+        accounts, waiting = self._folded
+        general = tuple(entry for entry in added if not entry.dataset)
+        return Running(number, digest, self.general + general, accounts, (*waiting, *added))

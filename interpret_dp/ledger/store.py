@@ -13,14 +13,14 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import URL, Connection, select
+from sqlalchemy import URL, Connection, select, text
 from sqlalchemy.exc import DBAPIError
 
 from interpret_dp._version import __version__
 from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger.account import Account
 from interpret_dp.ledger.chain import Entry
 from interpret_dp.ledger.database import open_database, resolve_url
-from interpret_dp.ledger.folding import Books
 from interpret_dp.ledger.migrations import create_tables, migrate, stored_version
 from interpret_dp.ledger.running import Running
 from interpret_dp.ledger.tables import ENTRIES, SCHEMA_VERSION, VERSIONS
@@ -73,16 +73,15 @@ class Log:
             self._is_caught_up = True
         return self.known
 
-    @property
-    def books(self) -> Books:
-        """All accounts, and the acts on the whole ledger.
+    def account(self, dataset: str) -> Account:
+        """Return the account of which a data set's name is one.
 
         Raises
         ------
         LedgerError
             If the log was changed, or contradicts itself.
         """
-        return self.catch_up().books
+        return self.catch_up().account(dataset)
 
     def entries(self, dataset: str | None = None) -> Iterator[Entry]:
         """Yield the entries in order, of one data set or of all, as they are stored."""
@@ -99,6 +98,12 @@ class Log:
         """Return the names of all data sets, sorted."""
         query = select(ENTRIES.c.dataset).distinct()
         return sorted(self._connection.execute(query).scalars())
+
+    def session_user(self) -> str | None:
+        """Return the login that a database server checked; None where there is no server."""
+        if self._connection.dialect.name != "postgresql":
+            return None
+        return str(self._connection.execute(text("SELECT session_user")).scalar_one())
 
     def entry(self, number: int) -> Entry | None:
         """Return one entry by its number."""

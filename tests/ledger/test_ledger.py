@@ -14,7 +14,7 @@ import pytest
 from interpret_dp.accounting import gaussian_events_json, mu_of_budget, reduce_event
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.ledger import DeltaExceededError, PrivacyLedger, Reservation, default_ledger
-from interpret_dp.ledger.actor import current_host, current_user
+from interpret_dp.ledger.actor import current_host, user_of
 from interpret_dp.ledger.chain import Entry
 from tests.ledger.requests import reserve, reserve_epsilon
 
@@ -174,9 +174,11 @@ def test_entries_hold_what_the_audit_needs(ledger: PrivacyLedger) -> None:
     assert request["event"] == gaussian_events_json([(0.1, 1)])
     assert (request["explainer"], request["purpose"]) == ("ebm", "tuning")
     assert (request["epsilon"], request["epsilon_delta"]) == (0.4, 1e-6)
+    with ledger._opened().reading() as log:
+        user = user_of(log)
     assert request["context"] == {
         "protected": "add_or_remove_one: one row",
-        "user": current_user(),
+        "user": user,
         "host": current_host(),
     }
     assert request["package_version"]

@@ -12,6 +12,7 @@ from sqlalchemy import event
 
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger
+from interpret_dp.ledger.account import Account
 from interpret_dp.ledger.chain import GENESIS, Entry
 from interpret_dp.ledger.folding import fold_all
 from interpret_dp.ledger.running import Running
@@ -52,18 +53,20 @@ def test_any_way_of_catching_up_gives_the_account_of_the_whole_log(
         asked = data.draw(st.sets(st.sampled_from(["adult", "ward", "absent"])))
         for dataset in asked:
             own = [entry for entry in entries[:cut] if entry.dataset == dataset]
-            assert running.books.account(dataset) == fold_all(own)[dataset]
+            assert running.account(dataset) == fold_all(own).get(
+                dataset, Account(dataset, None, (), names=(dataset,))
+            )
     assert (running.number, running.hash) == (len(entries), entries[-1].hash)
     own = [entry for entry in entries if entry.dataset == "adult"]
-    assert running.books.account("adult") == fold_all(own)["adult"]
+    assert running.account("adult") == fold_all(own)["adult"]
 
 
 def test_what_is_known_does_not_change(entries: list[Entry]) -> None:
     first = Running().after(None, entries[:5], "here")
-    before = first.books.account("adult")
+    before = first.account("adult")
     second = first.after(entries[4], entries[5:], "here")
     assert first.number == 5
-    assert first.books.account("adult") == before != second.books.account("adult")
+    assert first.account("adult") == before != second.account("adult")
 
 
 @pytest.mark.parametrize("position", [0, 3, 8])
@@ -83,11 +86,11 @@ def test_a_chain_that_does_not_go_on_is_refused(entries: list[Entry], position: 
 
 
 def test_threads_that_ask_at_once_fold_once(entries: list[Entry]) -> None:
-    expected = Running().after(None, entries, "here").books.account("adult")
+    expected = Running().after(None, entries, "here").account("adult")
     for _ in range(50):
         running = Running().after(None, entries, "here")
         with ThreadPoolExecutor(4) as pool:
-            accounts = list(pool.map(lambda _, r=running: r.books.account("adult"), range(8)))
+            accounts = list(pool.map(lambda _, r=running: r.account("adult"), range(8)))
         assert accounts == [expected] * 8
 
 

@@ -382,9 +382,9 @@ def test_several_entries_of_one_transaction_are_one_chain(store_url: str) -> Non
     store = Store(resolve_url(store_url), timeout=5)
     with store.writing() as log:
         log.append(kind="budget", dataset="adult", mu=1.0, delta=0.0)
-        assert log.books.account("adult").budget is not None
+        assert log.account("adult").budget is not None
         log.append(kind="reserve", dataset="adult", mu=0.1, delta=0.0)
-        assert len(log.books.account("adult").requests) == 1
+        assert len(log.account("adult").requests) == 1
     with store.reading() as log:
         assert verify_chain(log.entries()) == log.catch_up().hash
 

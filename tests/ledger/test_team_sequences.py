@@ -12,6 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.ledger import ApprovalNeededError, PrivacyLedger, Reservation
+from interpret_dp.ledger.folding import fold_all
 from tests.ledger.requests import reserve
 
 NAMES = ("ward", "clinic", "copy")
@@ -65,6 +66,16 @@ class AnyTeam(RuleBasedStateMachine):
         delta=st.sampled_from([0.0, 2e-7, 1.1e-6]),
     )
     def reserve(self, name: str, mu: float, delta: float) -> Reservation:
+        return self._reserve(name, mu, delta)
+
+    @rule(name=st.sampled_from(NAMES), mu=st.floats(0.01, 0.3))
+    def spend(self, name: str, mu: float) -> None:
+        made = self._reserve(name, mu, 0.0)
+        if made.number:
+            self.ledger.commit(made)
+            self._close(made, squared(made.mu, made.delta))
+
+    def _reserve(self, name: str, mu: float, delta: float) -> Reservation:
         book = self.books[name]
         fits = book.holds(squared(mu, delta))
         before = len(self.ledger.entries())
@@ -170,8 +181,15 @@ class AnyTeam(RuleBasedStateMachine):
             assert book.overspent or all(spent[i] <= room[i] for i in (0, 1))
 
     def teardown(self) -> None:
-        if hasattr(self, "ledger"):
-            assert self.ledger.verify() == self.ledger.head
+        if not hasattr(self, "ledger"):
+            return
+        assert self.ledger.verify() == self.ledger.head
+        # Read in two parts, wherever it is cut, the log says the same.
+        with self.ledger._opened().reading() as log:
+            entries = list(log.entries())
+        whole = fold_all(entries)
+        for cut in range(0, len(entries), 1 + len(entries) // 7):
+            assert fold_all(entries[cut:], onto=fold_all(entries[:cut])) == whole
 
 
 TestAnyTeam = AnyTeam.TestCase
