@@ -243,8 +243,8 @@ class Store:
         """
         if not self._running.number:
             # A long log is verified before the others are shut out.
-            with self.reading() as log:
-                log.catch_up()
+            with self.reading() as before:
+                before.catch_up()
         known, finished = self._running, False
         log: Log | None = None
         try:
