@@ -249,8 +249,8 @@ class Store:
         """
         if not self._running.number:
             # A long log is verified before the others are shut out.
-            with self.reading() as whole:
-                whole.catch_up()
+            with self.reading() as before:
+                before.catch_up()
         known, finished = self._running, False
         log: Log | None = None
         try:

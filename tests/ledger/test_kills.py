@@ -31,7 +31,7 @@ def test_a_small_fleet_with_kills(store_url: str, tmp_path: Path) -> None:
     judge(fleet, run_fleet(fleet))
     # The control: the check sees an entry that a process was told of and that is gone.
     journal = tmp_path / "journals" / "worker-0-0.journal"
-    journal.write_text(f"{journal.read_text()}reserved 2 {'0' * 64}\n")
+    journal.write_text(f"{journal.read_text()}reserved 9999 {'0' * 64}\n")
     with pytest.raises(AssertionError):
         check(fleet)
 
