@@ -355,9 +355,11 @@ def test_a_reader_sees_one_state_of_the_log(store_url: str) -> None:
         try:
             with writer.writing() as other:
                 other.append(kind="budget", dataset="adult", mu=1.0, delta=0.0)
-        except LedgerError:
-            # A file cannot be written while it is read.
+        except LedgerError as error:
+            # A file cannot be written while it is read: here it is the commit that fails.
             assert store_url.startswith("sqlite")
+            assert "locked by another process" in str(error)
+            assert "Nothing was written" in str(error)
         assert log.last() is None
         assert log.catch_up().number == 0
 
