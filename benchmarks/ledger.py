@@ -83,7 +83,7 @@ def alone_lines(made: Stores, charges: int) -> list[str]:
     for store in _STORES:
         times = alone(made.url(store, "alone"), charges)
         ends = (statistics.median(part) for part in (times[:_WINDOW], times[-_WINDOW:]))
-        lines.append("| {} | {:.1f} | {:.1f} |".format(store, *ends))
+        _say(lines, "| {} | {:.1f} | {:.1f} |".format(store, *ends))
     return lines
 
 
@@ -109,13 +109,21 @@ def fleet_lines(made: Stores, workers: int, charges: int, kill_share: float) -> 
                 seed=11,
             )
             found = run_fleet(fleet)
-            lines.append(
+            _say(
+                lines,
                 f"| {store} | {sum(found['kills'].values())} | {found['requests']} | "
                 f"{found['refused']} | {found['open']} | {found['seconds']:.0f} | "
                 f"{found['committed'] / found['seconds']:.0f} | "
-                f"{_three(found['reserve_ms'])} | {_three(found['commit_ms'])} |"
+                f"{_three(found['reserve_ms'])} | {_three(found['commit_ms'])} |",
             )
     return lines
+
+
+def _say(lines: list[str], line: str) -> None:
+    """Add a line to a table, and show at once that something was measured."""
+    lines.append(line)
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def _three(values: dict[str, Any]) -> str:
@@ -148,7 +156,6 @@ def main() -> None:
             *fleet_lines(made, arguments.workers, arguments.charges, arguments.kill_share),
         ]
     arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    sys.stdout.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

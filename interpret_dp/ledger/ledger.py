@@ -70,19 +70,22 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
     Parameters
     ----------
     url : str
-        An SQLite URL: ``sqlite:///privacy.db`` (below the working folder) or
-        ``sqlite:////data/privacy.db``. The file is created if it is not there. Put no password
-        into a URL: copies and pickles carry it.
+        A file, ``sqlite:///privacy.db`` (below the working folder) or
+        ``sqlite:////data/privacy.db``, which is created if it is not there; or a database of a
+        PostgreSQL server, ``postgresql://user@host/database`` (extra ``postgres``;
+        ``docs/ledger.md``). A password stays in this object: pickles and reports carry none.
     timeout : float
-        Seconds to wait while another process holds the ledger.
+        Seconds to wait while another process holds the ledger, or its server restarts.
 
     Raises
     ------
     TypeError, ValueError
         If the URL cannot be read or names a database that the ledger does not know.
     LedgerError
-        If the folder does not exist, or the file is locked, damaged, no ledger, or of a newer
-        version.
+        If the folder does not exist, the server does not answer or refuses the user, or the
+        ledger is locked, damaged, none, or of a newer version.
+    ModuleNotFoundError
+        If the database needs an extra that is not installed.
 
     Notes
     -----

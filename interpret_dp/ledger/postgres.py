@@ -76,7 +76,7 @@ class PostgresDatabase:
     Notes
     -----
     What makes the check of a budget and the entry that follows one step is an advisory lock, which
-    a writer takes as its first statement and which the server releases when the transaction has
+    a writer takes before it reads anything and which the server releases when the transaction has
     ended, however it ends. Since transactions are READ COMMITTED, each statement after it sees all
     that was committed before; under REPEATABLE READ or SERIALIZABLE the snapshot would be older
     than the lock. SERIALIZABLE alone would do as well, but any two writers conflict, since both

@@ -278,17 +278,21 @@ class Store:
 
     def _was_written(self, entry: Entry, error: DBAPIError) -> bool:
         """Find out whether a transaction whose end was not seen has written its last entry."""
+        stored, has_looked = None, False
         try:
             # Its lock is free only when it has ended one way or the other.
             with self._transaction(exclusive=True) as connection:
                 stored = Log(connection, self._running, self._name).entry(entry.number)
+                has_looked = True
         except DBAPIError:
-            raise LedgerError(
-                f"The ledger {self._name} {self._explain(error)}. Whether entry {entry.number} was "
-                "written is not known. Once the ledger can be reached again, "
-                f"verify(head={entry.hash!r}) passes if it was. A reservation counts as spent, "
-                "and stays so if this entry was to close it and is not there."
-            ) from error
+            # How the look ended does not matter: it changes nothing.
+            if not has_looked:
+                raise LedgerError(
+                    f"The ledger {self._name} {self._explain(error)}. Whether entry "
+                    f"{entry.number} was written is not known. Once the ledger can be reached "
+                    f"again, verify(head={entry.hash!r}) passes if it was. A reservation counts "
+                    "as spent, and stays so if this entry was to close it and is not there."
+                ) from error
         return stored is not None and stored.hash == entry.hash
 
     @contextlib.contextmanager
