@@ -211,4 +211,4 @@ def test_the_relation_is_a_choice(fit, patients, command):
     refused = fit(patients, "--overwrite")
     assert refused.code == 1
     assert "Losses of different promises do not add up" in " ".join(refused.err.split())
-    assert "Protects" in command("ledger", "report").out
+    assert "Protects" in command("ledger", "show").out

@@ -96,6 +96,34 @@ def test_wrong_usage_ends_with_2(arguments, message, capsys):
     assert message in capsys.readouterr().err
 
 
+LEDGER_COMMANDS = (
+    "show",
+    "create",
+    "verify",
+    "raise",
+    "renew",
+    "link",
+    "require-approval",
+    "appoint",
+    "dismiss",
+    "request",
+    "approvals",
+    "approve",
+    "reject",
+    "withdraw",
+    "report",
+    "export",
+)
+
+
+def test_the_ledgers_commands_are_these(capsys):
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["ledger", "--help"])
+    told = capsys.readouterr().out.split("COMMAND\n")[-1]
+    assert [line.split()[0] for line in told.splitlines() if line.startswith("    ") and
+            not line.startswith("     ")] == list(LEDGER_COMMANDS)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -104,9 +132,7 @@ def test_wrong_usage_ends_with_2(arguments, message, capsys):
         ["schema", "check"],
         ["fit"],
         ["show"],
-        ["ledger", "report"],
-        ["ledger", "create"],
-        ["ledger", "verify"],
+        *(["ledger", command] for command in LEDGER_COMMANDS),
     ],
     ids=" ".join,
 )
