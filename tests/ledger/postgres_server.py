@@ -56,6 +56,17 @@ def _has_account() -> bool:
     return False
 
 
+def _free_port() -> int:
+    """Return a port that is free now, and that no outgoing connection gets during a restart."""
+    for _ in range(100):
+        # Linux gives ports from 32,768 on to outgoing connections.
+        port = 15_000 + secrets.randbelow(17_000)
+        with socket.socket() as listener, contextlib.suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
+    raise OSError("Of 100 ports that were tried, all are in use.")
+
+
 class PostgresServer:
     """A running server with passwords.
 
@@ -70,9 +81,7 @@ class PostgresServer:
         self._programs = find_programs()
         self._folder = Path(tempfile.mkdtemp(prefix="idp-pg-"))
         self._data = self._folder / "data"
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            self.port = int(listener.getsockname()[1])
+        self.port = _free_port()
         file = self._folder / "password"
         file.write_text(self.password)
         if os.getuid() == 0:
