@@ -12,18 +12,30 @@ from interpret_dp.audit.bounds import (
     mu_lower_bound,
 )
 from interpret_dp.audit.neighbours import replay
+from interpret_dp.audit.one_run import (
+    OneRunBound,
+    guesses_for,
+    judge_guesses,
+    one_run_epsilon,
+    one_run_p_value,
+)
 from interpret_dp.audit.published import differences, published_parts
 from interpret_dp.audit.report import ReleaseCheck, ReplayReport, Violation
 
 __all__ = [
     "AttackBound",
+    "OneRunBound",
     "ReleaseCheck",
     "ReplayReport",
     "Violation",
     "attack_bound",
     "differences",
     "epsilon_lower_bound",
+    "guesses_for",
+    "judge_guesses",
     "mu_lower_bound",
+    "one_run_epsilon",
+    "one_run_p_value",
     "published_parts",
     "replay",
 ]
