@@ -12,9 +12,11 @@ from interpret_dp._figures import floor_text
 from interpret_dp._version import __version__
 from interpret_dp.audit.results import STANDS, AttackLine, ReplayLine
 
-__all__ = ["draw_figure", "put_into_page", "to_json", "to_markdown"]
+__all__ = ["draw_figure", "from_json", "put_into_page", "to_json", "to_markdown"]
 
 BEGIN, END = "<!-- audit: begin -->", "<!-- audit: end -->"
+
+_BELOW, _ABOVE = "#2471a3", "#c0392b"
 
 _VERDICTS = {
     (False, True): "stands",
@@ -102,8 +104,33 @@ def put_into_page(page: str, markdown: str) -> str:
     return f"{before}{BEGIN}\n{markdown.strip()}\n{END}{after}"
 
 
+def from_json(text: str) -> list[AttackLine | ReplayLine]:
+    """Return the lines of a document that :func:`to_json` wrote.
+
+    Raises
+    ------
+    ValueError
+        If it is of another form.
+    """
+    try:
+        document = json.loads(text)
+        attacks: list[AttackLine | ReplayLine] = [
+            AttackLine(**(line | {"finds": math.inf if line["finds"] is None else line["finds"]}))
+            for line in document["attacks"]
+        ]
+        replays = [
+            ReplayLine(**(line | {"violations": tuple(line["violations"])}))
+            for line in document["replays"]
+        ]
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(
+            "The document is not one that `interpret-dp audit --out` wrote as audit.json."
+        ) from error
+    return attacks + replays
+
+
 def draw_figure(lines: Sequence[AttackLine | ReplayLine], path: Path) -> None:
-    """Draw claimed epsilon against the proved bound, as a PNG.
+    """Draw, for each attack, the claimed epsilon and the bound that it proved, as a PNG.
 
     Parameters
     ----------
@@ -114,30 +141,34 @@ def draw_figure(lines: Sequence[AttackLine | ReplayLine], path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    attacks = [line for line in lines if isinstance(line, AttackLine)]
-    figure = Figure(figsize=(7.5, 5.2), layout="constrained")
+    attacks = sorted(
+        (line for line in lines if isinstance(line, AttackLine)),
+        key=lambda line: (line.expected != STANDS, line.subject, line.epsilon),
+    )
+    figure = Figure(figsize=(9.0, 1.4 + 0.27 * len(attacks)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    largest = 1.15 * max([1.0, *(max(line.epsilon, line.best) for line in attacks)])
-    axes.fill_between([0, largest], [0, largest], [largest] * 2, color="#c0392b", alpha=0.08, lw=0)
-    axes.plot([0, largest], [0, largest], color="#7f8c8d", lw=1)
-    axes.text(0.02 * largest, 0.95 * largest, "above the line: the claim is refuted", va="top")
-    for at, subject in enumerate(dict.fromkeys(line.subject for line in attacks)):
-        own = [line for line in attacks if line.subject == subject]
-        must_stand = own[0].expected == STANDS
-        axes.plot(
-            [line.epsilon * (1 + 0.015 * (at - 4)) for line in own],
-            [line.best for line in own],
-            "osD^vPX*<>hd"[at % 12],
-            color="#2471a3" if must_stand else "#c0392b",
-            label=subject + ("" if must_stand else " (must be refuted)"),
-        )
-    axes.set(
-        xlim=(0, 1.15 * max([1.0, *(line.epsilon for line in attacks)])),
-        ylim=(0, largest),
-        xlabel=f"claimed epsilon (delta {attacks[0].delta:g})" if attacks else "claimed epsilon",
-        ylabel="proved lower bound on epsilon",
-    )
-    if attacks:
-        axes.legend(loc="center left", bbox_to_anchor=(0.0, -0.32), fontsize="small", frameon=False)
+    places = range(len(attacks))
+    colours = [_ABOVE if line.is_refuted else _BELOW for line in attacks]
+    claims, bounds = [line.epsilon for line in attacks], [line.best for line in attacks]
+    axes.hlines(places, 0, claims, color="#d5d8dc", lw=6, zorder=1)
+    axes.scatter(claims, places, marker="|", s=160, color="#424949", zorder=2, label="claimed")
+    axes.scatter(bounds, places, color=colours, zorder=3, label="proved: at least")
+    axes.set_yticks(list(places), _labels(attacks))
+    axes.invert_yaxis()
+    axes.set_xlim(left=-0.05)
+    axes.set_xlabel("epsilon: a dot to the right of its mark refutes the claim")
+    figure.legend(loc="outside upper right", ncols=2, frameon=False)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(left=False)
     figure.savefig(path, dpi=130, format="png")
+
+
+def _labels(attacks: Sequence[AttackLine]) -> list[str]:
+    """Return the name of each attack; with its evidence where two have one name."""
+    names = [f"{line.subject}, epsilon {line.epsilon:g}" for line in attacks]
+    return [
+        f"{name}, by {line.evidence}" if names.count(name) > 1 else name
+        for name, line in zip(names, attacks, strict=True)
+    ]
