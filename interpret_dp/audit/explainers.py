@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int
 from interpret_dp.audit.published import explanation_parts, published_parts
@@ -17,6 +18,8 @@ from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, Continuous, Schema
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from interpret_dp.lime.explainer import DPLimeTabular
 
 __all__ = ["Answers", "CanaryTables", "answering", "canary_tables", "published_answers", "refit"]
@@ -145,14 +148,13 @@ class CanaryTables:
 
     Attributes
     ----------
-    with_row, without_row : (X, y)
-        ``X`` is an array of objects, or of floats if all features are numbers.
-    row : ndarray of shape (1, n_features)
+    with_row, without_row : (DataFrame, ndarray)
+    row : DataFrame of one row
     """
 
-    with_row: tuple[Any, Any]
-    without_row: tuple[Any, Any]
-    row: Any
+    with_row: tuple[pd.DataFrame, NDArray[Any]]
+    without_row: tuple[pd.DataFrame, NDArray[Any]]
+    row: pd.DataFrame
 
 
 def canary_tables(schema: Schema, n_others: int = 100) -> CanaryTables:
@@ -175,24 +177,23 @@ def canary_tables(schema: Schema, n_others: int = 100) -> CanaryTables:
     SchemaError
         If the schema declares no target.
     """
+    import pandas as pd
+
     n_others = check_int("n_others", n_others, low=0)
     if schema.target is None:
         raise SchemaError(
             "The schema declares no target, so that no worst target of a row is known. Give "
             "Schema(..., target=...)."
         )
-    specs = list(schema.features.values())
-    numbers = all(isinstance(spec, Continuous) for spec in specs)
-    X = np.empty((n_others + 1, len(specs)), dtype=np.float64 if numbers else object)
-    for at, spec in enumerate(specs):
-        X[:, at], X[-1, at] = _ends(spec)
-    low, high = _ends(schema.target)
-    y = np.full(n_others + 1, low, dtype=object if isinstance(low, str) else None)
-    y[-1] = high
+    X = pd.DataFrame({name: _column(spec, n_others) for name, spec in schema.features.items()})
+    y = _column(schema.target, n_others)
     return CanaryTables((X, y), (X[:-1], y[:-1]), X[-1:])
 
 
-def _ends(spec: Continuous | Categorical) -> tuple[Any, Any]:
+def _column(spec: Continuous | Categorical, n_others: int) -> NDArray[Any]:
+    """Return one end of a column for everybody, and the other for the canary."""
     if isinstance(spec, Continuous):
-        return spec.lower, spec.upper
-    return spec.levels[0], spec.levels[-1]
+        return np.append(np.full(n_others, spec.lower), spec.upper)
+    column = np.full(n_others + 1, spec.levels[0], dtype=object)
+    column[-1] = spec.levels[-1]
+    return column
