@@ -40,7 +40,7 @@ def to_markdown(lines: Sequence[AttackLine | ReplayLine]) -> str:
     replays = [line for line in lines if isinstance(line, ReplayLine)]
     minutes = math.ceil(sum(line.seconds for line in lines) / 60)
     parts = [
-        f"interpret_dp {__version__}; {minutes} minutes of one processor. Every line at delta "
+        f"interpret_dp {__version__}; minutes of one processor: {minutes}. Every line at delta "
         f"{attacks[0].delta:g} and {attacks[0].confidence:.0%} confidence."
         if attacks
         else f"interpret_dp {__version__}."

@@ -164,7 +164,7 @@ def test_tables_round_bounds_down() -> None:
     shown = tables.to_markdown([LINE, REPLAY])
     assert "| ours | 1 | 0.123 | 0.678 | membership, 1,000 fits a side: count | nothing |" in shown
     assert "| ours | 3 | 1,234 | 1.0000 | none |" in shown
-    assert "2 minutes of one processor" in shown
+    assert "minutes of one processor: 2" in shown
 
 
 @pytest.mark.parametrize(
