@@ -19,7 +19,7 @@ endif
 PYTEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile
 INNER_LOOP := not slow and not statistical and not browser and not notebook and not benchmark
 
-.PHONY: help demo test test-fast lint format bench check-release clean chromium postgres
+.PHONY: help demo test test-fast lint format bench audit check-release clean chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
@@ -28,6 +28,7 @@ help:
 	@echo "make lint           ruff and mypy"
 	@echo "make format         rewrite the sources as the linter wants them"
 	@echo "make bench          accuracy and time against the reference (ARGS is passed on)"
+	@echo "make audit          attack our own claims, into docs/audit.md and docs/figures (ARGS=--quick: a minute)"
 	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest supported versions"
 	@echo "make clean          remove environments, caches and what the tests left behind"
 
@@ -63,6 +64,9 @@ test-fast: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.run $(ARGS)
+
+audit: $(VENV)/.ready
+	$(BIN)/interpret-dp audit --out docs/figures --page docs/audit.md $(ARGS)
 
 check-release: $(VENV)/.ready chromium postgres .venv-minimum/.ready
 	$(PYTEST) -m slow

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from interpret_dp._version import __version__
-from interpret_dp.cli import demo, fit, ledger, schema, show
+from interpret_dp.cli import audit, demo, fit, ledger, schema, show
 from interpret_dp.exceptions import InterpretDPError
 
 __all__ = ["build_parser", "main"]
@@ -35,7 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"interpret-dp {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    for module in (demo, schema, fit, show, ledger):
+    for module in (demo, schema, fit, show, ledger, audit):
         module.add_to(commands)
     return parser
 

@@ -64,7 +64,7 @@ def test_probe_sees_what_a_command_loads(tmp_path):
 def test_without_arguments_the_help_is_shown(capsys):
     assert main([]) == 0
     shown = capsys.readouterr().out
-    for name in ("demo", "schema", "fit", "show", "ledger"):
+    for name in ("demo", "schema", "fit", "show", "ledger", "audit"):
         assert f"    {name} " in shown
 
 
