@@ -174,4 +174,4 @@ def open_existing(url: str) -> PrivacyLedger:
             f"There is no ledger file {resolved.database!r}. Name another with --ledger, or start "
             "one with `interpret-dp ledger create`."
         )
-    return PrivacyLedger(url)
+    return PrivacyLedger.existing(url)
