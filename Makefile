@@ -19,7 +19,7 @@ endif
 PYTEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile
 INNER_LOOP := not slow and not statistical and not browser and not notebook and not benchmark
 
-.PHONY: help demo test test-fast lint format bench check-release clean chromium
+.PHONY: help demo test test-fast lint format bench audit check-release clean chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
@@ -28,6 +28,7 @@ help:
 	@echo "make lint           ruff and mypy"
 	@echo "make format         rewrite the sources as the linter wants them"
 	@echo "make bench          accuracy and time against the reference (ARGS is passed on)"
+	@echo "make audit          attack our own claims, into docs/audit.md and docs/figures (ARGS=--quick: a minute)"
 	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest supported versions"
 	@echo "make clean          remove environments, caches and what the tests left behind"
 
@@ -52,7 +53,10 @@ format: $(VENV)/.ready
 chromium:
 	scripts/install_chromium.sh
 
-test: lint chromium
+postgres:
+	scripts/install_postgres.sh
+
+test: lint chromium postgres
 	$(PYTEST) -m "not slow" $(ARGS)
 
 test-fast: $(VENV)/.ready
@@ -61,7 +65,10 @@ test-fast: $(VENV)/.ready
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.run $(ARGS)
 
-check-release: $(VENV)/.ready chromium .venv-minimum/.ready
+audit: $(VENV)/.ready
+	$(BIN)/interpret-dp audit --out docs/figures --page docs/audit.md $(ARGS)
+
+check-release: $(VENV)/.ready chromium postgres .venv-minimum/.ready
 	$(PYTEST) -m slow
 	# The lowest versions may warn about each other, so here a warning is no failure.
 	.venv-minimum/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile \

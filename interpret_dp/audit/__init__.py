@@ -11,19 +11,58 @@ from interpret_dp.audit.bounds import (
     epsilon_lower_bound,
     mu_lower_bound,
 )
+from interpret_dp.audit.explainers import (
+    Answers,
+    CanaryTables,
+    answering,
+    canary_tables,
+    published_answers,
+    refit,
+)
+from interpret_dp.audit.facts import explanation_facts, metric_facts, model_facts
+from interpret_dp.audit.map_canaries import MapsAudit, audit_maps
+from interpret_dp.audit.membership import MembershipReport, membership_attack
 from interpret_dp.audit.neighbours import replay
+from interpret_dp.audit.one_run import (
+    OneRunBound,
+    guesses_for,
+    judge_guesses,
+    one_run_epsilon,
+    one_run_p_value,
+)
 from interpret_dp.audit.published import differences, published_parts
 from interpret_dp.audit.report import ReleaseCheck, ReplayReport, Violation
+from interpret_dp.audit.watching import LessNoise, Watching
 
 __all__ = [
+    "Answers",
     "AttackBound",
+    "CanaryTables",
+    "LessNoise",
+    "MapsAudit",
+    "MembershipReport",
+    "OneRunBound",
     "ReleaseCheck",
     "ReplayReport",
     "Violation",
+    "Watching",
+    "answering",
     "attack_bound",
+    "audit_maps",
+    "canary_tables",
     "differences",
     "epsilon_lower_bound",
+    "explanation_facts",
+    "guesses_for",
+    "judge_guesses",
+    "membership_attack",
+    "metric_facts",
+    "model_facts",
     "mu_lower_bound",
+    "one_run_epsilon",
+    "one_run_p_value",
+    "published_answers",
     "published_parts",
+    "refit",
     "replay",
 ]

@@ -76,7 +76,9 @@ def replay(
         tuple(replaying.checks),
         (*replaying.violations, *_compared(first, second)),
     )
-    guarantee = getattr(first.explainer, "guarantee_", None)
+    guarantee = getattr(first.explainer, "guarantee_", None) or getattr(
+        first.explainer, "guarantee", None
+    )
     promised = None if guarantee is None else guarantee.pair.mu
     if promised is not None and report.mu > promised * (1.0 + _RELATIVE_TOLERANCE):
         over = Violation(

@@ -16,7 +16,7 @@ import numpy as np
 
 from interpret_dp.accounting.guarantee import Guarantee
 
-__all__ = ["differences", "published_parts"]
+__all__ = ["differences", "explanation_parts", "published_parts"]
 
 _HEAD = "(ledger head)"
 
@@ -58,7 +58,7 @@ def published_parts(explainer: Any) -> dict[str, Any]:
             explainer.save(path)
             parts["save"] = path.read_bytes().decode("utf-8")
     if hasattr(explainer, "explain_global"):
-        parts["explain_global"] = _explanation_parts(explainer.explain_global(name="replay"))
+        parts["explain_global"] = explanation_parts(explainer.explain_global(name="replay"))
     if head is not None:
         for name, part in parts.items():
             if isinstance(part, str):
@@ -79,7 +79,8 @@ def differences(first: Any, second: Any) -> list[str]:
 
 
 def _ledger_head(explainer: Any) -> str | None:
-    guarantee = getattr(explainer, "guarantee_", None)
+    # Released figures, which are no estimator, carry it without the underscore.
+    guarantee = getattr(explainer, "guarantee_", getattr(explainer, "guarantee", None))
     return guarantee.ledger_head if isinstance(guarantee, Guarantee) else None
 
 
@@ -94,7 +95,8 @@ def _without_head(part: Any, head: str | None) -> Any:
     return part
 
 
-def _explanation_parts(explanation: Any) -> dict[str, Any]:
+def explanation_parts(explanation: Any) -> dict[str, Any]:
+    """Return all data that one of interpret's explanations shows, by key."""
     selector = getattr(explanation, "selector", None)
     keys = [None, -1, *range(0 if selector is None else len(selector))]
     return {"selector": selector} | {f"data({key})": explanation.data(key) for key in keys}
@@ -175,6 +177,8 @@ def _children(value: Any) -> dict[str, Any]:
     if hasattr(value, "iloc"):  # a pandas object
         labels = getattr(value, "columns", ())
         return {".labels": list(labels), ".index": list(value.index), ".cells": value.to_numpy()}
+    if isinstance(value, Guarantee) and value.ledger_head is not None:
+        value = dataclasses.replace(value, ledger_head=_HEAD)
     slots = [slot for kind in type(value).__mro__ for slot in getattr(kind, "__slots__", ())]
     parts = {f".{slot}": getattr(value, slot) for slot in slots if hasattr(value, slot)}
     parts |= {f".{name}": part for name, part in getattr(value, "__dict__", {}).items()}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from interpret_dp.audit.report import ReleaseCheck, Violation
 from interpret_dp.mechanisms import SeededRandomness
 
-__all__ = ["Recording", "Replaying"]
+__all__ = ["Recorded", "Recording", "Replaying"]
 
 Integers: TypeAlias = NDArray[np.int64]
 Keys: TypeAlias = tuple[str | float, ...]
@@ -23,7 +23,7 @@ _NEVER_RELEASED = -(2**62)
 
 
 @dataclass(frozen=True)
-class _Recorded:
+class Recorded:
     """One call of the mechanism in the first run.
 
     ``keys`` names the counts of a selection; None where the sums have fixed places. Of a choice,
@@ -51,12 +51,12 @@ class Recording(SeededRandomness):
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
-        self.record: list[_Recorded] = []
+        self.record: list[Recorded] = []
 
     def perturb(self, name: str, exact: Integers, sensitivity: int, sigma: float) -> Integers:
         """Record a release."""
         output = super().perturb(name, exact, sensitivity, sigma)
-        self.record.append(_Recorded(name, exact.copy(), sensitivity, sigma, output.copy()))
+        self.record.append(Recorded(name, exact.copy(), sensitivity, sigma, output.copy()))
         return output
 
     def perturb_sampled(
@@ -65,7 +65,7 @@ class Recording(SeededRandomness):
         """Record a release of a sample's sums."""
         output = super().perturb_sampled(name, exact, sensitivity, sigma)
         stacked = exact[np.newaxis].copy()
-        self.record.append(_Recorded(name, stacked, sensitivity, sigma, output[np.newaxis].copy()))
+        self.record.append(Recorded(name, stacked, sensitivity, sigma, output[np.newaxis].copy()))
         return output
 
     def perturb_occurring(
@@ -83,7 +83,7 @@ class Recording(SeededRandomness):
             name, keys, exact, newcomer=newcomer, sensitivity=sensitivity, sigma=sigma
         )
         self.record.append(
-            _Recorded(name, exact.copy(), sensitivity, sigma, output.copy(), tuple(keys))
+            Recorded(name, exact.copy(), sensitivity, sigma, output.copy(), tuple(keys))
         )
         return output
 
@@ -91,7 +91,7 @@ class Recording(SeededRandomness):
         """Record a choice."""
         chosen = super().choose(name, scores, sensitivity, epsilon)
         self.record.append(
-            _Recorded(name, _scores(scores), sensitivity, 0.0, np.array([chosen]), epsilon=epsilon)
+            Recorded(name, _scores(scores), sensitivity, 0.0, np.array([chosen]), epsilon=epsilon)
         )
         return chosen
 
@@ -109,6 +109,7 @@ class Replaying(SeededRandomness):
     def perturb(self, name: str, exact: Integers, sensitivity: int, sigma: float) -> Integers:
         """Check a release against its counterpart and return the counterpart's output."""
         twin = self._twin(name, sensitivity, sigma, "sums")
+        self._note(name, exact, twin)
         if twin is None:
             return super().perturb(name, exact, sensitivity, sigma)
         if exact.shape != twin.exact.shape:
@@ -172,6 +173,9 @@ class Replaying(SeededRandomness):
         self._check(twin, 0.0, [max(int(abs(change)) for change in apart) ** 2], epsilon)
         return int(twin.output[0])
 
+    def _note(self, name: str, exact: Integers, twin: Recorded | None) -> None:
+        """Take note of the sums of both runs; for subclasses that want more than the checks."""
+
     def finish(self) -> None:
         """Check that nothing is left of the first run's releases and public coin flips."""
         for missing in self._recording.record[self._calls :]:
@@ -182,7 +186,7 @@ class Replaying(SeededRandomness):
                 Violation("sequence", "public coin flips", "another number of them was drawn")
             )
 
-    def _twin(self, name: str, sensitivity: int, sigma: float, kind: str) -> _Recorded | None:
+    def _twin(self, name: str, sensitivity: int, sigma: float, kind: str) -> Recorded | None:
         """Return the first run's release at this place, or None where there is none like it."""
         number, self._calls = self._calls, self._calls + 1
         if number >= len(self._recording.record):
@@ -200,7 +204,7 @@ class Replaying(SeededRandomness):
         return twin if kind == twin.kind else None
 
     def _check(
-        self, twin: _Recorded, sigma: float, squares: Sequence[int], epsilon: float = 0.0
+        self, twin: Recorded, sigma: float, squares: Sequence[int], epsilon: float = 0.0
     ) -> None:
         worst = max(squares, default=0)
         ratio = math.sqrt(worst) / twin.sensitivity

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from interpret_dp._version import __version__
-from interpret_dp.cli import demo, fit, ledger, schema, show
+from interpret_dp.cli import audit, demo, fit, ledger, schema, show
 from interpret_dp.exceptions import InterpretDPError
 
 __all__ = ["build_parser", "main"]
@@ -21,7 +21,7 @@ Differentially private, inherently interpretable models for InterpretML.
 
 A first tour that needs no data:      interpret-dp demo
 From a table to a private model:      interpret-dp schema draft, fit, show
-What was spent on a data set so far:  interpret-dp ledger report
+What was spent on a data set so far:  interpret-dp ledger show
 """
 
 
@@ -35,7 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"interpret-dp {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    for module in (demo, schema, fit, show, ledger):
+    for module in (demo, schema, fit, show, ledger, audit):
         module.add_to(commands)
     return parser
 
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(
             "\ninterpret-dp: interrupted. If a fit was under way, what it had released is charged: "
-            "see `interpret-dp ledger report`.",
+            "see `interpret-dp ledger show`.",
             file=sys.stderr,
         )
         return 1

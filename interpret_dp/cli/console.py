@@ -8,21 +8,32 @@ import textwrap
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from interpret_dp._figures import floor_text
 from interpret_dp.exceptions import InterpretDPError
 
+if TYPE_CHECKING:
+    from interpret_dp.ledger import PrivacyLedger
+
 __all__ = [
+    "DEFAULT_LEDGER",
     "CommandError",
     "add_command",
+    "add_ledger_option",
+    "count",
     "left_text",
+    "open_existing",
     "port_number",
     "positive_number",
     "probability",
     "say",
     "say_items",
+    "say_table",
     "step",
 ]
+
+DEFAULT_LEDGER = "sqlite:///privacy.db"
 
 _LABEL_WIDTH = 11
 _STEP_WIDTH = 64
@@ -52,6 +63,14 @@ def say_items(items: Iterable[tuple[str, str]]) -> None:
                 break_on_hyphens=False,
             )
         )
+
+
+def say_table(head: tuple[str, ...], body: list[tuple[str, ...]]) -> None:
+    """Print rows of text in aligned columns."""
+    widths = [max(map(len, cells)) for cells in zip(head, *body, strict=True)]
+    for line in (head, *body):
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        say(f"  {'  '.join(cells)}".rstrip())
 
 
 @contextmanager
@@ -91,6 +110,13 @@ def port_number(text: str) -> int:
     raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number from 1 to 65535")
 
 
+def count(text: str) -> int:
+    """Read a whole number above 0, for argparse."""
+    if text.isdecimal() and int(text) >= 1:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is out of range; give a whole number above 0")
+
+
 def _number(text: str, *, high: float, allowed: str) -> float:
     try:
         value = float(text)
@@ -117,3 +143,35 @@ def add_command(
         epilog=f"example:\n  {example}" if example else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+
+
+def add_ledger_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--ledger``."""
+    parser.add_argument(
+        "--ledger",
+        metavar="URL",
+        default=DEFAULT_LEDGER,
+        help=f"which ledger (default: {DEFAULT_LEDGER}, in the working folder)",
+    )
+
+
+def open_existing(url: str) -> PrivacyLedger:
+    """Open a ledger that is there: a new one would know nothing of what was spent.
+
+    Raises
+    ------
+    CommandError
+        If there is no such ledger.
+    """
+    from pathlib import Path
+
+    from interpret_dp.ledger import PrivacyLedger
+    from interpret_dp.ledger.store import resolve_url
+
+    resolved = resolve_url(url)
+    if resolved.drivername == "sqlite" and not Path(resolved.database or "").exists():
+        raise CommandError(
+            f"There is no ledger file {resolved.database!r}. Name another with --ledger, or start "
+            "one with `interpret-dp ledger create`."
+        )
+    return PrivacyLedger.existing(url)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp.accounting.neighbourhood import RELATIONS
 from interpret_dp.cli.console import (
+    DEFAULT_LEDGER,
     CommandError,
     add_command,
     left_text,
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     from interpret_dp.explanation import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["DEFAULT_LEDGER", "account_items", "add_to"]
-
-DEFAULT_LEDGER = "sqlite:///privacy.db"
+__all__ = ["account_items", "add_to"]
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -65,6 +64,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="NAME",
         required=True,
         help="the data set's name in the ledger; the same people, the same name",
+    )
+    parser.add_argument(
+        "--purpose", metavar="TEXT", default="", help="what this fit is for, for the ledger's log"
     )
     parser.add_argument(
         "--budget",
@@ -138,6 +140,8 @@ def _open_ledger(arguments: argparse.Namespace) -> PrivacyLedger:
     from interpret_dp.ledger import PrivacyLedger
 
     ledger = PrivacyLedger(arguments.ledger)
+    if arguments.purpose:
+        ledger = ledger.for_purpose(arguments.purpose)
     if arguments.budget is None:
         return ledger
     name, epsilon = arguments.dataset, arguments.budget
@@ -153,7 +157,7 @@ def _open_ledger(arguments: argparse.Namespace) -> PrivacyLedger:
             f"--budget asks for epsilon {epsilon:g} at delta {delta:g}, and data set {name!r} has "
             f"a budget of epsilon {known.epsilon:g} at delta {known.delta:g} already. Nothing was "
             "spent. Leave out --budget to use the one that is there; its owner changes it with "
-            "PrivacyLedger(...).raise_budget(...)."
+            "`interpret-dp ledger raise`."
         )
     return ledger
 

@@ -3,52 +3,62 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp.accounting.neighbourhood import RELATIONS
+from interpret_dp.cli import ledger_acts, ledger_approvals, ledger_files
 from interpret_dp.cli.console import (
-    CommandError,
     add_command,
+    add_ledger_option,
     left_text,
+    open_existing,
     positive_number,
     probability,
     say,
     say_items,
+    say_table,
 )
-from interpret_dp.cli.fit import DEFAULT_LEDGER
 
 if TYPE_CHECKING:
-    from interpret_dp.ledger import PrivacyLedger
+    from interpret_dp.ledger import Roles
 
-__all__ = ["add_to", "open_existing"]
+__all__ = ["add_to"]
 
 _TO_THE_SECOND = len("2000-01-31T12:00:00")
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the group ``ledger`` with ``report``, ``create`` and ``verify``."""
+    """Add the group ``ledger`` with its commands."""
     group = add_command(
         commands,
         "ledger",
-        summary="budgets, spending, and the integrity of the log",
+        summary="budgets, spending, approvals, and the integrity of the log",
         description="The ledger records every private release and refuses what a budget does not "
         "cover.",
     )
     parts = group.add_subparsers(metavar="COMMAND", title="commands", required=True)
+    _add_show(parts)
+    _add_create(parts)
+    _add_verify(parts)
+    for module in (ledger_acts, ledger_approvals, ledger_files):
+        module.add_to(parts)
 
-    report = add_command(
+
+def _add_show(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    show = add_command(
         parts,
-        "report",
+        "show",
         summary="what was spent, by whom, and what is left",
         description="Show budgets, spending and every request. Reading costs nothing.",
-        example="interpret-dp ledger report --dataset adult",
+        example="interpret-dp ledger show --dataset adult",
     )
-    report.add_argument("--dataset", metavar="NAME", help="one data set only")
-    report.add_argument("--json", action="store_true", help="print a JSON document instead")
-    report.set_defaults(run=_report)
+    show.add_argument("--dataset", metavar="NAME", help="one data set only")
+    add_ledger_option(show)
+    show.set_defaults(run=_show)
 
+
+def _add_create(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     create = add_command(
         parts,
         "create",
@@ -75,8 +85,17 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     create.add_argument(
         "--neighboring", choices=RELATIONS, help="the neighbouring relation, likewise"
     )
+    create.add_argument(
+        "--expires",
+        metavar="DATE",
+        help="the last day (UTC) on which it may be spent, until it is renewed (default: no end)",
+    )
+    create.add_argument("--purpose", metavar="TEXT", default="", help="what it is for")
+    add_ledger_option(create)
     create.set_defaults(run=_create)
 
+
+def _add_verify(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     verify = add_command(
         parts,
         "verify",
@@ -88,41 +107,18 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     verify.add_argument(
         "--head", metavar="HASH", help="a head that a guarantee or a report carries"
     )
+    verify.add_argument(
+        "--file",
+        metavar="FILE",
+        help="check an archive that `interpret-dp ledger export` wrote, instead of a ledger",
+    )
+    add_ledger_option(verify)
     verify.set_defaults(run=_verify)
-
-    for parser in (report, create, verify):
-        parser.add_argument(
-            "--ledger",
-            metavar="URL",
-            default=DEFAULT_LEDGER,
-            help=f"which ledger (default: {DEFAULT_LEDGER}, in the working folder)",
-        )
-
-
-def open_existing(url: str) -> PrivacyLedger:
-    """Open a ledger that is there: a new one would know nothing of what was spent.
-
-    Raises
-    ------
-    CommandError
-        If there is no such ledger.
-    """
-    from pathlib import Path
-
-    from interpret_dp.ledger import PrivacyLedger
-    from interpret_dp.ledger.store import resolve_url
-
-    resolved = resolve_url(url)
-    if resolved.drivername == "sqlite" and not Path(resolved.database or "").exists():
-        raise CommandError(
-            f"There is no ledger file {resolved.database!r}. Name another with --ledger, or start "
-            "one with `interpret-dp ledger create`."
-        )
-    return PrivacyLedger(url)
 
 
 def _create(arguments: argparse.Namespace) -> None:
     from interpret_dp.ledger import PrivacyLedger
+    from interpret_dp.ledger.clock import moment_text
 
     ledger = PrivacyLedger(arguments.ledger)
     budget = ledger.create_budget(
@@ -130,8 +126,10 @@ def _create(arguments: argparse.Namespace) -> None:
         arguments.epsilon,
         arguments.delta,
         delta_x=arguments.delta_x or 0.0,
+        purpose=arguments.purpose,
         unit=arguments.unit,
         neighboring=arguments.neighboring,
+        expires=arguments.expires,
     )
     say_items(
         [
@@ -142,14 +140,19 @@ def _create(arguments: argparse.Namespace) -> None:
                 + (f", of which {budget.delta_x:g} for selections" if budget.delta_x else ""),
             ),
             *([("Protects", budget.protected)] if budget.protected else []),
+            *([("Expires", moment_text(budget.expires))] if budget.expires else []),
             ("Ledger", ledger.display_url),
         ]
     )
 
 
 def _verify(arguments: argparse.Namespace) -> None:
-    ledger = open_existing(arguments.ledger)
-    head = ledger.verify(arguments.head)
+    if arguments.file is None:
+        head = open_existing(arguments.ledger).verify(arguments.head)
+    else:
+        from interpret_dp.ledger import verify_archive
+
+        head = verify_archive(arguments.file, arguments.head)
     checked = (
         "whole, and it holds the head that was given"
         if arguments.head
@@ -158,23 +161,41 @@ def _verify(arguments: argparse.Namespace) -> None:
     say_items([("Log", checked), ("Head", head or "none: the log is empty")])
 
 
-def _report(arguments: argparse.Namespace) -> None:
-    document = open_existing(arguments.ledger).to_dict(arguments.dataset)
-    if arguments.json:
-        say(json.dumps(document, indent=2, allow_nan=False))
-        return
-    say_items([("Ledger", document["ledger"]), ("Head", document["head"] or "none")])
+def _show(arguments: argparse.Namespace) -> None:
+    ledger = open_existing(arguments.ledger)
+    document = ledger.to_dict(arguments.dataset)
+    roles = _roles_items(ledger.roles())
+    say_items([("Ledger", document["ledger"]), ("Head", document["head"] or "none"), *roles])
     for account in document["datasets"]:
         _say_account(account)
     if not document["datasets"]:
         say("No data set has a budget yet: interpret-dp ledger create")
 
 
+def _roles_items(roles: Roles) -> list[tuple[str, str]]:
+    if not roles.officers:
+        return []
+    spenders = (
+        "everybody may spend"
+        if roles.anybody_spends
+        else f"beside them may spend: {', '.join(roles.analysts) or 'nobody'}"
+    )
+    return [("Officers", f"{', '.join(roles.officers)}; {spenders}")]
+
+
 def _say_account(account: Mapping[str, Any]) -> None:
+    say()
+    say_items(_account_items(account))
+    if account["requests"]:
+        _say_requests(account)
+
+
+def _account_items(account: Mapping[str, Any]) -> list[tuple[str, str]]:
     from interpret_dp._figures import ceil_text
+    from interpret_dp.ledger.clock import moment_text
 
     budget, spent = account["budget"], account["spent"]
-    items = [("Data set", repr(account["dataset"]))]
+    items = [("Data set", " = ".join(map(repr, account["names"])))]
     if account["protected"] is not None:
         items.append(("Protects", account["protected"]))
     if budget is None:
@@ -185,8 +206,24 @@ def _say_account(account: Mapping[str, Any]) -> None:
         items += [
             ("Budget", f"epsilon {budget['epsilon']:g} {at_delta}"),
             ("Spent", f"epsilon {total} {at_delta} (mu {ceil_text(spent['mu'])})"),
-            ("Left", left_text(account["remaining_epsilon"], budget["delta"])),
         ]
+        if spent["ever"]["mu"] > spent["mu"]:
+            items.append(
+                ("Ever", f"mu {ceil_text(spent['ever']['mu'])}, with what was spent on the people "
+                 "before the renewal for new ones")
+            )  # fmt: skip
+        left = left_text(account["remaining_epsilon"], budget["delta"])
+        if budget["expired"]:
+            left = (
+                "nothing: the budget has expired. An officer renews it: interpret-dp ledger renew"
+            )
+        items.append(("Left", left))
+        if budget["expires"]:
+            items.append(("Expires", moment_text(budget["expires"])))
+    if account["approval_above"] is not None:
+        above = account["approval_above"]
+        which = f"requests above epsilon {above:g}" if above else "all requests"
+        items.append(("Approval", f"{which} need an officer's: interpret-dp ledger approvals"))
     if spent["open_reservations"]:
         items.append(
             (
@@ -195,28 +232,29 @@ def _say_account(account: Mapping[str, Any]) -> None:
                 "all count as spent",
             )
         )
-    say()
-    say_items(items)
-    if account["requests"]:
-        say_table(
-            ("time (UTC)", "who", "epsilon", "delta", "mu", "state"),
-            [
-                (
-                    request["time"][:_TO_THE_SECOND],
-                    request["explainer"],
-                    f"{request['epsilon']:g}",
-                    f"{request['epsilon_delta']:g}",
-                    ceil_text(request["mu"]),
-                    request["state"],
-                )
-                for request in account["requests"]
-            ],
-        )
+    return items
 
 
-def say_table(head: tuple[str, ...], body: list[tuple[str, ...]]) -> None:
-    """Print rows of text in aligned columns."""
-    widths = [max(map(len, cells)) for cells in zip(head, *body, strict=True)]
-    for line in (head, *body):
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        say(f"  {'  '.join(cells)}".rstrip())
+def _say_requests(account: Mapping[str, Any]) -> None:
+    from interpret_dp._figures import ceil_text
+
+    requests = account["requests"]
+    say_table(
+        ("time (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "purpose"),
+        [
+            (
+                request["time"][:_TO_THE_SECOND],
+                request["explainer"],
+                request["user"] or "not told",
+                f"{request['epsilon']:g}",
+                f"{request['epsilon_delta']:g}",
+                ceil_text(request["mu"]),
+                request["state"],
+                # Words of users must not steer a terminal.
+                request["purpose"]
+                if request["purpose"].isprintable()
+                else repr(request["purpose"]),
+            )
+            for request in requests
+        ],
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from interpret_dp.cli.console import add_command, port_number, say_items
+from interpret_dp.cli.console import add_command, open_existing, port_number, say_items
 
 __all__ = ["add_page_options", "add_to"]
 
@@ -44,7 +44,6 @@ def add_page_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> None:
     from interpret_dp.cli.fit import account_items
-    from interpret_dp.cli.ledger import open_existing
     from interpret_dp.cli.outputs import pending_file
     from interpret_dp.ebm.files import load_model
     from interpret_dp.explanation import PrivacySpend

@@ -134,9 +134,9 @@ def _summary(account: ShownAccount) -> Component:
         f"{budget.n_requests:,} request{'' if budget.n_requests == 1 else 's'}. Left for one more "
         f"release: epsilon {floor_text(budget.remaining_epsilon)} at delta {budget.delta:g}. "
     )
-    waiting = ""
+    waiting = "The budget has expired: an officer renews it. " if budget.expired else ""
     if budget.open_reservations:
-        waiting = (
+        waiting += (
             f"{budget.open_reservations} of the requests run now or were left by a crash; all "
             "count as spent."
         )
@@ -180,7 +180,7 @@ def _requests(account: ShownAccount) -> Component:
     }
     total_name = "Total mu" if account.budget is None else "Total epsilon"
     numeric = {"Epsilon", "Delta", "Cost (mu)", total_name}
-    head = ["Time (UTC)", "Who", "Purpose", "Epsilon", "Delta", "Cost (mu)",
+    head = ["Time (UTC)", "Who", "User", "Purpose", "Epsilon", "Delta", "Cost (mu)",
             total_name, "State", "Shown here as"]  # fmt: skip
     body = []
     latest = requests.iloc[::-1][:_MOST_REQUESTS]
@@ -190,6 +190,7 @@ def _requests(account: ShownAccount) -> Component:
             [
                 str(request["time"])[:_TO_THE_SECOND].replace("T", " "),
                 request["explainer"],
+                request["user"] or "not told",
                 request["purpose"] or "not given",
                 ceil_text(request["asked_epsilon"]),
                 ceil_text(request["asked_delta"]),

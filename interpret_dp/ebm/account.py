@@ -46,12 +46,15 @@ def ledger_of(value: PrivacyLedger | str | None, *, must_exist: bool = False) ->
     ------
     TypeError
         If it is neither a ledger, nor a URL, nor None.
+    ValueError
+        If the URL holds a password.
     """
     from interpret_dp.ledger import PrivacyLedger, default_ledger
 
     if value is None:
         return default_ledger()
     if isinstance(value, str):
+        _refuse_password(value)
         return PrivacyLedger.existing(value) if must_exist else PrivacyLedger(value)
     if isinstance(value, PrivacyLedger):
         return value
@@ -59,6 +62,19 @@ def ledger_of(value: PrivacyLedger | str | None, *, must_exist: bool = False) ->
         f"ledger is {value!r} ({type(value).__name__}); it must be a PrivacyLedger, its URL such "
         "as 'sqlite:///privacy.db', or None for the in-memory ledger of this process."
     )
+
+
+def _refuse_password(url: str) -> None:
+    """Raise ValueError if a parameter holds a password: it is shown and pickled with the model."""
+    from interpret_dp.ledger.database import resolve_url, without_password
+
+    resolved = resolve_url(url)
+    if resolved.password is not None:
+        raise ValueError(
+            f"ledger is the URL {without_password(resolved)!r} with a password, which the model "
+            "would show and carry into every file. Put the password into ~/.pgpass or the "
+            "environment variable PGPASSWORD, or pass PrivacyLedger(url), which keeps it to itself."
+        )
 
 
 def account_of(

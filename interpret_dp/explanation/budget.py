@@ -48,6 +48,10 @@ class BudgetState:
         Largest epsilon, at the budget's delta, of one more Gaussian release.
     n_requests, open_reservations : int
         Requests that count as spent, and those of them that run or were left by a crash.
+    ever : GdpPair or None
+        What was ever spent, if that is more: before a renewal for new people.
+    expired : bool
+        Whether the budget's time is over, so that nothing more fits.
     """
 
     dataset: str
@@ -60,6 +64,8 @@ class BudgetState:
     remaining_epsilon: float
     n_requests: int
     open_reservations: int
+    ever: GdpPair | None = None
+    expired: bool = False
 
     @classmethod
     def of(cls, budget: Any, spent: Any, remaining_epsilon: float) -> BudgetState:
@@ -75,6 +81,8 @@ class BudgetState:
             remaining_epsilon=remaining_epsilon,
             n_requests=spent.n_requests,
             open_reservations=spent.open_reservations,
+            ever=spent.ever if spent.ever.mu > spent.mu or spent.ever.delta > spent.delta else None,
+            expired=budget.has_expired,
         )
 
     @property
@@ -112,6 +120,8 @@ class BudgetState:
                 f"The request's cost is mu {pair.mu!r} and delta {pair.delta!r}; one of them must "
                 "be above 0, for a request that costs nothing is never refused."
             )
+        if self.expired:
+            return 0
         rooms = []
         if pair.mu > 0:
             rooms.append((self.mu**2 - self.spent_mu**2) / pair.mu**2)
@@ -124,9 +134,10 @@ class BudgetState:
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, and what follows from them, as plain JSON values."""
         epsilon = self.spent_epsilon
+        ever = self.ever or GdpPair(self.spent_mu, self.spent_delta)
         return dataclasses.asdict(self) | {
             "spent_epsilon": epsilon if math.isfinite(epsilon) else None,
             "spent_share": self.spent_share,
-            "detection_spent": detection_power(self.spent_mu, FALSE_ALARMS, self.spent_delta),
+            "detection_spent": detection_power(ever.mu, FALSE_ALARMS, ever.delta),
             "detection_limit": detection_power(self.mu, FALSE_ALARMS, self.delta_x),
         }

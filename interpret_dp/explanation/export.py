@@ -6,9 +6,10 @@ import html
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interpret_dp.explanation.figure_parts import COLORS
+from interpret_dp.explanation.html_page import Plots, whole_page
 from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.page_figures import (
     importance_figure,
@@ -20,9 +21,6 @@ from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.shape_figures import TrueCurve, shape_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 __all__ = ["render_html", "write_html"]
 
@@ -85,18 +83,11 @@ def render_html(
     str
         A complete HTML document; every name in it is escaped.
     """
-    from plotly.offline import get_plotlyjs
-
     truth = {} if truth is None else truth
     dataset = model.guarantee.dataset
     heading = title or (f"Model of {dataset}" if dataset else "Private additive model")
-    figures: list[Figure] = []
-
-    def place(figure: Figure) -> str:
-        figures.append(figure)
-        height = figure.layout.height
-        return f'<div class="plot" id="plot-{len(figures) - 1}" style="height:{height}px"></div>'
-
+    plots = Plots()
+    place = plots.place
     body = "\n".join(
         [
             f"<header><h1>{html.escape(heading)}</h1>",
@@ -108,15 +99,7 @@ def render_html(
             "" if local is None else _predictions(model, local, place),
         ]
     )
-    specifications = ",\n".join(_script_safe(figure.to_json()) for figure in figures)
-    return _PAGE.format(
-        title=html.escape(heading),
-        style=_STYLE,
-        plotly=get_plotlyjs(),
-        body=body,
-        figures=specifications,
-        script=_SCRIPT,
-    )
+    return whole_page(heading, body, plots, style=_STYLE, script=_SCRIPT)
 
 
 def _promise(privacy: PrivacySpend) -> str:
@@ -180,12 +163,6 @@ def _predictions(model: AdditiveModel, local: Any, place: Any) -> str:
     )
 
 
-def _script_safe(document: str) -> str:
-    """Return JSON in which nothing ends the script that it is part of."""
-    # plotly does the same, but not where it writes with orjson.
-    return document.replace("<", "\\u003c").replace(">", "\\u003e")
-
-
 _STYLE = """
 :root { color-scheme: light; }
 * { box-sizing: border-box; }
@@ -226,12 +203,6 @@ for _name in ("ink", "curve", "truth", "band", "weight"):
     _STYLE = _STYLE.replace(_name.upper(), COLORS[_name])
 
 _SCRIPT = """
-const plots = figures.map((figure, i) => {
-  const node = document.getElementById('plot-' + i);
-  Plotly.newPlot(node, figure.data, figure.layout, {displaylogo: false, responsive: true,
-    modeBarButtons: [['toImage', 'resetScale2d']]});
-  return node;
-});
 const shapes = plots.filter(node => node.closest('#shapes'));
 document.getElementById('same-scale').addEventListener('change', event => {
   const ranges = shapes.map(node => node._fullLayout.yaxis.range);
@@ -241,24 +212,4 @@ document.getElementById('same-scale').addEventListener('change', event => {
       ? {'yaxis.range': widest.slice(), 'yaxis.autorange': false} : {'yaxis.autorange': true});
   }
 });
-"""
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{style}</style>
-<script>{plotly}</script>
-</head>
-<body>
-{body}
-<script>
-const figures = [
-{figures}
-];
-{script}</script>
-</body>
-</html>
 """

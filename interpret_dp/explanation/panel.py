@@ -243,9 +243,15 @@ def _budget(document: Mapping[str, Any]) -> Element:
         f"Budget of data set {budget['dataset']!r}: epsilon {floor_text(budget['epsilon'])} at "
         f"delta {floor_text(budget['delta'])} for everything ever released. "
     )
+    if budget["ever"] is not None:
+        words += (
+            "What was released before its renewal, on people who have left, is not counted in it. "
+        )
     more = budget["more_like_this"]
     room = (
-        None
+        element("b", "The budget has expired.")
+        if budget["expired"]
+        else None
         if more is None
         else element("b", f"Room for {more:,} more like this {document['subject']}.")
     )

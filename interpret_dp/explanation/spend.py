@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._figures import ceil_text, floor_text
 from interpret_dp._validate import check_choice, check_int
-from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.exceptions import LedgerError
@@ -308,7 +307,8 @@ class PrivacySpend:
             return dataclasses.replace(blank, ledger=f"not readable now: {error}")
         return dataclasses.replace(
             blank,
-            total_epsilon=GdpPair(spent.mu, spent.delta).epsilon_at(self.delta),
+            # All that was ever released: a renewal for new people forgets it for the budget alone.
+            total_epsilon=spent.ever.epsilon_at(self.delta),
             remaining_epsilon=remaining,
             budget=state,
         )

@@ -1,4 +1,4 @@
-"""The persistent privacy budget: reserve, run, commit.
+"""The persistent privacy budget: reserve, run, commit; and who decides about it.
 
 Importing this is light: SQLAlchemy is imported when a ledger is built.
 """
@@ -6,16 +6,26 @@ Importing this is light: SQLAlchemy is imported when a ledger is built.
 from __future__ import annotations
 
 from interpret_dp.ledger.account import Account, Budget, Request, Spent
+from interpret_dp.ledger.approval import Approval
+from interpret_dp.ledger.archive import verify_archive
+from interpret_dp.ledger.errors import ApprovalNeededError, BudgetExpiredError, RoleError
 from interpret_dp.ledger.filter import DeltaExceededError
 from interpret_dp.ledger.ledger import PrivacyLedger, Reservation, default_ledger
+from interpret_dp.ledger.roles import Roles
 
 __all__ = [
     "Account",
+    "Approval",
+    "ApprovalNeededError",
     "Budget",
+    "BudgetExpiredError",
     "DeltaExceededError",
     "PrivacyLedger",
     "Request",
     "Reservation",
+    "RoleError",
+    "Roles",
     "Spent",
     "default_ledger",
+    "verify_archive",
 ]

@@ -1,25 +1,27 @@
-"""What the log says about one data set: its budget, its requests, what was spent."""
+"""What the log says about one account: its budget, its requests, its approvals, what was spent."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from interpret_dp.accounting.composition import GdpPair, compose
+from interpret_dp.accounting.composition import GdpPair, compose_repeated
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger.approval import Approval
 from interpret_dp.ledger.chain import Entry
+from interpret_dp.ledger.clock import has_passed
 
-__all__ = ["Account", "Budget", "Request", "Spent", "fold"]
+__all__ = ["Account", "Budget", "Request", "Spent", "total_of"]
 
 _ONE_ROW = Neighbourhood().protected
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What the owner of a data set allows to be spent on it, for ever.
+    """What the owner of a data set allows to be spent on it.
 
     Attributes
     ----------
@@ -32,9 +34,11 @@ class Budget:
     mu : float
         The limit B on sqrt(sum mu_i^2) that follows.
     purpose : str
-        The owner's words; after a raise, its reason.
+        The owner's words; after a raise or a renewal, its reason.
     protected : str or None
         Whom every guarantee on the data set must protect; None if the owner did not say.
+    expires : str or None
+        The moment (ISO 8601, UTC) from which nothing may be spent until a renewal; None if never.
     """
 
     dataset: str
@@ -44,6 +48,12 @@ class Budget:
     mu: float
     purpose: str = ""
     protected: str | None = None
+    expires: str | None = None
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether its time is over, by this machine's clock."""
+        return has_passed(self.expires)
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,7 @@ class Request:
     number : int
         The entry that reserved it.
     time, explainer, purpose : str
-        When, who and what for.
+        When, which class asked, and what for.
     epsilon, epsilon_delta : float
         The guarantee that was asked for.
     mu, delta : float
@@ -65,6 +75,15 @@ class Request:
         An open request is running, or was left by a crash; it counts as spent.
     protected : str
         Whom its guarantee protects.
+    dataset : str
+        The name to which it was charged; one of the account's.
+    user, host, package_version : str
+        Who asked, where, and with which version of this package; empty in older ledgers.
+    approval : int or None
+        The request for approval under which it was made.
+    counts : bool
+        Whether it counts against the budget in force: False once the budget was renewed for new
+        people.
     """
 
     number: int
@@ -77,24 +96,46 @@ class Request:
     delta: float
     state: str = "open"
     protected: str = _ONE_ROW
+    dataset: str = ""
+    user: str = ""
+    host: str = ""
+    package_version: str = ""
+    approval: int | None = None
+    counts: bool = True
+
+    @property
+    def pair(self) -> GdpPair:
+        """What counts as spent."""
+        return GdpPair(self.mu, self.delta)
+
+
+def total_of(requests: Iterable[Request]) -> GdpPair:
+    """Return the composed pair of requests, rounded up."""
+    # Requests of one kind cost the same, and there may be thousands of them.
+    costs = Counter((request.mu, request.delta) for request in requests)
+    return compose_repeated((GdpPair(*cost), count) for cost, count in costs.items())
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What was ever spent on a data set; raising its budget resets nothing.
+    """What was spent on a data set; neither a raise nor a renewal forgets any of it.
 
     Attributes
     ----------
     dataset : str
         The data set's name.
     mu, delta : float
-        The composed pair of all requests, rounded up.
+        The composed pair of all requests that count against the budget, rounded up.
     epsilon : float or None
         What the pair means at the budget's delta; None without a budget.
     open_reservations : int
         Requests that are running or were left by a crash; counted as spent.
     n_requests : int
-        Requests that were not cancelled.
+        Requests that count against the budget and were not cancelled.
+    period : GdpPair
+        What was spent since the last renewal; the same as ``mu`` and ``delta`` if there was none.
+    ever : GdpPair
+        What was spent since the log began, renewals for new people or not.
     """
 
     dataset: str
@@ -103,9 +144,11 @@ class Spent:
     epsilon: float | None
     open_reservations: int
     n_requests: int
+    period: GdpPair
+    ever: GdpPair
 
     def epsilon_at(self, delta: float) -> float:
-        """Return the epsilon of all spending at this delta; infinite if delta is too small."""
+        """Return the epsilon of the spending at this delta; infinite if delta is too small."""
         return GdpPair(self.mu, self.delta).epsilon_at(delta)
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,39 +158,60 @@ class Spent:
 
 @dataclass(frozen=True)
 class Account:
-    """All that the log says about one data set.
+    """All that the log says about one account: a data set, or several names for the same people.
 
     Attributes
     ----------
     dataset : str
-        The data set's name.
+        The data set's name that was asked for.
     budget : Budget or None
         The budget in force; None if no limit was declared.
     requests : tuple of Request
         In the order of their reservations.
+    names : tuple of str
+        All names that share the account; the one whose budget it is comes first.
+    approvals : tuple of Approval
+        Requests for approval, in their order.
+    approval_above : float or None
+        Requests of more than this epsilon, at the budget's delta, need an approval; None: none do.
+    renewed : tuple of Entry
+        The renewals.
+    acts : tuple of Entry
+        Everything that officers did: budgets, raises, renewals, links, rules on approvals.
     """
 
     dataset: str
     budget: Budget | None
     requests: tuple[Request, ...]
+    names: tuple[str, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+    approval_above: float | None = None
+    renewed: tuple[Entry, ...] = field(default=(), repr=False)
+    acts: tuple[Entry, ...] = field(default=(), repr=False)
+
+    @property
+    def ever(self) -> list[Request]:
+        """Requests that were not cancelled."""
+        return [request for request in self.requests if request.state != "cancelled"]
 
     @property
     def counted(self) -> list[Request]:
-        """Requests that count as spent."""
-        return [request for request in self.requests if request.state != "cancelled"]
+        """Requests that count against the budget in force."""
+        return [request for request in self.ever if request.counts]
 
     @property
     def protected(self) -> str | None:
         """Whom all guarantees on this data set protect; None while nothing says so."""
         if self.budget is not None and self.budget.protected is not None:
             return self.budget.protected
-        return next((request.protected for request in self.counted), None)
+        return next((request.protected for request in self.ever), None)
 
     @property
     def spent(self) -> Spent:
         """What was ever spent."""
-        counted = self.counted
-        total = compose(GdpPair(request.mu, request.delta) for request in counted)
+        counted, ever = self.counted, self.ever
+        total = total_of(counted)
+        start = self.renewed[-1].number if self.renewed else 0
         return Spent(
             dataset=self.dataset,
             mu=total.mu,
@@ -155,59 +219,6 @@ class Account:
             epsilon=None if self.budget is None else total.epsilon_at(self.budget.delta),
             open_reservations=sum(request.state == "open" for request in counted),
             n_requests=len(counted),
+            period=total_of(request for request in counted if request.number > start),
+            ever=total_of(ever),
         )
-
-
-def fold(dataset: str, entries: Iterable[Entry]) -> Account:
-    """Return the account of a data set from its entries, in order.
-
-    Raises
-    ------
-    LedgerError
-        If an entry closes a reservation that is not open.
-    """
-    budget: Budget | None = None
-    requests: dict[int, Request] = {}
-    for entry in entries:
-        if entry.kind in ("budget", "raise"):
-            budget = Budget(
-                dataset,
-                entry.epsilon or 0.0,
-                entry.epsilon_delta or 0.0,
-                entry.delta,
-                entry.mu,
-                entry.purpose,
-                # A raise says nothing of it: what was declared stays.
-                entry.protected or (budget.protected if budget else None),
-            )
-        elif entry.kind == "reserve":
-            requests[entry.number] = Request(
-                entry.number,
-                entry.time,
-                entry.explainer,
-                entry.purpose,
-                entry.epsilon or 0.0,
-                entry.epsilon_delta or 0.0,
-                entry.mu,
-                entry.delta,
-                protected=entry.protected or _ONE_ROW,
-            )
-        elif entry.kind in ("commit", "cancel"):
-            request = requests.get(entry.reservation or 0)
-            if request is None or request.state != "open":
-                raise LedgerError(
-                    f"Entry {entry.number} of the ledger closes reservation {entry.reservation}, "
-                    "which is not open. Run verify() and restore the ledger from a backup."
-                )
-            requests[request.number] = dataclasses.replace(
-                request,
-                mu=entry.mu,
-                delta=entry.delta,
-                state="committed" if entry.kind == "commit" else "cancelled",
-            )
-        else:
-            raise LedgerError(
-                f"Entry {entry.number} of the ledger is of the unknown kind {entry.kind!r}. Run "
-                "verify() and restore the ledger from a backup."
-            )
-    return Account(dataset, budget, tuple(requests.values()))

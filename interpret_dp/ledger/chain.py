@@ -13,12 +13,32 @@ from typing import Any
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 
-__all__ = ["GENESIS", "KINDS", "Entry", "canonical_json", "verify_chain"]
+__all__ = ["GENESIS", "KINDS", "Entry", "canonical_json", "check_next", "verify_chain"]
 
 GENESIS = "0" * 64
 """What the first entry names as its predecessor."""
 
-KINDS = ("budget", "raise", "reserve", "commit", "cancel")
+KINDS = (
+    # Spending.
+    "reserve",
+    "commit",
+    "cancel",
+    # Acts of an officer on an account.
+    "budget",
+    "raise",
+    "renew",
+    "link",
+    "policy",
+    # Asking before spending.
+    "ask",
+    "approve",
+    "reject",
+    "withdraw",
+    # Acts on the whole ledger, which carry the empty text in place of a data set.
+    "appoint",
+    "dismiss",
+)
+"""Kinds of entries. A version that does not know a kind refuses the account rather than guess."""
 
 _HASH_FORMAT = 1
 
@@ -43,22 +63,23 @@ class Entry:
     kind : str
         One of `KINDS`.
     dataset : str
-        The data set's name.
+        The data set's name; empty for an act on the whole ledger.
     reservation : int or None
-        For a commit or a cancel: the number of the entry that it closes.
+        For a commit or a cancel: the number of the entry that it closes; for an answer to a
+        request for approval, the number of that request.
     explainer, purpose : str
-        Who asked, and what for; for a raise, ``purpose`` is the reason.
+        Which class asked, and what for; for an act of an officer, ``purpose`` is the reason.
     mu, delta : float
-        The charged pair; for a budget or a raise, the limits B and delta_x; 0 for a cancel.
+        The charged pair; for an entry that sets a budget, the limits B and delta_x; otherwise 0.
     epsilon, epsilon_delta : float or None
-        The guarantee that was asked for; for a budget or a raise, what it grants.
+        The guarantee that was asked for; for an entry that sets a budget, what it grants.
     event : str
         Canonical JSON of the event tree, or the empty text.
     package_version : str
         Version of interpret_dp that wrote the entry.
     context : str
-        Canonical JSON object of further facts: for a reservation, whom its guarantee protects;
-        for a budget, whom its owner wants to be protected.
+        Canonical JSON object of further facts: user and host; for a reservation, whom its
+        guarantee protects; for a budget, whom its owner wants to be protected, and its end.
     previous : str
         Hash of the entry before, or `GENESIS`.
     hash : str
@@ -83,18 +104,33 @@ class Entry:
     hash: str = ""
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """The further facts, read."""
+        return self._document("context", self.context)
+
+    @property
+    def user(self) -> str:
+        """The account that wrote the entry; empty in ledgers of the first version."""
+        return str(self.facts.get("user", ""))
+
+    @property
+    def host(self) -> str:
+        """The machine that wrote the entry; empty likewise."""
+        return str(self.facts.get("host", ""))
+
+    @property
     def protected(self) -> str | None:
         """Whom the budget or the request's guarantee protects; None if it does not say.
 
         Requests of older versions do not, and were all about rows.
         """
         usual = Neighbourhood().protected if self.kind == "reserve" else None
-        found = json.loads(self.context).get("protected", usual)
+        found = self.facts.get("protected", usual)
         return None if found is None else str(found)
 
     def digest(self) -> str:
         """Return the hash that belongs to the content."""
-        content = dataclasses.asdict(self) | {"format": _HASH_FORMAT}
+        content = {**vars(self), "format": _HASH_FORMAT}
         del content["hash"]
         return hashlib.sha256(canonical_json(content).encode("ascii")).hexdigest()
 
@@ -105,9 +141,21 @@ class Entry:
     def to_dict(self) -> dict[str, Any]:
         """Return the entry with its event and context as JSON documents."""
         document = dataclasses.asdict(self)
-        document["event"] = json.loads(self.event) if self.event else None
-        document["context"] = json.loads(self.context)
+        document["event"] = self._document("event", self.event) if self.event else None
+        document["context"] = self.facts
         return document
+
+    def _document(self, name: str, text: str) -> dict[str, Any]:
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise LedgerError(
+                f"Entry {self.number} of the ledger is damaged: its {name} is no JSON object. "
+                "Restore the ledger from a backup."
+            )
+        return found
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Entry:
@@ -139,6 +187,40 @@ _FIELD_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+def check_next(entry: Entry, number: int, previous: str) -> None:
+    """Check that an entry is the next of a chain.
+
+    Parameters
+    ----------
+    entry : Entry
+        As it was read.
+    number : int
+        What its number must be.
+    previous : str
+        Hash of the entry before, or `GENESIS`.
+
+    Raises
+    ------
+    LedgerError
+        If it was changed, removed or moved.
+    """
+    if entry.number != number:
+        raise LedgerError(
+            f"Entry {number} of the ledger is missing: entry {entry.number} comes in its place. "
+            "Restore the ledger from a backup."
+        )
+    if entry.previous != previous:
+        raise LedgerError(
+            f"Entry {number} of the ledger does not follow entry {number - 1}: one of them was "
+            "exchanged or moved. Restore the ledger from a backup."
+        )
+    if entry.digest() != entry.hash:
+        raise LedgerError(
+            f"Entry {number} of the ledger was changed: its content does not match its hash. "
+            "Restore the ledger from a backup."
+        )
+
+
 def verify_chain(entries: Iterable[Entry], head: str | None = None) -> str:
     """Check every entry's number, predecessor and hash; return the hash of the last entry.
 
@@ -158,21 +240,7 @@ def verify_chain(entries: Iterable[Entry], head: str | None = None) -> str:
     previous, number, seen = GENESIS, 0, head is None
     for entry in entries:
         number += 1
-        if entry.number != number:
-            raise LedgerError(
-                f"Entry {number} of the ledger is missing: entry {entry.number} comes in its "
-                "place. Restore the ledger from a backup."
-            )
-        if entry.previous != previous:
-            raise LedgerError(
-                f"Entry {number} of the ledger does not follow entry {number - 1}: one of them was "
-                "exchanged or moved. Restore the ledger from a backup."
-            )
-        if entry.digest() != entry.hash:
-            raise LedgerError(
-                f"Entry {number} of the ledger was changed: its content does not match its hash. "
-                "Restore the ledger from a backup."
-            )
+        check_next(entry, number, previous)
         previous = entry.hash
         seen = seen or entry.hash == head
     if not seen:

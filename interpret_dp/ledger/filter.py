@@ -121,7 +121,7 @@ def admits(account: Account, pair: GdpPair) -> bool:
     """Whether the filter lets one more request of this pair through."""
     if account.budget is None:
         return True
-    squares = math.fsum((*(r.mu * r.mu for r in account.requests), pair.mu * pair.mu))
+    squares = math.fsum((*(r.mu * r.mu for r in account.counted), pair.mu * pair.mu))
     within_mu = squares <= account.budget.mu**2 * (1.0 + _ROUNDING)
     return within_mu and admits_delta(account, pair.delta)
 
@@ -130,7 +130,7 @@ def admits_delta(account: Account, delta: float) -> bool:
     """Whether delta_x has room for one more request of this delta, whatever its mu."""
     if account.budget is None:
         return True
-    deltas = math.fsum((*(r.delta for r in account.requests), delta))
+    deltas = math.fsum((*(r.delta for r in account.counted), delta))
     return deltas <= account.budget.delta_x * (1.0 + _ROUNDING)
 
 
@@ -142,7 +142,7 @@ def remaining_mu(account: Account) -> float:
     if account.budget is None:
         return math.inf
     limit = account.budget.mu**2
-    left = math.fsum((limit, *(-r.mu * r.mu for r in account.requests)))
+    left = math.fsum((limit, *(-r.mu * r.mu for r in account.counted)))
     return math.sqrt(left) if left > _LEFTOVER * limit else 0.0
 
 
@@ -150,7 +150,7 @@ def remaining_delta_x(account: Account) -> float:
     """Return what is left of the budget's delta_x; infinite without a budget."""
     if account.budget is None:
         return math.inf
-    return max(0.0, math.fsum((account.budget.delta_x, *(-r.delta for r in account.requests))))
+    return max(0.0, math.fsum((account.budget.delta_x, *(-r.delta for r in account.counted))))
 
 
 def largest_epsilon(mu: float, delta: float) -> float:

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from interpret_dp._validate import check_real
 from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger.names import check_name
 
 if TYPE_CHECKING:
+    from sqlalchemy import URL
+
     from interpret_dp.ledger.store import Store
 
 __all__ = ["LedgerHandle"]
@@ -27,24 +30,28 @@ class LedgerHandle:
     Parameters
     ----------
     url : str
-        An SQLite URL.
+        Of a file, ``sqlite:///privacy.db``, or of a server's database,
+        ``postgresql://user@host/database``.
     timeout : float
-        Seconds to wait while another process holds the ledger.
+        Seconds to wait while another process holds the ledger, or its server restarts.
 
     Notes
     -----
     Copies and deep copies are the same object, for a copied budget could be spent twice. A pickle
-    carries URL and timeout only and opens the file on first use, so that a pickled model can be
-    loaded, and predict, where its ledger is not.
+    carries URL, timeout and purpose only and opens the ledger on first use, so that a pickled model
+    can be loaded, and predict, where its ledger is not. A password stays in this object: neither a
+    pickle nor a report carries it.
     """
 
     _store: Store | None
+    _looks_at: LedgerHandle
 
     def __init__(self, url: str, *, timeout: float) -> None:
-        from interpret_dp.ledger.store import Store, resolve_url
+        from interpret_dp.ledger.database import resolve_url, without_password
+        from interpret_dp.ledger.store import Store
 
         resolved = resolve_url(url)
-        self._set(resolved.render_as_string(hide_password=False), timeout)
+        self._set(without_password(resolved), timeout, _password_of(resolved))
         self._store = Store(resolved, timeout=self._timeout)
 
     @classmethod
@@ -73,12 +80,17 @@ class LedgerHandle:
         TypeError, ValueError
             If the URL cannot be read. That the file is gone shows on first use, as LedgerError.
         """
-        from interpret_dp.ledger.store import resolve_url
+        from interpret_dp.ledger.database import resolve_url, without_password
 
-        return _restore(cls, resolve_url(url).render_as_string(hide_password=False), timeout)
+        resolved = resolve_url(url)
+        ledger = cls.__new__(cls)
+        ledger._set(without_password(resolved), timeout, _password_of(resolved))
+        return ledger
 
-    def _set(self, url: str, timeout: float) -> None:
+    def _set(self, url: str, timeout: float, password: str | None = None) -> None:
         self._url = url
+        self._purpose = ""
+        self._password = password
         self._timeout = check_real("timeout", timeout, low=0)
         self._owner = os.getpid()
         self._store = None
@@ -86,8 +98,40 @@ class LedgerHandle:
 
     @property
     def url(self) -> str:
-        """Where the ledger is, with a full path; ``memory:...`` for one in memory."""
+        """Where the ledger is: a file with its full path, or a server's database.
+
+        Without a password; ``memory:...`` for a ledger in memory.
+        """
         return self._url
+
+    @property
+    def purpose(self) -> str:
+        """What is spent through this object is for; empty if nobody said."""
+        return self._purpose
+
+    def for_purpose(self, purpose: str) -> Self:
+        """Return the same ledger, which writes a purpose to everything that is spent through it.
+
+        It is given to an estimator or an explainer as its ``ledger``. Copies and pickles keep the
+        purpose; the ledger from which it was made stays as it is.
+
+        Parameters
+        ----------
+        purpose : str
+            In your own words, such as ``"quarterly audit"``; not about any person in the data.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no printable text in one line.
+        """
+        purpose = check_name("purpose", purpose, longest=None)
+        view = type(self).__new__(type(self))
+        view._set(self._url, self._timeout, self._password)
+        view._purpose = purpose
+        # The view of an in-memory ledger keeps alive what it looks at.
+        view._store, view._owner, view._looks_at = self._store, self._owner, self
+        return view
 
     @property
     def persistent(self) -> bool:
@@ -97,16 +141,13 @@ class LedgerHandle:
     @property
     def display_url(self) -> str:
         """The URL for eyes and reports: without any password."""
-        if not self.persistent:
-            return "in memory"
-        from sqlalchemy.engine import make_url
-
-        return make_url(self._url).render_as_string(hide_password=True)
+        return self._url if self.persistent else "in memory"
 
     def __repr__(self) -> str:
         """Return the call that opens this ledger, without any password."""
         name = type(self).__name__
-        return f"{name}({self.display_url!r})" if self.persistent else f"{name}.in_memory()"
+        call = f"{name}({self.display_url!r})" if self.persistent else f"{name}.in_memory()"
+        return f"{call}.for_purpose({self._purpose!r})" if self._purpose else call
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same ledger, by URL."""
@@ -125,8 +166,8 @@ class LedgerHandle:
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle URL and timeout, nothing else."""
-        return _restore, (type(self), self._url, self._timeout)
+        """Pickle URL, timeout and purpose, nothing else."""
+        return _restore, (type(self), self._url, self._timeout, self._purpose)
 
     def _opened(self) -> Store:
         """Return the store; open it if this object came out of a pickle."""
@@ -138,24 +179,32 @@ class LedgerHandle:
                     "share one budget between processes."
                 )
             return self._store
-        from interpret_dp.ledger.store import Store, resolve_url
+        from interpret_dp.ledger.database import resolve_url
+        from interpret_dp.ledger.store import Store
 
         with self._opening:
             if self._store is None:
                 url = resolve_url(self._url)
+                if self._password is not None:
+                    url = url.set(password=self._password)
                 self._store = Store(url, timeout=self._timeout, must_exist=True)
             return self._store
+
+
+def _password_of(url: URL) -> str | None:
+    return None if url.password is None else str(url.password)
 
 
 _Handle = TypeVar("_Handle", bound=LedgerHandle)
 _in_memory: weakref.WeakValueDictionary[str, LedgerHandle] = weakref.WeakValueDictionary()
 
 
-def _restore(kind: type[_Handle], url: str, timeout: float) -> _Handle:
+def _restore(kind: type[_Handle], url: str, timeout: float, purpose: str = "") -> _Handle:
     """Return the ledger of a pickle: the very same in its own process, else a handle by URL."""
     known = _in_memory.get(url)
     if isinstance(known, kind):
-        return known
-    ledger = kind.__new__(kind)
-    ledger._set(url, timeout)
-    return ledger
+        ledger = known
+    else:
+        ledger = kind.__new__(kind)
+        ledger._set(url, timeout)
+    return ledger.for_purpose(purpose) if purpose else ledger

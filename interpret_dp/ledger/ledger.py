@@ -7,29 +7,33 @@ cannot be known. The ledger never sees rows and stores no figure of them.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
-from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
+from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.account import Account, Budget
-from interpret_dp.ledger.chain import canonical_json
-from interpret_dp.ledger.filter import admits, fix_budget, refusal
-from interpret_dp.ledger.reader import (
-    LedgerReader,
-    account_of,
-    check_name,
-    check_text,
-    no_budget_error,
+from interpret_dp.ledger.account import Account
+from interpret_dp.ledger.actor import append_act, user_of
+from interpret_dp.ledger.approval import Wanted
+from interpret_dp.ledger.approving import (
+    LedgerApprovals,
+    approval_needed_error,
+    ask_for,
+    needs_approval,
 )
-
-if TYPE_CHECKING:
-    from interpret_dp.ledger.store import Log
+from interpret_dp.ledger.budgets import LedgerBudgets, other_promise
+from interpret_dp.ledger.chain import canonical_json
+from interpret_dp.ledger.clock import moment_text
+from interpret_dp.ledger.errors import BudgetExpiredError
+from interpret_dp.ledger.filter import admits, refusal
+from interpret_dp.ledger.names import check_name, check_text
+from interpret_dp.ledger.oversight import LedgerOversight
+from interpret_dp.ledger.reader import account_of, no_budget_error
+from interpret_dp.ledger.roles import LedgerRoles, read_roles
 
 __all__ = ["PrivacyLedger", "Reservation", "default_ledger"]
 
@@ -60,25 +64,28 @@ class Reservation:
     hash: str
 
 
-class PrivacyLedger(LedgerReader):
+class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight):
     """A budget that outlives the process, and the log of everything charged to it.
 
     Parameters
     ----------
     url : str
-        An SQLite URL: ``sqlite:///privacy.db`` (below the working folder) or
-        ``sqlite:////data/privacy.db``. The file is created if it is not there. Put no password
-        into a URL: copies and pickles carry it.
+        A file, ``sqlite:///privacy.db`` (below the working folder) or
+        ``sqlite:////data/privacy.db``, which is created if it is not there; or a database of a
+        PostgreSQL server, ``postgresql://user@host/database`` (extra ``postgres``;
+        ``docs/ledger.md``). A password stays in this object: pickles and reports carry none.
     timeout : float
-        Seconds to wait while another process holds the ledger.
+        Seconds to wait while another process holds the ledger, or its server restarts.
 
     Raises
     ------
     TypeError, ValueError
         If the URL cannot be read or names a database that the ledger does not know.
     LedgerError
-        If the folder does not exist, or the file is locked, damaged, no ledger, or of a newer
-        version.
+        If the folder does not exist, the server does not answer or refuses the user, or the
+        ledger is locked, damaged, none, or of a newer version.
+    ModuleNotFoundError
+        If the database needs an extra that is not installed.
 
     Notes
     -----
@@ -94,119 +101,6 @@ class PrivacyLedger(LedgerReader):
 
     def __init__(self, url: str = "sqlite:///privacy.db", *, timeout: float = 30.0) -> None:
         super().__init__(url, timeout=timeout)
-
-    def create_budget(
-        self,
-        dataset: str,
-        epsilon: float,
-        delta: float,
-        *,
-        delta_x: float = 0.0,
-        purpose: str = "",
-        unit: str | None = None,
-        neighboring: str | None = None,
-    ) -> Budget:
-        """Declare what may ever be spent on a data set.
-
-        Parameters
-        ----------
-        dataset : str
-            A name of your choice. The same people under two names have two budgets, and what is
-            released about them is the sum of both. Never a hash of the content, which would tell
-            whether a guessed table is the true one.
-        epsilon, delta : float
-            Everything ever released is (epsilon, delta)-differentially private together; above 0,
-            delta below 1.
-        delta_x : float
-            The part of delta for requests that are not purely Gaussian; below delta.
-        purpose : str
-            The owner's words.
-        unit : str, optional
-            The identifier of people, as in ``PrivacyUnit(unit)``: requests that protect anything
-            else are refused. With neither it nor ``neighboring`` the first request decides.
-        neighboring : {"add_or_remove_one", "replace_one"}, optional
-            The neighbouring relation, likewise; alone, it is about rows.
-
-        Raises
-        ------
-        LedgerError
-            If the data set has a budget already, or its requests protect something else.
-        TypeError, ValueError
-            If an argument is out of range.
-        """
-        dataset = check_name("dataset", dataset)
-        budget = fix_budget(dataset, epsilon, delta, delta_x, check_text(purpose))
-        if unit is not None or neighboring is not None:
-            relation = ADD_OR_REMOVE_ONE if neighboring is None else neighboring
-            protected = Neighbourhood(relation=relation, unit=unit).protected
-            budget = dataclasses.replace(budget, protected=protected)
-        with self._opened().writing() as log:
-            account = account_of(log, dataset)
-            if account.budget is not None:
-                raise LedgerError(
-                    f"Data set {dataset!r} has a budget already (epsilon "
-                    f"{account.budget.epsilon:g}, delta {account.budget.delta:g}). See it with "
-                    f"ledger.budget({dataset!r}) or `interpret-dp ledger report`; change it with "
-                    "ledger.raise_budget(...)."
-                )
-            if budget.protected and account.protected not in (None, budget.protected):
-                raise _other_promise(account, budget.protected)
-            if not admits(dataclasses.replace(account, budget=budget), GdpPair(0.0)):
-                raise LedgerError(
-                    f"More than epsilon {budget.epsilon:g} at delta {budget.delta:g} was spent on "
-                    f"data set {dataset!r} already, while no limit was declared. Declare a budget "
-                    f"that covers ledger.spent({dataset!r})."
-                )
-            _append_budget(log, "budget", budget)
-        return budget
-
-    def raise_budget(
-        self,
-        dataset: str,
-        epsilon: float,
-        delta: float,
-        *,
-        reason: str,
-        delta_x: float | None = None,
-    ) -> Budget:
-        """Replace a budget by a larger one, as a logged act; what was spent stays spent.
-
-        Parameters
-        ----------
-        dataset : str
-            A data set that has a budget.
-        epsilon, delta : float
-            The new total, not an addition.
-        reason : str
-            Why; it stays in the log for ever.
-        delta_x : float, optional
-            The new total for requests that are not purely Gaussian; by default the old one.
-
-        Raises
-        ------
-        LedgerError
-            If the data set has no budget.
-        TypeError, ValueError
-            If an argument is out of range, or the new budget is not larger than the old one.
-        """
-        dataset = check_name("dataset", dataset)
-        reason = check_name("reason", reason, longest=None)
-        with self._opened().writing() as log:
-            old = account_of(log, dataset).budget
-            if old is None:
-                raise no_budget_error(dataset)
-            new_delta_x = old.delta_x if delta_x is None else delta_x
-            budget = fix_budget(dataset, epsilon, delta, new_delta_x, reason)
-            grows = budget.mu > old.mu or budget.delta_x > old.delta_x
-            if not grows or budget.mu < old.mu or budget.delta_x < old.delta_x:
-                raise ValueError(
-                    f"epsilon {epsilon!r}, delta {delta!r} and delta_x {new_delta_x!r} allow mu "
-                    f"{budget.mu:.6g}; the budget in force (epsilon {old.epsilon:g}, delta "
-                    f"{old.delta:g}, delta_x {old.delta_x:g}) allows mu {old.mu:.6g}. A raise may "
-                    "lower neither mu nor delta_x, and must raise one of them."
-                )
-            _append_budget(log, "raise", budget)
-        return budget
 
     def reserve(
         self,
@@ -236,7 +130,7 @@ class PrivacyLedger(LedgerReader):
         explainer : str
             Who asks.
         purpose : str
-            What for.
+            What for; by default what :meth:`for_purpose` said.
         protected : str
             Whom the request's guarantee protects
             (:attr:`interpret_dp.accounting.neighbourhood.Neighbourhood.protected`).
@@ -248,6 +142,11 @@ class PrivacyLedger(LedgerReader):
         LedgerError
             If a persistent ledger has no budget for the data set, or its earlier requests protect
             somebody else: their losses and this one cannot be added.
+        RoleError, BudgetExpiredError
+            If the user may not spend, or the budget has expired.
+        ApprovalNeededError
+            If an officer must approve the request first. It then waits for the answer in the log;
+            nothing was spent.
         TypeError, ValueError
             If an argument is out of range, or the event costs more than the pair says.
         """
@@ -256,28 +155,42 @@ class PrivacyLedger(LedgerReader):
         epsilon = check_real("epsilon", epsilon, low=0)
         epsilon_delta = check_real("epsilon_delta", epsilon_delta, low=0, high=1, high_open=True)
         protected = check_name("protected", protected, longest=None)
+        purpose = check_text(purpose) or self.purpose
         pair = _charged_pair(GdpPair(mu, delta), event)
         with self._opened().writing() as log:
+            roles = read_roles(log)
+            user = user_of(log)
+            roles.require_spender(user, dataset)
             account = account_of(log, dataset)
             if self.persistent and account.budget is None:
                 raise no_budget_error(dataset)
             if account.protected not in (None, protected):
-                raise _other_promise(account, protected)
+                raise other_promise(account, protected)
+            _refuse_expired(account)
             if not admits(account, pair):
                 raise refusal(account, pair, epsilon, epsilon_delta)
-            entry = log.append(
-                kind="reserve",
-                dataset=dataset,
-                mu=pair.mu,
-                delta=pair.delta,
-                epsilon=epsilon,
-                epsilon_delta=epsilon_delta,
-                explainer=explainer,
-                purpose=check_text(purpose),
-                event=canonical_json(event),
-                context=canonical_json({"protected": protected}),
+            wanted = Wanted(
+                dataset=dataset, user=user, explainer=explainer, purpose=purpose, pair=pair
             )
-        return Reservation(dataset, entry.number, pair.mu, pair.delta, entry.hash)
+            # What is refused here waits in the log for an officer, so the error comes after it.
+            approval = ask_for(log, account, wanted) if needs_approval(account, wanted) else None
+            if approval is None or approval.status == "approved":
+                facts = {"protected": protected, "approval": approval and approval.number}
+                entry = append_act(
+                    log,
+                    facts,
+                    kind="reserve",
+                    dataset=dataset,
+                    mu=pair.mu,
+                    delta=pair.delta,
+                    epsilon=epsilon,
+                    epsilon_delta=epsilon_delta,
+                    explainer=explainer,
+                    purpose=purpose,
+                    event=canonical_json(event),
+                )
+                return Reservation(dataset, entry.number, pair.mu, pair.delta, entry.hash)
+        raise approval_needed_error(approval, roles)
 
     def commit(self, reservation: Reservation, *, charged_mu: float | None = None) -> str:
         """Charge a reservation for good; return the hash of the log's new head.
@@ -334,7 +247,8 @@ class PrivacyLedger(LedgerReader):
                     f"Reservation {entry.number} of data set {entry.dataset!r} is {state} already; "
                     "a reservation is closed once. Make a new one for a new request."
                 )
-            closing = log.append(
+            closing = append_act(
+                log,
                 kind=kind,
                 dataset=entry.dataset,
                 reservation=entry.number,
@@ -359,26 +273,17 @@ def _check_reservation(reservation: Reservation) -> None:
         )
 
 
-def _other_promise(account: Account, protected: str) -> LedgerError:
-    return LedgerError(
-        f"The account of data set {account.dataset!r} protects ({account.protected}); this request "
-        f"protects ({protected}). Losses of different promises do not add up to one. "
-        "Nothing was spent. Use the same PrivacyUnit and the same neighboring as before, or "
-        "another data set name with a budget of its own: each name's total then holds for its own "
-        "releases alone."
-    )
-
-
-def _append_budget(log: Log, kind: str, budget: Budget) -> None:
-    log.append(
-        kind=kind,
-        dataset=budget.dataset,
-        mu=budget.mu,
-        delta=budget.delta_x,
-        epsilon=budget.epsilon,
-        epsilon_delta=budget.delta,
-        purpose=budget.purpose,
-        context=canonical_json({"protected": budget.protected} if budget.protected else {}),
+def _refuse_expired(account: Account) -> None:
+    budget = account.budget
+    if budget is None or budget.expires is None or not budget.has_expired:
+        return
+    raise BudgetExpiredError(
+        f"The budget of data set {account.dataset!r} has expired, on "
+        f"{moment_text(budget.expires)}. Nothing was spent. An officer renews it with "
+        f"ledger.renew_budget({account.dataset!r}, reason=..., expires=...) or `interpret-dp "
+        "ledger renew`; what was spent before goes on to count.",
+        account.dataset,
+        budget.expires,
     )
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_real
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.account import Account, Budget, Spent, fold
+from interpret_dp.ledger.account import Account, Budget, Spent
+from interpret_dp.ledger.approval import Approval
 from interpret_dp.ledger.chain import GENESIS, verify_chain
 from interpret_dp.ledger.filter import largest_epsilon, remaining_mu
 from interpret_dp.ledger.handle import LedgerHandle
+from interpret_dp.ledger.names import check_name
 from interpret_dp.ledger.reporting import account_document, report_frame
 
 if TYPE_CHECKING:
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 
     from interpret_dp.ledger.store import Log
 
-__all__ = ["LedgerReader", "account_of", "check_name", "check_text", "no_budget_error"]
+__all__ = ["LedgerReader", "account_of", "no_budget_error"]
 
-_LONGEST_NAME = 200
 _FORMAT = "interpret_dp.ledger"
 _VERSION = 1
 
@@ -57,7 +57,7 @@ class LedgerReader(LedgerHandle):
         Returns
         -------
         float
-            0.0 if nothing fits; infinite if no limit was declared.
+            0.0 if nothing fits or the budget has expired; infinite if no limit was declared.
 
         Raises
         ------
@@ -69,12 +69,25 @@ class LedgerReader(LedgerHandle):
         account = self._account(dataset)
         if account.budget is None:
             return remaining_mu(account)
+        if account.budget.has_expired:
+            return 0.0
         return largest_epsilon(remaining_mu(account), delta or account.budget.delta)
 
     def datasets(self) -> list[str]:
         """Return the names of all data sets in the ledger, sorted."""
         with self._opened().reading() as log:
-            return log.datasets()
+            return _datasets(log)
+
+    def approvals(self, dataset: str | None = None) -> list[Approval]:
+        """Return all requests for approval in their order, of one account or of all.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger has no entry of that data set.
+        """
+        found = [a for account in self._accounts(dataset)[0] for a in account.approvals]
+        return sorted(found, key=lambda approval: approval.number)
 
     def entries(self, dataset: str | None = None) -> list[dict[str, Any]]:
         """Return the log's entries in order, of one data set or of all.
@@ -150,13 +163,21 @@ class LedgerReader(LedgerHandle):
 
     def _accounts(self, dataset: str | None) -> tuple[list[Account], str | None]:
         with self._opened().reading() as log:
-            names = log.datasets() if dataset is None else [_known_dataset(log, dataset)]
-            return [account_of(log, name) for name in names], _head(log)
+            if dataset is not None:
+                return [account_of(log, _known_dataset(log, dataset))], _head(log)
+            accounts = (account_of(log, name) for name in _datasets(log))
+            # Linked names share an account, which is told once, under the name of its budget.
+            return [a for a in accounts if a.dataset == a.names[0]], _head(log)
 
 
 def account_of(log: Log, dataset: str) -> Account:
-    """Return a data set's account as one transaction sees it."""
-    return fold(dataset, log.entries(dataset))
+    """Return a data set's account, with all names that share it, as one transaction sees it."""
+    return log.account(dataset)
+
+
+def _datasets(log: Log) -> list[str]:
+    """Return the names of data sets; acts on the whole ledger carry none."""
+    return [name for name in log.datasets() if name]
 
 
 def _head(log: Log) -> str | None:
@@ -166,7 +187,7 @@ def _head(log: Log) -> str | None:
 
 def _known_dataset(log: Log, dataset: str) -> str:
     dataset = check_name("dataset", dataset)
-    known = log.datasets()
+    known = _datasets(log)
     if dataset not in known:
         listed = ", ".join(map(repr, known)) or "none yet"
         raise LedgerError(
@@ -183,24 +204,3 @@ def no_budget_error(dataset: str) -> LedgerError:
         f"with ledger.create_budget({dataset!r}, epsilon=..., delta=...), or `interpret-dp fit "
         "--budget EPSILON`."
     )
-
-
-def check_name(name: str, value: str, *, longest: int | None = _LONGEST_NAME) -> str:
-    """Return a text that means the same to eyes and to the database (Unicode form NFC)."""
-    tail = "" if longest is None else f", of at most {longest} characters"
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is {value!r} ({type(value).__name__}); it must be a text{tail}.")
-    too_long = longest is not None and len(value) > longest
-    if not value or value != value.strip() or not value.isprintable() or too_long:
-        raise ValueError(
-            f"{name} is {value!r}; it must be a printable text that is not empty{tail}, without "
-            "spaces at its ends."
-        )
-    return unicodedata.normalize("NFC", value)
-
-
-def check_text(value: str) -> str:
-    """Return a purpose, which may be empty."""
-    if not isinstance(value, str):
-        raise TypeError(f"purpose is {value!r} ({type(value).__name__}); it must be a text.")
-    return value

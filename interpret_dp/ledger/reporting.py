@@ -5,16 +5,24 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp.accounting.composition import GdpPair, compose
-from interpret_dp.ledger.account import Account
+from interpret_dp.ledger.account import Account, Request, total_of
 from interpret_dp.ledger.filter import largest_epsilon, remaining_mu
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NO_LIMIT", "REPORT_COLUMNS", "account_document", "report_frame"]
+__all__ = [
+    "NO_LIMIT",
+    "REPORT_COLUMNS",
+    "account_document",
+    "oversight_document",
+    "report_frame",
+    "running_totals",
+]
 
 NO_LIMIT = "no limit declared"
 
@@ -23,6 +31,8 @@ REPORT_COLUMNS = (
     "time",
     "explainer",
     "purpose",
+    "user",
+    "host",
     "asked_epsilon",
     "asked_delta",
     "mu",
@@ -36,7 +46,8 @@ REPORT_COLUMNS = (
 def report_frame(accounts: Sequence[Account]) -> pd.DataFrame:
     """Return one row per request, with what had been spent up to it.
 
-    ``total_epsilon`` is at the delta of the budget in force now, and missing without a budget.
+    Totals are over everything that was ever spent. ``total_epsilon`` is at the delta of the budget
+    in force now, and missing without a budget.
     """
     import pandas as pd
 
@@ -45,15 +56,15 @@ def report_frame(accounts: Sequence[Account]) -> pd.DataFrame:
 
 
 def _rows(account: Account) -> Iterator[dict[str, Any]]:
-    total = GdpPair(0.0)
     delta = account.budget.delta if account.budget else None
-    for request in account.requests:
-        total = compose([total, GdpPair(request.mu, request.delta)])
+    for request, total in running_totals(account):
         yield {
-            "dataset": account.dataset,
+            "dataset": request.dataset,
             "time": request.time,
             "explainer": request.explainer,
             "purpose": request.purpose,
+            "user": request.user,
+            "host": request.host,
             "asked_epsilon": request.epsilon,
             "asked_delta": request.epsilon_delta,
             "mu": request.mu,
@@ -64,17 +75,101 @@ def _rows(account: Account) -> Iterator[dict[str, Any]]:
         }
 
 
+def running_totals(account: Account) -> Iterator[tuple[Request, GdpPair]]:
+    """Yield each request with everything that had been spent up to it, rounded up."""
+    total = GdpPair(0.0)
+    for request in account.requests:
+        total = compose([total, request.pair])
+        yield request, total
+
+
 def account_document(account: Account) -> dict[str, Any]:
     """Return an account for JSON; figures that no limit bounds are None."""
     budget = account.budget
+    expired = budget is not None and budget.has_expired
     return {
         "dataset": account.dataset,
+        "names": list(account.names),
         "limit": NO_LIMIT if budget is None else "declared",
         "protected": account.protected,
-        "budget": None if budget is None else dataclasses.asdict(budget),
+        "budget": None if budget is None else dataclasses.asdict(budget) | {"expired": expired},
+        "approval_above": account.approval_above,
         "spent": account.spent.to_dict(),
-        "remaining_epsilon": (
-            None if budget is None else largest_epsilon(remaining_mu(account), budget.delta)
-        ),
+        "remaining_epsilon": _remaining(account),
         "requests": [dataclasses.asdict(request) for request in account.requests],
     }
+
+
+def oversight_document(account: Account) -> dict[str, Any]:
+    """Return an account for an officer: also totals over time, by class, user and purpose, acts."""
+    spent, delta = account.spent, account.budget.delta if account.budget else None
+    totals = [
+        {"mu": total.mu, "delta": total.delta, "epsilon": _epsilon(total, delta)}
+        for _, total in running_totals(account)
+    ]
+    return account_document(account) | {
+        "spent_epsilon": {
+            "budget": _epsilon(GdpPair(spent.mu, spent.delta), delta),
+            "period": _epsilon(spent.period, delta),
+            "ever": _epsilon(spent.ever, delta),
+        },
+        "totals": totals,
+        "periods": [{"number": entry.number, "time": entry.time} for entry in account.renewed],
+        "by_explainer": _grouped(account, "explainer"),
+        "by_user": _grouped(account, "user"),
+        "by_purpose": _grouped(account, "purpose"),
+        "approvals": [
+            dataclasses.asdict(approval) | {"status": approval.status}
+            for approval in account.approvals
+        ],
+        "acts": [entry.to_dict() | {"user": entry.user} for entry in account.acts],
+    }
+
+
+def _grouped(account: Account, field: str) -> list[dict[str, Any]]:
+    """Return what each group of requests cost together, the dearest first.
+
+    ``share`` is the part of the account's mu squared, which adds up as epsilon does not.
+    """
+    groups: dict[str, list[Request]] = {}
+    for request in account.ever:
+        groups.setdefault(getattr(request, field), []).append(request)
+    delta = account.budget.delta if account.budget else None
+    squares = {name: _squares(requests) for name, requests in groups.items()}
+    whole = sum(squares.values())
+    lines = []
+    for name, requests in groups.items():
+        pair = total_of(requests)
+        lines.append(
+            {
+                field: name,
+                "n_requests": len(requests),
+                "mu": pair.mu,
+                "delta": pair.delta,
+                "epsilon": _epsilon(pair, delta),
+                "share": float(squares[name] / whole) if whole else 0.0,
+            }
+        )
+    return sorted(lines, key=lambda line: (-line["mu"], line[field]))
+
+
+def _squares(requests: Sequence[Request]) -> Fraction:
+    return sum((Fraction(request.mu) ** 2 for request in requests), Fraction(0))
+
+
+def _epsilon(pair: GdpPair, delta: float | None) -> float | None:
+    """Return the epsilon of a pair; None without a delta, or where no figure can state it."""
+    if delta is None:
+        return None
+    if pair == GdpPair(0.0):
+        return 0.0
+    epsilon = pair.epsilon_at(delta)
+    return epsilon if math.isfinite(epsilon) else None
+
+
+def _remaining(account: Account) -> float | None:
+    if account.budget is None:
+        return None
+    if account.budget.has_expired:
+        return 0.0
+    return largest_epsilon(remaining_mu(account), account.budget.delta)

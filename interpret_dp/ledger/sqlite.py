@@ -6,15 +6,17 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect
 from sqlalchemy.pool import NullPool, StaticPool
 
 from interpret_dp.exceptions import LedgerError
 
-__all__ = ["EXCLUSIVE", "append_only_triggers", "explain", "open_engine", "resolve"]
+__all__ = ["DRIVERS", "SQLiteDatabase", "resolve"]
 
-EXCLUSIVE = "interpret_dp_exclusive"
-"""Execution option of a connection whose transactions must shut out other writers at once."""
+DRIVERS = ("sqlite", "sqlite+pysqlite")
+
+# Execution option of a connection whose transactions must shut out other writers at once.
+_EXCLUSIVE = "interpret_dp_exclusive"
 
 _LOCATION_HINT = "Write sqlite:///privacy.db, or sqlite:////data/privacy.db for a full path."
 
@@ -37,38 +39,95 @@ def resolve(url: URL) -> URL:
             f"url is {url.render_as_string()!r}; an SQLite ledger takes a path alone, without host "
             f"or options. {_LOCATION_HINT}"
         )
-    return url.set(database=str(Path(url.database).expanduser().resolve()))
+    path = Path(url.database).expanduser().resolve()
+    return url.set(drivername="sqlite", database=str(path))
 
 
-def check_location(url: URL, *, must_exist: bool) -> None:
-    """Raise LedgerError if the file cannot be there."""
-    path = Path(url.database or "")
-    if not path.parent.is_dir():
-        raise LedgerError(
-            f"The folder {str(path.parent)!r} of the ledger does not exist. Create it, or give "
-            "another path."
-        )
-    if path.is_dir():
-        raise LedgerError(f"The ledger's path {str(path)!r} is a folder. Give the path of a file.")
-    if must_exist and not path.exists():
-        raise LedgerError(
-            f"The ledger file {str(path)!r} is gone. Put it back where it was, or open the ledger "
-            "anew with PrivacyLedger(url): a new file knows nothing of what was spent."
-        )
+class SQLiteDatabase:
+    """A file, or memory.
 
+    Parameters
+    ----------
+    url : URL or None
+        Of :func:`resolve`; None keeps everything in memory.
+    timeout : float
+        Seconds to wait for another process's lock.
+    """
 
-def open_engine(url: URL | None, timeout: float) -> Engine:
-    """Return an engine for a file, or for memory if ``url`` is None."""
-    if url is None:
-        engine = create_engine(
-            "sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False}
-        )
-    else:
-        # One connection per transaction: nothing to share by mistake across a fork or threads.
-        engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": timeout})
-    event.listen(engine, "connect", _on_connect)
-    event.listen(engine, "begin", _on_begin)
-    return engine
+    def __init__(self, url: URL | None, timeout: float) -> None:
+        self._url = url
+        self.name = "in memory" if url is None else repr(url.database)
+        self.timeout = timeout
+
+    def check_location(self, *, must_exist: bool) -> None:
+        """Raise LedgerError if the file cannot be there."""
+        if self._url is None:
+            return
+        path = Path(self._url.database or "")
+        if not path.parent.is_dir():
+            raise LedgerError(
+                f"The folder {str(path.parent)!r} of the ledger does not exist. Create it, or give "
+                "another path."
+            )
+        if path.is_dir():
+            raise LedgerError(
+                f"The ledger's path {str(path)!r} is a folder. Give the path of a file."
+            )
+        if must_exist and not path.exists():
+            raise LedgerError(
+                f"The ledger file {str(path)!r} is gone. Put it back where it was, or open the "
+                "ledger anew with PrivacyLedger(url): a new file knows nothing of what was spent."
+            )
+
+    def open_engine(self) -> Engine:
+        """Return an engine; nothing is connected yet."""
+        if self._url is None:
+            engine = create_engine(
+                "sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False}
+            )
+        else:
+            # One connection per transaction: nothing to share by mistake across forks or threads.
+            engine = create_engine(
+                self._url, poolclass=NullPool, connect_args={"timeout": self.timeout}
+            )
+        event.listen(engine, "connect", _on_connect)
+        event.listen(engine, "begin", _on_begin)
+        return engine
+
+    def options(self, *, exclusive: bool) -> dict[str, Any]:
+        """Return the options by which `_on_begin` knows how to begin."""
+        return {_EXCLUSIVE: exclusive}
+
+    def begin(self, connection: Connection, *, exclusive: bool) -> None:
+        """Do nothing more: the transaction began with or without the lock."""
+
+    def tables(self, connection: Connection) -> list[str]:
+        """Return the names of all tables of the file."""
+        return inspect(connection).get_table_names()
+
+    def prepare(self, connection: Connection) -> None:
+        """Do nothing: tables need no room."""
+
+    def append_only(self, table: str, number: str) -> list[str]:
+        """Return the triggers that forbid every change but the insert of the next number."""
+        # INSERT OR REPLACE deletes without firing delete triggers, hence the third trigger.
+        condition = f"WHEN NEW.{number} <> (SELECT coalesce(max({number}), 0) + 1 FROM {table})"
+        clauses = {"UPDATE": "", "DELETE": "", "INSERT": condition}
+        return [
+            f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} {clause} "
+            f"BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+            for verb, clause in clauses.items()
+        ]
+
+    def explain(self, error: BaseException) -> str:
+        """Return what is wrong and what to do, as the end of a sentence about the ledger."""
+        code = getattr(error, "sqlite_errorcode", None)
+        known = _BY_CODE.get(code & 0xFF) if isinstance(code, int) else None
+        return known or _UNKNOWN
+
+    def may_come_back(self, error: BaseException) -> bool:
+        """Whether to try again: never, for SQLite waits for locks by itself."""
+        return False
 
 
 def _on_connect(connection: sqlite3.Connection, _record: Any) -> None:
@@ -79,32 +138,8 @@ def _on_connect(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _on_begin(connection: Connection) -> None:
-    exclusive = connection.get_execution_options().get(EXCLUSIVE, False)
+    exclusive = connection.get_execution_options().get(_EXCLUSIVE, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if exclusive else "BEGIN")
-
-
-def append_only_triggers(table: str, number: str | None) -> list[str]:
-    """Return statements that forbid UPDATE and DELETE, and every INSERT but of the next number.
-
-    Parameters
-    ----------
-    table : str
-        Name of the table.
-    number : str or None
-        Name of its running number; None forbids every INSERT.
-    """
-    # INSERT OR REPLACE deletes without firing delete triggers, hence the third trigger.
-    condition = f"WHEN NEW.{number} <> (SELECT coalesce(max({number}), 0) + 1 FROM {table})"
-    clauses = {
-        "UPDATE": "",
-        "DELETE": "",
-        "INSERT": condition if number else "",
-    }
-    return [
-        f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} {clause} "
-        f"BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
-        for verb, clause in clauses.items()
-    ]
 
 
 _BY_CODE = {
@@ -126,9 +161,4 @@ _BY_CODE = {
     sqlite3.SQLITE_CONSTRAINT: "refuses the change. It is append-only: entries are never changed",
 }
 
-
-def explain(error: BaseException) -> str:
-    """Return what is wrong and what to do, as the end of a sentence about the ledger."""
-    code = getattr(error, "sqlite_errorcode", None)
-    known = _BY_CODE.get(code & 0xFF) if isinstance(code, int) else None
-    return known or "cannot be used. Run verify(), and restore the ledger from a backup if it fails"
+_UNKNOWN = "cannot be used. Run verify(), and restore the ledger from a backup if it fails"

@@ -1,7 +1,7 @@
-"""The tables of the ledger and its transactions; portable SQL only.
+"""The log and its transactions, the same for every database.
 
-One table holds the append-only log; budgets are entries of it, so that no second table can
-contradict the hash chain. What depends on the database lives in that database's own module.
+What depends on the database lives in that database's own module. A writing transaction shuts out
+all other writers before it reads, so that a check and the entry that follows it are one step.
 """
 
 from __future__ import annotations
@@ -9,112 +9,105 @@ from __future__ import annotations
 import contextlib
 import datetime
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import (
-    URL,
-    Column,
-    Connection,
-    Double,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    inspect,
-    select,
-    text,
-)
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy import URL, Connection, select, text
+from sqlalchemy.exc import DBAPIError
 
 from interpret_dp._version import __version__
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger import sqlite
-from interpret_dp.ledger.chain import GENESIS, Entry
+from interpret_dp.ledger.account import Account
+from interpret_dp.ledger.chain import Entry
+from interpret_dp.ledger.database import open_database, resolve_url
+from interpret_dp.ledger.migrations import create_tables, migrate, stored_version
+from interpret_dp.ledger.running import Running
+from interpret_dp.ledger.tables import ENTRIES, SCHEMA_VERSION, VERSIONS
 
 __all__ = ["SCHEMA_VERSION", "Log", "Store", "resolve_url"]
 
-SCHEMA_VERSION = 1
-
-_METADATA = MetaData()
-_VERSIONS = Table(
-    "interpret_dp_ledger",
-    _METADATA,
-    Column("schema_version", Integer, primary_key=True, autoincrement=False),
-)
-_ENTRIES = Table(
-    "interpret_dp_ledger_entries",
-    _METADATA,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("time", String(40), nullable=False),
-    Column("kind", String(20), nullable=False),
-    Column("dataset", String(200), nullable=False, index=True),
-    Column("reservation", Integer, nullable=True),
-    Column("explainer", Text, nullable=False),
-    Column("purpose", Text, nullable=False),
-    Column("mu", Double, nullable=False),
-    Column("delta", Double, nullable=False),
-    Column("epsilon", Double, nullable=True),
-    Column("epsilon_delta", Double, nullable=True),
-    Column("event", Text, nullable=False),
-    Column("package_version", String(40), nullable=False),
-    Column("context", Text, nullable=False),
-    Column("previous", String(64), nullable=False),
-    Column("hash", String(64), nullable=False),
-)
-
-
-def resolve_url(url: str) -> URL:
-    """Return the checked URL of a ledger, with a full path.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is no URL of a database that the ledger knows. The message never shows a password.
-    """
-    if not isinstance(url, str):
-        raise TypeError(f"url is of type {type(url).__name__}; it must be a text.")
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        # The text may hold a password, and what cannot be parsed cannot be masked.
-        scheme = url.partition("://")[0] if "://" in url else "missing"
-        raise ValueError(
-            f"url cannot be read (its scheme is {scheme[:40]!r}); it must be an SQLite URL such as "
-            "sqlite:///privacy.db."
-        ) from None
-    if parsed.drivername not in ("sqlite", "sqlite+pysqlite"):
-        raise ValueError(
-            f"url is {parsed.render_as_string()!r} of the dialect {parsed.drivername!r}; the "
-            "ledger knows 'sqlite'. Write sqlite:///privacy.db."
-        )
-    return sqlite.resolve(parsed.set(drivername="sqlite"))
+_LONGEST_PAUSE = 1.0
 
 
 class Log:
-    """The log as one transaction sees it."""
+    """The log as one transaction sees it.
 
-    def __init__(self, connection: Connection) -> None:
+    Parameters
+    ----------
+    connection : Connection
+        Inside its transaction.
+    known : Running
+        What the process knew before the transaction began.
+    name : str
+        The ledger's, for messages.
+
+    Attributes
+    ----------
+    known : Running
+        What is known by now; with uncommitted entries of this transaction.
+    appended : Entry or None
+        The last entry that this transaction appended.
+    """
+
+    def __init__(self, connection: Connection, known: Running, name: str) -> None:
         self._connection = connection
+        self._name = name
+        self._is_caught_up = False
+        self.known = known
+        self.appended: Entry | None = None
+
+    def catch_up(self) -> Running:
+        """Read, verify and return the log up to its end, with what was appended here.
+
+        Raises
+        ------
+        LedgerError
+            If the log was changed.
+        """
+        if not self._is_caught_up:
+            query = select(ENTRIES).order_by(ENTRIES.c.number)
+            rows = self._read(query.where(ENTRIES.c.number >= self.known.number))
+            last = next(rows, None) if self.known.number else None
+            self.known = self.known.after(last, rows, self._name)
+            self._is_caught_up = True
+        return self.known
+
+    def account(self, dataset: str) -> Account:
+        """Return the account of which a data set's name is one.
+
+        Raises
+        ------
+        LedgerError
+            If the log was changed, or contradicts itself.
+        """
+        return self.catch_up().account(dataset)
 
     def entries(self, dataset: str | None = None) -> Iterator[Entry]:
-        """Yield the entries in order, of one data set or of all."""
-        query = select(_ENTRIES).order_by(_ENTRIES.c.number)
+        """Yield the entries in order, of one data set or of all, as they are stored."""
+        query = select(ENTRIES).order_by(ENTRIES.c.number)
         if dataset is not None:
-            query = query.where(_ENTRIES.c.dataset == dataset)
+            query = query.where(ENTRIES.c.dataset == dataset)
+        return self._read(query)
+
+    def _read(self, query: Any) -> Iterator[Entry]:
         for row in self._connection.execute(query).mappings():
             yield Entry.from_row(dict(row))
 
     def datasets(self) -> list[str]:
         """Return the names of all data sets, sorted."""
-        query = select(_ENTRIES.c.dataset).distinct()
+        query = select(ENTRIES.c.dataset).distinct()
         return sorted(self._connection.execute(query).scalars())
+
+    def session_user(self) -> str | None:
+        """Return the login that a database server checked; None where there is no server."""
+        if self._connection.dialect.name != "postgresql":
+            return None
+        return str(self._connection.execute(text("SELECT session_user")).scalar_one())
 
     def entry(self, number: int) -> Entry | None:
         """Return one entry by its number."""
-        query = select(_ENTRIES).where(_ENTRIES.c.number == number)
+        query = select(ENTRIES).where(ENTRIES.c.number == number)
         row = self._connection.execute(query).mappings().one_or_none()
         return None if row is None else Entry.from_row(dict(row))
 
@@ -124,9 +117,9 @@ class Log:
         Raises
         ------
         LedgerError
-            If it was changed: nothing may be chained to it.
+            If it was changed.
         """
-        query = select(_ENTRIES).order_by(_ENTRIES.c.number.desc()).limit(1)
+        query = select(ENTRIES).order_by(ENTRIES.c.number.desc()).limit(1)
         row = self._connection.execute(query).mappings().one_or_none()
         if row is None:
             return None
@@ -153,10 +146,16 @@ class Log:
         event: str = "",
         context: str = "{}",
     ) -> Entry:
-        """Chain one entry to the log and return it; only inside a writing transaction."""
-        last = self.last()
+        """Chain one entry to the log and return it; only inside a writing transaction.
+
+        Raises
+        ------
+        LedgerError
+            If the log was changed: nothing may be chained to it.
+        """
+        running = self.catch_up()
         entry = Entry(
-            number=last.number + 1 if last else 1,
+            number=running.number + 1,
             time=datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
             kind=kind,
             dataset=dataset,
@@ -170,10 +169,12 @@ class Log:
             event=event,
             package_version=__version__,
             context=context,
-            previous=last.hash if last else GENESIS,
+            previous=running.hash,
         ).sealed()
-        values: dict[str, Any] = {name: getattr(entry, name) for name in _ENTRIES.c.keys()}  # noqa: SIM118
-        self._connection.execute(_ENTRIES.insert().values(values))
+        values: dict[str, Any] = {name: getattr(entry, name) for name in ENTRIES.c.keys()}  # noqa: SIM118
+        self._connection.execute(ENTRIES.insert().values(values))
+        self.known = running.extended([entry])
+        self.appended = entry
         return entry
 
 
@@ -185,82 +186,157 @@ class Store:
     url : URL or None
         Of :func:`resolve_url`; None keeps everything in memory.
     timeout : float
-        Seconds to wait for another process's lock.
+        Seconds to wait for another process's lock, and for a server that went away.
     must_exist : bool
-        Refuse to create a file: what was spent would be forgotten.
+        Refuse to create a ledger: what was spent would be forgotten.
 
     Raises
     ------
     LedgerError
-        If the file is locked, damaged, foreign, of a newer version, or cannot be there.
+        If the database is locked, damaged, foreign, of a newer version, or cannot be there.
+    ModuleNotFoundError
+        If the extra that brings the database's driver is not installed.
     """
 
     def __init__(self, url: URL | None, *, timeout: float, must_exist: bool = False) -> None:
-        self._name = "in memory" if url is None else repr(url.database)
+        self._database = open_database(url, timeout)
+        self._name = self._database.name
         self._lock = threading.RLock() if url is None else contextlib.nullcontext()
-        if url is not None:
-            sqlite.check_location(url, must_exist=must_exist)
-        self._engine = sqlite.open_engine(url, timeout)
-        with self._transaction(exclusive=False) as connection:
-            ready = self._recognise(connection)
-        if not ready:
+        self._running = Running()
+        self._database.check_location(must_exist=must_exist)
+        self._engine = self._database.open_engine()
+        with self._explained():
+            # A server that is not there now is a wrong URL more often than one that restarts.
+            with self._transaction(exclusive=False, patient=False) as connection:
+                version = self._recognise(connection)
+            if version == SCHEMA_VERSION:
+                return
+            if version is None and must_exist:
+                raise LedgerError(
+                    f"The database {self._name} holds no ledger any more. Restore it from a "
+                    "backup, or open the ledger anew with PrivacyLedger(url): a new one knows "
+                    "nothing of what was spent."
+                )
             with self._transaction(exclusive=True) as connection:
-                if not self._recognise(connection):
-                    _create_tables(connection)
+                # Another process may have been faster.
+                version = self._recognise(connection)
+                if version is None:
+                    create_tables(connection, self._database)
+                elif version < SCHEMA_VERSION:
+                    migrate(connection, self._database, version)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Log]:
         """Open a transaction that sees one state of the log."""
-        with self._transaction(exclusive=False) as connection:
-            yield Log(connection)
+        known = self._running
+        with self._explained(), self._transaction(exclusive=False) as connection:
+            stored_version(connection, self._name)
+            log = Log(connection, known, self._name)
+            yield log
+            self._remember(log)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Log]:
-        """Open a transaction that shuts out every other writer until it ends."""
-        with self._transaction(exclusive=True) as connection:
-            yield Log(connection)
+        """Open a transaction that shuts out every other writer until it ends.
+
+        If the connection is lost while the transaction is committed, the log itself says
+        whether it was: no entry is lost, and none is written twice.
+
+        Raises
+        ------
+        LedgerError
+            If the entry was not written, or if that cannot be found out; the message says which.
+        """
+        if not self._running.number:
+            # A long log is verified before the others are shut out.
+            with self.reading() as before:
+                before.catch_up()
+        known, finished = self._running, False
+        log: Log | None = None
+        try:
+            with self._transaction(exclusive=True) as connection:
+                stored_version(connection, self._name)
+                log = Log(connection, known, self._name)
+                yield log
+                finished = True
+        except DBAPIError as error:
+            appended = log.appended if log else None
+            if not finished or appended is None or not self._was_written(appended, error):
+                message = f"The ledger {self._name} {self._explain(error)}. Nothing was written."
+                raise LedgerError(message) from error
+        if log is not None:
+            self._remember(log)
 
     def close(self) -> None:
         """Close the connections."""
         self._engine.dispose()
 
-    @contextlib.contextmanager
-    def _transaction(self, *, exclusive: bool) -> Iterator[Connection]:
-        options = {sqlite.EXCLUSIVE: exclusive}
-        try:
-            with (
-                self._lock,
-                self._engine.connect().execution_options(**options) as connection,
-                connection.begin(),
-            ):
-                yield connection
-        except DBAPIError as error:
-            cause = error.orig or error
-            raise LedgerError(f"The ledger {self._name} {sqlite.explain(cause)}.") from error
+    def _remember(self, log: Log) -> None:
+        """Keep what a transaction found out, for the next one."""
+        if log.known.number > self._running.number:
+            self._running = log.known
 
-    def _recognise(self, connection: Connection) -> bool:
-        """Whether the database holds a ledger (True) or nothing (False)."""
-        tables = inspect(connection).get_table_names()
+    def _was_written(self, entry: Entry, error: DBAPIError) -> bool:
+        """Find out whether a transaction whose end was not seen has written its last entry."""
+        stored, has_looked = None, False
+        try:
+            # Its lock is free only when it has ended one way or the other.
+            with self._transaction(exclusive=True) as connection:
+                stored = Log(connection, self._running, self._name).entry(entry.number)
+                has_looked = True
+        except DBAPIError:
+            # How the look ended does not matter: it changes nothing.
+            if not has_looked:
+                raise LedgerError(
+                    f"The ledger {self._name} {self._explain(error)}. Whether entry "
+                    f"{entry.number} was written is not known. Once the ledger can be reached "
+                    f"again, verify(head={entry.hash!r}) passes if it was. A reservation counts "
+                    "as spent, and stays so if this entry was to close it and is not there."
+                ) from error
+        return stored is not None and stored.hash == entry.hash
+
+    @contextlib.contextmanager
+    def _transaction(self, *, exclusive: bool, patient: bool = True) -> Iterator[Connection]:
+        options = self._database.options(exclusive=exclusive)
+        with (
+            self._lock,
+            self._connect(patient).execution_options(**options) as connection,
+            connection.begin(),
+        ):
+            self._database.begin(connection, exclusive=exclusive)
+            yield connection
+
+    def _connect(self, patient: bool) -> Connection:
+        """Return a connection; wait for a server that went away, as one does for a lock."""
+        deadline = time.monotonic() + (self._database.timeout if patient else 0.0)
+        pause = 0.05
+        while True:
+            try:
+                return self._engine.connect()
+            except DBAPIError as error:
+                left = deadline - time.monotonic()
+                if left <= 0 or not self._database.may_come_back(error.orig or error):
+                    raise
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _explain(self, error: DBAPIError) -> str:
+        return self._database.explain(error.orig or error)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise LedgerError(f"The ledger {self._name} {self._explain(error)}.") from error
+
+    def _recognise(self, connection: Connection) -> int | None:
+        """Return the version of the ledger in the database; None if nothing is there."""
+        tables = self._database.tables(connection)
         if not tables:
-            return False
-        if _VERSIONS.name not in tables or _ENTRIES.name not in tables:
+            return None
+        if VERSIONS.name not in tables or ENTRIES.name not in tables:
             raise LedgerError(
                 f"The database {self._name} holds other tables and no ledger. Give another path."
             )
-        versions = list(connection.execute(select(_VERSIONS.c.schema_version)).scalars())
-        if versions != [SCHEMA_VERSION]:
-            raise LedgerError(
-                f"The ledger {self._name} is of schema version {versions}; this interpret_dp "
-                f"reads version {SCHEMA_VERSION}. Upgrade interpret_dp to the version that wrote "
-                "it."
-            )
-        return True
-
-
-def _create_tables(connection: Connection) -> None:
-    _METADATA.create_all(connection)
-    connection.execute(_VERSIONS.insert().values(schema_version=SCHEMA_VERSION))
-    statements = sqlite.append_only_triggers(_VERSIONS.name, None)
-    statements += sqlite.append_only_triggers(_ENTRIES.name, _ENTRIES.c.number.name)
-    for statement in statements:
-        connection.execute(text(statement))
+        return stored_version(connection, self._name)

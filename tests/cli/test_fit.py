@@ -170,7 +170,7 @@ def test_an_interrupted_fit_leaves_no_file(fit, patients, folder, monkeypatch):
     monkeypatch.setattr(base, "train", interrupt)
     outcome = fit(patients, budget=4)
     assert outcome.code == 1
-    assert "ledger report" in outcome.err
+    assert "ledger show" in outcome.err
     assert not [path for path in folder.iterdir() if "model" in path.name]
 
 
@@ -211,4 +211,4 @@ def test_the_relation_is_a_choice(fit, patients, command):
     refused = fit(patients, "--overwrite")
     assert refused.code == 1
     assert "Losses of different promises do not add up" in " ".join(refused.err.split())
-    assert "Protects" in command("ledger", "report").out
+    assert "Protects" in command("ledger", "show").out

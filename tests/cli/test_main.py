@@ -64,7 +64,7 @@ def test_probe_sees_what_a_command_loads(tmp_path):
 def test_without_arguments_the_help_is_shown(capsys):
     assert main([]) == 0
     shown = capsys.readouterr().out
-    for name in ("demo", "schema", "fit", "show", "ledger"):
+    for name in ("demo", "schema", "fit", "show", "ledger", "audit"):
         assert f"    {name} " in shown
 
 
@@ -96,6 +96,34 @@ def test_wrong_usage_ends_with_2(arguments, message, capsys):
     assert message in capsys.readouterr().err
 
 
+LEDGER_COMMANDS = (
+    "show",
+    "create",
+    "verify",
+    "raise",
+    "renew",
+    "link",
+    "require-approval",
+    "appoint",
+    "dismiss",
+    "request",
+    "approvals",
+    "approve",
+    "reject",
+    "withdraw",
+    "report",
+    "export",
+)
+
+
+def test_the_ledgers_commands_are_these(capsys):
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["ledger", "--help"])
+    told = capsys.readouterr().out.split("COMMAND\n")[-1]
+    assert [line.split()[0] for line in told.splitlines() if line.startswith("    ") and
+            not line.startswith("     ")] == list(LEDGER_COMMANDS)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -104,9 +132,7 @@ def test_wrong_usage_ends_with_2(arguments, message, capsys):
         ["schema", "check"],
         ["fit"],
         ["show"],
-        ["ledger", "report"],
-        ["ledger", "create"],
-        ["ledger", "verify"],
+        *(["ledger", command] for command in LEDGER_COMMANDS),
     ],
     ids=" ".join,
 )
@@ -154,7 +180,7 @@ def test_a_reader_that_leaves_the_pipe_is_no_error(folder):
     assert main(create) == 0
     # `true` never reads, so that the report is written into a closed pipe.
     done = subprocess.run(
-        f"sleep 0.2; {sys.executable} -c '{SCRIPT}' ledger report | true",
+        f"sleep 0.2; {sys.executable} -c '{SCRIPT}' ledger show | true",
         shell=True,
         capture_output=True,
         text=True,

@@ -74,3 +74,17 @@ def test_the_scarcer_part_of_a_budget_is_the_one_that_is_shown():
 def test_what_costs_nothing_is_not_counted():
     with pytest.raises(ValueError, match="one of them must be above 0"):
         budget_state().more_like(GdpPair(0.0))
+
+
+def test_an_expired_budget_has_room_for_nothing():
+    pair = GdpPair(1e-3)
+    assert budget_state().more_like(pair) > 0
+    assert budget_state(expired=True).more_like(pair) == 0
+
+
+def test_what_was_released_before_new_people_came_is_told():
+    """Detection is about everything that was ever released, the bar about what counts."""
+    now = budget_state().to_dict()
+    renewed = budget_state(ever=GdpPair(2.0)).to_dict()
+    assert renewed["detection_spent"] > now["detection_spent"]
+    assert renewed["spent_share"] == now["spent_share"]

@@ -59,9 +59,11 @@ def test_equality_is_by_url(ledger: PrivacyLedger, tmp_path: Path) -> None:
 def test_repr_shows_no_password(ledger: PrivacyLedger) -> None:
     assert repr(ledger) == f"PrivacyLedger({ledger.url!r})"
     assert repr(PrivacyLedger.in_memory()) == "PrivacyLedger.in_memory()"
-    ledger._url = "postgresql://me:secret@host/db"
-    assert "secret" not in repr(ledger)
-    assert "secret" not in ledger.display_url
+    there = PrivacyLedger.existing("postgresql://me:secret@host/db")
+    assert there == PrivacyLedger.existing("postgresql+psycopg://me@host/db")
+    for shown in (repr(there), there.url, there.display_url, repr(pickle.dumps(there))):
+        assert "me@host/db" in shown
+        assert "secret" not in shown
 
 
 def test_a_relative_path_means_the_same_file_after_a_change_of_folder(

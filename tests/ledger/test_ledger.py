@@ -14,20 +14,9 @@ import pytest
 from interpret_dp.accounting import gaussian_events_json, mu_of_budget, reduce_event
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.ledger import DeltaExceededError, PrivacyLedger, Reservation, default_ledger
+from interpret_dp.ledger.actor import current_host, user_of
 from interpret_dp.ledger.chain import Entry
 from tests.ledger.requests import reserve, reserve_epsilon
-
-
-@pytest.fixture(params=["file", "memory"])
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> PrivacyLedger:
-    if request.param == "memory":
-        return PrivacyLedger.in_memory()
-    return PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
-
-
-@pytest.fixture
-def file_ledger(tmp_path: Path) -> PrivacyLedger:
-    return PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
 
 
 def test_from_budget_to_refusal(ledger: PrivacyLedger) -> None:
@@ -59,10 +48,12 @@ def test_budget_of_one_request_covers_exactly_that_request(ledger: PrivacyLedger
         reserve_epsilon(ledger, 0.5, 1e-6)
 
 
-def test_open_reservations_count_as_spent_for_ever(file_ledger: PrivacyLedger) -> None:
-    file_ledger.create_budget("adult", 1.0, 1e-6)
-    reserve_epsilon(file_ledger, 0.9, 1e-6)
-    reopened = PrivacyLedger(file_ledger.url)
+def test_open_reservations_count_as_spent_for_ever(
+    stored_ledger: PrivacyLedger, store_url: str
+) -> None:
+    stored_ledger.create_budget("adult", 1.0, 1e-6)
+    reserve_epsilon(stored_ledger, 0.9, 1e-6)
+    reopened = PrivacyLedger(store_url)
     assert reopened.spent("adult").open_reservations == 1
     assert reopened.report()["state"].tolist() == ["open"]
     with pytest.raises(BudgetExceededError):
@@ -151,14 +142,14 @@ def test_a_budget_is_created_once_and_raised_as_a_logged_act(ledger: PrivacyLedg
     assert ledger.raise_budget("adult", 3.0, 1e-6, reason="x", delta_x=1e-7).delta_x == 1e-7
 
 
-def test_a_persistent_ledger_needs_a_budget_first(file_ledger: PrivacyLedger) -> None:
-    assert file_ledger.budget("adult") is None
+def test_a_persistent_ledger_needs_a_budget_first(stored_ledger: PrivacyLedger) -> None:
+    assert stored_ledger.budget("adult") is None
     for ask in (reserve, PrivacyLedger.spent, PrivacyLedger.remaining):
         with pytest.raises(LedgerError, match=r"create_budget\('adult', .*--budget"):
-            ask(file_ledger, "adult")
-    assert file_ledger.entries() == []
-    assert file_ledger.head is None
-    assert file_ledger.verify() is None
+            ask(stored_ledger, "adult")
+    assert stored_ledger.entries() == []
+    assert stored_ledger.head is None
+    assert stored_ledger.verify() is None
 
 
 def test_the_default_ledger_records_without_a_limit() -> None:
@@ -183,7 +174,13 @@ def test_entries_hold_what_the_audit_needs(ledger: PrivacyLedger) -> None:
     assert request["event"] == gaussian_events_json([(0.1, 1)])
     assert (request["explainer"], request["purpose"]) == ("ebm", "tuning")
     assert (request["epsilon"], request["epsilon_delta"]) == (0.4, 1e-6)
-    assert request["context"] == {"protected": "add_or_remove_one: one row"}
+    with ledger._opened().reading() as log:
+        user = user_of(log)
+    assert request["context"] == {
+        "protected": "add_or_remove_one: one row",
+        "user": user,
+        "host": current_host(),
+    }
     assert request["package_version"]
     assert request["time"].endswith("+00:00")
     assert commit["reservation"] == request["number"] == 2
@@ -254,7 +251,7 @@ def test_bad_requests_are_named_and_cost_nothing(
     ("call", "error", "message"),
     [
         (lambda f: PrivacyLedger("privacy.db"), ValueError, "scheme is 'missing'"),
-        (lambda f: PrivacyLedger("mongodb://u:secret@h/d"), ValueError, "knows 'sqlite'"),
+        (lambda f: PrivacyLedger("mongodb://u:secret@h/d"), ValueError, "knows 'sqlite' and"),
         (lambda f: PrivacyLedger("sqlite://"), ValueError, "in_memory"),
         (lambda f: PrivacyLedger("sqlite:///:memory:"), ValueError, "in_memory"),
         (lambda f: PrivacyLedger(f"sqlite:///{f}/p.db?mode=ro"), ValueError, "path alone"),

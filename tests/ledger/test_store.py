@@ -1,19 +1,28 @@
-"""The file: append-only, tamper-evident, exclusive while writing, refused when it is not ours."""
+"""The log: append-only, tamper-evident, exclusive while writing, refused when it is not ours."""
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import NullPool, create_engine, text
+from sqlalchemy.exc import IntegrityError
 
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger
-from interpret_dp.ledger.store import Store, resolve_url
+from interpret_dp.ledger.chain import Entry, canonical_json, verify_chain
+from interpret_dp.ledger.database import resolve_url
+from interpret_dp.ledger.postgres import SCHEMA
+from interpret_dp.ledger.store import Store
 from tests.ledger.requests import reserve
 
 ENTRIES = "interpret_dp_ledger_entries"
@@ -26,8 +35,11 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ledger(path: Path) -> PrivacyLedger:
-    """Return a ledger of five entries: a budget, two requests, a commit, a cancel."""
-    ledger = PrivacyLedger(f"sqlite:///{path}")
+    """Return a ledger file of five entries: a budget, two requests, a commit, a cancel."""
+    return filled(PrivacyLedger(f"sqlite:///{path}"))
+
+
+def filled(ledger: PrivacyLedger) -> PrivacyLedger:
     ledger.create_budget("adult", 2.0, 1e-6)
     first, second = reserve(ledger), reserve(ledger)
     ledger.commit(first)
@@ -42,11 +54,65 @@ def execute(path: Path, *statements: str) -> None:
         connection.commit()
 
 
-def drop_triggers(path: Path) -> None:
-    names = (
-        f"{table}_no_{verb}" for table in (ENTRIES,) for verb in ("update", "delete", "insert")
-    )
-    execute(path, *(f"DROP TRIGGER {name}" for name in names))
+class Hand:
+    """Somebody who changes the database by hand, past the package."""
+
+    def __init__(self, url: str) -> None:
+        self.ledger = filled(PrivacyLedger(url))
+        self.url = url
+        self._engine = create_engine(
+            url.replace("postgresql:", "postgresql+psycopg:"), poolclass=NullPool
+        )
+
+    def execute(self, *statements: str) -> None:
+        with self._engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(text(f"SET search_path = {SCHEMA}"))
+            for statement in statements:
+                connection.execute(text(statement))
+
+    def drop_triggers(self) -> None:
+        names = ("no_update", "no_delete", "no_insert")
+        of_table = ""
+        if self.url.startswith("postgresql"):
+            names, of_table = ("no_change", "next"), f" ON {ENTRIES}"
+        self.execute(*(f"DROP TRIGGER {ENTRIES}_{name}{of_table}" for name in names))
+
+    def rewrite(self, number: int, **changes: Any) -> None:
+        """Change an entry and seal it and all that follow it again, as a forger would."""
+        entries = [
+            Entry(**(entry | {"event": canonical(entry["event"]), "context": "{}"}))
+            for entry in self.ledger.entries()
+        ]
+        previous = entries[number - 2].hash
+        for entry in entries[number - 1 :]:
+            change = changes if entry.number == number else {}
+            sealed = dataclasses.replace(entry, previous=previous, **change).sealed()
+            values = ", ".join(
+                f"{name} = {literal(value)}" for name, value in dataclasses.asdict(sealed).items()
+            )
+            self.execute(f"UPDATE {ENTRIES} SET {values} WHERE number = {entry.number}")
+            previous = sealed.hash
+
+
+def canonical(event: Any) -> str:
+    return canonical_json(event) if event else ""
+
+
+def literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    # A colon in a statement would be taken for the beginning of a parameter's name.
+    return repr(value).replace(":", "\\:") if isinstance(value, str) else repr(value)
+
+
+@pytest.fixture
+def hand(store_url: str) -> Hand:
+    return Hand(store_url)
+
+
+COPIED = "time, kind, dataset, {}, explainer, purpose, mu, delta, epsilon, epsilon_delta, event, "
+COPIED += "package_version, context, previous, hash"
 
 
 @pytest.mark.parametrize(
@@ -54,15 +120,27 @@ def drop_triggers(path: Path) -> None:
     [
         f"UPDATE {ENTRIES} SET mu = 0 WHERE number = 2",
         f"DELETE FROM {ENTRIES} WHERE number = 5",
-        f"INSERT OR REPLACE INTO {ENTRIES} SELECT * FROM {ENTRIES} WHERE number = 2",
+        f"INSERT INTO {ENTRIES} SELECT 7, {COPIED.format(77)} FROM {ENTRIES} WHERE number = 4",
+        # The next number, but the reservation of entry 2 once more.
+        f"INSERT INTO {ENTRIES} SELECT 6, {COPIED.format(2)} FROM {ENTRIES} WHERE number = 4",
         "UPDATE interpret_dp_ledger SET schema_version = 9",
         "DELETE FROM interpret_dp_ledger",
         "INSERT INTO interpret_dp_ledger VALUES (9)",
     ],
 )
-def test_the_database_refuses_changes(ledger: PrivacyLedger, path: Path, statement: str) -> None:
+def test_the_database_refuses_changes(hand: Hand, statement: str) -> None:
+    with pytest.raises(IntegrityError, match=r"append-only|UNIQUE constraint|unique constraint"):
+        hand.execute(statement)
+    assert hand.ledger.verify() == hand.ledger.head
+    assert len(hand.ledger.entries()) == 5
+
+
+def test_a_file_refuses_to_replace_an_entry(ledger: PrivacyLedger, path: Path) -> None:
     with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-        execute(path, statement)
+        execute(
+            path,
+            f"INSERT OR REPLACE INTO {ENTRIES} SELECT * FROM {ENTRIES} WHERE number = 2",
+        )
     assert ledger.verify() == ledger.head
 
 
@@ -71,7 +149,6 @@ def test_the_database_refuses_changes(ledger: PrivacyLedger, path: Path, stateme
     [
         ([f"UPDATE {ENTRIES} SET mu = 0 WHERE number = 2"], "Entry 2 of the ledger was changed"),
         ([f"UPDATE {ENTRIES} SET purpose = 'x' WHERE number = 5"], "Entry 5 .* was changed"),
-        ([f"UPDATE {ENTRIES} SET mu = 'x' WHERE number = 3"], "Entry 3 .* mu is of type str"),
         ([f"DELETE FROM {ENTRIES} WHERE number = 3"], "Entry 3 of the ledger is missing"),
         ([f"DELETE FROM {ENTRIES} WHERE number = 1"], "Entry 1 of the ledger is missing"),
         (
@@ -91,47 +168,86 @@ def test_the_database_refuses_changes(ledger: PrivacyLedger, path: Path, stateme
         ),
     ],
 )
-def test_verify_names_the_first_bad_entry(
-    ledger: PrivacyLedger, path: Path, statements: list[str], message: str
-) -> None:
-    assert ledger.verify() == ledger.head
-    drop_triggers(path)
-    execute(path, *statements)
+def test_verify_names_the_first_bad_entry(hand: Hand, statements: list[str], message: str) -> None:
+    assert hand.ledger.verify() == hand.ledger.head
+    hand.drop_triggers()
+    hand.execute(*statements)
     with pytest.raises(LedgerError, match=message):
+        hand.ledger.verify()
+    # Nor is anything spent on the word of such a log, by whoever has not seen the true one.
+    with pytest.raises(LedgerError, match=message):
+        reserve(PrivacyLedger(hand.url))
+
+
+def test_a_changed_type_is_seen(ledger: PrivacyLedger, path: Path) -> None:
+    """Only SQLite lets a number become a text."""
+    execute(path, f"DROP TRIGGER {ENTRIES}_no_update")
+    execute(path, f"UPDATE {ENTRIES} SET mu = 'x' WHERE number = 3")
+    with pytest.raises(LedgerError, match=r"Entry 3 .* mu is of type str"):
         ledger.verify()
 
 
-def test_a_cut_tail_is_seen_by_its_head_alone(ledger: PrivacyLedger, path: Path) -> None:
-    head = ledger.head
-    drop_triggers(path)
-    execute(path, f"DELETE FROM {ENTRIES} WHERE number > 3")
-    assert ledger.verify() == ledger.head
+def test_a_cut_tail_is_seen_by_its_head_alone(hand: Hand) -> None:
+    head = hand.ledger.head
+    hand.drop_triggers()
+    hand.execute(f"DELETE FROM {ENTRIES} WHERE number > 3")
+    fresh = PrivacyLedger(hand.url)
+    assert fresh.verify() == fresh.head
     with pytest.raises(LedgerError, match="cut off after entry 3"):
-        ledger.verify(head)
+        fresh.verify(head)
 
 
-def test_an_earlier_head_stays_valid_while_the_log_grows(ledger: PrivacyLedger) -> None:
-    head = ledger.head
-    reserve(ledger)
-    assert ledger.verify(head) == ledger.head != head
+@pytest.mark.parametrize("act", ["cut", "rewritten", "changed"])
+def test_a_process_sees_that_the_log_it_knew_is_gone(hand: Hand, act: str) -> None:
+    """As after a restored backup: the entries that are there are a valid chain."""
+    assert hand.ledger.spent("adult").n_requests == 1
+    hand.drop_triggers()
+    if act == "cut":
+        hand.execute(f"DELETE FROM {ENTRIES} WHERE number > 3")
+    elif act == "rewritten":
+        hand.rewrite(4, mu=0.01)
+    else:
+        hand.execute(f"UPDATE {ENTRIES} SET purpose = 'x' WHERE number = 5")
+    message = "Entry 5 .* was changed" if act == "changed" else "is not what this process saw"
+    for spend in (reserve, lambda ledger: ledger.spent("adult")):
+        with pytest.raises(LedgerError, match=message):
+            spend(hand.ledger)
+    if act != "changed":
+        # What the message advises.
+        anew = PrivacyLedger(hand.url)
+        assert anew.commit(reserve(anew)) == anew.verify()
 
 
-def test_nothing_is_chained_to_a_changed_entry(ledger: PrivacyLedger, path: Path) -> None:
-    drop_triggers(path)
-    execute(path, f"UPDATE {ENTRIES} SET purpose = 'x' WHERE number = 5")
+def test_an_earlier_head_stays_valid_while_the_log_grows(hand: Hand) -> None:
+    head = hand.ledger.head
+    reserve(hand.ledger)
+    assert hand.ledger.verify(head) == hand.ledger.head != head
+
+
+def test_nothing_is_chained_to_a_changed_entry(hand: Hand) -> None:
+    hand.drop_triggers()
+    hand.execute(f"UPDATE {ENTRIES} SET purpose = 'x' WHERE number = 5")
     with pytest.raises(LedgerError, match="Entry 5 of the ledger was changed"):
-        reserve(ledger)
-    assert len(ledger.entries()) == 5
+        reserve(hand.ledger)
+    assert len(hand.ledger.entries()) == 5
 
 
-def test_a_log_that_contradicts_itself_admits_nothing(ledger: PrivacyLedger, path: Path) -> None:
-    drop_triggers(path)
-    execute(path, f"UPDATE {ENTRIES} SET reservation = 77 WHERE number = 4")
-    with pytest.raises(LedgerError, match="closes reservation 77, which is not open"):
-        reserve(ledger)
-    execute(path, f"UPDATE {ENTRIES} SET kind = 'gift' WHERE number = 4")
-    with pytest.raises(LedgerError, match="unknown kind 'gift'"):
-        reserve(ledger)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"reservation": 77}, "closes reservation 77, which is not open"),
+        ({"kind": "gift"}, "unknown kind 'gift'"),
+    ],
+)
+def test_a_log_that_contradicts_itself_admits_nothing(
+    hand: Hand, change: dict[str, Any], message: str
+) -> None:
+    hand.drop_triggers()
+    hand.rewrite(4, **change)
+    fresh = PrivacyLedger(hand.url)
+    assert fresh.verify() == fresh.head
+    with pytest.raises(LedgerError, match=message):
+        reserve(fresh)
 
 
 def _write(content: bytes) -> Callable[[Path], None]:
@@ -152,12 +268,8 @@ def _foreign(path: Path) -> None:
     execute(path, "CREATE TABLE people (name TEXT)")
 
 
-def _future(path: Path) -> None:
-    execute(
-        path,
-        "DROP TRIGGER interpret_dp_ledger_no_update",
-        "UPDATE interpret_dp_ledger SET schema_version = 2",
-    )
+def _versionless(path: Path) -> None:
+    execute(path, "DROP TRIGGER interpret_dp_ledger_no_delete", "DELETE FROM interpret_dp_ledger")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +278,7 @@ def _future(path: Path) -> None:
         (_write(b"name,age\n" * 200), "is not an SQLite database"),
         (_damage_pages, "damaged. Restore it from a backup"),
         (_foreign, "holds other tables and no ledger"),
-        (_future, "schema version \\[2\\].* Upgrade interpret_dp"),
+        (_versionless, "says nothing of its version"),
         (lambda path: execute(path, f"DROP TABLE {ENTRIES}"), "other tables and no ledger"),
     ],
 )
@@ -199,12 +311,12 @@ def test_a_locked_file_is_refused_and_nothing_is_half_spent(
     reserve(impatient)
 
 
-def test_a_writer_shuts_out_the_next_before_that_one_reads(path: Path) -> None:
-    url = resolve_url(f"sqlite:///{path}")
-    first, second = Store(url, timeout=0.05), Store(url, timeout=0.05)
+def test_a_writer_shuts_out_the_next_before_that_one_reads(store_url: str) -> None:
+    url = resolve_url(store_url)
+    first, second = Store(url, timeout=0.2), Store(url, timeout=0.2)
     with (
         first.writing(),
-        pytest.raises(LedgerError, match="locked"),
+        pytest.raises(LedgerError, match="locked by another process"),
         second.writing(),
     ):
         pytest.fail("two processes could both pass the check")
@@ -213,19 +325,73 @@ def test_a_writer_shuts_out_the_next_before_that_one_reads(path: Path) -> None:
         assert log.last() is None
 
 
-def test_an_error_inside_a_transaction_undoes_it(path: Path) -> None:
-    store = Store(resolve_url(f"sqlite:///{path}"), timeout=0.05)
+def test_who_waited_for_the_lock_sees_what_was_written_meanwhile(store_url: str) -> None:
+    """A check against the state from before the lock would let both in."""
+    url = resolve_url(store_url)
+    first, second = Store(url, timeout=10), Store(url, timeout=10)
+    seen: list[str | None] = []
+
+    def look() -> None:
+        with second.writing() as log:
+            entry = log.entry(1)
+            seen.append(entry.hash if entry else None)
+            assert len(list(log.entries())) == log.catch_up().number == 1
+
+    with ThreadPoolExecutor(1) as pool:
+        with first.writing() as log:
+            waiting = pool.submit(look)
+            time.sleep(0.3)
+            entry = log.append(kind="budget", dataset="adult", mu=1.0, delta=0.0)
+            assert not waiting.done()
+        waiting.result(timeout=20)
+    assert seen == [entry.hash]
+
+
+def test_a_reader_sees_one_state_of_the_log(store_url: str) -> None:
+    url = resolve_url(store_url)
+    writer, reader = Store(url, timeout=0.2), Store(url, timeout=10)
+
+    def write() -> None:
+        with writer.writing() as log:
+            log.append(kind="budget", dataset="adult", mu=1.0, delta=0.0)
+
+    with reader.reading() as log:
+        assert log.last() is None
+        if store_url.startswith("sqlite"):
+            # A file cannot be written while it is read: here it is the commit that fails.
+            with pytest.raises(LedgerError, match=r"locked by another .* Nothing was written"):
+                write()
+        else:
+            write()
+        assert log.last() is None
+        assert log.catch_up().number == 0
+
+
+def test_an_error_inside_a_transaction_undoes_it(store_url: str) -> None:
+    store = Store(resolve_url(store_url), timeout=5)
 
     def fail_after_writing() -> None:
         with store.writing() as log:
             log.append(kind="budget", dataset="adult", mu=1.0, delta=0.0)
-            assert log.last() is not None
+            assert log.catch_up().number == 1
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail_after_writing()
     with store.reading() as log:
         assert log.last() is None
+        assert log.catch_up().number == 0
+
+
+def test_several_entries_of_one_transaction_are_one_chain(store_url: str) -> None:
+    store = Store(resolve_url(store_url), timeout=5)
+    with store.writing() as log:
+        log.append(kind="budget", dataset="adult", mu=1.0, delta=0.0)
+        assert log.account("adult").budget is not None
+        log.append(kind="reserve", dataset="adult", mu=0.1, delta=0.0)
+        assert len(log.account("adult").requests) == 1
+    with store.reading() as log:
+        assert verify_chain(log.entries()) == log.catch_up().hash
 
 
 RACER = """
@@ -234,8 +400,8 @@ from interpret_dp.exceptions import BudgetExceededError
 from interpret_dp.ledger import PrivacyLedger
 from tests.ledger.requests import reserve
 
-folder, me, mu = pathlib.Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
-ledger = PrivacyLedger(f"sqlite:///{folder}/privacy.db")
+folder, me, mu, url = pathlib.Path(sys.argv[1]), sys.argv[2], float(sys.argv[3]), sys.argv[4]
+ledger = PrivacyLedger(url)
 (folder / me).touch()
 while len(list(folder.glob("racer-*"))) < 2:
     time.sleep(0.001)
@@ -250,15 +416,15 @@ print(admitted)
 """
 
 
-def test_two_racing_processes_share_one_budget(path: Path) -> None:
+def test_two_racing_processes_share_one_budget(store_url: str, tmp_path: Path) -> None:
     """32 requests of a quarter of B each race for the 16 places that sum mu^2 <= B^2 has."""
-    ledger = PrivacyLedger(f"sqlite:///{path}")
+    ledger = PrivacyLedger(store_url)
     budget = ledger.create_budget("adult", 2.0, 1e-6)
-    arguments = [sys.executable, "-c", RACER, str(path.parent)]
+    arguments = [sys.executable, "-c", RACER, str(tmp_path)]
     root = Path(__file__).parents[2]
     racers = [
         subprocess.Popen(
-            [*arguments, f"racer-{name}", repr(budget.mu / 4 * (1 - 1e-9))],
+            [*arguments, f"racer-{name}", repr(budget.mu / 4 * (1 - 1e-9)), store_url],
             stdout=subprocess.PIPE,
             text=True,
             cwd=root,

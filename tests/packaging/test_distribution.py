@@ -110,6 +110,8 @@ def test_sdist_holds_what_its_tests_need_and_no_data(distributions):
         "scripts/constraints.txt",
         "scripts/create_environment.sh",
         "scripts/install_chromium.sh",
+        "scripts/install_postgres.sh",
+        "tests/ledger/fixtures/version_1.sql",
     } <= names
     data = [name for name in names if name.endswith((".parquet", ".npz", ".db", ".png"))]
     assert [name for name in data if not name.startswith("docs/figures/")] == []
@@ -124,7 +126,7 @@ def test_version_has_one_source(distributions, metadata):
 
 def test_extras_install_something_that_exists(metadata):
     extras = set(metadata.get_all("Provides-Extra"))
-    assert extras == {"all", "dev", "llm", "notebook", "sql", "test"}
+    assert extras == {"all", "dev", "llm", "notebook", "postgres", "sql", "test"}
     requirements = [Requirement(text) for text in metadata.get_all("Requires-Dist")]
     for extra in extras:
         own = [r for r in requirements if r.marker and f'extra == "{extra}"' in str(r.marker)]

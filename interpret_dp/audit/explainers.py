@@ -1,0 +1,199 @@
+"""Our explainers in the form that audits take: a function of a private table, run anew each time.
+
+The tables of an audit are made up: what is published about them protects nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp._validate import check_int
+from interpret_dp.audit.published import explanation_parts, published_parts
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema import Categorical, Continuous, Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from interpret_dp.lime.explainer import DPLimeTabular
+
+__all__ = ["Answers", "CanaryTables", "answering", "canary_tables", "published_answers", "refit"]
+
+# Each request reads the log of its ledger: a short one is faster.
+_FITS_A_LEDGER = 8
+DATASET = "audit"
+
+
+def refit(estimator: Any) -> Callable[[tuple[Any, ...]], Any]:
+    """Return what fits a clone of an estimator on a table.
+
+    Parameters
+    ----------
+    estimator : object
+        With scikit-learn's parameters: ours, or interpret's. One with a ``ledger`` is given an
+        in-memory one, so that audits charge nobody.
+
+    Returns
+    -------
+    callable
+        Takes ``(X, y)``, or whatever ``fit`` takes by position, and returns the fitted clone.
+    """
+    from sklearn.base import clone
+
+    ledgers = _Ledgers()
+    is_ours = "ledger" in estimator.get_params(deep=False)
+    settings = estimator.get_params(deep=False) | {"ledger": None, "dataset": None}
+    bare = clone(type(estimator)(**settings)) if is_ours else estimator
+
+    def fit(table: tuple[Any, ...]) -> Any:
+        model = clone(bare)
+        if is_ours:
+            model.set_params(ledger=ledgers.next(), dataset=DATASET)
+        return model.fit(*table)
+
+    return fit
+
+
+class _Ledgers:
+    """In-memory ledgers, each for a few requests."""
+
+    def __init__(self) -> None:
+        self._requests = 0
+
+    def next(self) -> Any:
+        """Return the ledger of the next request."""
+        from interpret_dp.ledger import PrivacyLedger
+
+        if self._requests % _FITS_A_LEDGER == 0:
+            self._ledger = PrivacyLedger.in_memory()
+        self._requests += 1
+        return self._ledger
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What an explainer of a black box answered to the same questions.
+
+    Attributes
+    ----------
+    explainer : DPLimeTabular
+    explanations : tuple
+        One for each method that was asked for.
+    """
+
+    explainer: DPLimeTabular
+    explanations: tuple[Any, ...]
+
+    @property
+    def guarantee_(self) -> Any:
+        """The explainer's promise."""
+        return self.explainer.guarantee_
+
+
+def answering(
+    make: Callable[[Any, Any], DPLimeTabular], queries: Any, methods: Sequence[str | None] = (None,)
+) -> Callable[[Any], Answers]:
+    """Return what makes an explainer of explanation data and asks it.
+
+    Parameters
+    ----------
+    make : callable
+        Of explanation data and of an in-memory ledger, which it hands to the explainer with
+        ``dataset="audit"``.
+    queries : as ``explain_local`` takes them
+        Public rows.
+    methods : sequence of str or None
+        All are explained once by each method in turn; None is the explainer's own.
+    """
+    ledgers = _Ledgers()
+
+    def explain(data: Any) -> Answers:
+        explainer = make(data, ledgers.next())
+        explanations = tuple(explainer.explain_local(queries, method=method) for method in methods)
+        return Answers(explainer, explanations)
+
+    return explain
+
+
+def published_answers(answers: Answers) -> dict[str, Any]:
+    """Return what an explainer of a black box publishes, by name.
+
+    Explanations with their costs, the history, the summary, the surrogate and the promise. The
+    explainer itself is not published: it holds the private rows, and refuses to be copied.
+    """
+    explainer = answers.explainer
+    found: dict[str, Any] = {
+        "history": [vars(one) for one in explainer.history_],
+        "explain_global": explanation_parts(explainer.explain_global()),
+        "n_left": explainer.remaining_queries(),
+        "sentence": explainer.guarantee_.sentence,
+        "scope": explainer.guarantee_.scope,
+    }
+    for number, explanation in enumerate(answers.explanations):
+        found[f"explanation {number}"] = explanation_parts(explanation)
+        found[f"costs {number}"] = explanation.privacy.per_row.to_dict("list")
+    if explainer.surrogate_ is not None:
+        found["surrogate"] = published_parts(explainer.surrogate_)
+    return found
+
+
+@dataclass(frozen=True)
+class CanaryTables:
+    """A table with a canary, the same without it, and the canary's row.
+
+    Attributes
+    ----------
+    with_row, without_row : (DataFrame, ndarray)
+    row : DataFrame of one row
+    """
+
+    with_row: tuple[pd.DataFrame, NDArray[Any]]
+    without_row: tuple[pd.DataFrame, NDArray[Any]]
+    row: pd.DataFrame
+
+
+def canary_tables(schema: Schema, n_others: int = 100) -> CanaryTables:
+    """Make up the table on which one row stands out most.
+
+    Parameters
+    ----------
+    schema : Schema
+        Complete, with a target.
+    n_others : int, default=100
+
+    Returns
+    -------
+    CanaryTables
+        Everybody is at the lower bound or first level of every column, with the lowest target; the
+        canary, last, is at the other end of everything, alone in its bins.
+
+    Raises
+    ------
+    SchemaError
+        If the schema declares no target.
+    """
+    import pandas as pd
+
+    n_others = check_int("n_others", n_others, low=0)
+    if schema.target is None:
+        raise SchemaError(
+            "The schema declares no target, so that no worst target of a row is known. Give "
+            "Schema(..., target=...)."
+        )
+    X = pd.DataFrame({name: _column(spec, n_others) for name, spec in schema.features.items()})
+    y = _column(schema.target, n_others)
+    return CanaryTables((X, y), (X[:-1], y[:-1]), X[-1:])
+
+
+def _column(spec: Continuous | Categorical, n_others: int) -> NDArray[Any]:
+    """Return one end of a column for everybody, and the other for the canary."""
+    if isinstance(spec, Continuous):
+        return np.append(np.full(n_others, spec.lower), spec.upper)
+    column = np.full(n_others + 1, spec.levels[0], dtype=object)
+    column[-1] = spec.levels[-1]
+    return column

@@ -1,0 +1,274 @@
+"""Lower bounds on epsilon from a single training run, by many canaries at once.
+
+Each of many canaries is put into the table or left out by a fair coin of its own. After one run
+the attacker guesses for some of them whether they were in, and abstains from the others. Under
+differential privacy no guess is right much more often than randomised response would be, whatever
+the attacker does, so that many right guesses refute the claim.
+
+Source: Steinke, Nasr and Jagielski (2023), "Privacy Auditing with One (1) Training Run", NeurIPS,
+Theorem 5.2 and Appendix D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from interpret_dp._validate import check_int, check_real
+
+__all__ = [
+    "OneRunBound",
+    "guesses_for",
+    "judge_guesses",
+    "one_run_epsilon",
+    "one_run_p_value",
+]
+
+# Beyond this no number of canaries that fits into memory proves anything.
+_LARGEST_EPSILON = 64.0
+_HALVINGS = 36
+_FEWEST_GUESSES = 10
+_SIZES_TRIED = 16
+
+
+def one_run_p_value(
+    n_canaries: int, n_guesses: int, n_correct: int, *, epsilon: float, delta: float
+) -> float:
+    """Bound the probability that so many guesses are right although the claim is true.
+
+    Parameters
+    ----------
+    n_canaries : int
+        Canaries, each in the table with probability 1/2, independently.
+    n_guesses : int
+        How many of them were guessed; fixed before the run, or a bound that was.
+    n_correct : int
+        How many of the guesses are right.
+    epsilon, delta : float
+        The claim, for adding or removing one row.
+
+    Returns
+    -------
+    float
+        At most 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    Theorem 5.2: with W binomial(n_guesses, e^epsilon / (1 + e^epsilon)), the probability of v or
+    more right guesses is at most P[W >= v] + 2 m delta max_i P[v > W >= v - i] / i.
+    """
+    from scipy.special import bdtrc, expit
+    from scipy.stats import binom
+
+    n_canaries = check_int("n_canaries", n_canaries, low=1)
+    n_guesses = check_int("n_guesses", n_guesses, low=0, high=n_canaries)
+    n_correct = check_int("n_correct", n_correct, low=0, high=n_guesses)
+    epsilon = check_real("epsilon", epsilon, low=0)
+    delta = check_real("delta", delta, low=0, high=1)
+    accuracy = float(expit(epsilon))
+    chance = float(bdtrc(n_correct - 1, n_guesses, accuracy)) if n_correct else 1.0
+    if n_correct and delta:
+        # P[v > W >= v - i] for i = 1 .. v; a larger i adds nothing to the probability.
+        just_below = np.cumsum(
+            binom.pmf(np.arange(n_correct - 1, -1, -1), n_guesses, accuracy), dtype=np.float64
+        )
+        steepest = float(np.max(just_below / np.arange(1, n_correct + 1)))
+        chance += 2.0 * n_canaries * delta * steepest
+    return min(chance, 1.0)
+
+
+def one_run_epsilon(
+    n_canaries: int, n_guesses: int, n_correct: int, *, delta: float, confidence: float = 0.95
+) -> float:
+    """Return a bound that the epsilon of the mechanism at this delta is not below.
+
+    Parameters
+    ----------
+    n_canaries, n_guesses, n_correct, delta
+        As :func:`one_run_p_value`.
+    confidence : float, default=0.95
+        If the mechanism is (epsilon, delta)-DP, the bound exceeds epsilon with a probability of at
+        most ``1 - confidence``.
+
+    Returns
+    -------
+    float
+        At least 0: every smaller epsilon has a p-value of at most ``1 - confidence``.
+    """
+    level = 1.0 - check_real("confidence", confidence, low=0, high=1, low_open=True, high_open=True)
+
+    def refuted(epsilon: float) -> bool:
+        # Whatever value the search ends at is valid: of all counts whose bound exceeds the truth,
+        # take the fewest right guesses. The truth satisfies that bound's claim as well, so that
+        # as many or more are right with the probability of its p-value at most.
+        found = one_run_p_value(n_canaries, n_guesses, n_correct, epsilon=epsilon, delta=delta)
+        return found <= level
+
+    if not refuted(0.0):
+        return 0.0
+    low, high = 0.0, _LARGEST_EPSILON
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return low
+
+
+@dataclass(frozen=True)
+class OneRunBound:
+    """What one run proved.
+
+    Attributes
+    ----------
+    epsilon : float
+        Lower bound on epsilon at ``delta``.
+    delta, confidence : float
+    n_canaries, n_guesses, n_correct : int
+    """
+
+    epsilon: float
+    delta: float
+    confidence: float
+    n_canaries: int
+    n_guesses: int
+    n_correct: int
+
+
+def judge_guesses(
+    scores: ArrayLike,
+    included: ArrayLike,
+    *,
+    n_guesses: int,
+    delta: float,
+    confidence: float = 0.95,
+) -> OneRunBound:
+    """Guess the canaries of the largest and smallest scores, and bound epsilon by the result.
+
+    Parameters
+    ----------
+    scores : array-like, shape (n_canaries,)
+        Of each canary, from what the run released; large ones speak for its presence.
+    included : array-like of bool, shape (n_canaries,)
+        What the coins said.
+    n_guesses : int
+        Fixed before the run: half of them, rounded up, go to the largest scores and say "in", the
+        others to the smallest and say "out".
+    delta, confidence : float
+        As :func:`one_run_epsilon`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the scores are not one number for each coin, or hold NaN, or a number is out of range.
+    """
+    values, coins = np.asarray(scores, dtype=np.float64), np.asarray(included)
+    if values.ndim != 1 or not len(values) or np.isnan(values).any():
+        raise ValueError(
+            f"scores is of shape {values.shape}; it must be a sequence of at least one number "
+            "without NaN. Give one score for each canary."
+        )
+    if coins.shape != values.shape or coins.dtype != np.bool_:
+        raise ValueError(
+            f"included is of shape {coins.shape} and type {coins.dtype}; it must be one bool for "
+            f"each of the {len(values)} scores."
+        )
+    n_guesses = check_int("n_guesses", n_guesses, low=1, high=len(values))
+    guessed = _guessed(values, n_guesses)
+    n_correct = int(((guessed > 0) & coins).sum() + ((guessed < 0) & ~coins).sum())
+    return OneRunBound(
+        epsilon=one_run_epsilon(
+            len(values), n_guesses, n_correct, delta=delta, confidence=confidence
+        ),
+        delta=delta,
+        confidence=confidence,
+        n_canaries=len(values),
+        n_guesses=n_guesses,
+        n_correct=n_correct,
+    )
+
+
+def guesses_for(
+    n_canaries: int, mu: float, *, delta: float, confidence: float = 0.95
+) -> tuple[int, float]:
+    """Return how many guesses to make against a mechanism that is expected to be mu-GDP.
+
+    Parameters
+    ----------
+    n_canaries : int
+    mu : float
+        What each score is expected to tell: the distance of its two normal laws.
+    delta, confidence : float
+        As :func:`one_run_epsilon`.
+
+    Returns
+    -------
+    n_guesses : int
+        For which the bound that is expected is largest. It follows from public numbers alone.
+    epsilon : float
+        That expected bound.
+    """
+    n_canaries = check_int("n_canaries", n_canaries, low=_FEWEST_GUESSES)
+    mu = check_real("mu", mu, low=0)
+    sizes = np.unique(np.geomspace(_FEWEST_GUESSES, n_canaries, _SIZES_TRIED).astype(int))
+    found = [
+        (
+            one_run_epsilon(
+                n_canaries,
+                int(size),
+                int(size * accuracy_of_extremes(mu, size / n_canaries)),
+                delta=delta,
+                confidence=confidence,
+            ),
+            int(size),
+        )
+        for size in sizes
+    ]
+    epsilon, size = max(found)
+    return size, epsilon
+
+
+def accuracy_of_extremes(mu: float, share: float) -> float:
+    """Return how often guesses on the most extreme scores are right.
+
+    Parameters
+    ----------
+    mu : float
+        Scores are normal of variance 1, about ``mu`` for canaries that are in and about 0 for
+        others.
+    share : float
+        Of the canaries that are guessed, half at each end.
+    """
+    from scipy.special import ndtr
+
+    half = min(share, 1.0) / 2.0
+
+    def above(threshold: float) -> float:
+        return float(ndtr(mu - threshold) + ndtr(-threshold)) / 2.0
+
+    threshold = _bisected(lambda t: above(t) > half, -40.0, mu + 40.0)
+    reached = above(threshold)
+    return float(ndtr(mu - threshold)) / (2.0 * reached) if reached > 0 else 1.0
+
+
+def _bisected(holds_below: Callable[[float], bool], low: float, high: float) -> float:
+    for _ in range(2 * _HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if holds_below(middle) else (low, middle)
+    return low
+
+
+def _guessed(values: NDArray[np.float64], n_guesses: int) -> NDArray[np.int8]:
+    """Return 1, -1 or 0 (abstain) for each canary; ties go by place, which says nothing."""
+    order = np.argsort(values, kind="stable")
+    n_out = n_guesses // 2
+    guessed = np.zeros(len(values), dtype=np.int8)
+    guessed[order[len(values) - (n_guesses - n_out) :]] = 1
+    guessed[order[:n_out]] = -1
+    return guessed

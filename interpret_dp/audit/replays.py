@@ -1,0 +1,192 @@
+"""Frozen-noise replays of every explainer on simulated patients and their neighbours.
+
+A neighbour lacks the last row. That row is an ordinary one, one in which nothing is as declared,
+or one in which everything is missing: what it does to anybody else's integers, to the public coin
+flips, to errors and warnings or to a published part shows as a violation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from interpret_dp.audit.explainers import answering, published_answers, refit
+from interpret_dp.audit.neighbours import replay
+from interpret_dp.audit.published import published_parts
+from interpret_dp.audit.report import ReplayReport
+from interpret_dp.audit.results import ReplayLine
+from interpret_dp.schema import Categorical, Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from interpret_dp.datasets import Cohort
+    from interpret_dp.lime.explainer import DPLimeTabular
+
+__all__ = ["REPLAYS", "replay_explainer"]
+
+_ROWS = 60
+_LIME_METHODS = ("statistics", "interactive", "adaptive", "enhanced", "surrogate")
+_QUERIES = 2
+_EXPLAINED = ("age", "insurance")
+
+
+def replay_explainer(name: str) -> ReplayLine:
+    """Replay one explainer on three pairs of tables, both ways.
+
+    Parameters
+    ----------
+    name : str
+        One of ``REPLAYS``.
+    """
+    start = time.process_time()
+    reports = list(REPLAYS[name]())
+    return ReplayLine.of(name, reports, time.process_time() - start)
+
+
+def _both_ways(
+    fit: Callable[[Any], Any],
+    pairs: Iterator[tuple[Any, Any]],
+    published: Callable[[Any], Mapping[str, Any]] = published_parts,
+) -> Iterator[ReplayReport]:
+    for with_row, without_row in pairs:
+        yield replay(fit, with_row, without_row, published=published)
+        yield replay(fit, without_row, with_row, published=published)
+
+
+def _last_rows(cohort: Cohort) -> Iterator[tuple[pd.DataFrame, Any]]:
+    """Yield tables whose last row is ordinary, undeclared, and missing."""
+    import pandas as pd
+
+    table, target = cohort.X, pd.Series(cohort.y)
+    yield table, target
+    specs = cohort.schema.features
+    for number, label in ((np.inf, "undeclared"), (np.nan, None)):
+        last = {
+            name: [label if isinstance(spec, Categorical) else number]
+            for name, spec in specs.items()
+        }
+        is_text = isinstance(cohort.schema.target, Categorical)
+        strange = pd.Series([label if is_text else number], dtype=object)
+        yield (
+            pd.concat([table.astype(object), pd.DataFrame(last, dtype=object)], ignore_index=True),
+            pd.concat([target.astype(object), strange], ignore_index=True),
+        )
+
+
+def _neighbours(cohort: Cohort) -> Iterator[tuple[Any, Any]]:
+    for X, y in _last_rows(cohort):
+        yield (X, y), (X.iloc[:-1], y.iloc[:-1])
+
+
+def _cohort(task: Literal["classification", "regression"]) -> Cohort:
+    from interpret_dp.datasets import make_cohort
+
+    return make_cohort(_ROWS, seed=0, task=task)
+
+
+def _additive(task: Literal["classification", "regression"]) -> Iterator[ReplayReport]:
+    from interpret_dp.ebm.estimators import (
+        DPExplainableBoostingClassifier,
+        DPExplainableBoostingRegressor,
+    )
+
+    cohort = _cohort(task)
+    kinds: dict[str, Any] = {
+        "classification": DPExplainableBoostingClassifier,
+        "regression": DPExplainableBoostingRegressor,
+    }
+    model = kinds[task](schema=cohort.schema, max_rounds=3, n_jobs=1)
+    return _both_ways(refit(model), _neighbours(cohort))
+
+
+def _metrics() -> Iterator[ReplayReport]:
+    from interpret_dp.ebm.estimators import DPExplainableBoostingClassifier
+    from interpret_dp.ebm.evaluation import private_metrics
+    from interpret_dp.ledger import PrivacyLedger
+
+    cohort = _cohort("classification")
+    model = DPExplainableBoostingClassifier(schema=cohort.schema, max_rounds=3, n_jobs=1)
+    fitted = refit(model)((cohort.X, cohort.y))
+
+    def measure(table: tuple[Any, Any]) -> Any:
+        return private_metrics(
+            {"a model": fitted},
+            *table,
+            epsilon=1.0,
+            delta=1e-6,
+            ledger=PrivacyLedger.in_memory(),
+            dataset="audit",
+        )
+
+    return _both_ways(measure, _neighbours(cohort))
+
+
+class _Risk:
+    """A black box that looks at each row alone, and knows two labels."""
+
+    classes_ = np.array(["low", "high"])
+
+    def predict_proba(self, X: pd.DataFrame) -> Any:
+        """Return a probability that rises with age."""
+        import pandas as pd
+
+        age = pd.to_numeric(X["age"], errors="coerce").fillna(50.0).clip(0.0, 110.0).to_numpy()
+        high = 0.1 + 0.7 * age / 110.0
+        return np.column_stack([1.0 - high, high])
+
+
+def _explained(method: str) -> Callable[[], Iterator[ReplayReport]]:
+    def run() -> Iterator[ReplayReport]:
+        from interpret_dp.lime.explainer import DPLimeTabular
+
+        cohort = _cohort("classification")
+        schema = Schema({name: cohort.schema.features[name] for name in _EXPLAINED})
+
+        def make(data: Any, ledger: Any) -> DPLimeTabular:
+            return DPLimeTabular(
+                _Risk(),
+                data,
+                trained_on_same_people=False,
+                schema=schema,
+                method=method,
+                epsilon=2.0,
+                per_query=0.5,
+                steps=24,
+                ledger=ledger,
+                dataset="audit",
+            )
+
+        queries = cohort.X[list(_EXPLAINED)].iloc[:_QUERIES]
+        pairs = (
+            (X[list(_EXPLAINED)], X[list(_EXPLAINED)].iloc[:-1]) for X, _ in _last_rows(cohort)
+        )
+        return _both_ways(answering(make, queries), pairs, published_answers)
+
+    return run
+
+
+def _maps() -> Iterator[ReplayReport]:
+    from interpret_dp.llm.estimator import DPLocallyLinearClassifier
+
+    cohort = _cohort("classification")
+    model = DPLocallyLinearClassifier(
+        schema=cohort.schema, epochs=2, sampling_rate=0.1, n_maps=2, device="cpu"
+    )
+    return _both_ways(refit(model), _neighbours(cohort))
+
+
+REPLAYS: dict[str, Callable[[], Iterator[ReplayReport]]] = {
+    "DPExplainableBoostingClassifier": lambda: _additive("classification"),
+    "DPExplainableBoostingRegressor": lambda: _additive("regression"),
+    "private_metrics": _metrics,
+    **{f"DPLimeTabular ({method})": _explained(method) for method in _LIME_METHODS},
+}
+"""What can be replayed, by name; DP-LLM only where torch is installed."""
+
+if find_spec("torch") is not None:
+    REPLAYS["DPLocallyLinearClassifier"] = _maps

@@ -1,0 +1,99 @@
+"""``interpret-dp audit``: attacks on our own claims, on made-up people, that anyone can repeat."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from interpret_dp.cli.console import CommandError, add_command, say
+
+if TYPE_CHECKING:
+    from interpret_dp.audit.suite import AuditTask, Progress
+
+__all__ = ["add_to"]
+
+_MOST_JOBS = 2
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command ``audit``."""
+    parser = add_command(
+        commands,
+        "audit",
+        summary="attack our own claims, and show what the attacks prove",
+        description="Attack every explainer of this package on made-up people: replays with the "
+        "same noise on\nneighbouring tables, membership attacks, one-run audits. Half of the noise "
+        "and interpret's\nown regressor must be found. Fails if a claim of ours is refuted or a "
+        "control is not found.\nPassing proves nothing: docs/audit.md.",
+        example="interpret-dp audit --out audit_output",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="a minute instead of ten; finds gross errors only"
+    )
+    parser.add_argument(
+        "--only",
+        metavar="TEXT",
+        help="only attacks whose name contains this text, such as replay, or classifier",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=min(_MOST_JOBS, os.cpu_count() or 1),
+        metavar="N",
+        help=f"processes (default: {_MOST_JOBS} at most)",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", help="write audit.md, audit.json and audit.png into this folder"
+    )
+    parser.add_argument(
+        "--page",
+        metavar="FILE",
+        help="put the tables into this page, between its marks, as docs/audit.md has them",
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    from tqdm import tqdm
+
+    from interpret_dp.audit.suite import run_tasks, tasks_of
+    from interpret_dp.audit.tables import draw_figure, put_into_page, to_json, to_markdown
+    from interpret_dp.cli.outputs import new_folder
+
+    if arguments.jobs < 1:
+        raise CommandError(f"--jobs is {arguments.jobs}; it must be at least 1.")
+    tasks = tasks_of("quick" if arguments.quick else "full")
+    if arguments.only is not None:
+        tasks = [task for task in tasks if arguments.only in task.title]
+    if not tasks:
+        raise CommandError(f"--only is {arguments.only!r}, and no attack has that in its name.")
+    page = None if arguments.page is None else Path(arguments.page)
+    # Before the attacks, which take long: a folder that cannot be made, a page without marks.
+    folder = None if arguments.out is None else new_folder(arguments.out)
+    text = "" if page is None else page.read_text(encoding="utf-8")
+    if page is not None:
+        put_into_page(text, "")
+
+    def bar(task: AuditTask) -> Progress:
+        return partial(tqdm, desc=task.title, leave=False, position=1, file=sys.stderr)
+
+    found = run_tasks(tasks, jobs=arguments.jobs, progress=bar)
+    lines = list(tqdm(found, total=len(tasks), desc="attacks", unit="attack", file=sys.stderr))
+    markdown = to_markdown(lines)
+    say(markdown)
+    if folder is not None:
+        (folder / "audit.md").write_text(markdown, encoding="utf-8")
+        (folder / "audit.json").write_text(to_json(lines), encoding="utf-8")
+        draw_figure(lines, folder / "audit.png")
+    if page is not None:
+        page.write_text(put_into_page(text, markdown), encoding="utf-8")
+    wrong = [line.subject for line in lines if not line.is_as_expected]
+    if wrong:
+        raise CommandError(
+            f"{len(wrong)} of {len(lines)} attacks did not end as they must: {'; '.join(wrong)}. "
+            "A refuted claim of ours is a bug: please report it (CONTRIBUTING.md)."
+        )

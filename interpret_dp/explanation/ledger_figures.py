@@ -1,0 +1,198 @@
+"""Figures of an officer's report: spending over time, and by whom; from the ledger's document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp._figures import ceil_text
+from interpret_dp.explanation.figure_parts import COLORS, dress, literal, shortened
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = ["share_figure", "timeline_figure"]
+
+# Wong's palette: told apart by people who do not see red and green as different, and in grey.
+_CLASSES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")
+_OTHER, _LIMIT, _RENEWED = "#556471", "#d55e00", "#556471"
+_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
+_LONGEST_NAME = 32
+_BAR, _AROUND_BARS = 44, 76
+
+
+def timeline_figure(account: Mapping[str, Any], until: str) -> Figure:
+    """Return everything that was spent up to each request, as steps, and the limits over time.
+
+    In epsilon at the budget's delta; in mu where no limit was declared.
+
+    Parameters
+    ----------
+    account : mapping
+        One of the datasets of ``PrivacyLedger.oversight()``.
+    until : str
+        The moment of the report, where the lines end.
+    """
+    import plotly.graph_objects as go
+
+    budget, requests = account["budget"], account["requests"]
+    unit = "mu" if budget is None else "epsilon"
+    # What no figure can state is infinite; the line stops there.
+    totals = [total[unit] for total in account["totals"]]
+    times = [request["time"] for request in requests]
+    known = [total for total in totals if total is not None]
+    figure = go.Figure(
+        go.Scatter(
+            x=[times[0], *times, until],
+            y=[0.0, *totals, totals[-1]],
+            mode="lines",
+            line={"shape": "hv", "color": COLORS["ink"], "width": 2},
+            name="spent so far",
+            hoverinfo="skip",
+        )
+    )
+    _add_requests(figure, requests, totals)
+    limits = _limits(account)
+    if limits:
+        figure.add_scatter(
+            x=[*(time for time, _ in limits), until],
+            y=[*(limit for _, limit in limits), limits[-1][1]],
+            mode="lines",
+            line={"shape": "hv", "color": _LIMIT, "width": 2, "dash": "dash"},
+            name=f"limit, at delta {budget['delta']:g}",
+            hovertemplate="limit: epsilon %{y:.4g}<extra></extra>",
+        )
+    for period in account["periods"]:
+        figure.add_vline(x=period["time"], line={"color": _RENEWED, "width": 1, "dash": "dot"})
+        figure.add_annotation(
+            x=period["time"],
+            y=1,
+            yref="paper",
+            text="renewed",
+            showarrow=False,
+            xanchor="left",
+            yanchor="top",
+            font={"size": 11, "color": _RENEWED},
+        )
+    dress(figure, height=360, margin={"l": 62, "r": 16, "t": 14, "b": 88})
+    highest = max([*known, *(limit for _, limit in limits), 0.0])
+    figure.update_yaxes(title=f"{unit} spent", range=[0, 1.15 * highest or 1.0])
+    figure.update_xaxes(title="time (UTC)", type="date")
+    figure.update_layout(
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
+    )
+    return figure
+
+
+def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | None) -> Figure:
+    """Return what each class or user has spent, as bars that add up.
+
+    Parameters
+    ----------
+    lines : sequence of mapping
+        ``by_explainer`` or ``by_user`` of an account.
+    by : str
+        The key of their names.
+    limit : float or None
+        The budget's mu: bars are shares of its square; None: shares of what was spent.
+    """
+    import plotly.graph_objects as go
+
+    square = limit**2 if limit else sum(line["mu"] ** 2 for line in lines)
+    shares = [100.0 * line["mu"] ** 2 / square if square else 0.0 for line in lines]
+    figure = go.Figure(
+        go.Bar(
+            x=shares,
+            y=[str(place) for place in range(len(lines))],
+            orientation="h",
+            marker={"color": _CLASSES[0]},
+            hovertemplate="%{customdata}<extra></extra>",
+            customdata=[
+                f"{literal(line[by] or 'not told')}: {share:.3g} %, {_cost(line)}"
+                for line, share in zip(lines, shares, strict=True)
+            ],
+        )
+    )
+    dress(
+        figure,
+        height=_AROUND_BARS + _BAR * len(lines),
+        margin={"l": 8, "r": 16, "t": 8, "b": 46},
+    )
+    of = "the budget" if limit else "what was spent"
+    figure.update_xaxes(title=f"share of {of}, %", range=[0, max([*shares, 1.0]) * 1.05])
+    figure.update_yaxes(
+        tickmode="array",
+        tickvals=[str(place) for place in range(len(lines))],
+        ticktext=[
+            f"{shortened(literal(line[by] or 'not told'), _LONGEST_NAME)}<br>{_cost(line)}"
+            for line in lines
+        ],
+        autorange="reversed",
+        automargin=True,
+        type="category",
+    )
+    return figure
+
+
+def _add_requests(
+    figure: Figure, requests: Sequence[Mapping[str, Any]], totals: Sequence[float | None]
+) -> None:
+    """Mark each request, in the colour of its class; the rarest share one."""
+    names = [request["explainer"] for request in requests]
+    ranked = sorted(set(names), key=lambda name: (-names.count(name), name))
+    own = ranked[: len(_CLASSES)]
+    for place, name in enumerate([*own, None]):
+        members = [
+            i
+            for i, found in enumerate(names)
+            if (found == name if name is not None else found not in own)
+        ]
+        if not members:
+            continue
+        figure.add_scatter(
+            x=[requests[i]["time"] for i in members],
+            y=[totals[i] for i in members],
+            mode="markers",
+            marker={
+                "color": _OTHER if name is None else _CLASSES[place],
+                "size": 9,
+                "symbol": "x" if name is None else _SYMBOLS[place],
+            },
+            name=shortened(literal(name), _LONGEST_NAME) if name is not None else "others",
+            customdata=[_words(requests[i]) for i in members],
+            hovertemplate="%{customdata}<br>all spending then: %{y:.4g}<extra></extra>",
+        )
+
+
+def _limits(account: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Return when which limit came into force; the last alone if they are of different deltas."""
+    budget = account["budget"]
+    if budget is None:
+        return []
+    acts = [
+        act
+        for act in account["acts"]
+        if act["kind"] in ("budget", "raise", "renew") and act["dataset"] == budget["dataset"]
+    ]
+    same = [act for act in acts if act["epsilon_delta"] == budget["delta"]]
+    if len(same) < len(acts):
+        same = same[-1:]
+    return [(act["time"], act["epsilon"]) for act in same]
+
+
+def _cost(line: Mapping[str, Any]) -> str:
+    requests = f"{line['n_requests']:,} request{'' if line['n_requests'] == 1 else 's'}"
+    epsilon = line["epsilon"]
+    cost = f"mu {ceil_text(line['mu'])}" if epsilon is None else f"epsilon {ceil_text(epsilon)}"
+    return f"{cost} ({requests})"
+
+
+def _words(request: Mapping[str, Any]) -> str:
+    by = f" by {literal(request['user'])}" if request["user"] else ""
+    purpose = f", for {literal(request['purpose'])}" if request["purpose"] else ""
+    return (
+        f"{literal(request['explainer'])}{by}{purpose}<br>asked for epsilon "
+        f"{ceil_text(request['epsilon'])} at delta {ceil_text(request['epsilon_delta'])}, "
+        f"{request['state']}"
+    )

@@ -1,0 +1,360 @@
+"""What officers decide on an account: its budget, its end, whose it is, and who must be asked."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp._figures import ceil_text
+from interpret_dp._validate import check_real
+from interpret_dp.accounting.composition import GdpPair
+from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger.account import Account, Budget
+from interpret_dp.ledger.actor import append_act
+from interpret_dp.ledger.clock import until
+from interpret_dp.ledger.filter import admits, fix_budget
+from interpret_dp.ledger.names import check_name, check_text
+from interpret_dp.ledger.reader import LedgerReader, account_of, no_budget_error
+from interpret_dp.ledger.roles import require_officer
+
+if TYPE_CHECKING:
+    from interpret_dp.ledger.store import Log
+
+__all__ = ["LedgerBudgets", "other_promise"]
+
+Moment = datetime.date | str
+
+
+class LedgerBudgets(LedgerReader):
+    """Declaring, raising, renewing and linking budgets; each is a logged act of an officer."""
+
+    def create_budget(
+        self,
+        dataset: str,
+        epsilon: float,
+        delta: float,
+        *,
+        delta_x: float = 0.0,
+        purpose: str = "",
+        unit: str | None = None,
+        neighboring: str | None = None,
+        expires: Moment | None = None,
+    ) -> Budget:
+        """Declare what may ever be spent on a data set.
+
+        Parameters
+        ----------
+        dataset : str
+            A name of your choice. The same people under two names have two budgets, and what is
+            released about them is the sum of both, unless the names are linked (:meth:`link`).
+            Never a hash of the content, which would tell whether a guessed table is the true one.
+        epsilon, delta : float
+            Everything ever released is (epsilon, delta)-differentially private together; above 0,
+            delta below 1.
+        delta_x : float
+            The part of delta for requests that are not purely Gaussian; below delta.
+        purpose : str
+            The owner's words.
+        unit : str, optional
+            The identifier of people, as in ``PrivacyUnit(unit)``: requests that protect anything
+            else are refused. With neither it nor ``neighboring`` the first request decides.
+        neighboring : {"add_or_remove_one", "replace_one"}, optional
+            The neighbouring relation, likewise; alone, it is about rows.
+        expires : date, datetime or str, optional
+            The last day (UTC), or the moment, until which it may be spent. Then every request is
+            refused until :meth:`renew_budget`; what was spent stays spent.
+
+        Raises
+        ------
+        LedgerError
+            If the data set has a budget already, or its requests protect something else.
+        RoleError
+            If officers are named and the user is none.
+        TypeError, ValueError
+            If an argument is out of range.
+        """
+        dataset = check_name("dataset", dataset)
+        budget = fix_budget(dataset, epsilon, delta, delta_x, check_text(purpose))
+        if expires is not None:
+            budget = dataclasses.replace(budget, expires=until("expires", expires))
+        if unit is not None or neighboring is not None:
+            relation = ADD_OR_REMOVE_ONE if neighboring is None else neighboring
+            protected = Neighbourhood(relation=relation, unit=unit).protected
+            budget = dataclasses.replace(budget, protected=protected)
+        with self._opened().writing() as log:
+            require_officer(log, "declare a budget")
+            account = account_of(log, dataset)
+            if account.budget is not None:
+                raise LedgerError(
+                    f"Data set {dataset!r} has a budget already (epsilon "
+                    f"{account.budget.epsilon:g}, delta {account.budget.delta:g}). See it with "
+                    f"ledger.budget({dataset!r}) or `interpret-dp ledger show`; change it with "
+                    "ledger.raise_budget(...)."
+                )
+            if budget.protected and account.protected not in (None, budget.protected):
+                raise other_promise(account, budget.protected)
+            if not admits(dataclasses.replace(account, budget=budget), GdpPair(0.0)):
+                raise LedgerError(
+                    f"More than epsilon {budget.epsilon:g} at delta {budget.delta:g} was spent on "
+                    f"data set {dataset!r} already, while no limit was declared. Declare a budget "
+                    f"that covers ledger.spent({dataset!r})."
+                )
+            _append_budget(
+                log, "budget", budget, {"protected": budget.protected, "expires": budget.expires}
+            )
+        return budget
+
+    def raise_budget(
+        self,
+        dataset: str,
+        epsilon: float,
+        delta: float,
+        *,
+        reason: str,
+        delta_x: float | None = None,
+    ) -> Budget:
+        """Replace a budget by a larger one, as a logged act; what was spent stays spent.
+
+        Parameters
+        ----------
+        dataset : str
+            A data set that has a budget.
+        epsilon, delta : float
+            The new total, not an addition.
+        reason : str
+            Why; it stays in the log for ever.
+        delta_x : float, optional
+            The new total for requests that are not purely Gaussian; by default the old one.
+
+        Raises
+        ------
+        LedgerError
+            If the data set has no budget.
+        RoleError
+            If officers are named and the user is none.
+        TypeError, ValueError
+            If an argument is out of range, or the new budget is not larger than the old one.
+        """
+        dataset = check_name("dataset", dataset)
+        reason = check_name("reason", reason, longest=None)
+        with self._opened().writing() as log:
+            require_officer(log, "raise a budget")
+            old = _budget_of(log, dataset)
+            new_delta_x = old.delta_x if delta_x is None else delta_x
+            budget = fix_budget(old.dataset, epsilon, delta, new_delta_x, reason)
+            grows = budget.mu > old.mu or budget.delta_x > old.delta_x
+            if not grows or budget.mu < old.mu or budget.delta_x < old.delta_x:
+                raise ValueError(
+                    f"epsilon {epsilon!r}, delta {delta!r} and delta_x {new_delta_x!r} allow mu "
+                    f"{budget.mu:.6g}; the budget in force (epsilon {old.epsilon:g}, delta "
+                    f"{old.delta:g}, delta_x {old.delta_x:g}) allows mu {old.mu:.6g}. A raise may "
+                    "lower neither mu nor delta_x, and must raise one of them."
+                )
+            _append_budget(log, "raise", budget)
+        return dataclasses.replace(budget, protected=old.protected, expires=old.expires)
+
+    def renew_budget(
+        self,
+        dataset: str,
+        *,
+        reason: str,
+        expires: Moment | None = None,
+        new_people: str = "",
+    ) -> Budget:
+        """Give a budget a new end and begin a new period; earlier spending counts as before.
+
+        The limits stay what they are: a renewal gives time, and :meth:`raise_budget` gives room.
+        Reports tell what was spent in the period, beside the total.
+
+        Parameters
+        ----------
+        dataset : str
+            A data set that has a budget, expired or not.
+        reason : str
+            Why; it stays in the log for ever.
+        expires : date, datetime or str, optional
+            The new end, as for :meth:`create_budget`; by default there is none.
+        new_people : str
+            Only if nobody who was in the data up to now is in them any more: the words of the
+            officer who vouches for it, which stay in the log. Then the limits hold for the new
+            people from zero on. If anybody is in both, that person's loss is the total of all
+            periods, which every report goes on to tell. A new name for the new data set says the
+            same without a promise to keep, and is the better choice.
+
+        Raises
+        ------
+        LedgerError
+            If the data set has no budget; or a request is still open and the people are said to be
+            new.
+        RoleError
+            If officers are named and the user is none.
+        TypeError, ValueError
+            If an argument is of another form.
+        """
+        dataset = check_name("dataset", dataset)
+        reason = check_name("reason", reason, longest=None)
+        if new_people != "":
+            new_people = check_name("new_people", new_people, longest=None)
+        end = None if expires is None else until("expires", expires)
+        with self._opened().writing() as log:
+            require_officer(log, "renew a budget")
+            account = account_of(log, dataset)
+            old = _budget_of(log, dataset)
+            if new_people and account.spent.open_reservations:
+                raise LedgerError(
+                    f"{account.spent.open_reservations} requests on data set {dataset!r} are open: "
+                    "they run now, on people of which nobody can say whether they are the old or "
+                    "the new ones, or were left by a crash. Wait for those that run; if some were "
+                    "left by a crash, give the new people a data set name of their own."
+                )
+            budget = dataclasses.replace(old, purpose=reason, expires=end)
+            _append_budget(log, "renew", budget, {"expires": end, "new_people": new_people or None})
+        return budget
+
+    def link(self, dataset: str, *, to: str, reason: str, accept_overspent: bool = False) -> Budget:
+        """Let a data set share the account of another one: two names for the same people.
+
+        From then on spending on either name counts for both, and so does everything that was
+        spent on either before. It cannot be undone.
+
+        Parameters
+        ----------
+        dataset : str
+            The name that joins; it may be new. Names that are linked with it come along.
+        to : str
+            The name whose budget is in force from then on, with its end. If either account needs
+            approvals, the joint one does, from the lower of their thresholds on.
+        reason : str
+            Why; it stays in the log for ever.
+        accept_overspent : bool
+            Link them even if both together have spent more than the budget of ``to``. Nothing can
+            be spent then until it is raised, and the budget's promise does not hold for what was
+            spent: it holds for the sum of both budgets.
+
+        Raises
+        ------
+        LedgerError
+            If they share an account already, protect different things, ``to`` has no budget, or
+            they have overspent together.
+        RoleError
+            If officers are named and the user is none.
+        TypeError, ValueError
+            If an argument is of another form.
+        """
+        dataset, to = check_name("dataset", dataset), check_name("to", to)
+        reason = check_name("reason", reason, longest=None)
+        with self._opened().writing() as log:
+            require_officer(log, "link data sets")
+            joining, staying = account_of(log, dataset), account_of(log, to)
+            budget = _budget_of(log, to)
+            _check_link(joining, staying)
+            requests = (*staying.requests, *joining.requests)
+            joint = dataclasses.replace(staying, requests=requests)
+            overspent = not admits(joint, GdpPair(0.0))
+            if overspent and not accept_overspent:
+                spent = joint.spent
+                raise LedgerError(
+                    f"Data sets {dataset!r} and {to!r} have spent epsilon "
+                    f"{ceil_text(spent.epsilon or 0.0)} at delta {budget.delta:g} together, in "
+                    f"{spent.n_requests} requests, and the budget of {to!r} is epsilon "
+                    f"{budget.epsilon:g} with delta_x {budget.delta_x:g}. Nothing was changed. "
+                    "Raise that budget first, or link them all the same with "
+                    "accept_overspent=True: then nothing can be spent until it is raised."
+                )
+            overspent_fact = True if overspent else None
+            for name, facts in (
+                (dataset, {"to": to, "overspent": overspent_fact}),
+                (to, {"with": dataset, "overspent": overspent_fact}),
+            ):
+                append_act(log, facts, kind="link", dataset=name, purpose=reason, mu=0.0, delta=0.0)
+            return _budget_of(log, to)
+
+    def require_approval(self, dataset: str, *, above: float | None = 0.0, reason: str) -> None:
+        """Let an officer decide on each request before it is made.
+
+        Parameters
+        ----------
+        dataset : str
+            A data set that has a budget.
+        above : float or None
+            Requests of more than this epsilon, at the budget's delta, need an approval; 0: all.
+            None: none do any more.
+        reason : str
+            Why; it stays in the log for ever.
+
+        Raises
+        ------
+        LedgerError
+            If the data set has no budget.
+        RoleError
+            If officers are named and the user is none.
+        TypeError, ValueError
+            If an argument is out of range.
+        """
+        dataset = check_name("dataset", dataset)
+        reason = check_name("reason", reason, longest=None)
+        if above is not None:
+            above = check_real("above", above, low=0)
+        with self._opened().writing() as log:
+            require_officer(log, "decide which requests need an approval")
+            _budget_of(log, dataset)
+            append_act(
+                log,
+                {"approval_above": above},
+                kind="policy",
+                dataset=dataset,
+                purpose=reason,
+                mu=0.0,
+                delta=0.0,
+            )
+
+
+def other_promise(account: Account, protected: str) -> LedgerError:
+    """Return the error for a request that protects something else than the account does."""
+    return LedgerError(
+        f"The account of data set {account.dataset!r} protects ({account.protected}); this request "
+        f"protects ({protected}). Losses of different promises do not add up to one. "
+        "Nothing was spent. Use the same PrivacyUnit and the same neighboring as before, or "
+        "another data set name with a budget of its own: each name's total then holds for its own "
+        "releases alone."
+    )
+
+
+def _budget_of(log: Log, dataset: str) -> Budget:
+    budget = account_of(log, dataset).budget
+    if budget is None:
+        raise no_budget_error(dataset)
+    return budget
+
+
+def _check_link(joining: Account, staying: Account) -> None:
+    """Raise LedgerError if two accounts cannot become one."""
+    names = f"{joining.dataset!r} and {staying.dataset!r}"
+    if joining.dataset in staying.names:
+        raise LedgerError(f"Data sets {names} share an account already; nothing is to be linked.")
+    if None not in (joining.protected, staying.protected) and (
+        joining.protected != staying.protected
+    ):
+        raise LedgerError(
+            f"Data sets {names} cannot be linked: one protects ({joining.protected}), the other "
+            f"({staying.protected}). Losses of different promises do not add up to one, so that no "
+            "budget could bound their sum. Nothing was changed."
+        )
+
+
+def _append_budget(
+    log: Log, kind: str, budget: Budget, facts: dict[str, Any] | None = None
+) -> None:
+    append_act(
+        log,
+        facts,
+        kind=kind,
+        dataset=budget.dataset,
+        mu=budget.mu,
+        delta=budget.delta_x,
+        epsilon=budget.epsilon,
+        epsilon_delta=budget.delta,
+        purpose=budget.purpose,
+    )

@@ -1,0 +1,273 @@
+"""From entries to accounts: the log is read from its beginning, one entry after the other."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger.account import Account, Budget, Request
+from interpret_dp.ledger.approval import Approval
+from interpret_dp.ledger.chain import Entry
+
+__all__ = ["fold_all"]
+
+_Part = TypeVar("_Part")
+
+_ONE_ROW = Neighbourhood().protected
+_ADVICE = "Run verify() and restore the ledger from a backup."
+
+
+@dataclass
+class _Book:
+    """An account while the log is read."""
+
+    names: list[str]
+    budget: Budget | None = None
+    requests: dict[int, Request] = field(default_factory=dict)
+    approvals: dict[int, Approval] = field(default_factory=dict)
+    approval_above: float | None = None
+    renewed: list[Entry] = field(default_factory=list)
+    acts: list[Entry] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, account: Account) -> _Book:
+        """Open the book of an account again."""
+        return cls(
+            list(account.names),
+            account.budget,
+            {request.number: request for request in account.requests},
+            {approval.number: approval for approval in account.approvals},
+            account.approval_above,
+            list(account.renewed),
+            list(account.acts),
+        )
+
+    def take_over(self, other: _Book) -> None:
+        """Add another account to this one, whose budget stays in force."""
+        self.names += other.names
+        self.requests = _in_order(self.requests | other.requests)
+        self.approvals = _in_order(self.approvals | other.approvals)
+        self.acts = sorted([*self.acts, *other.acts], key=lambda entry: entry.number)
+        thresholds = [t for t in (self.approval_above, other.approval_above) if t is not None]
+        self.approval_above = min(thresholds, default=None)
+        if self.budget is not None and other.budget is not None:
+            # Whom the owner of either name wanted to be protected stays protected.
+            protected = self.budget.protected or other.budget.protected
+            self.budget = dataclasses.replace(self.budget, protected=protected)
+
+    def account(self, dataset: str) -> Account:
+        """Return the account as it is now, under one of its names."""
+        used = [r.approval for r in self.requests.values() if r.state != "cancelled"]
+        return Account(
+            dataset,
+            self.budget,
+            tuple(self.requests.values()),
+            names=tuple(self.names),
+            approvals=tuple(
+                dataclasses.replace(approval, used=used.count(approval.number))
+                for approval in self.approvals.values()
+            ),
+            approval_above=self.approval_above,
+            renewed=tuple(self.renewed),
+            acts=tuple(self.acts),
+        )
+
+
+def fold_all(
+    entries: Iterable[Entry], onto: Mapping[str, Account] | None = None
+) -> dict[str, Account]:
+    """Return the accounts of all data sets, by name; linked names have one account.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        In order; all of them, or those that follow what ``onto`` says.
+    onto : mapping of str to Account, optional
+        The accounts so far, by name, as this function returned them.
+
+    Raises
+    ------
+    LedgerError
+        If an entry closes a reservation that is not open, or is of an unknown kind.
+    """
+    accounts = dict(onto or {})
+    books: dict[str, _Book] = {}
+    for entry in entries:
+        if not entry.dataset:
+            continue
+        book = _open_book(books, accounts, entry.dataset)
+        if entry.kind == "link":
+            target = entry.facts.get("to")
+            staying = None if target is None else _open_book(books, accounts, str(target))
+            _link(books, book, staying, entry)
+            continue
+        handler = _HANDLERS.get(entry.kind)
+        if handler is None:
+            raise LedgerError(
+                f"Entry {entry.number} of the ledger is of the unknown kind {entry.kind!r}. If a "
+                "newer interpret_dp wrote it, upgrade to that version; otherwise run verify() and "
+                "restore the ledger from a backup."
+            )
+        handler(book, entry)
+    return accounts | {name: book.account(name) for name, book in books.items()}
+
+
+def _open_book(books: dict[str, _Book], accounts: Mapping[str, Account], name: str) -> _Book:
+    """Return the open book of a name; open it, for all names that share it, if it is closed."""
+    if name not in books:
+        known = accounts.get(name)
+        book = _Book([name]) if known is None else _Book.of(known)
+        books.update(dict.fromkeys(book.names, book))
+    return books[name]
+
+
+def _set_budget(book: _Book, entry: Entry) -> None:
+    book.acts.append(entry)
+    old = book.budget
+    expires = entry.facts.get("expires")
+    if entry.kind == "raise" and old is not None:
+        expires = old.expires
+    book.budget = Budget(
+        entry.dataset if old is None else old.dataset,
+        entry.epsilon or 0.0,
+        entry.epsilon_delta or 0.0,
+        entry.delta,
+        entry.mu,
+        entry.purpose,
+        # A raise and a renewal say nothing of it: what was declared stays.
+        entry.protected or (old.protected if old else None),
+        None if expires is None else str(expires),
+    )
+
+
+def _renew(book: _Book, entry: Entry) -> None:
+    _set_budget(book, entry)
+    book.renewed.append(entry)
+    if entry.facts.get("new_people"):
+        book.requests = {
+            number: dataclasses.replace(request, counts=False)
+            for number, request in book.requests.items()
+        }
+
+
+def _link(books: dict[str, _Book], book: _Book, staying: _Book | None, entry: Entry) -> None:
+    """Join two accounts; the act is written into both, and done by the first of the two entries."""
+    if staying is book:
+        raise LedgerError(
+            f"Entry {entry.number} of the ledger links {entry.dataset!r} to a name with which it "
+            f"shares an account already. {_ADVICE}"
+        )
+    if staying is not None:
+        staying.take_over(book)
+        books.update(dict.fromkeys(book.names, staying))
+        staying.acts.append(entry)
+    elif entry.facts.get("with") not in book.names:
+        raise LedgerError(
+            f"Entry {entry.number} of the ledger is the second half of a link whose first half is "
+            f"missing. {_ADVICE}"
+        )
+
+
+def _set_policy(book: _Book, entry: Entry) -> None:
+    book.acts.append(entry)
+    above = entry.facts.get("approval_above")
+    book.approval_above = None if above is None else float(above)
+
+
+def _reserve(book: _Book, entry: Entry) -> None:
+    facts = entry.facts
+    book.requests[entry.number] = Request(
+        entry.number,
+        entry.time,
+        entry.explainer,
+        entry.purpose,
+        entry.epsilon or 0.0,
+        entry.epsilon_delta or 0.0,
+        entry.mu,
+        entry.delta,
+        # Read once: an account may have many requests.
+        protected=str(facts.get("protected", _ONE_ROW)),
+        dataset=entry.dataset,
+        user=str(facts.get("user", "")),
+        host=str(facts.get("host", "")),
+        package_version=entry.package_version,
+        approval=facts.get("approval"),
+    )
+
+
+def _close(book: _Book, entry: Entry) -> None:
+    request = book.requests.get(entry.reservation or 0)
+    if request is None or request.state != "open":
+        raise LedgerError(
+            f"Entry {entry.number} of the ledger closes reservation {entry.reservation}, "
+            f"which is not open. {_ADVICE}"
+        )
+    book.requests[request.number] = dataclasses.replace(
+        request,
+        mu=entry.mu,
+        delta=entry.delta,
+        state="committed" if entry.kind == "commit" else "cancelled",
+    )
+
+
+def _ask(book: _Book, entry: Entry) -> None:
+    book.approvals[entry.number] = Approval(
+        number=entry.number,
+        time=entry.time,
+        dataset=entry.dataset,
+        asked_by=entry.user,
+        user=str(entry.facts.get("for_user", entry.user)),
+        explainer=entry.explainer,
+        purpose=entry.purpose,
+        epsilon=entry.epsilon or 0.0,
+        delta=entry.epsilon_delta or 0.0,
+    )
+
+
+_ANSWERS = {"approve": "approved", "reject": "rejected", "withdraw": "withdrawn"}
+
+
+def _answer(book: _Book, entry: Entry) -> None:
+    approval = book.approvals.get(entry.reservation or 0)
+    allowed = ("waiting", "approved") if entry.kind == "withdraw" else ("waiting",)
+    if approval is None or approval.state not in allowed:
+        raise LedgerError(
+            f"Entry {entry.number} of the ledger answers request for approval {entry.reservation}, "
+            f"which does not wait for it. {_ADVICE}"
+        )
+    answered = dataclasses.replace(
+        approval,
+        state=_ANSWERS[entry.kind],
+        decided_by=entry.user,
+        decided=entry.time,
+        reason=entry.purpose,
+    )
+    if entry.kind == "approve":
+        facts = entry.facts
+        answered = dataclasses.replace(
+            answered, expires=facts.get("expires"), uses=int(facts.get("uses", 1))
+        )
+    book.approvals[approval.number] = answered
+
+
+def _in_order(parts: dict[int, _Part]) -> dict[int, _Part]:
+    return dict(sorted(parts.items()))
+
+
+_HANDLERS: dict[str, Callable[[_Book, Entry], None]] = {
+    "budget": _set_budget,
+    "raise": _set_budget,
+    "renew": _renew,
+    "policy": _set_policy,
+    "reserve": _reserve,
+    "commit": _close,
+    "cancel": _close,
+    "ask": _ask,
+    "approve": _answer,
+    "reject": _answer,
+    "withdraw": _answer,
+}

@@ -1,0 +1,222 @@
+"""Who may do what: officers decide on budgets, analysts spend them.
+
+The library checks names of user accounts and logs every act. It cannot hold back somebody who may
+write the database by other programs: rights there are the database's (docs/ledger_team.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp._validate import check_choice
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger.actor import append_act, user_of
+from interpret_dp.ledger.chain import Entry
+from interpret_dp.ledger.errors import RoleError
+from interpret_dp.ledger.names import check_name, check_text
+from interpret_dp.ledger.reader import LedgerReader
+
+if TYPE_CHECKING:
+    from interpret_dp.ledger.store import Log
+
+__all__ = [
+    "ROLES",
+    "WHOLE_LEDGER",
+    "LedgerRoles",
+    "Roles",
+    "read_roles",
+    "require_officer",
+    "roles_of",
+]
+
+ROLES = ("officer", "analyst")
+WHOLE_LEDGER = ""
+"""Stands in the log in place of a data set's name, which is never empty."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Who may do what, as the log says.
+
+    Attributes
+    ----------
+    officers : tuple of str
+        User accounts that may declare, raise, renew and link budgets, approve requests and
+        appoint others. Empty: everybody may, and what is done is logged.
+    analysts : tuple of str
+        User accounts that may spend, beside the officers.
+    anybody_spends : bool
+        Whether everybody may spend: until the first analyst is appointed, and never again.
+    """
+
+    officers: tuple[str, ...] = ()
+    analysts: tuple[str, ...] = ()
+    anybody_spends: bool = True
+
+    def require_officer(self, user: str, act: str) -> None:
+        """Raise RoleError if an act is for officers and the user is none."""
+        if self.officers and user not in self.officers:
+            raise RoleError(
+                f"User {user!r} may not {act}: the ledger's officers are {_listed(self.officers)}. "
+                "Nothing was changed. Ask one of them.",
+                user,
+                self.officers,
+            )
+
+    def require_spender(self, user: str, dataset: str) -> None:
+        """Raise RoleError if only others may spend."""
+        allowed = (*self.analysts, *self.officers)
+        if not self.anybody_spends and user not in allowed:
+            raise RoleError(
+                f"User {user!r} may not spend on data set {dataset!r}: the ledger's analysts are "
+                f"{_listed(self.analysts) or 'nobody now'}. Nothing was spent. Ask an officer "
+                f"({_listed(self.officers)}) for "
+                f"ledger.appoint({user!r}, 'analyst', reason=...).",
+                user,
+                allowed,
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the roles for JSON."""
+        return {
+            "officers": list(self.officers),
+            "analysts": list(self.analysts),
+            "anybody_spends": self.anybody_spends,
+        }
+
+
+def roles_of(entries: Iterable[Entry]) -> Roles:
+    """Return the roles from the log's entries on the whole ledger, in order."""
+    held: dict[str, str] = {}
+    anybody_spends = True
+    for entry in entries:
+        user = str(entry.facts.get("subject"))
+        if entry.kind == "appoint":
+            held[user] = str(entry.facts.get("role"))
+            anybody_spends = anybody_spends and held[user] != "analyst"
+        elif entry.kind == "dismiss":
+            held.pop(user, None)
+        else:
+            raise LedgerError(
+                f"Entry {entry.number} of the ledger is of the unknown kind {entry.kind!r}. If a "
+                "newer interpret_dp wrote it, upgrade to that version; otherwise run verify() and "
+                "restore the ledger from a backup."
+            )
+    officers, analysts = (tuple(u for u, r in held.items() if r == role) for role in ROLES)
+    return Roles(officers, analysts, anybody_spends)
+
+
+class LedgerRoles(LedgerReader):
+    """Appointing and dismissing."""
+
+    def roles(self) -> Roles:
+        """Return who may do what."""
+        with self._opened().reading() as log:
+            return read_roles(log)
+
+    def appoint(self, user: str, role: str, *, reason: str = "") -> Roles:
+        """Give a user a role, in place of the one that he has; a logged act of an officer.
+
+        While there are no officers everybody may do this, and everybody may do everything. From
+        the first officer on, only officers decide on budgets; from the first analyst on, only
+        analysts and officers spend.
+
+        Parameters
+        ----------
+        user : str
+            Name of the user account, as the operating system knows it.
+        role : {"officer", "analyst"}
+        reason : str
+            For the log.
+
+        Raises
+        ------
+        RoleError
+            If officers are named and the user who asks is none.
+        LedgerError
+            If the ledger has no officer and an analyst is to be appointed, the last officer would
+            become an analyst, or the user has that role already.
+        TypeError, ValueError
+            If an argument is of another form.
+        """
+        user = check_name("user", user)
+        role = check_choice("role", role, ROLES)
+        with self._opened().writing() as log:
+            roles = read_roles(log)
+            roles.require_officer(user_of(log), "appoint anybody")
+            if role == "analyst" and not roles.officers:
+                raise LedgerError(
+                    "The ledger has no officer who could appoint analysts. Appoint one first: "
+                    "ledger.appoint(user, 'officer')."
+                )
+            if user in (roles.officers if role == "officer" else roles.analysts):
+                raise LedgerError(f"User {user!r} is {role} already.")
+            if role == "analyst":
+                _keep_one_officer(roles, user)
+            facts = {"subject": user, "role": role}
+            append_act(
+                log,
+                facts,
+                kind="appoint",
+                dataset=WHOLE_LEDGER,
+                purpose=check_text(reason, "reason"),
+                mu=0.0,
+                delta=0.0,
+            )
+            return read_roles(log)
+
+    def dismiss(self, user: str, *, reason: str = "") -> Roles:
+        """Take a user's role away; a logged act of an officer.
+
+        Raises
+        ------
+        RoleError
+            If the user who asks is no officer.
+        LedgerError
+            If the user has no role, or is the last officer: nobody could appoint another one, and
+            without officers everybody could do everything.
+        """
+        user = check_name("user", user)
+        with self._opened().writing() as log:
+            roles = read_roles(log)
+            roles.require_officer(user_of(log), "dismiss anybody")
+            if user not in (*roles.officers, *roles.analysts):
+                raise LedgerError(
+                    f"User {user!r} has no role. Officers: {_listed(roles.officers) or 'none'}; "
+                    f"analysts: {_listed(roles.analysts) or 'none'}."
+                )
+            _keep_one_officer(roles, user)
+            append_act(
+                log,
+                {"subject": user},
+                kind="dismiss",
+                dataset=WHOLE_LEDGER,
+                purpose=check_text(reason, "reason"),
+                mu=0.0,
+                delta=0.0,
+            )
+            return read_roles(log)
+
+
+def read_roles(log: Log) -> Roles:
+    """Return the roles as one transaction sees them."""
+    return roles_of(log.catch_up().general)
+
+
+def require_officer(log: Log, act: str) -> None:
+    """Raise RoleError if an act is for officers and whoever asks is none."""
+    read_roles(log).require_officer(user_of(log), act)
+
+
+def _keep_one_officer(roles: Roles, user: str) -> None:
+    if roles.officers == (user,):
+        raise LedgerError(
+            f"User {user!r} is the only officer. Appoint another one first: "
+            "ledger.appoint(user, 'officer')."
+        )
+
+
+def _listed(users: tuple[str, ...]) -> str:
+    return ", ".join(map(repr, users))

@@ -1,0 +1,221 @@
+"""No explainer keeps or shows a planted value: all of them, as objects, pickles and files."""
+
+from __future__ import annotations
+
+import gc
+import json
+import pickle
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    PrivacyLedger,
+    PrivacyUnit,
+    Schema,
+)
+from interpret_dp.audit import Answers, answering, published_answers
+from interpret_dp.audit.published import explanation_parts
+from interpret_dp.ebm.evaluation import private_metrics
+from interpret_dp.lime.explainer import DPLimeTabular
+from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from tests.audit.planted import (
+    N_ROWS,
+    RARE_NUMBER,
+    find_planted,
+    inside_pickle,
+    leaves,
+    planted_in,
+    private_table,
+)
+
+FEATURES: dict[str, Any] = {"age": Continuous(0, 100), "site": Categorical(["a", "b"])}
+SCHEMA = Schema(FEATURES, target=Categorical(["no", "yes"]))
+
+
+@pytest.fixture(autouse=True)
+def _hint_was_given_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    from interpret_dp.ebm import declaring
+
+    monkeypatch.setattr(declaring, "_hint_was_given", True)
+
+
+def ledger() -> dict[str, Any]:
+    return {"ledger": PrivacyLedger.in_memory(), "dataset": "audit"}
+
+
+def three_classes(X: Any, y: Any) -> Any:
+    schema = Schema(FEATURES, target=Categorical(["maybe", "no", "yes"]))
+    return DPExplainableBoostingClassifier(schema=schema, max_rounds=4, **ledger()).fit(X, y)
+
+
+def undeclared(X: Any, y: Any) -> Any:
+    """Levels, labels and bounds by private releases; the planted ones occur once each."""
+    return DPExplainableBoostingClassifier(max_rounds=4, **ledger()).fit(X, y)
+
+
+def undeclared_regression(X: Any, y: Any) -> Any:
+    return DPExplainableBoostingRegressor(max_rounds=4, **ledger()).fit(X, private_target())
+
+
+def private_target() -> pd.Series[Any]:
+    return private_table("regression")[1]
+
+
+def of_people(X: Any, y: Any) -> Any:
+    identifiers = np.arange(N_ROWS) // 2
+    schema = Schema(FEATURES, target=SCHEMA.target, unit=PrivacyUnit("person", max_rows=1))
+    return DPExplainableBoostingClassifier(schema=schema, max_rounds=4, **ledger()).fit(
+        X, y, unit=identifiers
+    )
+
+
+def with_weights_and_scores(X: Any, y: Any) -> Any:
+    weights, start = X["age"].to_numpy() / 100.0, X["age"].to_numpy()
+    model = DPExplainableBoostingRegressor(
+        schema=Schema(FEATURES, target=Continuous(0, 20)), max_rounds=4, **ledger()
+    )
+    return model.fit(X, private_target(), sample_weight=weights, init_score=start)
+
+
+def maps(X: Any, y: Any) -> Any:
+    pytest.importorskip("torch")
+    from interpret_dp.llm.estimator import DPLocallyLinearClassifier
+
+    return DPLocallyLinearClassifier(
+        schema=SCHEMA, epochs=2, sampling_rate=0.1, device="cpu", **ledger()
+    ).fit(X, y)
+
+
+def maps_of_opacus(X: Any, y: Any) -> Any:
+    pytest.importorskip("opacus")
+    from interpret_dp.llm.estimator import DPLocallyLinearClassifier
+
+    return DPLocallyLinearClassifier(
+        schema=SCHEMA, epochs=1, sampling_rate=0.2, device="cpu", engine="opacus", **ledger()
+    ).fit(X, y)
+
+
+def metrics(X: Any, y: Any) -> Any:
+    public = pd.DataFrame({"age": [1.0, 2.0], "site": ["a", "b"]})
+    model = DPExplainableBoostingClassifier(schema=SCHEMA, max_rounds=1, **ledger()).fit(
+        public, ["no", "yes"]
+    )
+    return private_metrics({"m": model}, X, y, epsilon=1.0, delta=1e-6, **ledger())
+
+
+EXPLAINERS: list[Callable[[Any, Any], Any]] = [
+    three_classes,
+    undeclared,
+    undeclared_regression,
+    of_people,
+    with_weights_and_scores,
+    maps,
+    maps_of_opacus,
+    metrics,
+]
+
+
+@pytest.mark.parametrize("fit", EXPLAINERS, ids=lambda fit: fit.__name__)
+def test_nothing_planted_is_kept_or_shown_and_no_row_is_held(
+    fit: Callable[[Any, Any], Any],
+) -> None:
+    X, y = private_table("classification")
+    with use_randomness(SeededRandomness(4)):
+        result = fit(X, y)
+    assert find_planted(result) == []
+    watched = [weakref.ref(X), weakref.ref(y)]
+    del X, y
+    gc.collect()
+    assert [one() for one in watched] == [None, None]
+    assert result is not None
+
+
+class Telling:
+    """A black box that knows nothing; what it is asked it does not keep."""
+
+    classes_ = np.array(["low", "high"])
+
+    def predict_proba(self, X: pd.DataFrame) -> Any:
+        high = X["age"].clip(0, 100).to_numpy(dtype=float) / 100
+        return np.column_stack([1 - high, high])
+
+
+QUERIES = pd.DataFrame({"age": [20.0, 75.0], "site": ["a", "b"]})
+METHODS = ["statistics", "interactive", "adaptive", "enhanced", "surrogate"]
+
+
+def answers_of(method: str, data: Any) -> Answers:
+    def make(rows: Any, account: Any) -> DPLimeTabular:
+        return DPLimeTabular(
+            Telling(),
+            rows,
+            schema=Schema(FEATURES),
+            trained_on_same_people=False,
+            method=method,
+            steps=12,
+            epsilon=4.0,
+            per_query=1.0,
+            ledger=account,
+            dataset="audit",
+        )
+
+    with use_randomness(SeededRandomness(4)):
+        return answering(make, QUERIES)(data)
+
+
+def found_in(value: Any) -> list[str]:
+    return [path for path, leaf in leaves(value, "", {}) if planted_in(leaf)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_explanations_of_a_black_box_show_nothing_planted(method: str) -> None:
+    data, _ = private_table("classification")
+    answers = answers_of(method, data)
+    assert found_in(published_answers(answers)) == []
+    explanation = answers.explanations[0]
+    assert found_in(vars(explanation)) == []
+    shown = json.dumps(explanation.data(0), default=repr)
+    assert not planted_in(shown)
+    figure = explanation.visualize(0)
+    assert not planted_in(figure.to_json())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_explanations_outlive_the_explainer_and_its_rows(method: str) -> None:
+    """The explainer holds the rows, by its nature; what it gave away does not."""
+    data, _ = private_table("classification")
+    answers = answers_of(method, data)
+    explanations, history = answers.explanations, answers.explainer.history_
+    watched = [weakref.ref(data), weakref.ref(answers.explainer)]
+    with pytest.raises(TypeError, match="neither copied nor pickled"):
+        pickle.dumps(answers.explainer)
+    del data, answers
+    gc.collect()
+    assert [one() for one in watched] == [None, None]
+    assert explanation_parts(explanations[0])
+    assert len(history) == (0 if method == "surrogate" else len(QUERIES))
+
+
+def test_the_surrogate_of_a_black_box_can_be_pickled_and_tells_nothing() -> None:
+    data, _ = private_table("classification")
+    surrogate = answers_of("surrogate", data).explainer.surrogate_
+    assert surrogate is not None
+    assert find_planted(surrogate) == []
+
+
+def test_control_a_row_in_an_explanation_is_found() -> None:
+    data, _ = private_table("classification")
+    answers = answers_of("statistics", data)
+    explanation = answers.explanations[0]
+    explanation.nearest = data.iloc[7]
+    assert found_in(vars(explanation))
+    assert [path for path, leaf in inside_pickle(pickle.dumps(RARE_NUMBER)) if planted_in(leaf)]

@@ -1,0 +1,144 @@
+"""The officer's page says what the document says, and takes nobody's words for markup."""
+
+from __future__ import annotations
+
+import pytest
+
+from interpret_dp.explanation.ledger_figures import share_figure, timeline_figure
+from interpret_dp.explanation.ledger_page import render_ledger_page
+from interpret_dp.ledger import PrivacyLedger
+from tests.ledger.requests import reserve, reserve_epsilon
+from tests.ledger.team import acting_as, days_later
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def ledger():
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget(f"ward {HOSTILE}", 3.0, 1e-6, purpose=HOSTILE, expires="2099-12-31")
+    with acting_as(f"anna {HOSTILE}"):
+        ledger.commit(reserve_epsilon(ledger.for_purpose(HOSTILE), 1.0, 1e-6, f"ward {HOSTILE}"))
+        reserve(ledger, f"ward {HOSTILE}", explainer=f"Other {HOSTILE}", mu=0.2)
+    return ledger
+
+
+def body(page):
+    """Return what comes after plotly's own code."""
+    return page[page.index("<body>") :]
+
+
+def test_nothing_that_people_wrote_is_markup(ledger):
+    ledger.require_approval(f"ward {HOSTILE}", above=1.0, reason=HOSTILE)
+    ledger.request_approval(f"ward {HOSTILE}", 2.0, 1e-6, purpose=HOSTILE, explainer=HOSTILE)
+    ledger.reject(ledger.approvals()[0].number, reason=HOSTILE)
+    ledger.appoint(f"anna {HOSTILE}", "officer", reason=HOSTILE)
+    page = body(render_ledger_page(ledger.oversight()))
+    assert HOSTILE not in page
+    assert page.count("<script>") == 1
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_no_address_outside_is_asked(ledger):
+    page = body(render_ledger_page(ledger.oversight()))
+    for wanted in ("http:", "https:", "src=", "@import", "url("):
+        assert wanted not in page
+
+
+def test_the_page_tells_the_documents_figures(ledger):
+    document = ledger.oversight()
+    page = body(render_ledger_page(document))
+    assert "epsilon 3 at delta 1e-06" in page
+    assert "2100-01-01 00:00 UTC" in page
+    assert document["head"] in page
+    assert "The log is whole" in page
+    assert "1 of the requests run now" in page
+    assert page.count('class="plot"') == 3
+
+
+def test_a_failed_check_comes_first_and_loud(ledger):
+    document = ledger.oversight(head="0" * 64)
+    page = body(render_ledger_page(document))
+    assert "The log failed its check" in page
+    assert 'class="failed"' in page
+    assert "The log is whole" not in page
+    assert page.index("failed its check") < page.index("<table")
+
+
+def test_an_empty_ledger_has_a_page():
+    page = body(render_ledger_page(PrivacyLedger.in_memory().oversight()))
+    assert "none: the log is empty" in page
+    assert "plot-0" not in page.split("<script>")[0]
+
+
+def test_without_a_limit_figures_are_in_mu():
+    ledger = PrivacyLedger.in_memory()
+    ledger.commit(reserve(ledger, "adult", mu=0.3))
+    document = ledger.oversight()
+    (account,) = document["datasets"]
+    figure = timeline_figure(account, document["made"])
+    assert figure.layout.yaxis.title.text == "mu spent"
+    assert list(figure.data[0].y) == [0.0, pytest.approx(0.301, abs=1e-2), pytest.approx(0.3)]
+    bars = share_figure(account["by_explainer"], "explainer", None)
+    assert list(bars.data[0].x) == [pytest.approx(100.0)]
+    assert "no limit declared" in body(render_ledger_page(document))
+
+
+def test_the_timeline_follows_requests_and_limits(ledger):
+    name = f"ward {HOSTILE}"
+    ledger.raise_budget(name, 5.0, 1e-6, reason="more")
+    ledger.renew_budget(name, reason="next year")
+    document = ledger.oversight()
+    (account,) = document["datasets"]
+    figure = timeline_figure(account, document["made"])
+    steps = figure.data[0]
+    assert list(steps.y[1:3]) == [total["epsilon"] for total in account["totals"]]
+    limit = figure.data[-1]
+    assert list(limit.y) == [3.0, 5.0, 5.0, 5.0]
+    assert [shape.x0 for shape in figure.layout.shapes] == [account["periods"][0]["time"]]
+    assert {trace.mode for trace in figure.data[1:-1]} == {"markers"}
+    assert sum(len(trace.x) for trace in figure.data[1:-1]) == 2
+
+
+def test_limits_of_different_deltas_are_not_drawn_as_one_line(ledger):
+    name = f"ward {HOSTILE}"
+    ledger.raise_budget(name, 5.0, 1e-5, reason="more")
+    document = ledger.oversight()
+    figure = timeline_figure(document["datasets"][0], document["made"])
+    assert list(figure.data[-1].y) == [5.0, 5.0]
+
+
+def test_bars_are_shares_of_the_budget_and_add_up(ledger):
+    (account,) = ledger.oversight()["datasets"]
+    mu = account["budget"]["mu"]
+    for by in ("explainer", "user"):
+        bars = share_figure(account[f"by_{by}"], by, mu)
+        assert sum(bars.data[0].x) == pytest.approx(100 * (account["spent"]["mu"] / mu) ** 2)
+
+
+def test_many_classes_share_the_last_colour(ledger):
+    name = f"ward {HOSTILE}"
+    for number in range(9):
+        ledger.commit(reserve(ledger, name, explainer=f"Class{number}", mu=0.01))
+    document = ledger.oversight()
+    figure = timeline_figure(document["datasets"][0], document["made"])
+    names = [trace.name for trace in figure.data]
+    assert len(names) == 1 + 6 + 1 + 1
+    assert names[-2] == "others"
+    assert sum(len(trace.x) for trace in figure.data[1:-1]) == 11
+
+
+def test_renewals_for_new_people_and_the_end_are_told(ledger):
+    name = f"ward {HOSTILE}"
+    ledger.commit(reserve(ledger, "clinic", mu=0.2))
+    ledger.create_budget("clinic", 1.0, 1e-6)
+    ledger.renew_budget(
+        "clinic", reason="2027", new_people="all were deleted", expires="2099-12-31"
+    )
+    page = body(render_ledger_page(ledger.oversight("clinic")))
+    assert "An officer said at a renewal that the people in the data are new" in page
+    assert "vouched for that all people are new: all were deleted" in page
+    assert "Ever spent" in page
+    assert name not in page
+    with days_later(40_000):
+        assert "nothing: expired" in body(render_ledger_page(ledger.oversight("clinic")))

@@ -1,0 +1,55 @@
+"""The stores that the ledger's tests run on: files, and databases of a PostgreSQL server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from interpret_dp.ledger import PrivacyLedger
+from tests.ledger.postgres_server import PostgresServer, running_server, why_not
+
+STORES = ["file", pytest.param("postgres", marks=pytest.mark.postgres)]
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """Start one server for all tests of the session."""
+    reason = why_not()
+    if reason is not None:
+        # Where all that is merged is tested, a test that does not run must not pass for one.
+        (pytest.fail if "CI" in os.environ else pytest.skip)(reason)
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """Return the URL of an empty database."""
+    return postgres_server.url(postgres_server.new_database())
+
+
+@pytest.fixture(params=STORES)
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the URL of a ledger that is not there yet, on each kind of store."""
+    if request.param == "file":
+        return f"sqlite:///{tmp_path}/privacy.db"
+    return str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+def stored_ledger(store_url: str) -> PrivacyLedger:
+    """Return an empty ledger that outlives the process, on each kind of store."""
+    return PrivacyLedger(store_url)
+
+
+@pytest.fixture(params=[*STORES, "memory"])
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> PrivacyLedger:
+    """Return an empty ledger, on each kind of store."""
+    if request.param == "memory":
+        return PrivacyLedger.in_memory()
+    if request.param == "file":
+        return PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
+    return PrivacyLedger(request.getfixturevalue("postgres_url"))

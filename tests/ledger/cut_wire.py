@@ -1,0 +1,115 @@
+"""A wire between client and server that can be cut at the moment of a commit."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from types import TracebackType
+from typing import Literal
+
+Cut = Literal["before", "after", "hang"]
+
+# The command, and the server's answer to it; "READ COMMITTED" is part of each beginning.
+_COMMIT = b"COMMIT\x00"
+
+
+class CutWire:
+    """Forwards connections to a server on this machine.
+
+    Parameters
+    ----------
+    port : int
+        The server's.
+
+    Attributes
+    ----------
+    port : int
+        Where the wire listens.
+    cut : {"before", "after", "hang"} or None
+        What happens at the next COMMIT, once: the wire is cut before the server gets it, after the
+        server has answered it, or before, and without the server noticing.
+    refuses, refuses_after_cut : bool
+        Whether new connections are closed at once: now, and from the next cut on.
+    cuts : int
+        How often the wire was cut.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        self.cut: Cut | None = None
+        self.refuses = False
+        self.refuses_after_cut = False
+        self.cuts = 0
+        self._answered = threading.Event()
+        self._kept: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> CutWire:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._listener.close()
+        for kept in self._kept:
+            kept.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                if self.refuses:
+                    client.close()
+                    continue
+                server = socket.create_connection(("127.0.0.1", self._target))
+                pair = (client, server)
+                threading.Thread(target=self._forward, args=pair, daemon=True).start()
+                threading.Thread(target=self._answer, args=pair, daemon=True).start()
+
+    def _forward(self, client: socket.socket, server: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := client.recv(65536):
+                if self.cut is not None and _COMMIT in data:
+                    self._cut(client, server, data)
+                    return
+                server.sendall(data)
+        _close(client, server)
+
+    def _cut(self, client: socket.socket, server: socket.socket, data: bytes) -> None:
+        cut, self.cut = self.cut, None
+        self.refuses = self.refuses_after_cut
+        if cut == "after":
+            # The answering thread hears the answer, and fails to pass it on.
+            client.shutdown(socket.SHUT_RDWR)
+            self._answered.clear()
+            server.sendall(data)
+            self._answered.wait(10)
+        self.cuts += 1
+        if cut == "hang":
+            self._kept.append(server)
+            client.shutdown(socket.SHUT_RDWR)
+            client.close()
+        else:
+            _close(client, server)
+
+    def _answer(self, client: socket.socket, server: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := server.recv(65536):
+                if _COMMIT in data:
+                    self._answered.set()
+                client.sendall(data)
+        if server not in self._kept:
+            _close(client, server)
+
+
+def _close(*ends: socket.socket) -> None:
+    for end in ends:
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+        end.close()

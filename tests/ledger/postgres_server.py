@@ -1,0 +1,172 @@
+"""A PostgreSQL server of our own: a private folder, a free port, gone at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import pwd
+import re
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+PROGRAMS_VARIABLE = "INTERPRET_DP_POSTGRES"
+_USER = "postgres"
+_names = itertools.count(1)
+
+
+def find_programs() -> Path | None:
+    """Return the folder of initdb and pg_ctl; None if there is none."""
+    if PROGRAMS_VARIABLE in os.environ:
+        return Path(os.environ[PROGRAMS_VARIABLE])
+    # Debian installs several versions side by side, and none on the path.
+    versions = [
+        (int(found[1]), path)
+        for path in Path("/usr/lib/postgresql").glob("*/bin")
+        if (path / "initdb").exists() and (found := re.search(r"/(\d+)/bin$", str(path)))
+    ]
+    if versions:
+        return max(versions)[1]
+    on_path = shutil.which("initdb")
+    return None if on_path is None else Path(on_path).resolve().parent
+
+
+def why_not() -> str | None:
+    """Return why no server can be started here; None if one can."""
+    if find_programs() is None:
+        return (
+            "no PostgreSQL: run scripts/install_postgres.sh, or set "
+            f"{PROGRAMS_VARIABLE} to the folder of initdb and pg_ctl"
+        )
+    if os.getuid() == 0 and not _has_account():
+        return f"initdb refuses root, and there is no user {_USER!r} to run it as"
+    return None
+
+
+def _has_account() -> bool:
+    with contextlib.suppress(KeyError):
+        return bool(pwd.getpwnam(_USER))
+    return False
+
+
+def _free_port() -> int:
+    """Return a port that is free now, and that no outgoing connection gets during a restart."""
+    for _ in range(100):
+        # Linux gives ports from 32,768 on to outgoing connections.
+        port = 15_000 + secrets.randbelow(17_000)
+        with socket.socket() as listener, contextlib.suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
+    raise OSError("Of 100 ports that were tried, all are in use.")
+
+
+class PostgresServer:
+    """A running server with passwords.
+
+    Parameters
+    ----------
+    durable : bool
+        Write to the disk before a commit returns, as a server for users must: for measurements.
+    """
+
+    def __init__(self, *, durable: bool = False) -> None:
+        self.password = secrets.token_hex(8)
+        self._programs = find_programs()
+        self._folder = Path(tempfile.mkdtemp(prefix="idp-pg-"))
+        self._data = self._folder / "data"
+        self.port = _free_port()
+        file = self._folder / "password"
+        file.write_text(self.password)
+        if os.getuid() == 0:
+            shutil.chown(self._folder, _USER, _USER)
+            shutil.chown(file, _USER, _USER)
+        arguments = ["-U", _USER, "-E", "UTF8", "--locale=C", "--no-sync"]
+        self._run("initdb", "-D", self._data, *arguments, "-A", "scram-sha-256", "--pwfile", file)
+        settings = {
+            "port": self.port,
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": self._folder,
+            "fsync": "on" if durable else "off",
+            "max_connections": 100,
+        }
+        self._options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+        self.start()
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        log = self._folder / "log"
+        self._run("pg_ctl", "-D", self._data, "-l", log, "-w", "-o", self._options, "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stop the server; ``immediate`` is a crash."""
+        self._run("pg_ctl", "-D", self._data, "-w", "-m", mode, "stop")
+
+    def remove(self) -> None:
+        """Stop the server and remove its folder."""
+        self.stop("immediate")
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _run(self, program: str, *arguments: object) -> None:
+        assert self._programs is not None
+        command = [str(self._programs / program), *map(str, arguments)]
+        if os.getuid() == 0:
+            command = ["runuser", "-u", _USER, "--", *command]
+        # A started server would keep a pipe open for ever, so that its output goes to a file.
+        with tempfile.TemporaryFile("w+") as output:
+            done = subprocess.run(command, stdout=output, stderr=output, cwd="/", timeout=120)
+            output.seek(0)
+            assert done.returncode == 0, output.read()
+
+    def url(
+        self,
+        database: str = "postgres",
+        *,
+        user: str = _USER,
+        password: str | None = None,
+        port: int | None = None,
+    ) -> str:
+        """Return the URL of a database, with a password."""
+        secret = password or self.password
+        return f"postgresql://{user}:{secret}@127.0.0.1:{port or self.port}/{database}"
+
+    def execute(self, *statements: str, database: str = "postgres", user: str = _USER) -> list[Any]:
+        """Run statements, each on its own; return the rows of the last one."""
+        import psycopg
+
+        rows: list[Any] = []
+        with psycopg.connect(self.url(database, user=user), autocommit=True) as connection:
+            for statement in statements:
+                cursor = connection.execute(statement)  # type: ignore[call-overload]
+                rows = cursor.fetchall() if cursor.description else []
+        return rows
+
+    def new_database(self, options: str = "") -> str:
+        """Create an empty database; return its name."""
+        name = f"ledger_{next(_names)}"
+        self.execute(f"CREATE DATABASE {name} {options}")
+        return name
+
+    def wait_until_idle(self, database: str) -> None:
+        """Wait until no session is left in a database."""
+        query = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{database}'"
+        deadline = time.monotonic() + 10
+        while self.execute(query)[0][0]:
+            assert time.monotonic() < deadline, "a session is still there"
+            time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def running_server(*, durable: bool = False) -> Iterator[PostgresServer]:
+    """Start a server; remove it at the end."""
+    server = PostgresServer(durable=durable)
+    try:
+        yield server
+    finally:
+        server.remove()

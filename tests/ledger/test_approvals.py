@@ -1,0 +1,268 @@
+"""An officer decides before something is spent; what is approved is what may be done."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interpret_dp.exceptions import BudgetExceededError, LedgerError
+from interpret_dp.ledger import ApprovalNeededError, PrivacyLedger, RoleError
+from tests.ledger.requests import reserve, reserve_epsilon
+from tests.ledger.team import acting_as, days_later
+
+
+@pytest.fixture(params=["file", "memory"])
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> PrivacyLedger:
+    """Return a ledger where requests above epsilon 0.5 need anna's or olga's word."""
+    made = PrivacyLedger.in_memory()
+    if request.param == "file":
+        made = PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
+    made.create_budget("ward", 3.0, 1e-6, delta_x=1e-7)
+    with acting_as("anna"):
+        made.appoint("anna", "officer")
+        made.appoint("olga", "officer")
+        made.require_approval("ward", above=0.5, reason="board, 3 May")
+    return made
+
+
+def refused(ledger: PrivacyLedger, epsilon: float = 1.0, user: str = "ben") -> ApprovalNeededError:
+    with acting_as(user), pytest.raises(ApprovalNeededError) as error:
+        reserve_epsilon(ledger, epsilon, 1e-6, "ward")
+    return error.value
+
+
+def decide(ledger: PrivacyLedger, number: int, how: str = "approve", **words: Any) -> Any:
+    with acting_as("anna"):
+        return getattr(ledger, how)(number, **words)
+
+
+def spend(ledger: PrivacyLedger, epsilon: float = 1.0, user: str = "ben") -> Any:
+    with acting_as(user):
+        reservation = reserve_epsilon(ledger, epsilon, 1e-6, "ward")
+        ledger.commit(reservation)
+    return reservation
+
+
+def test_from_refusal_to_spending(ledger: PrivacyLedger) -> None:
+    error = refused(ledger)
+    assert error.state == "waiting"
+    assert f"interpret-dp ledger approve {error.number}" in str(error)
+    assert "'anna' or 'olga'" in str(error)
+    assert ledger.spent("ward").n_requests == 0
+    (asked,) = ledger.approvals("ward")
+    assert (asked.number, asked.user, asked.explainer) == (error.number, "ben", "test")
+    assert asked.epsilon == pytest.approx(1.0, rel=1e-6)
+    assert decide(ledger, error.number, reason="fine").status == "approved"
+    reservation = spend(ledger)
+    (approval,) = ledger.approvals()
+    assert (approval.status, approval.decided_by) == ("used", "anna")
+    request = ledger.to_dict("ward")["datasets"][0]["requests"][0]
+    assert (request["number"], request["approval"]) == (reservation.number, error.number)
+    # One use: the next one is asked for anew.
+    assert refused(ledger).number > error.number
+    assert ledger.verify() == ledger.head
+
+
+def test_small_requests_need_nobody(ledger: PrivacyLedger) -> None:
+    spend(ledger, 0.5)
+    assert ledger.approvals() == []
+
+
+def test_the_same_request_asks_once(ledger: PrivacyLedger) -> None:
+    number = refused(ledger).number
+    head = ledger.head
+    assert refused(ledger).number == refused(ledger, 0.8).number == number
+    assert ledger.head == head
+    assert refused(ledger, 1.1).number != number
+    assert refused(ledger, user="carla").number != number
+
+
+def test_what_the_budget_cannot_cover_is_not_asked_for(ledger: PrivacyLedger) -> None:
+    head = ledger.head
+    with pytest.raises(BudgetExceededError):
+        reserve_epsilon(ledger, 4.0, 1e-6, "ward")
+    assert ledger.head == head
+
+
+def test_an_approval_binds_user_cost_purpose_class_and_name(ledger: PrivacyLedger) -> None:
+    number = refused(ledger).number
+    decide(ledger, number)
+    others: dict[str, Any] = {"mu": 0.25, "epsilon": 1.0, "explainer": "test"}
+    for change in (
+        {"purpose": "something else"},
+        {"explainer": "OtherClass"},
+        {"mu": 0.3},
+        {"delta": 5e-8},
+    ):
+        with acting_as("ben"), pytest.raises(ApprovalNeededError):
+            reserve(ledger, "ward", **(others | {"mu": 0.2395} | change))
+    refused(ledger, user="carla")
+    with acting_as("anna"):
+        ledger.link("copy of ward", to="ward", reason="same people")
+    with acting_as("ben"), pytest.raises(ApprovalNeededError):
+        reserve_epsilon(ledger, 1.0, 1e-6, "copy of ward")
+    # The control: the very request goes through, and so would a cheaper one.
+    spend(ledger, 0.9)
+    assert next(a for a in ledger.approvals() if a.number == number).status == "used"
+
+
+def test_a_cancelled_request_gives_the_approval_back(ledger: PrivacyLedger) -> None:
+    decide(ledger, refused(ledger).number)
+    with acting_as("ben"):
+        reservation = reserve_epsilon(ledger, 1.0, 1e-6, "ward")
+        assert ledger.approvals()[0].status == "used"
+        ledger.cancel(reservation)
+    assert ledger.approvals()[0].status == "approved"
+    spend(ledger)
+
+
+def test_several_uses(ledger: PrivacyLedger) -> None:
+    decide(ledger, refused(ledger).number, uses=3)
+    for _ in range(3):
+        spend(ledger)
+    refused(ledger)
+
+
+def test_asking_ahead(ledger: PrivacyLedger) -> None:
+    with acting_as("ben"):
+        asked = ledger.for_purpose("quarterly audit").request_approval("ward", 1.0, 1e-6)
+    assert (asked.status, asked.purpose, asked.explainer) == ("waiting", "quarterly audit", "")
+    decide(ledger, asked.number)
+    refused(ledger)
+    spend(ledger.for_purpose("quarterly audit"))
+    with acting_as("ben"):
+        for_carla = ledger.request_approval("ward", 0.7, 1e-6, user="carla", explainer="test")
+    decide(ledger, for_carla.number)
+    assert refused(ledger, 0.7).number != for_carla.number
+    spend(ledger, 0.7, user="carla")
+
+
+def test_asking_ahead_covers_requests_with_a_delta_of_their_own(ledger: PrivacyLedger) -> None:
+    with acting_as("ben"):
+        asked = ledger.request_approval("ward", 1.0, 1e-6)
+        decide(ledger, asked.number)
+        ledger.commit(reserve(ledger, "ward", mu=0.2, delta=5e-8))
+    assert ledger.approvals()[0].status == "used"
+
+
+def test_a_rejected_request_does_not_ask_again_by_itself(ledger: PrivacyLedger) -> None:
+    number = refused(ledger).number
+    with acting_as("anna"), pytest.raises(ValueError, match="reason is ''"):
+        ledger.reject(number, reason="")
+    assert decide(ledger, number, "reject", reason="too much").status == "rejected"
+    head = ledger.head
+    error = refused(ledger)
+    assert (error.number, error.state) == (number, "rejected")
+    assert "'anna' rejected" in str(error)
+    assert "too much" in str(error)
+    assert ledger.head == head
+    # One that costs less is another request, and asks.
+    assert refused(ledger, 0.6).state == "waiting"
+    with acting_as("ben"):
+        again = ledger.request_approval("ward", 1.0, 1e-6)
+    decide(ledger, again.number)
+    spend(ledger)
+
+
+def test_approvals_end(ledger: PrivacyLedger) -> None:
+    number = refused(ledger).number
+    decide(ledger, number)
+    with days_later(29):
+        assert ledger.approvals()[0].status == "approved"
+    with days_later(31):
+        assert ledger.approvals()[0].status == "expired"
+        assert refused(ledger).number != number
+    second = ledger.approvals()[-1].number
+    with acting_as("olga"), pytest.raises(ValueError, match="which has passed"):
+        ledger.approve(second, expires="2001-01-01")
+    with acting_as("olga"):
+        ledger.approve(second, expires="2099-12-31")
+    with days_later(400):
+        spend(ledger)
+
+
+def test_withdrawal_of_what_was_not_used(ledger: PrivacyLedger) -> None:
+    number = refused(ledger).number
+    decide(ledger, number)
+    with acting_as("carla"), pytest.raises(RoleError, match="withdraw what others asked for"):
+        ledger.withdraw(number)
+    assert decide(ledger, number, "withdraw", reason="new rules").status == "withdrawn"
+    later = refused(ledger).number
+    assert later != number
+    with acting_as("ben"):
+        assert ledger.withdraw(later).status == "withdrawn"
+        with pytest.raises(LedgerError, match="withdrawn already"):
+            ledger.withdraw(later)
+    used = refused(ledger).number
+    decide(ledger, used)
+    spend(ledger)
+    with acting_as("anna"), pytest.raises(LedgerError, match="what was spent stays spent"):
+        ledger.withdraw(used)
+
+
+def test_officers_do_not_approve_what_they_asked_for(ledger: PrivacyLedger) -> None:
+    number = refused(ledger, user="anna").number
+    with acting_as("anna"), pytest.raises(RoleError, match="Other officers: 'olga'"):
+        ledger.approve(number)
+    with acting_as("ben"), pytest.raises(RoleError, match="officers are 'anna', 'olga'"):
+        ledger.approve(number)
+    with acting_as("olga"):
+        ledger.approve(number)
+        with pytest.raises(LedgerError, match=r"is approved already \(by 'olga'\)"):
+            ledger.reject(number, reason="late")
+    spend(ledger, user="anna")
+
+
+def test_without_officers_everybody_approves() -> None:
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("ward", 3.0, 1e-6)
+    ledger.require_approval("ward", reason="to look twice")
+    error = refused(ledger)
+    assert "anybody, since no officer is named" in str(error)
+    with acting_as("ben"):
+        ledger.approve(error.number)
+    spend(ledger)
+
+
+def test_the_rule_can_end(ledger: PrivacyLedger) -> None:
+    with acting_as("anna"):
+        ledger.require_approval("ward", above=None, reason="no need")
+    spend(ledger)
+
+
+def test_what_is_no_request_for_approval_is_named(ledger: PrivacyLedger) -> None:
+    for number in (1, 99):
+        with pytest.raises(LedgerError, match=f"Entry {number} of the ledger is no request"):
+            decide(ledger, number)
+    with pytest.raises(TypeError, match="number is '1'"):
+        decide(ledger, "1")  # type: ignore[arg-type]
+    number = refused(ledger).number
+    with pytest.raises(ValueError, match="uses is 0"):
+        decide(ledger, number, uses=0)
+    for change, message in (({"epsilon": 0}, "epsilon is 0"), ({"delta": 1}, "delta is 1")):
+        with pytest.raises(ValueError, match=message):
+            ledger.request_approval("ward", **({"epsilon": 1.0, "delta": 1e-6} | change))
+    with pytest.raises(LedgerError, match="no budget for data set 'clinic'"):
+        ledger.request_approval("clinic", 1.0, 1e-6)
+    with acting_as("anna"), pytest.raises(LedgerError, match="no budget for data set 'clinic'"):
+        ledger.require_approval("clinic", reason="x")
+
+
+def test_the_error_crosses_process_borders(ledger: PrivacyLedger) -> None:
+    error = refused(ledger)
+    copied = pickle.loads(pickle.dumps(error))
+    assert (str(copied), copied.number) == (str(error), error.number)
+    assert (copied.dataset, copied.state) == ("ward", "waiting")
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 0.123, 2.0])
+def test_an_approval_of_exactly_the_cost_is_enough(epsilon: float) -> None:
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("ward", 3.0, 1e-6)
+    ledger.require_approval("ward", reason="x")
+    asked = ledger.request_approval("ward", epsilon, 1e-6)
+    ledger.approve(asked.number)
+    reserve_epsilon(ledger, epsilon, 1e-6, "ward")

@@ -1,0 +1,56 @@
+"""Processes that are killed at any moment leave a ledger that is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger import PrivacyLedger
+from tests.ledger.fleet import DATASET, Fleet, check, run_fleet
+
+
+def judge(fleet: Fleet, found: dict[str, Any]) -> None:
+    """Check what the fleet itself could not: that kills hit, and what they left."""
+    kills = sum(found["kills"].values())
+    requests = fleet.workers * fleet.charges
+    assert kills > 0
+    # A killed request may have been refused just before, be open, or be committed.
+    assert found["open"] <= kills
+    assert found["open"] >= found["kills"].get("between", 0)
+    assert found["reserved_but_not_told"] + found["committed_but_not_told"] <= kills
+    assert found["requests"] + found["refused"] <= requests
+    assert found["requests"] + found["refused"] >= requests - kills
+    assert found["requests"] == fleet.capacity
+
+
+def test_a_small_fleet_with_kills(store_url: str, tmp_path: Path) -> None:
+    fleet = Fleet(store_url, str(tmp_path / "journals"), 4, 20, 40, kill_share=0.25, seed=1)
+    judge(fleet, run_fleet(fleet))
+    # The control: the check sees an entry that a process was told of and that is gone.
+    journal = tmp_path / "journals" / "worker-0-0.journal"
+    journal.write_text(f"{journal.read_text()}reserved 9999 {'0' * 64}\n")
+    with pytest.raises(AssertionError):
+        check(fleet)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [7])
+def test_sixteen_processes_of_a_hundred_requests(store_url: str, tmp_path: Path, seed: int) -> None:
+    fleet = Fleet(store_url, str(tmp_path / "journals"), 16, 100, 1_000, kill_share=0.1, seed=seed)
+    found = run_fleet(fleet)
+    judge(fleet, found)
+    assert set(found["kills"]) == {
+        "reserve",
+        "reserve commit",
+        "between",
+        "commit",
+        "commit commit",
+    }
+    ledger = PrivacyLedger(store_url)
+    last = ledger.entries(DATASET)[-1]["hash"]
+    assert ledger.verify(last) == last
+    with pytest.raises(LedgerError, match="is not among"):
+        ledger.verify("0" * 64)

@@ -1,0 +1,139 @@
+"""Ledgers of older versions go on, with the same hashes; newer ones are refused."""
+
+from __future__ import annotations
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger import PrivacyLedger, migrations, store, tables
+from tests.ledger.requests import reserve
+
+FIXTURE = Path(__file__).parent / "fixtures" / "version_1.sql"
+HEAD = "b10a4a3f86bc2f00b17dd19ff1e34a77d50f7e5e16d3f086dd4cef4b60fb8394"
+ENTRIES = "interpret_dp_ledger_entries"
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """Return a file of version 1: two data sets, one open reservation, a raise."""
+    path = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(FIXTURE.read_text(encoding="utf-8"))
+    return path
+
+
+def read(path: Path, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_a_ledger_of_version_1_goes_on_with_its_hashes(old: Path) -> None:
+    stored = read(old, f"SELECT * FROM {ENTRIES}")
+    ledger = PrivacyLedger(f"sqlite:///{old}")
+    assert ledger.verify(HEAD) == ledger.head == HEAD
+    assert read(old, f"SELECT * FROM {ENTRIES}") == stored
+    # What version 1 said of it, to the last digit.
+    assert ledger.spent("adult").mu == 0.14248626679124915
+    assert ledger.spent("adult").delta == 5e-8
+    assert (ledger.spent("ward").mu, ledger.spent("ward").open_reservations) == (
+        0.03333333333333334,
+        1,
+    )
+    assert read(old, "SELECT * FROM interpret_dp_ledger ORDER BY 1") == [(1,), (2,)]
+    ledger.commit(reserve(ledger))
+    assert PrivacyLedger(f"sqlite:///{old}").verify(HEAD) == ledger.head != HEAD
+
+
+def test_a_migrated_file_is_as_a_new_one(old: Path, tmp_path: Path) -> None:
+    PrivacyLedger(f"sqlite:///{old}")
+    PrivacyLedger(f"sqlite:///{tmp_path}/new.db")
+    query = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql NOT NULL ORDER BY 2"
+    assert read(old, query) == read(tmp_path / "new.db", query)
+
+
+def test_many_may_open_an_old_ledger_at_once(old: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        ledgers = list(pool.map(lambda _: PrivacyLedger(f"sqlite:///{old}"), range(8)))
+    assert [ledger.verify() for ledger in ledgers] == [HEAD] * 8
+    assert read(old, "SELECT * FROM interpret_dp_ledger ORDER BY 1") == [(1,), (2,)]
+
+
+def test_a_damaged_old_ledger_is_not_migrated(old: Path) -> None:
+    with closing(sqlite3.connect(old)) as connection:
+        connection.executescript(
+            f"DROP TRIGGER {ENTRIES}_no_update; UPDATE {ENTRIES} SET mu = 0 WHERE number = 4"
+        )
+    before = old.read_bytes()
+    with pytest.raises(LedgerError, match="Entry 4 of the ledger was changed"):
+        PrivacyLedger(f"sqlite:///{old}")
+    assert old.read_bytes() == before
+
+
+def add_a_table(connection: Any, database: Any) -> None:
+    connection.execute(text("CREATE TABLE interpret_dp_ledger_next (number INTEGER)"))
+
+
+def fail_after_a_change(connection: Any, database: Any) -> None:
+    add_a_table(connection, database)
+    raise ZeroDivisionError
+
+
+def change_an_entry(connection: Any, database: Any) -> None:
+    """Do what no step may do, and what only a step could: triggers come off first."""
+    table = ENTRIES if connection.dialect.name == "sqlite" else f"interpret_dp.{ENTRIES}"
+    name = "_no_update" if connection.dialect.name == "sqlite" else "_no_change"
+    of_table = "" if connection.dialect.name == "sqlite" else f" ON {table}"
+    connection.execute(text(f"DROP TRIGGER {ENTRIES}{name}{of_table}"))
+    connection.execute(text(f"UPDATE {table} SET purpose = 'better' WHERE number = 1"))
+
+
+def next_version(patch: pytest.MonkeyPatch, step: Any) -> None:
+    """Let the package be of a version that does not exist yet."""
+    new = tables.SCHEMA_VERSION + 1
+    for module in (tables, migrations, store):
+        patch.setattr(module, "SCHEMA_VERSION", new)
+    patch.setitem(migrations.STEPS, new - 1, step)
+
+
+def test_a_newer_ledger_is_refused_with_what_to_do(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = PrivacyLedger(store_url)
+    ledger.create_budget("adult", 1.0, 1e-6)
+    head = ledger.head
+    with monkeypatch.context() as patch:
+        next_version(patch, add_a_table)
+        assert PrivacyLedger(store_url).head == head
+    match = r"schema version 3; this interpret_dp reads version 2\. Upgrade .* pip install"
+    with pytest.raises(LedgerError, match=match):
+        PrivacyLedger(store_url)
+    # One that was open meanwhile must not go on by rules that it does not know.
+    for ask in (lambda: reserve(ledger), lambda: ledger.spent("adult")):
+        with pytest.raises(LedgerError, match=match):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("step", "error"), [(fail_after_a_change, ZeroDivisionError), (change_an_entry, LedgerError)]
+)
+def test_a_step_that_fails_changes_nothing(
+    store_url: str, monkeypatch: pytest.MonkeyPatch, step: Any, error: type[Exception]
+) -> None:
+    PrivacyLedger(store_url).create_budget("adult", 1.0, 1e-6)
+    with monkeypatch.context() as patch:
+        next_version(patch, step)
+        with pytest.raises(error):
+            PrivacyLedger(store_url)
+    ledger = PrivacyLedger(store_url)
+    assert ledger.verify() == ledger.head
+    assert ledger.budget("adult") is not None
+    with monkeypatch.context() as patch:
+        next_version(patch, add_a_table)
+        assert PrivacyLedger(store_url).verify() == ledger.head

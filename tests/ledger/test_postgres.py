@@ -1,0 +1,373 @@
+"""A ledger on a server: what can go wrong there, and what a lost connection leaves behind."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from interpret_dp.ebm.account import ledger_of
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger import PrivacyLedger
+from interpret_dp.ledger.database import resolve_url
+from interpret_dp.ledger.store import Store
+from tests.ledger.cut_wire import Cut, CutWire
+from tests.ledger.postgres_server import PostgresServer, find_programs, running_server, why_not
+from tests.ledger.requests import reserve
+
+pytestmark = pytest.mark.postgres
+
+TABLE = "interpret_dp.interpret_dp_ledger_entries"
+
+
+@pytest.fixture
+def database(postgres_server: PostgresServer) -> str:
+    return postgres_server.new_database()
+
+
+@pytest.fixture
+def wire(postgres_server: PostgresServer) -> Iterator[CutWire]:
+    with CutWire(postgres_server.port) as wire:
+        yield wire
+
+
+@pytest.fixture
+def behind(wire: CutWire, postgres_server: PostgresServer, database: str) -> PrivacyLedger:
+    """Return a ledger behind the wire, with a budget."""
+    ledger = PrivacyLedger(postgres_server.url(database, port=wire.port), timeout=10)
+    ledger.create_budget("adult", 2.0, 1e-6)
+    return ledger
+
+
+def direct(server: PostgresServer, database: str) -> PrivacyLedger:
+    return PrivacyLedger(server.url(database))
+
+
+# Lost connections.
+
+
+def test_a_commit_whose_answer_was_lost_is_found(
+    behind: PrivacyLedger, wire: CutWire, postgres_server: PostgresServer, database: str
+) -> None:
+    wire.cut = "after"
+    reservation = reserve(behind)
+    wire.cut = "after"
+    head = behind.commit(reservation)
+    assert wire.cuts == 2
+    ledger = direct(postgres_server, database)
+    assert ledger.verify(head) == ledger.head == head
+    assert [entry["kind"] for entry in ledger.entries()] == ["budget", "reserve", "commit"]
+    assert behind.spent("adult").n_requests == 1
+
+
+@pytest.mark.parametrize("cut", ["before", "hang"])
+def test_a_commit_that_did_not_arrive_is_known_to_be_undone(
+    behind: PrivacyLedger, wire: CutWire, cut: Cut
+) -> None:
+    """Also while the server still waits for the lost client, whose lock keeps others out."""
+    head = behind.head
+    wire.cut = cut
+    with pytest.raises(LedgerError, match=r"lost the connection .* Nothing was written"):
+        reserve(behind)
+    assert behind.head == head
+    reservation = reserve(behind)
+    wire.cut = cut
+    with pytest.raises(LedgerError, match="Nothing was written"):
+        behind.commit(reservation)
+    # The charging rule: what was reserved counts until it is closed.
+    assert behind.spent("adult").open_reservations == 1
+    behind.commit(reservation)
+    assert behind.spent("adult").open_reservations == 0
+    assert len(behind.entries()) == 3
+    assert wire.cuts == 2
+
+
+@pytest.mark.parametrize("cut", ["before", "after"])
+def test_a_commit_that_cannot_be_decided_says_how_to_find_out(
+    wire: CutWire, postgres_server: PostgresServer, database: str, cut: Cut
+) -> None:
+    ledger = PrivacyLedger(postgres_server.url(database, port=wire.port), timeout=1)
+    ledger.create_budget("adult", 2.0, 1e-6)
+    reservation = reserve(ledger)
+    wire.cut, wire.refuses_after_cut = cut, True
+    with pytest.raises(LedgerError, match="Whether entry 3 was written is not known") as raised:
+        ledger.commit(reservation)
+    wire.refuses = False
+    head = str(raised.value).partition("head='")[2].partition("'")[0]
+    assert len(head) == 64
+    if cut == "after":
+        assert ledger.verify(head) == head
+        with pytest.raises(LedgerError, match="committed already"):
+            ledger.commit(reservation)
+    else:
+        with pytest.raises(LedgerError, match="is not among the 2 entries"):
+            ledger.verify(head)
+        ledger.commit(reservation)
+    assert ledger.spent("adult").mu == reservation.mu
+
+
+def test_a_session_ended_by_the_server_writes_nothing(
+    postgres_server: PostgresServer, database: str
+) -> None:
+    url = postgres_server.url(database)
+    store = Store(resolve_url(url), timeout=5)
+    end = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
+
+    def write() -> None:
+        with store.writing() as log:
+            log.append(kind="budget", dataset="adult", mu=1.0, delta=0.0)
+            postgres_server.execute(end)
+
+    with pytest.raises(LedgerError, match=r"lost the connection .* Nothing was written"):
+        write()
+    with store.reading() as log:
+        assert log.last() is None
+
+
+def test_a_client_that_hangs_does_not_hold_up_the_others(
+    postgres_server: PostgresServer, database: str
+) -> None:
+    url = resolve_url(postgres_server.url(database))
+    hanging, other = Store(url, timeout=0.1), Store(url, timeout=20)
+    started = time.monotonic()
+
+    def hang() -> None:
+        with hanging.writing() as log:
+            log.append(kind="budget", dataset="adult", mu=1.0, delta=0.0)
+            with other.writing() as theirs:
+                theirs.append(kind="budget", dataset="wine", mu=1.0, delta=0.0)
+
+    with pytest.raises(LedgerError, match=r"ended the transaction|lost the connection"):
+        hang()
+    assert 4 < time.monotonic() - started < 19
+    with other.reading() as log:
+        assert log.datasets() == ["wine"]
+
+
+def test_a_server_that_restarts_is_waited_for() -> None:
+    if why_not() is not None:
+        pytest.skip(str(why_not()))
+    with running_server() as server:
+        database = server.new_database()
+        ledger = PrivacyLedger(server.url(database), timeout=60)
+        ledger.create_budget("adult", 2.0, 1e-6)
+        reservation = reserve(ledger)
+        # A crash, as long as a training may see it.
+        server.stop("immediate")
+        restart = threading.Timer(0.5, server.start)
+        restart.start()
+        head = ledger.commit(reservation)
+        restart.join()
+        assert ledger.verify(head) == head
+        server.stop()
+        with pytest.raises(LedgerError, match="no server answers there"):
+            PrivacyLedger(server.url(database))
+        impatient = PrivacyLedger.existing(server.url(database), timeout=0.1)
+        with pytest.raises(LedgerError, match="no server answers there"):
+            impatient.spent("adult")
+        server.start()
+
+
+# Errors.
+
+
+def refused(url: str) -> str:
+    """Return the message with which a ledger is refused; no part of the chain shows a password."""
+    with pytest.raises(LedgerError) as raised:
+        PrivacyLedger(url, timeout=2)
+    link: BaseException | None = raised.value
+    while link is not None:
+        assert "wrong-secret" not in f"{link!s} {link!r}"
+        link = link.__cause__ or link.__context__
+    return str(raised.value)
+
+
+def test_a_wrong_password_is_named_and_not_shown(
+    postgres_server: PostgresServer, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = postgres_server.url(database, password="wrong-secret")
+    assert "the name or the password is wrong" in refused(wrong)
+    without = f"postgresql://postgres@127.0.0.1:{postgres_server.port}/{database}"
+    monkeypatch.setenv("PGPASSFILE", "/nonexistent")
+    assert "none was given. Put it into the file ~/.pgpass" in refused(without)
+    monkeypatch.setenv("PGPASSWORD", "wrong-secret")
+    assert "the name or the password is wrong" in refused(without)
+    monkeypatch.setenv("PGPASSWORD", postgres_server.password)
+    assert PrivacyLedger(without) == direct(postgres_server, database)
+
+
+def test_a_missing_database_and_a_missing_host_are_named(
+    postgres_server: PostgresServer,
+) -> None:
+    assert "no such database or no such user" in refused(postgres_server.url("absent"))
+    assert "its host name is unknown" in refused("postgresql://u:wrong-secret@absent.invalid/d")
+
+
+def test_a_password_stays_in_the_object(
+    postgres_server: PostgresServer, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = direct(postgres_server, database)
+    copied = pickle.loads(pickle.dumps(ledger))
+    assert copied == ledger
+    for shown in (repr(ledger), ledger.url, repr(pickle.dumps(ledger)), repr(ledger.to_dict())):
+        assert postgres_server.password not in shown
+    monkeypatch.setenv("PGPASSFILE", "/nonexistent")
+    with pytest.raises(LedgerError, match="a ledger that comes out of a pickle carries none"):
+        copied.datasets()
+    monkeypatch.setenv("PGPASSWORD", postgres_server.password)
+    assert copied.datasets() == []
+    assert PrivacyLedger.existing(postgres_server.url(database)).datasets() == []
+
+
+def test_an_estimators_parameter_holds_no_password() -> None:
+    with pytest.raises(ValueError, match="would show and carry into every file") as raised:
+        ledger_of("postgresql://me:wrong-secret@host/db")
+    assert "wrong-secret" not in str(raised.value)
+
+
+def test_users_need_the_rights_that_the_message_names(
+    postgres_server: PostgresServer, database: str
+) -> None:
+    user = f"analyst_{database}"
+    postgres_server.execute(f"CREATE ROLE {user} LOGIN PASSWORD '{postgres_server.password}'")
+    url = postgres_server.url(database, user=user)
+    assert "CREATE SCHEMA interpret_dp AUTHORIZATION user" in refused(url)
+    owner = direct(postgres_server, database)
+    owner.create_budget("adult", 2.0, 1e-6)
+    assert "refuses this user" in refused(url)
+    tables = "ON ALL TABLES IN SCHEMA interpret_dp"
+    grants = (f"GRANT USAGE ON SCHEMA interpret_dp TO {user}", f"GRANT SELECT {tables} TO {user}")
+    postgres_server.execute(*grants, database=database)
+    reader = PrivacyLedger(url)
+    assert reader.spent("adult").mu == 0
+    with pytest.raises(LedgerError, match="INSERT on interpret_dp_ledger_entries"):
+        reserve(reader)
+    postgres_server.execute(f"GRANT INSERT ON {TABLE} TO {user}", database=database)
+    reader.commit(reserve(reader))
+    assert owner.spent("adult").n_requests == 1
+    # Whoever may only append cannot take the triggers off either.
+    with pytest.raises(Exception, match=r"must be owner|permission denied"):
+        postgres_server.execute(
+            f"DROP TRIGGER interpret_dp_ledger_entries_next ON {TABLE}",
+            database=database,
+            user=user,
+        )
+
+
+def test_a_schema_that_the_owner_made_is_enough(
+    postgres_server: PostgresServer, database: str
+) -> None:
+    user = f"owner_{database}"
+    postgres_server.execute(
+        f"CREATE ROLE {user} LOGIN PASSWORD '{postgres_server.password}'",
+        f"CREATE SCHEMA interpret_dp AUTHORIZATION {user}",
+        database=database,
+    )
+    ledger = PrivacyLedger(postgres_server.url(database, user=user))
+    ledger.create_budget("adult", 2.0, 1e-6)
+    ledger.commit(reserve(ledger))
+
+
+def test_a_read_only_database_can_be_read(postgres_server: PostgresServer, database: str) -> None:
+    make_read_only = f"ALTER DATABASE {database} SET default_transaction_read_only = on"
+    postgres_server.execute(make_read_only)
+    assert "is read-only" in refused(postgres_server.url(database))
+    postgres_server.execute(f"ALTER DATABASE {database} RESET default_transaction_read_only")
+    direct(postgres_server, database).create_budget("adult", 2.0, 1e-6)
+    postgres_server.execute(make_read_only)
+    ledger = direct(postgres_server, database)
+    assert ledger.spent("adult").mu == 0
+    with pytest.raises(LedgerError, match=r"is read-only .* Nothing was written"):
+        reserve(ledger)
+
+
+def test_a_full_server_and_a_foreign_encoding_are_named(postgres_server: PostgresServer) -> None:
+    full = postgres_server.new_database()
+    user = f"crowd_{full}"
+    postgres_server.execute(
+        f"CREATE ROLE {user} LOGIN PASSWORD '{postgres_server.password}' CONNECTION LIMIT 0"
+    )
+    assert "has no connection left" in refused(postgres_server.url(full, user=user))
+    latin = postgres_server.new_database("ENCODING 'LATIN1' TEMPLATE template0")
+    assert "the ledger needs UTF8" in refused(postgres_server.url(latin))
+
+
+def test_other_tables_do_not_matter_and_half_a_ledger_does(
+    postgres_server: PostgresServer, database: str
+) -> None:
+    postgres_server.execute("CREATE TABLE people (name text)", database=database)
+    direct(postgres_server, database).create_budget("adult", 2.0, 1e-6)
+    postgres_server.execute(f"DROP TABLE {TABLE}", database=database)
+    assert "holds other tables and no ledger" in refused(postgres_server.url(database))
+
+
+def test_no_new_ledger_takes_the_place_of_one_that_is_gone(
+    postgres_server: PostgresServer, database: str
+) -> None:
+    with pytest.raises(LedgerError, match="holds no ledger any more"):
+        PrivacyLedger.existing(postgres_server.url(database)).datasets()
+    schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'interpret_dp'"
+    assert postgres_server.execute(schemas, database=database) == [(0,)]
+
+
+def test_settings_of_server_and_role_change_nothing(
+    postgres_server: PostgresServer, database: str
+) -> None:
+    """Such as fewer digits, another path to tables, or commits that a power cut undoes."""
+    direct(postgres_server, database).create_budget("adult", 1.7, 1.3e-6)
+    settings = {
+        "extra_float_digits": "-15",
+        "search_path": "'$user', public",
+        "synchronous_commit": "off",
+        "default_transaction_isolation": "serializable",
+        "datestyle": "German",
+        "client_encoding": "LATIN1",
+    }
+    for name, value in settings.items():
+        postgres_server.execute(f"ALTER DATABASE {database} SET {name} = {value}")
+    postgres_server.execute("CREATE SCHEMA postgres", database=database)
+    ledger = direct(postgres_server, database)
+    ledger.commit(reserve(ledger, mu=0.1 / 3, purpose="Zürich, 東京"))
+    assert ledger.verify() == ledger.head
+    assert ledger.entries()[1]["purpose"] == "Zürich, 東京"
+    with Store(resolve_url(postgres_server.url(database)), timeout=5).writing() as log:
+        shown = log._connection.exec_driver_sql("SHOW synchronous_commit").scalar_one()
+    assert shown == "on"
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("postgresql://me:wrong-secret@host", "names no database"),
+        ("postgresql://me@host/db?password=wrong-secret", r"options \['password'\]"),
+        ("postgresql://me@host/db?options=-csearch_path%3Dmine", r"options \['options'\]"),
+        ("postgresql+psycopg2://me:wrong-secret@host/db", "with the driver psycopg"),
+        ("postgresql://me:wrong-secret@host:port/db", "cannot be read"),
+    ],
+)
+def test_urls_are_checked(url: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as raised:
+        PrivacyLedger(url)
+    assert "wrong-secret" not in str(raised.value)
+
+
+def test_a_socket_and_encryption_can_be_asked_for() -> None:
+    url = resolve_url("postgresql:///db?host=/run/postgresql&sslmode=verify-full")
+    assert url.query == {"host": "/run/postgresql", "sslmode": "verify-full"}
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'interpret-dp\[postgres\]'"):
+        PrivacyLedger("postgresql://me@127.0.0.1/db")
+
+
+def test_the_programs_are_found_where_the_variable_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("INTERPRET_DP_POSTGRES", "/opt/pg/bin")
+    assert str(find_programs()) == "/opt/pg/bin"

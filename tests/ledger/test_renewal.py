@@ -1,0 +1,159 @@
+"""Budgets end, are renewed as a logged act, and forget nothing by it."""
+
+from __future__ import annotations
+
+import datetime
+import pickle
+
+import pytest
+
+from interpret_dp.exceptions import BudgetExceededError, LedgerError
+from interpret_dp.ledger import BudgetExpiredError, PrivacyLedger
+from interpret_dp.ledger.clock import moment_text, until
+from tests.ledger.requests import reserve, reserve_epsilon
+from tests.ledger.team import days_later
+
+SOON = datetime.date.today() + datetime.timedelta(days=10)
+LATER = datetime.date.today() + datetime.timedelta(days=100)
+
+
+@pytest.fixture
+def ledger() -> PrivacyLedger:
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("ward", 2.0, 1e-6, expires=SOON, unit="patient_id")
+    ledger.commit(reserve_patient(ledger, 1.0))
+    return ledger
+
+
+def reserve_patient(ledger: PrivacyLedger, epsilon: float) -> object:
+    from interpret_dp.accounting import gaussian_events_json, mu_of_budget
+
+    mu = mu_of_budget(epsilon, 1e-6)
+    return ledger.reserve(
+        "ward",
+        mu=mu,
+        delta=0.0,
+        event=gaussian_events_json([(mu, 1)]),
+        epsilon=epsilon,
+        epsilon_delta=1e-6,
+        explainer="test",
+        protected="add_or_remove_one: one 'patient_id'",
+    )
+
+
+def test_an_expired_budget_refuses_and_nothing_is_spent(ledger: PrivacyLedger) -> None:
+    head, running = None, reserve_patient(ledger, 0.1)
+    with days_later(12):
+        head = ledger.head
+        with pytest.raises(BudgetExpiredError, match=r"has expired, on .*UTC.*renew") as refused:
+            reserve_patient(ledger, 0.1)
+        assert ledger.head == head
+        assert ledger.remaining("ward") == 0.0
+        assert ledger.to_dict("ward")["datasets"][0]["remaining_epsilon"] == 0.0
+        assert ledger.to_dict("ward")["datasets"][0]["budget"]["expired"]
+        # What was reserved in time may end.
+        ledger.commit(running)
+    copied = pickle.loads(pickle.dumps(refused.value))
+    assert (copied.dataset, copied.expired) == ("ward", refused.value.expired)
+    reserve_patient(ledger, 0.1)
+
+
+def test_the_last_day_counts_in_full(ledger: PrivacyLedger) -> None:
+    budget = ledger.budget("ward")
+    assert budget is not None
+    assert budget.expires == f"{SOON + datetime.timedelta(days=1)}T00:00:00+00:00"
+    assert moment_text(budget.expires).endswith("00:00 UTC")
+
+
+def test_a_renewal_gives_time_and_not_room(ledger: PrivacyLedger) -> None:
+    before = ledger.spent("ward")
+    with days_later(12):
+        renewed = ledger.renew_budget("ward", reason="board, June", expires=LATER)
+        assert ledger.budget("ward") == renewed
+        assert (renewed.epsilon, renewed.delta) == (2.0, 1e-6)
+        assert renewed.protected == "add_or_remove_one: one 'patient_id'"
+        after = ledger.spent("ward")
+        assert (after.mu, after.n_requests) == (before.mu, 1)
+        assert after.period.mu == 0.0
+        with pytest.raises(BudgetExceededError):
+            reserve_patient(ledger, 2.0)
+        ledger.commit(reserve_patient(ledger, 0.5))
+        spent = ledger.spent("ward")
+        assert 0 < spent.period.mu < spent.mu == spent.ever.mu
+    entry = ledger.entries()[-3]
+    assert (entry["kind"], entry["purpose"]) == ("renew", "board, June")
+    assert "new_people" not in entry["context"]
+
+
+def test_a_renewal_without_an_end_has_none(ledger: PrivacyLedger) -> None:
+    assert ledger.renew_budget("ward", reason="for good").expires is None
+    with days_later(10_000):
+        reserve_patient(ledger, 0.1)
+
+
+def test_new_people_start_at_zero_and_the_total_is_told(ledger: PrivacyLedger) -> None:
+    words = "all patients of 2026 were deleted, ticket 71"
+    ledger.renew_budget("ward", reason="2027", new_people=words)
+    assert ledger.entries()[-1]["context"]["new_people"] == words
+    spent = ledger.spent("ward")
+    assert (spent.mu, spent.n_requests, spent.epsilon) == (0.0, 0, pytest.approx(0.0))
+    assert spent.ever.epsilon_at(1e-6) == pytest.approx(1.0, rel=1e-6)
+    assert ledger.remaining("ward") == 2.0
+    ledger.commit(reserve_patient(ledger, 2.0))
+    assert ledger.remaining("ward") == 0.0
+    assert ledger.spent("ward").ever.mu > ledger.spent("ward").mu
+    assert ledger.report()["total_epsilon"].iloc[-1] > 2.0
+    # Whom the account protects is bound by the earlier promises all the same.
+    with pytest.raises(LedgerError, match="do not add up"):
+        reserve(ledger, "ward")
+
+
+def test_new_people_need_closed_requests_and_words(ledger: PrivacyLedger) -> None:
+    running = reserve_patient(ledger, 0.1)
+    with pytest.raises(LedgerError, match="1 requests on data set 'ward' are open"):
+        ledger.renew_budget("ward", reason="2027", new_people="all are new")
+    ledger.cancel(running)
+    with pytest.raises(ValueError, match="new_people is ' '"):
+        ledger.renew_budget("ward", reason="2027", new_people=" ")
+    assert ledger.spent("ward").n_requests == 1
+
+
+def test_a_raise_keeps_the_end(ledger: PrivacyLedger) -> None:
+    raised = ledger.raise_budget("ward", 3.0, 1e-6, reason="more")
+    assert raised == ledger.budget("ward")
+    assert raised.expires is not None
+    with days_later(12), pytest.raises(BudgetExpiredError):
+        reserve_patient(ledger, 0.1)
+
+
+def test_what_cannot_be_renewed_is_named(ledger: PrivacyLedger) -> None:
+    with pytest.raises(LedgerError, match="no budget for data set 'clinic'"):
+        ledger.renew_budget("clinic", reason="x")
+    with pytest.raises(ValueError, match="reason is ''"):
+        ledger.renew_budget("ward", reason="")
+    for expires, error, message in (
+        ("2001-01-01", ValueError, "which has passed"),
+        ("soon", ValueError, "expires is 'soon'"),
+        ("2099-01-01T12:00", ValueError, "no time zone"),
+        (7, TypeError, "expires is 7"),
+    ):
+        with pytest.raises(error, match=message):
+            ledger.renew_budget("ward", reason="x", expires=expires)  # type: ignore[arg-type]
+    assert ledger.entries()[-1]["kind"] == "commit"
+
+
+def test_moments_mean_the_same_everywhere() -> None:
+    assert until("expires", "2099-12-31") == "2100-01-01T00:00:00+00:00"
+    assert until("expires", "2099-12-31T18:00+01:00") == "2099-12-31T17:00:00+00:00"
+    assert until("expires", datetime.date.max) == "9999-12-31T00:00:00+00:00"
+
+
+def test_a_budget_without_an_end_behaves_as_ever() -> None:
+    ledger = PrivacyLedger.in_memory()
+    budget = ledger.create_budget("adult", 1.0, 1e-6)
+    assert budget.expires is None
+    with days_later(10_000):
+        ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6))
+    spent = ledger.spent("adult")
+    assert spent.period == spent.ever
+    assert spent.ever.mu == spent.mu

@@ -1,0 +1,151 @@
+"""Officers decide on budgets, analysts spend, and the log says who did what."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger import PrivacyLedger, RoleError, Roles
+from interpret_dp.ledger.actor import current_host, current_user
+from tests.ledger.requests import reserve
+from tests.ledger.team import acting_as
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> PrivacyLedger:
+    """Return a ledger with a budget, an officer anna and nobody else."""
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
+    with acting_as("anna"):
+        ledger.create_budget("ward", 2.0, 1e-6)
+        ledger.appoint("anna", "officer", reason="board, 3 May")
+    return ledger
+
+
+ACTS: dict[str, Callable[[PrivacyLedger], object]] = {
+    "declare a budget": lambda ledger: ledger.create_budget("clinic", 1.0, 1e-6),
+    "raise a budget": lambda ledger: ledger.raise_budget("ward", 3.0, 1e-6, reason="x"),
+    "renew a budget": lambda ledger: ledger.renew_budget("ward", reason="x"),
+    "link data sets": lambda ledger: ledger.link("copy", to="ward", reason="x"),
+    "decide which requests": lambda ledger: ledger.require_approval("ward", reason="x"),
+    "appoint anybody": lambda ledger: ledger.appoint("ben", "officer"),
+    "dismiss anybody": lambda ledger: ledger.dismiss("anna"),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_only_officers_decide(ledger: PrivacyLedger, act: str) -> None:
+    head = ledger.head
+    with acting_as("ben"), pytest.raises(RoleError, match="officers are 'anna'") as refused:
+        ACTS[act](ledger)
+    assert act in str(refused.value)
+    assert (refused.value.user, refused.value.allowed) == ("ben", ("anna",))
+    assert ledger.head == head
+
+
+@pytest.mark.parametrize("act", [a for a in ACTS if a != "dismiss anybody"])
+def test_an_officer_may(ledger: PrivacyLedger, act: str) -> None:
+    with acting_as("anna"):
+        ACTS[act](ledger)
+    assert ledger.entries()[-1]["context"]["user"] == "anna"
+
+
+def test_without_officers_everybody_decides(tmp_path: Path) -> None:
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
+    with acting_as("ben"):
+        ledger.create_budget("ward", 1.0, 1e-6)
+        ledger.raise_budget("ward", 2.0, 1e-6, reason="more")
+    assert ledger.roles() == Roles()
+    assert {entry["context"]["user"] for entry in ledger.entries()} == {"ben"}
+
+
+def test_everybody_spends_until_analysts_are_named(ledger: PrivacyLedger) -> None:
+    with acting_as("ben"):
+        ledger.commit(reserve(ledger, "ward"))
+    with acting_as("anna"):
+        roles = ledger.appoint("carla", "analyst")
+    assert roles == ledger.roles() == Roles(("anna",), ("carla",), anybody_spends=False)
+    head = ledger.head
+    with acting_as("ben"), pytest.raises(RoleError, match=r"analysts are 'carla'.*anna") as refused:
+        reserve(ledger, "ward")
+    assert refused.value.allowed == ("carla", "anna")
+    assert ledger.head == head
+    for user in ("carla", "anna"):
+        with acting_as(user):
+            ledger.commit(reserve(ledger, "ward"))
+
+
+def test_when_the_last_analyst_leaves_spending_is_not_open_again(ledger: PrivacyLedger) -> None:
+    with acting_as("anna"):
+        ledger.appoint("carla", "analyst")
+        ledger.dismiss("carla", reason="left")
+    with acting_as("carla"), pytest.raises(RoleError, match="nobody now"):
+        reserve(ledger, "ward")
+
+
+def test_the_last_officer_stays(ledger: PrivacyLedger) -> None:
+    with acting_as("anna"):
+        for leave in (
+            lambda: ledger.dismiss("anna"),
+            lambda: ledger.appoint("anna", "analyst"),
+        ):
+            with pytest.raises(LedgerError, match="the only officer"):
+                leave()
+        ledger.appoint("ben", "officer")
+        ledger.dismiss("anna")
+    assert ledger.roles().officers == ("ben",)
+
+
+def test_odd_appointments_are_refused(ledger: PrivacyLedger, tmp_path: Path) -> None:
+    with acting_as("anna"):
+        with pytest.raises(LedgerError, match="'anna' is officer already"):
+            ledger.appoint("anna", "officer")
+        with pytest.raises(LedgerError, match=r"'dora' has no role\. Officers: 'anna'"):
+            ledger.dismiss("dora")
+        with pytest.raises(ValueError, match="role is 'king'"):
+            ledger.appoint("dora", "king")
+        with pytest.raises(ValueError, match="user is ''"):
+            ledger.appoint("", "officer")
+    empty = PrivacyLedger(f"sqlite:///{tmp_path}/other.db")
+    with pytest.raises(LedgerError, match="no officer who could appoint analysts"):
+        empty.appoint("carla", "analyst")
+
+
+def test_acts_on_the_ledger_are_no_data_set(ledger: PrivacyLedger) -> None:
+    assert ledger.datasets() == ["ward"]
+    assert [account["dataset"] for account in ledger.to_dict()["datasets"]] == ["ward"]
+    assert ledger.entries()[-1]["dataset"] == ""
+    with pytest.raises(ValueError, match="dataset is ''"):
+        ledger.entries("")
+    assert ledger.verify() == ledger.head
+
+
+def test_every_entry_names_user_host_and_version(ledger: PrivacyLedger) -> None:
+    from interpret_dp import __version__
+
+    with acting_as("ben"):
+        ledger.commit(reserve(ledger, "ward"))
+    for entry in ledger.entries()[-2:]:
+        assert entry["context"]["user"] == "ben"
+        assert entry["context"]["host"] == current_host()
+        assert entry["package_version"] == __version__
+    assert ledger.report()["user"].tolist() == ["ben"]
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="this system has no list of accounts")
+def test_the_environment_does_not_change_who_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = current_user()
+    for name in ("LOGNAME", "USER", "USERNAME"):
+        monkeypatch.setenv(name, "somebody-else")
+    assert current_user() == before != "somebody-else"
+
+
+def test_the_error_crosses_process_borders(ledger: PrivacyLedger) -> None:
+    with acting_as("ben"), pytest.raises(RoleError) as refused:
+        ledger.raise_budget("ward", 3.0, 1e-6, reason="x")
+    copied = pickle.loads(pickle.dumps(refused.value))
+    assert (str(copied), copied.user, copied.allowed) == (str(refused.value), "ben", ("anna",))

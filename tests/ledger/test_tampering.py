@@ -1,0 +1,184 @@
+"""Whoever writes the file by other programs is seen: by the chain, or by a head that was kept."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger import PrivacyLedger
+from tests.ledger.requests import reserve, reserve_epsilon
+from tests.ledger.team import acting_as
+
+ENTRIES = "interpret_dp_ledger_entries"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "privacy.db"
+
+
+@pytest.fixture
+def ledger(path: Path) -> PrivacyLedger:
+    """Return a ledger with every kind of entry."""
+    ledger = PrivacyLedger(f"sqlite:///{path}")
+    with acting_as("anna"):
+        ledger.create_budget("ward", 3.0, 1e-6, expires="2099-12-31")
+        ledger.appoint("anna", "officer")
+        ledger.appoint("olga", "officer")
+        ledger.appoint("ben", "analyst")
+        ledger.dismiss("olga")
+        ledger.require_approval("ward", above=0.9, reason="board")
+    with acting_as("ben"):
+        numbers = [ledger.request_approval("ward", 1.0, 1e-6).number for _ in range(3)]
+        with acting_as("anna"):
+            ledger.approve(numbers[0], expires="2099-12-31")
+            ledger.reject(numbers[1], reason="enough")
+        ledger.withdraw(numbers[2])
+        ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "ward"))
+        ledger.cancel(reserve(ledger, "ward"))
+    with acting_as("anna"):
+        ledger.raise_budget("ward", 4.0, 1e-6, reason="more")
+        ledger.renew_budget("ward", reason="2027", expires="2099-12-31")
+        ledger.link("copy", to="ward", reason="same people")
+    return ledger
+
+
+def tamper(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        triggers = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        for (name,) in triggers.fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def numbers_of(ledger: PrivacyLedger) -> list[int]:
+    return [entry["number"] for entry in ledger.entries()]
+
+
+def test_the_fixture_holds_every_kind(ledger: PrivacyLedger) -> None:
+    from interpret_dp.ledger.chain import KINDS
+
+    assert {entry["kind"] for entry in ledger.entries()} == set(KINDS)
+    assert ledger.verify() == ledger.head
+
+
+def test_any_field_of_any_entry_that_is_changed_is_named(ledger: PrivacyLedger, path: Path) -> None:
+    """One changed field at a time, in every entry; the file is put back in between."""
+    original = path.read_bytes()
+    changes = {
+        "time": "'2020-01-01T00:00:00+00:00'",
+        "dataset": "'other'",
+        "purpose": "'something else'",
+        "mu": "mu + 0.5",
+        "epsilon": "coalesce(epsilon, 0.0) + 1.0",
+        "context": """json_set(context, '$.user', 'somebody else')""",
+        "package_version": "'9'",
+        "explainer": "explainer || 'x'",
+    }
+    for number in numbers_of(ledger):
+        for column, value in changes.items():
+            path.write_bytes(original)
+            tamper(path, f"UPDATE {ENTRIES} SET {column} = {value} WHERE number = {number}")
+            with pytest.raises(LedgerError, match=f"Entry {number} of the ledger was changed"):
+                ledger.verify()
+
+
+def test_any_entry_that_is_removed_is_named(ledger: PrivacyLedger, path: Path) -> None:
+    original = path.read_bytes()
+    for number in numbers_of(ledger)[:-1]:
+        for closing_ranks in (False, True):
+            path.write_bytes(original)
+            statements = [f"DELETE FROM {ENTRIES} WHERE number = {number}"]
+            if closing_ranks:
+                statements += [
+                    f"UPDATE {ENTRIES} SET number = -number WHERE number > {number}",
+                    f"UPDATE {ENTRIES} SET number = -number - 1 WHERE number < 0",
+                ]
+            tamper(path, *statements)
+            with pytest.raises(LedgerError, match=rf"Entry {number} of the ledger (is|does)"):
+                ledger.verify()
+
+
+def test_any_two_entries_that_change_places_are_named(ledger: PrivacyLedger, path: Path) -> None:
+    original = path.read_bytes()
+    for first in numbers_of(ledger)[:-1]:
+        path.write_bytes(original)
+        tamper(
+            path,
+            f"UPDATE {ENTRIES} SET number = -1 WHERE number = {first}",
+            f"UPDATE {ENTRIES} SET number = {first} WHERE number = {first + 1}",
+            f"UPDATE {ENTRIES} SET number = {first + 1} WHERE number = -1",
+        )
+        with pytest.raises(LedgerError, match=f"Entry {first} of the ledger does not follow"):
+            ledger.verify()
+
+
+def test_a_cut_tail_is_seen_by_every_head_that_it_took_along(
+    ledger: PrivacyLedger, path: Path
+) -> None:
+    heads = {entry["number"]: entry["hash"] for entry in ledger.entries()}
+    kept = len(heads) - 4
+    tamper(path, f"DELETE FROM {ENTRIES} WHERE number > {kept}")
+    assert ledger.verify() == heads[kept]
+    for number, head in heads.items():
+        if number <= kept:
+            assert ledger.verify(head) == heads[kept]
+        else:
+            with pytest.raises(LedgerError, match=f"cut off after entry {kept}"):
+                ledger.verify(head)
+
+
+def test_a_rewritten_tail_is_seen_by_its_old_head(ledger: PrivacyLedger, path: Path) -> None:
+    """A whole new chain can be forged: only a head that was kept outside shows it."""
+    head = ledger.head
+    tamper(path, f"DELETE FROM {ENTRIES} WHERE number > 9")
+    forged = PrivacyLedger(ledger.url)
+    with acting_as("anna"):
+        forged.raise_budget("ward", 9.0, 1e-6, reason="forged")
+    assert forged.verify() == forged.head != head
+    with pytest.raises(LedgerError, match="is not among the"):
+        forged.verify(head)
+
+
+def test_a_restored_backup_is_seen_by_the_head_of_a_later_model(
+    ledger: PrivacyLedger, path: Path
+) -> None:
+    backup = path.read_bytes()
+    with acting_as("ben"):
+        head = ledger.commit(reserve(ledger, "ward"))
+    path.write_bytes(backup)
+    assert ledger.verify() == ledger.head
+    with pytest.raises(LedgerError, match="cut off"):
+        ledger.verify(head)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [("approve", "answers request for approval"), ("link", "shares an account already")],
+)
+def test_acts_that_contradict_the_log_admit_nothing(
+    ledger: PrivacyLedger, kind: str, message: str
+) -> None:
+    """A chain can be forged by anybody; what it then says must still make sense."""
+    entry: dict[str, Any] = next(e for e in ledger.entries() if e["kind"] == kind)
+    with ledger._opened().writing() as log:
+        log.append(
+            kind=kind,
+            dataset=entry["dataset"],
+            reservation=entry["reservation"],
+            mu=0.0,
+            delta=0.0,
+            context=json.dumps(entry["context"]),
+        )
+    for ask in (ledger.spent, ledger.remaining, ledger.report):
+        with pytest.raises(LedgerError, match=message):
+            ask("ward")
