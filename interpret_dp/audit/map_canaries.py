@@ -28,6 +28,8 @@ _GRADIENTS = "gradients"
 # Columns are divided by this share of their bound: a row of length 10, whose gradient falls on the
 # column's weights but for a half percent, which the intercept gets.
 _SPREAD = 0.1
+# Far below the length of a canary's gradient, so that each adds as much as a row may.
+_CLIP_NORM = 0.5
 # As slow as this the canaries' gradients stay above the clipping norm to the end.
 _LEARNING_RATE = 3e-3
 
@@ -115,7 +117,10 @@ def audit_maps(
         sampling_rate=sampling_rate,
         epochs=epochs,
         learning_rate=_LEARNING_RATE,
+        clip_norm=_CLIP_NORM,
         averaging=0.0,
+        # The whole budget is for the gradients, by which the canaries are guessed.
+        centring=0.0,
         standardize=(0.0, _SPREAD),
         schema=Schema(default=Continuous(-1, 1), target=Categorical([0, 1])),
         device="cpu",

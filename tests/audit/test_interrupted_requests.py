@@ -250,7 +250,7 @@ def test_stopped_at_every_release(
 def test_a_training_that_is_stopped_pays_for_the_steps_begun(
     when: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An error charges the whole reservation; the user's own stop the count and the steps begun."""
+    """An error charges the whole; the user's own stop the count, the centre and the steps begun."""
     pytest.importorskip("torch")
     stopping = Stopping(monkeypatch)
     whole, _ = attempt(maps, stopping, None)
@@ -270,10 +270,10 @@ def test_a_training_that_is_stopped_pays_for_the_steps_begun(
         spent = ledger.spent(DATASET)
         assert spent.mu == pytest.approx(0.0 if nothing else reserved["mu"])
         assert spent.delta == pytest.approx(0.0 if nothing else reserved["delta"])
-    # Whoever stops it while rows are counted, before the first step, pays for the whole request.
-    assert by_user[1:] == sorted(by_user[1:])
+    # Whoever stops it while rows are counted or centred, before the first step, pays for the whole.
+    assert by_user[2:] == sorted(by_user[2:])
     assert by_user[-1] <= whole.spent(DATASET).mu * (1 + 1e-9)
-    assert by_user[2] < by_user[-1]
+    assert by_user[3] < by_user[-1]
 
 
 def test_control_a_door_that_returns_what_was_used_is_noticed(
