@@ -32,6 +32,7 @@ from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.release import (
     PlannedChoice,
     PlannedRelease,
+    PlannedSampling,
     PlannedSelection,
     ReleaseDoor,
     ReleasePlan,
@@ -140,6 +141,27 @@ def test_releases_beyond_the_plan_are_refused(name: str, count: int) -> None:
     with pytest.raises(ReleaseError, match=f"{count} releases '{name}' were asked for"):
         door.gaussian(name, np.repeat(ONE, count, axis=0), row_norm=LATTICE, aligned=True)
     door.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize(
+    "neighbourhood",
+    [Neighbourhood(unit="person", max_rows=2), Neighbourhood(relation="replace_one")],
+    ids=["several rows", "replacing"],
+)
+def test_samples_of_rows_are_refused_where_nothing_is_proved_of_them(
+    neighbourhood: Neighbourhood,
+) -> None:
+    ledger = PrivacyLedger.in_memory()
+    given = {"explainer": "test", "epsilon": 1.0, "delta": 1e-5}
+
+    def door(of: Neighbourhood) -> ReleaseDoor:
+        plan = ReleasePlan((PlannedSampling("steps", 0.5, 1e-7),))
+        return ReleaseDoor(ledger, "people", plan, SeededRandomness(1), neighbourhood=of, **given)
+
+    door(Neighbourhood(unit="person", max_rows=1))
+    with pytest.raises(ValueError, match="only for adding or removing one unit of which one row"):
+        door(neighbourhood)
+    assert ledger.datasets() == []
 
 
 def test_a_plan_is_used_up() -> None:

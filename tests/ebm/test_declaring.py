@@ -24,12 +24,15 @@ from interpret_dp import (
     load_model,
 )
 from interpret_dp.accounting import delta_of_mu, mu_of_budget
+from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS
+from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
 from interpret_dp.ebm import declaring
 from interpret_dp.ebm.declaring import NO_LEVEL
 from interpret_dp.exceptions import UndeclaredWarning
 from interpret_dp.explanation.shape_figures import shape_figure
+from interpret_dp.mechanisms.selection import threshold
 from interpret_dp.schema import occurrences
 from interpret_dp.schema.magnitudes import MagnitudeGrid
 from tests.audit.fits import FEATURES, base_records, objects
@@ -148,6 +151,17 @@ def test_the_bill_implies_what_was_asked_for(model: Classifier) -> None:
     assert delta_x + (1 - delta_x) * delta_of_mu(mu, 4.0) <= 1e-6
     assert shares["labels"].mu == pytest.approx(mu * math.sqrt(0.025))
     assert shares["levels"].mu == pytest.approx(mu * math.sqrt(0.075 * 3 / 6))
+
+
+def test_a_level_needs_about_300_rows() -> None:
+    """The figure of docs/known_limits.md: epsilon 1, delta 1e-6, 14 columns, nothing declared."""
+    X = pd.DataFrame({f"x{i}": pd.Series(dtype="string") for i in range(14)})
+    fitted = Classifier(epsilon=1.0, delta=1e-6, max_rounds=0).fit(X, pd.Series(dtype="string"))
+    levels = next(share for share in fitted.guarantee_.releases if share.name == "levels")
+    assert levels.count == 14
+    sigma = lattice_sigma(LATTICE, levels.mu / math.sqrt(levels.count))
+    limit = threshold(1, sigma, levels.delta / levels.count) / LATTICE
+    assert 250 < limit < 350
 
 
 def test_what_is_declared_costs_nothing() -> None:

@@ -290,6 +290,26 @@ def test_explanations_carry_their_cost(classifier, cohort):
         assert again.privacy.line == explanation.privacy.line
 
 
+def test_using_a_fitted_model_charges_nothing(cohort, tmp_path):
+    ledger = PrivacyLedger.in_memory()
+    parameters = {"schema": cohort.schema, "ledger": ledger, "dataset": "cohort", "max_rounds": 2}
+    model = DPExplainableBoostingClassifier(**parameters).fit(cohort.X, cohort.y)
+    head = ledger.head
+    assert head == model.guarantee_.ledger_head
+    model.predict(cohort.X.head(5))
+    model.explain_global().visualize(0)
+    model.explain_local(cohort.X.head(3), cohort.y.head(3)).visualize(0)
+    model.save(tmp_path / "model.json")
+    load_model(tmp_path / "model.json").explain_global()
+    pickle.loads(pickle.dumps(model)).predict(cohort.X.head(5))
+    model.to_tables()
+    model.edit().make_monotone("age")
+    assert ledger.head == head
+    # Control: another fit is charged, and the head shows it.
+    clone(model).fit(cohort.X, cohort.y)
+    assert ledger.head != head
+
+
 def test_drawn_bins_fit_their_edges(cohort):
     for _ in range(3):
         model = DPExplainableBoostingClassifier(schema=cohort.schema).fit(cohort.X, cohort.y)

@@ -106,6 +106,8 @@ def test_sdist_holds_what_its_tests_need_and_no_data(distributions):
         "Makefile",
         "README.md",
         "LICENSE",
+        "SECURITY.md",
+        "benchmarks/results/ledger.md",
         "tests/conftest.py",
         "scripts/constraints.txt",
         "scripts/create_environment.sh",

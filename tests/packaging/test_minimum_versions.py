@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -9,6 +10,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "minimum_versions.py"
+RUN_TIME_EXTRAS = ("llm", "notebook", "postgres", "sql")
 
 
 def _run(pyproject: Path) -> subprocess.CompletedProcess[str]:
@@ -24,6 +26,19 @@ def test_every_dependency_is_pinned_to_its_lower_bound():
     for text in project["dependencies"]:
         requirement = Requirement(text)
         assert str(requirement.specifier) == f">={pins[requirement.name]}"
+
+
+def test_every_dependency_of_use_is_justified_with_its_bound():
+    """Whoever adds or moves one has to say what of the guarantee rests on it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    extras = project["optional-dependencies"]
+    groups = [project["dependencies"], *(extras[name] for name in RUN_TIME_EXTRAS)]
+    needed = {text for group in groups for text in group}
+    named = {text for text in re.findall(r"`([^`\n]+)`", page) if ">=" in text}
+    assert named == needed
+    # Every other extra repeats these or serves development.
+    assert set(extras) == {*RUN_TIME_EXTRAS, "test", "all", "dev"}
 
 
 def test_dependency_without_a_lower_bound_is_refused(tmp_path):

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.pages import _LINK, anchors, broken_links, dangling_tests
+
+ROOT = Path(__file__).parents[2]
+PROOFS = sorted((ROOT / "docs" / "proofs").glob("*.md"))
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *PROOFS])
+CHECKED = "## What is checked by tests"
+
+
+def _of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def test_the_pages_are_found():
+    names = set(map(_of, PAGES))
+    assert {"README.md", "SECURITY.md", "docs/guarantee.md", "docs/known_limits.md"} <= names
+    assert len(PROOFS) > 10
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_of)
+def test_every_link_leads_somewhere(page):
+    assert list(broken_links(page, ROOT)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_of)
+def test_every_test_that_is_named_exists(page):
+    assert list(dangling_tests(page, ROOT)) == []
+
+
+@pytest.mark.parametrize("page", PROOFS, ids=lambda page: page.name)
+def test_every_proof_is_in_the_guarantee_and_says_what_checks_it(page):
+    guarantee = ROOT / "docs" / "guarantee.md"
+    assert f"proofs/{page.name}" in _LINK.findall(guarantee.read_text(encoding="utf-8"))
+    _, heading, checked = page.read_text(encoding="utf-8").partition(CHECKED)
+    assert heading, f"{page.name} has no section '{CHECKED}'"
+    assert "tests/" in checked.partition("\n## ")[0]
+
+
+# Controls
+
+
+def _page(root: Path, text: str) -> Path:
+    (root / "tests" / "room").mkdir(parents=True)
+    (root / "tests" / "room" / "test_it.py").write_text("def test_that_it_holds(): ...\n")
+    (root / "docs").mkdir()
+    (root / "docs" / "other.md").write_text("# Other\n\n## What `x` is, and why\n\n## Twice\n")
+    page = root / "docs" / "page.md"
+    page.write_text(text)
+    return page
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[a](gone.md)", "links to gone.md, which does not exist"),
+        ("![a](gone.png)", "links to gone.png, which does not exist"),
+        ("[a](other.md#gone)", "links to other.md#gone, which has no such heading"),
+        ("# Here\n\n[a](#there)", "links to #there, which has no such heading"),
+        ("see docs/gone.md", "names docs/gone.md, which does not exist"),
+    ],
+)
+def test_a_broken_link_is_found(text, message, tmp_path):
+    assert list(broken_links(_page(tmp_path, text), tmp_path)) == [f"docs/page.md: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("By `tests/room/test_gone.py`.", "tests/room/test_gone.py, which does not exist"),
+        ("By `test_gone.py`.", "test_gone.py, which does not exist"),
+        (
+            "- `tests/room/test_it.py`: `test_gone`.",
+            "test_gone, which no test file named beside it has",
+        ),
+        (
+            "- `tests/room/test_it.py`\n- `test_that_it_holds`",
+            "test_that_it_holds, which no test file named beside it has",
+        ),
+    ],
+)
+def test_a_test_that_is_gone_is_found(text, message, tmp_path):
+    found = list(dangling_tests(_page(tmp_path, text), tmp_path))
+    assert found == [f"docs/page.md: names {message}"]
+
+
+def test_what_is_right_is_let_through(tmp_path):
+    text = (
+        "# A page\n\n[a](other.md#what-x-is-and-why), [b](#a-page), [c](https://example.org/d),\n"
+        "`a[0](gone.md)`, docs/other.md.\n\n```\n[a](gone.md) test_gone.py\n```\n\n"
+        "- `tests/room/test_it.py`:\n  `test_that_it_holds`, and `test_it.py`\n"
+    )
+    page = _page(tmp_path, text)
+    assert list(broken_links(page, tmp_path)) == []
+    assert list(dangling_tests(page, tmp_path)) == []
+
+
+def test_equal_headings_have_anchors_of_their_own(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# One\n\n## Two\n\n## Two\n\n```\n# none\n```\n")
+    assert anchors(page) == {"one", "two", "two-1"}
