@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
-# What needs no torch (the coding of inputs, the install hint) is tested all the same.
+# What needs no torch is tested all the same: the coding of inputs, and the install hint.
+_NEED_NO_TORCH = ("test_inputs.py", "test_without_torch.py")
+
 collect_ignore = (
-    [
-        "test_adversary.py",
-        "test_estimator.py",
-        "test_explanations.py",
-        "test_gradients.py",
-        "test_speed.py",
-        "test_training.py",
+    []
+    if find_spec("torch")
+    else [
+        path.name
+        for path in Path(__file__).parent.glob("test_*.py")
+        if path.name not in _NEED_NO_TORCH
     ]
-    if find_spec("torch") is None
-    else []
 )
 
 
