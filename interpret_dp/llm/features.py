@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.llm.config import FEATURE_LENGTH
+from interpret_dp.llm.gradients import products
 from interpret_dp.llm.request import CENTRE
 from interpret_dp.release import ReleaseDoor
 
@@ -56,7 +57,7 @@ def projected_features(inputs: torch.Tensor, projection: torch.Tensor) -> torch.
     found = inputs.new_empty((len(inputs), len(projection)))
     wide = projection.to(torch.float64).T
     for part, rows in zip(found.split(_ROWS), inputs.split(_ROWS), strict=True):
-        part.copy_(rows.to(torch.float64) @ wide)
+        part.copy_(products(rows, wide))
     return found
 
 

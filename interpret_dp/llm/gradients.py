@@ -18,7 +18,7 @@ import torch
 
 from interpret_dp.llm.config import CLIP_SHARE, rows_at_a_time
 
-__all__ = ["ClosedForm", "TrainingRows", "map_gradients", "project_rows"]
+__all__ = ["ClosedForm", "TrainingRows", "map_gradients", "products", "project_rows"]
 
 # Numbers that stay in a core's cache from pass to pass; parts have a multiple of so many rows.
 _CACHED_NUMBERS = 2**19
@@ -111,13 +111,20 @@ def project_rows(
     step = min(_ROWS_AT_ONCE, rows_at_a_time(n_maps * dimension, n_inputs))
     for start in range(0, n_rows, step):
         rows = inputs[start : start + step]
-        projected = (rows.to(torch.float64) @ flat).reshape(-1, n_maps, dimension)
+        projected = products(rows, flat).reshape(-1, n_maps, dimension)
         if keep:
             kept[start : start + step] = projected
         lengths = rows.square().sum(dim=1, keepdim=True)
         squares = projected.square_().sum(dim=2)
         norms[start : start + step] = torch.maximum(squares, smallest * lengths)
     return kept, norms
+
+
+def products(rows: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+    """Return rows times a matrix of float64, each row the same bits beside any others."""
+    missing = -len(rows) % _MULTIPLE
+    filled = torch.nn.functional.pad(rows.to(torch.float64), (0, 0, 0, missing))
+    return (filled @ matrix)[: len(rows)]
 
 
 def _keeps_projected(projections: torch.Tensor | None) -> bool:

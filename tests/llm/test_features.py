@@ -16,6 +16,7 @@ from interpret_dp.audit import replay
 from interpret_dp.llm import features
 from interpret_dp.llm.config import FEATURE_LENGTH, default_settings
 from interpret_dp.llm.features import Frame, projected_features, released_frame
+from interpret_dp.llm.gradients import products
 from tests.llm.tables import classifier
 
 SCHEMA = Schema(default=Continuous(0, 255), target=Categorical([0, 1]))
@@ -165,3 +166,15 @@ def test_random_projections_are_not_centred() -> None:
         classifier(schema=SCHEMA, projection="gaussian", centring=0.01).fit(X, y)
     with pytest.raises(ValueError, match="projection is 'cosine', and rows are no images"):
         classifier(projection="cosine").fit(np.zeros((10, 4)), np.repeat("low", 10))
+
+
+@pytest.mark.parametrize("n_rows", [2, 100, 129, 1023])
+def test_a_projected_row_is_the_same_bits_in_any_company(n_rows: int) -> None:
+    draws = np.random.default_rng(n_rows)
+    rows = torch.from_numpy(draws.standard_normal((n_rows, 784)).astype(np.float32))
+    matrix = torch.from_numpy(draws.standard_normal((784, 100)))
+    whole = products(rows, matrix)
+    assert whole.numpy() == pytest.approx((rows.to(torch.float64) @ matrix).numpy(), abs=1e-10)
+    for left_out in {0, n_rows // 2, n_rows - 1}:
+        others = [row for row in range(n_rows) if row != left_out]
+        assert torch.equal(products(rows[others], matrix), whole[others])
