@@ -76,6 +76,8 @@ class Neighbourhood:
         of_unit = self.max_rows * row_norm
         if self.relation == ADD_OR_REMOVE_ONE:
             return of_unit
+        if of_unit == 0:
+            return 0
         return math.isqrt(2 * of_unit**2 - 1) + 1 if aligned else 2 * of_unit
 
     @property

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from interpret_dp.accounting.neighbourhood import Neighbourhood
@@ -69,6 +69,7 @@ def test_the_bound_holds_and_some_pair_of_tables_reaches_it(
     st.sampled_from(RELATIONS),
     st.integers(1, 2),
 )
+@example([(0, 0)], "replace_one", 1)
 def test_vectors_without_negative_entries_are_aligned(
     contributions: list[Vector], relation: str, max_rows: int
 ) -> None:
