@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SMALLEST_OWN_DELTA", "calibrated_noise", "covering_mu"]
+__all__ = ["MOST_STEPS", "SMALLEST_OWN_DELTA", "calibrated_noise", "covering_mu"]
 
 SMALLEST_OWN_DELTA = 1e-10
 """Smallest delta of its own that such a pair may have: a hundred times the slack below."""
@@ -38,7 +38,8 @@ _GRID, _GRID_OF_A_STEP = 1e-3, 0.1
 _INTERVALS = 512
 _MU_PRECISION = 1e-9
 _NOISE_PRECISION = 1e-4
-_MOST_STEPS = 10**6
+MOST_STEPS = 10**6
+"""Beyond it nothing was checked of how rounding errors add up."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -154,7 +155,7 @@ def _smallest(excess: Callable[[float], float], lower: float, upper: float) -> f
 def _check(noise_multiplier: float, sampling_probability: float, count: int, delta: float) -> None:
     check_real("noise_multiplier", noise_multiplier, low=0, low_open=True)
     check_real("sampling_probability", sampling_probability, low=0, high=1, low_open=True)
-    check_int("count", count, low=1, high=_MOST_STEPS)
+    check_int("count", count, low=1, high=MOST_STEPS)
     check_real(
         "The pair's own delta",
         delta,

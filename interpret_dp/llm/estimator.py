@@ -20,6 +20,7 @@ from interpret_dp.accounting.guarantee import (
     ReleaseShare,
 )
 from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.accounting.sampled import MOST_STEPS
 from interpret_dp.ebm.declaring import declare
 from interpret_dp.ebm.pipelines import warn_of_learning_steps
 from interpret_dp.ebm.promise import unit_assumptions
@@ -371,7 +372,9 @@ def _steps(request: FitRequest, door: ReleaseDoor) -> SampledSteps:
     noisy, sigma = door.gaussian(COUNT, exact, row_norm=LATTICE, aligned=True)
     # A count below its own noise says nothing but that there are few rows.
     found = max(float(noisy[0, 0]), sigma) / LATTICE
-    rate = min(1.0, request.batch_size / found)
+    # Many rows and a small batch would need more steps than can be accounted, which would show
+    # only now that the count is paid for: then each sample is larger.
+    rate = min(1.0, max(request.batch_size / found, request.settings.epochs / MOST_STEPS))
     return door.settle(GRADIENTS, probability=rate, count=request.settings.n_steps(rate))
 
 

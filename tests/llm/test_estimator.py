@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,8 @@ from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.audit import replay
 from interpret_dp.ebm import declaring
 from interpret_dp.llm import training
+from interpret_dp.llm.config import default_settings
+from interpret_dp.llm.estimator import _steps
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.llm.tables import SCHEMA, classifier, three_classes
 
@@ -159,6 +163,26 @@ def test_a_fit_that_does_not_fit_is_refused_unspent() -> None:
     with pytest.raises(BudgetExceededError):
         classifier(ledger=ledger, dataset="d").fit(*three_classes())
     assert spent(ledger) == GdpPair(0.0)
+
+
+@pytest.mark.parametrize("epochs", [0.7, 20.0, 100.0])
+def test_a_tiny_batch_of_many_rows_needs_no_more_steps_than_can_be_accounted(epochs: float) -> None:
+    n_rows, settled = 10**9, {}
+
+    def gaussian(name: str, exact: Any, **stated: Any) -> tuple[Any, float]:
+        return exact.astype(float), 1.0
+
+    door = SimpleNamespace(gaussian=gaussian, settle=lambda name, **steps: settled.update(steps))
+    settings = replace(default_settings(4, None), epochs=epochs)
+    request = SimpleNamespace(
+        training=SimpleNamespace(steps=None),
+        batch_size=1,
+        rows=SimpleNamespace(table=SimpleNamespace(n_rows=n_rows)),
+        settings=settings,
+    )
+    _steps(request, door)  # type: ignore[arg-type]
+    assert settled["count"] <= 10**6
+    assert settled["probability"] * settled["count"] == pytest.approx(epochs)
 
 
 def test_a_batch_size_buys_a_noisy_count_or_takes_a_declared_one() -> None:
