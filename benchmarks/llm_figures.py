@@ -273,7 +273,8 @@ _STUDIES = {
 def _draw(report: Report, name: str, frame: pd.DataFrame) -> None:
     with report.drawing(f"llm_{name}", 1, width=5.6) as (axis,):
         for (model, private), part in frame.groupby(["projections", "private"], sort=False):
-            colour, label = _COLOURS[str(model)], f"{model}, {'private' if private else 'not'}"
+            colour = _COLOURS[str(model)]
+            label = f"{model}, {'private' if private else 'not private'}"
             part = part.sort_values(name)
             shown = part["accuracy, %"]
             if name == "epsilon" and not private:

@@ -55,8 +55,8 @@ class Effort:
 
 
 EFFORTS = {
-    "full": Effort(1000, 500, 3000, 3000, 500, 5000),
-    "quick": Effort(60, 40, 400, 0, 300, 5000),
+    "full": Effort(1000, 500, 3000, 3000, 600, 5000),
+    "quick": Effort(60, 40, 400, 0, 600, 5000),
 }
 """``quick`` takes a minute and finds gross errors only; the controls and the reference it finds."""
 

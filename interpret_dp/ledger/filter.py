@@ -65,9 +65,10 @@ class DeltaExceededError(BudgetExceededError):
             f"The budget of data set {error.dataset!r} does not cover this request: it is not "
             f"purely Gaussian and needs {requested_delta_part:.4g} of the budget's delta_x, of "
             f"which {remaining_delta_part:.4g} is left. Nothing was spent. Either declare every "
-            "level and class label in the schema, which makes a fit purely Gaussian; or have the "
-            "owner of the data declare a budget with a larger delta_x: create_budget(..., "
-            "delta_x=...) for a new one, raise_budget(..., delta_x=...) for one that is there.",
+            "level and class label in the schema, which makes the fit of an additive model purely "
+            "Gaussian (that of a DPLocallyLinearClassifier never is); or have the owner of the "
+            "data declare a budget with a larger delta_x: create_budget(..., delta_x=...) for a "
+            "new one, raise_budget(..., delta_x=...) for one that is there.",
         )
 
     def __reduce__(self) -> tuple[object, ...]:
