@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from interpret_dp._figures import moment
 from interpret_dp.accounting.neighbourhood import RELATIONS
 from interpret_dp.cli import ledger_acts, ledger_approvals, ledger_files
 from interpret_dp.cli.console import (
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import Roles
 
 __all__ = ["add_to"]
-
-_TO_THE_SECOND = len("2000-01-31T12:00:00")
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -243,7 +242,7 @@ def _say_requests(account: Mapping[str, Any]) -> None:
         ("time (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "purpose"),
         [
             (
-                request["time"][:_TO_THE_SECOND],
+                moment(request["time"]),
                 request["explainer"],
                 request["user"] or "not told",
                 f"{request['epsilon']:g}",

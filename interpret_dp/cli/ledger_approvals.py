@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from interpret_dp._figures import moment
 from interpret_dp.cli.console import (
     add_command,
     add_ledger_option,
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import Approval
 
 __all__ = ["add_to"]
-
-_TO_THE_SECOND = len("2000-01-31T12:00:00")
 
 
 def add_to(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -155,7 +154,7 @@ def _approvals(arguments: argparse.Namespace) -> None:
         [
             (
                 str(approval.number),
-                approval.time[:_TO_THE_SECOND],
+                moment(approval.time),
                 approval.dataset,
                 approval.user,
                 f"{approval.epsilon:.4g}",

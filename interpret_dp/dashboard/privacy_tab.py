@@ -13,7 +13,7 @@ from dash import dcc, html
 from dash.dependencies import Input, Output
 from dash.development.base_component import Component
 
-from interpret_dp._figures import ceil_text, floor_text
+from interpret_dp._figures import ceil_text, floor_text, moment
 from interpret_dp.dashboard.accounts import ShownAccount, collect_accounts
 from interpret_dp.dashboard.errors import error_message, message_on_error
 from interpret_dp.dashboard.host import explanations_of
@@ -166,7 +166,6 @@ def _room(account: ShownAccount) -> Component | None:
 
 
 _MOST_REQUESTS = 200
-_TO_THE_SECOND = len("2000-01-31T12:00:00")
 
 
 def _requests(account: ShownAccount) -> Component:
@@ -188,7 +187,7 @@ def _requests(account: ShownAccount) -> Component:
         total = request["total_mu" if account.budget is None else "total_epsilon"]
         body.append(
             [
-                str(request["time"])[:_TO_THE_SECOND].replace("T", " "),
+                moment(str(request["time"])),
                 request["explainer"],
                 request["user"] or "not told",
                 request["purpose"] or "not given",

@@ -9,7 +9,7 @@ import html
 from collections.abc import Mapping
 from typing import Any
 
-from interpret_dp._figures import ceil_text, floor_text
+from interpret_dp._figures import ceil_text, floor_text, moment
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.explanation.budget import FALSE_ALARMS
 from interpret_dp.explanation.figure_parts import COLORS
@@ -20,7 +20,6 @@ from interpret_dp.explanation.ledger_tables import (
     approvals_table,
     entries_table,
     html_table,
-    moment,
     requests_table,
 )
 from interpret_dp.explanation.markup import to_html

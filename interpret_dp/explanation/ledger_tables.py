@@ -5,20 +5,18 @@ Everything that people wrote is escaped.
 
 from __future__ import annotations
 
-import datetime
 import html
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from interpret_dp._figures import ceil_text
+from interpret_dp._figures import ceil_text, moment
 
 __all__ = [
     "acts_table",
     "approvals_table",
     "entries_table",
     "html_table",
-    "moment",
     "requests_table",
 ]
 
@@ -52,12 +50,6 @@ def html_table(
         f"<div class=scroll><table><thead>{cells('th', head)}</thead><tbody>{body}</tbody></table>"
         "</div>"
     )
-
-
-def moment(time: str) -> str:
-    """Return a moment of the log to the second, without its zone, which is UTC."""
-    utc = datetime.datetime.fromisoformat(time).astimezone(datetime.UTC)
-    return f"{utc:%Y-%m-%d %H:%M:%S}"
 
 
 def acts_table(account: Mapping[str, Any]) -> str:

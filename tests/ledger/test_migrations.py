@@ -51,6 +51,21 @@ def test_a_ledger_of_version_1_goes_on_with_its_hashes(old: Path) -> None:
     assert PrivacyLedger(f"sqlite:///{old}").verify(HEAD) == ledger.head != HEAD
 
 
+def test_what_version_1_did_not_know_is_empty_and_can_be_used(old: Path) -> None:
+    ledger = PrivacyLedger(f"sqlite:///{old}")
+    budget = ledger.budget("adult")
+    assert budget is not None
+    assert (budget.epsilon, budget.purpose) == (3.0, "board, 3 May")
+    assert (budget.expires, ledger.roles().officers) == (None, ())
+    report = ledger.report("adult")
+    assert report["state"].tolist() == ["committed", "committed", "cancelled"]
+    assert set(report["user"]) == {""}
+    ledger.link("ward since May", to="ward", reason="renamed")
+    ledger.renew_budget("adult", reason="x", expires="2099-12-31")
+    assert ledger.verify(HEAD) == ledger.head
+    assert ledger.spent("ward since May").n_requests == 1
+
+
 def test_a_migrated_file_is_as_a_new_one(old: Path, tmp_path: Path) -> None:
     PrivacyLedger(f"sqlite:///{old}")
     PrivacyLedger(f"sqlite:///{tmp_path}/new.db")
