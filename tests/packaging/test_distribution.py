@@ -106,6 +106,8 @@ def test_sdist_holds_what_its_tests_need_and_no_data(distributions):
         "Makefile",
         "README.md",
         "LICENSE",
+        "CITATION.cff",
+        "CODE_OF_CONDUCT.md",
         "SECURITY.md",
         "benchmarks/results/ledger.md",
         "tests/conftest.py",
@@ -124,6 +126,8 @@ def test_version_has_one_source(distributions, metadata):
     version = re.search(r'__version__ = "(.+)"', text)[1]
     assert metadata["Version"] == version
     assert f"-{version}-" in distributions.wheel.name
+    # The one copy: whoever cites reads the file, not the package.
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_extras_install_something_that_exists(metadata):
