@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import pickle
+import re
 import struct
 import tempfile
 import warnings
@@ -14,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from interpret_dp._documents import SEAL
 from interpret_dp.accounting.guarantee import Guarantee
 
 __all__ = ["differences", "explanation_parts", "published_parts"]
 
 _HEAD = "(ledger head)"
+_SEAL = re.compile(rf'(?<="{SEAL}": ")[0-9a-f]{{64}}')
 
 
 def published_parts(explainer: Any) -> dict[str, Any]:
@@ -34,8 +37,9 @@ def published_parts(explainer: Any) -> dict[str, Any]:
     -------
     dict of str to object
         ``"attributes"``, ``"pickle"``, ``"repr"``, ``"to_json"``, ``"save"`` and
-        ``"explain_global"``. Ledgers are left out and the ledger's head is masked: they are
-        public bookkeeping that differs from one fit to the next.
+        ``"explain_global"``. Ledgers are left out and the ledger's head is masked, and with it
+        the seal of a file that holds it: they are public bookkeeping that differs from one fit to
+        the next.
     """
     head = _ledger_head(explainer)
     parts: dict[str, Any] = {
@@ -56,7 +60,8 @@ def published_parts(explainer: Any) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model"
             explainer.save(path)
-            parts["save"] = path.read_bytes().decode("utf-8")
+            # A function of all the rest of the file, of which only the head is masked.
+            parts["save"] = _SEAL.sub("(seal)", path.read_bytes().decode("utf-8"))
     if hasattr(explainer, "explain_global"):
         parts["explain_global"] = explanation_parts(explainer.explain_global(name="replay"))
     if head is not None:

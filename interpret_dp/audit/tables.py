@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from interpret_dp._documents import SEAL, check_keys, parse_json, sealed, unsealed
 from interpret_dp._figures import floor_text
 from interpret_dp._version import __version__
 from interpret_dp.audit.results import STANDS, AttackLine, ReplayLine
@@ -77,13 +78,13 @@ def _bound(value: float) -> str:
 
 
 def to_json(lines: Sequence[AttackLine | ReplayLine]) -> str:
-    """Return a JSON document of all lines."""
+    """Return a JSON document of all lines, with the digest of its content."""
     document: dict[str, Any] = {
         "interpret_dp": __version__,
         "attacks": [line.to_dict() for line in lines if isinstance(line, AttackLine)],
         "replays": [line.to_dict() for line in lines if isinstance(line, ReplayLine)],
     }
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    return json.dumps(sealed(document), indent=2, allow_nan=False) + "\n"
 
 
 def put_into_page(page: str, markdown: str) -> str:
@@ -104,16 +105,18 @@ def put_into_page(page: str, markdown: str) -> str:
     return f"{before}{BEGIN}\n{markdown.strip()}\n{END}{after}"
 
 
-def from_json(text: str) -> list[AttackLine | ReplayLine]:
+def from_json(text: str | bytes) -> list[AttackLine | ReplayLine]:
     """Return the lines of a document that :func:`to_json` wrote.
 
     Raises
     ------
     ValueError
-        If it is of another form.
+        If it is of another form, or was changed after it was written.
     """
     try:
-        document = json.loads(text)
+        document = parse_json(text, "audit.json")
+        check_keys("audit.json", document, ("interpret_dp", "attacks", "replays"), optional=(SEAL,))
+        document = unsealed(document, "audit.json")
         attacks: list[AttackLine | ReplayLine] = [
             AttackLine(**(line | {"finds": math.inf if line["finds"] is None else line["finds"]}))
             for line in document["attacks"]
@@ -122,9 +125,9 @@ def from_json(text: str) -> list[AttackLine | ReplayLine]:
             ReplayLine(**(line | {"violations": tuple(line["violations"])}))
             for line in document["replays"]
         ]
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(
-            "The document is not one that `interpret-dp audit --out` wrote as audit.json."
+            f"The document is not one that `interpret-dp audit --out` wrote as audit.json: {error}"
         ) from error
     return attacks + replays
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from interpret_dp._documents import parse_json, read_json, sealed
 from interpret_dp.dashboard.editor_places import Places
 from interpret_dp.dashboard.editor_tools import TOOLS, Tool
 from interpret_dp.editor import EditSession
@@ -205,7 +205,9 @@ def file_name(session: EditSession) -> str:
 
 
 def _download(session: EditSession, request: Request) -> Outcome:
-    return Outcome("The session was handed to the browser as a file.", document=session.to_dict())
+    return Outcome(
+        "The session was handed to the browser as a file.", document=sealed(session.to_dict())
+    )
 
 
 def _save(session: EditSession, request: Request) -> Outcome:
@@ -225,7 +227,7 @@ def _is_session(path: Path) -> bool:
     try:
         if os.path.getsize(path) > _LARGEST_FILE:
             return False
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path)
     except (ValueError, OSError):
         return False
     return isinstance(document, dict) and document.get("format") == "interpret_dp.edit_session"
@@ -247,11 +249,7 @@ def load(session: EditSession, content: bytes) -> Outcome:
     """
     if len(content) > _LARGEST_FILE:
         raise ValueError(f"The file has {len(content):,} bytes; at most {_LARGEST_FILE:,} fit.")
-    try:
-        document = json.loads(content.decode("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"This is not a JSON file: {error}.") from error
-    added = session.continue_from(document)
+    added = session.continue_from(parse_json(content, "The file"))
     if not added:
         return Outcome("The file holds the edits that are here already.", "note")
     return Outcome(f"Loaded {_counted(added, 'edit')}.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from interpret_dp._documents import write_sealed
 from interpret_dp._optional import import_optional
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.account import ledger_of
@@ -290,16 +291,17 @@ class PrivateEBM:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the released model as JSON: no row, no pickle.
+        """Write the released model as JSON: no row, no pickle. ``load_model`` reads it.
+
+        The file carries the digest of its content, so that a changed byte is an error when it is
+        read. That guards against accidents, not against forgery.
 
         Raises
         ------
         OSError
             If the file cannot be written.
         """
-        text = json.dumps(self.to_released().to_dict(), indent=1, allow_nan=False)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_sealed(path, self.to_released().to_dict(), indent=1)
 
     def to_tables(self) -> dict[str, pd.DataFrame]:
         """Return one lookup table a term, and one with the intercept and the link.

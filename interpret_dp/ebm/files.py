@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from interpret_dp._documents import read_json
 from interpret_dp.released import AdditiveModel
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     )
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["from_document", "load_model", "read_document"]
+__all__ = ["from_document", "load_model"]
 
 
 def load_model(
@@ -35,30 +35,11 @@ def load_model(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is not a model of this package, or is incomplete or contradicts itself.
+        If the file is not a model of this package, was changed after it was written, or is
+        incomplete or contradicts itself. A file of a version before seals is only checked for
+        the latter two.
     """
-    return from_document(read_document(path), ledger)
-
-
-def read_document(path: str | os.PathLike[str]) -> Any:
-    """Return what a JSON file holds.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If it is not a JSON file.
-    """
-    with open(path, encoding="utf-8") as file:
-        try:
-            return json.load(file)
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{os.fspath(path)!r} is not a JSON file: {error}.") from error
-        except RecursionError:
-            raise ValueError(
-                f"{os.fspath(path)!r} is nested too deep for a model. Restore the file."
-            ) from None
+    return from_document(read_json(path), ledger)
 
 
 def from_document(

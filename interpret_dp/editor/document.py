@@ -7,15 +7,14 @@ file cannot say one thing and do another.
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._documents import check_keys, check_version, unsealed
 from interpret_dp.editor.operations import Operation, recorded
 from interpret_dp.editor.state import (
     RESET,
@@ -27,7 +26,7 @@ from interpret_dp.editor.state import (
 )
 from interpret_dp.released import AdditiveModel, EditRecord
 
-__all__ = ["read_document", "steps_of", "write_document"]
+__all__ = ["steps_of", "write_document"]
 
 FloatArray = NDArray[np.float64]
 
@@ -62,53 +61,30 @@ def _digest(base: AdditiveModel) -> str:
     return base.digest
 
 
-def read_document(path: str | os.PathLike[str]) -> Any:
-    """Return the JSON value in a file.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If it is not JSON.
-    """
-    with open(path, encoding="utf-8") as file:
-        try:
-            return json.load(file, parse_constant=_refuse_constant)
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ValueError(f"{os.fspath(path)!r} is not a JSON file: {error}.") from error
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"The file holds the number {name}; all numbers must be finite.")
-
-
 def steps_of(document: Any, base: AdditiveModel, start: State) -> list[Step]:
     """Replay a document.
 
     Raises
     ------
     ValueError
-        If it is of another format or version, belongs to another model, or is damaged.
+        If it is of another format or version, was changed since it was sealed, belongs to another
+        model, or is damaged.
     """
     if not isinstance(document, Mapping) or document.get("format") != _FORMAT:
         raise ValueError(
             f"This is not a file of an editing session: its format must be {_FORMAT!r}. Models "
             "that save() wrote are read by interpret_dp.load_model."
         )
-    version = document.get("version")
-    if version != _VERSION or isinstance(version, bool):
-        raise ValueError(
-            f"The session's file has version {version!r}; this version of interpret_dp reads "
-            f"{_VERSION}. A newer file needs a newer interpret_dp."
-        )
+    document = unsealed(document, "The session's file")
+    check_version("The session's file", document.get("version"), _VERSION)
     if document.get("base") != _digest(base):
         raise ValueError(
             f"The session was made on the model {_short(document.get('base'))}; this model is "
             f"{_short(_digest(base))}. Load it with the estimator that edit() was called on, or "
             "with the same model read from its own file."
         )
-    edits = document.get("edits")
+    check_keys("The session's file", document, ("format", "version", "base", "edits"))
+    edits = document["edits"]
     if not isinstance(edits, list):
         raise ValueError("The session's file is damaged: edits must be a list.")
     steps: list[Step] = []

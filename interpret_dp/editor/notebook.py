@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from interpret_dp._documents import read_json
 from interpret_dp._optional import import_optional
 from interpret_dp.editor.bins import range_text
-from interpret_dp.editor.document import read_document
 from interpret_dp.editor.notebook_controls import (
     ACTIONS,
     RESET_ACTION,
@@ -339,7 +339,7 @@ class NotebookEditor:
 
     def _load(self) -> str:
         path = self._path()
-        return f"{_count(self.session.continue_from(read_document(path)))} read from {path}."
+        return f"{_count(self.session.continue_from(read_json(path)))} read from {path}."
 
     def _save(self) -> str:
         path = self._path()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._documents import read_json, write_sealed
 from interpret_dp.editor.bins import TermView, bin_edges, bin_labels, bin_positions
-from interpret_dp.editor.document import read_document, steps_of, write_document
+from interpret_dp.editor.document import steps_of, write_document
 from interpret_dp.editor.history import EditHistory
 from interpret_dp.editor.repairs import Suggestion, suggest_repairs
 from interpret_dp.editor.state import find_term, plan_operation, term_names
@@ -259,16 +259,16 @@ class EditSession(EditHistory):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the session as JSON: who, when, what with all parameters, why; no row.
 
-        Edits that were undone are not written.
+        Edits that were undone are not written. The file carries the digest of its content, so
+        that a changed byte is an error when it is read. That guards against accidents, not against
+        forgery.
 
         Raises
         ------
         OSError
             If the file cannot be written.
         """
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_sealed(path, self.to_dict(), indent=1)
 
     @classmethod
     def from_dict(
@@ -315,7 +315,7 @@ class EditSession(EditHistory):
         TypeError, ValueError
             If it is no such file, or for any reason of :meth:`from_dict`.
         """
-        return cls.from_dict(read_document(path), model, author)
+        return cls.from_dict(read_json(path), model, author)
 
     def continue_from(self, document: Mapping[str, Any]) -> int:
         """Bring this session to where a document is that begins with the same edits.

@@ -9,7 +9,8 @@ import platform
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp.ledger.chain import Entry, canonical_json
+from interpret_dp._documents import canonical_json
+from interpret_dp.ledger.chain import Entry
 
 if TYPE_CHECKING:
     from interpret_dp.ledger.store import Log

@@ -8,16 +8,16 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import json
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from interpret_dp._documents import canonical_json, parse_json
 from interpret_dp._validate import check_choice
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.chain import GENESIS, Entry, canonical_json, verify_chain
+from interpret_dp.ledger.chain import GENESIS, Entry, verify_chain
 
 __all__ = ["FORMS", "read_archive", "verify_archive", "write_archive"]
 
@@ -112,7 +112,7 @@ def _to_lines(entries: Iterable[Entry]) -> str:
 def _rows_of_lines(text: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for line in text.splitlines():
-        row = json.loads(line)
+        row = parse_json(line, f"line {len(rows) + 1}")
         if not isinstance(row, dict) or set(row) != set(_FIELDS):
             raise ValueError(f"line {len(rows) + 1} does not hold the fields of an entry")
         rows.append(row)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
+from interpret_dp._documents import digest_of, parse_json
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 
-__all__ = ["GENESIS", "KINDS", "Entry", "canonical_json", "check_next", "verify_chain"]
+__all__ = ["GENESIS", "KINDS", "Entry", "check_next", "verify_chain"]
 
 GENESIS = "0" * 64
 """What the first entry names as its predecessor."""
@@ -41,13 +40,6 @@ KINDS = (
 """Kinds of entries. A version that does not know a kind refuses the account rather than guess."""
 
 _HASH_FORMAT = 1
-
-
-def canonical_json(document: Mapping[str, Any]) -> str:
-    """Return the one JSON text of a document: sorted keys, no spaces, ASCII, finite numbers."""
-    return json.dumps(
-        document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +124,7 @@ class Entry:
         """Return the hash that belongs to the content."""
         content = {**vars(self), "format": _HASH_FORMAT}
         del content["hash"]
-        return hashlib.sha256(canonical_json(content).encode("ascii")).hexdigest()
+        return digest_of(content)
 
     def sealed(self) -> Entry:
         """Return the entry with its hash filled in."""
@@ -147,7 +139,7 @@ class Entry:
 
     def _document(self, name: str, text: str) -> dict[str, Any]:
         try:
-            found = json.loads(text)
+            found = parse_json(text, name)
         except ValueError:
             found = None
         if not isinstance(found, dict):

@@ -68,6 +68,13 @@ class Database(Protocol):
     def explain(self, error: BaseException) -> str:
         """Return what is wrong and what to do, as the end of a sentence about the ledger."""
 
+    def damage(self, connection: Connection) -> str | None:
+        """Return what the database finds damaged in itself; None if nothing, or if it never looks.
+
+        Entries have their chain; this is for what lies around them, such as an index in which a
+        data set has another name.
+        """
+
     def may_come_back(self, error: BaseException) -> bool:
         """Whether a connection that failed like this may succeed a little later."""
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from interpret_dp._documents import canonical_json
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.neighbourhood import Neighbourhood
@@ -26,7 +27,6 @@ from interpret_dp.ledger.approving import (
     needs_approval,
 )
 from interpret_dp.ledger.budgets import LedgerBudgets, other_promise
-from interpret_dp.ledger.chain import canonical_json
 from interpret_dp.ledger.clock import moment_text
 from interpret_dp.ledger.errors import BudgetExpiredError
 from interpret_dp.ledger.filter import admits, refusal

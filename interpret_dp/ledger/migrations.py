@@ -27,10 +27,13 @@ def stored_version(connection: Connection, name: str) -> int:
     LedgerError
         If it is newer than this package, or there is none.
     """
-    versions = sorted(connection.execute(select(VERSIONS.c.schema_version)).scalars())
-    if not versions or versions[0] < 1:
+    stored = connection.execute(select(VERSIONS.c.schema_version)).scalars().all()
+    # A damaged file may hold anything here.
+    versions = sorted(version for version in stored if type(version) is int)
+    if not versions or versions[0] < 1 or len(versions) < len(stored):
         raise LedgerError(
-            f"The ledger {name} says nothing of its version. Restore it from a backup."
+            f"The ledger {name} is damaged: it says nothing of its version, or no number. "
+            "Restore it from a backup."
         )
     if versions[-1] > SCHEMA_VERSION:
         raise LedgerError(

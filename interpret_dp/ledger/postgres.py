@@ -204,6 +204,10 @@ class PostgresDatabase:
             f"cannot be used: the server answers {self._first_line(str(error))!r} ({state})"
         )
 
+    def damage(self, connection: Connection) -> str | None:
+        """Return None: a server looks after its own pages (checksums, ``pg_amcheck``)."""
+        return None
+
     def may_come_back(self, error: BaseException) -> bool:
         """Whether the server restarts, is full, or is cut off just now."""
         message = str(error)

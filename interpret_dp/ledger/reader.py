@@ -147,10 +147,12 @@ class LedgerReader(LedgerHandle):
         Raises
         ------
         LedgerError
-            Names the first entry that was changed, removed, moved or cut off.
+            Names the first entry that was changed, removed, moved or cut off; or if the file's
+            pages or indexes are damaged.
         """
         with self._opened().reading() as log:
             last = verify_chain(log.entries(), head)
+            log.check_pages()
         return None if last == GENESIS else last
 
     def _account(self, dataset: str) -> Account:

@@ -125,6 +125,11 @@ class SQLiteDatabase:
         known = _BY_CODE.get(code & 0xFF) if isinstance(code, int) else None
         return known or _UNKNOWN
 
+    def damage(self, connection: Connection) -> str | None:
+        """Return the first finding of SQLite's own check of all pages and indexes."""
+        found = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one())
+        return None if found == "ok" else " ".join(found.split())
+
     def may_come_back(self, error: BaseException) -> bool:
         """Whether to try again: never, for SQLite waits for locks by itself."""
         return False

@@ -20,7 +20,7 @@ from interpret_dp._version import __version__
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account
 from interpret_dp.ledger.chain import Entry
-from interpret_dp.ledger.database import open_database, resolve_url
+from interpret_dp.ledger.database import Database, open_database, resolve_url
 from interpret_dp.ledger.migrations import create_tables, migrate, stored_version
 from interpret_dp.ledger.running import Running
 from interpret_dp.ledger.tables import ENTRIES, SCHEMA_VERSION, VERSIONS
@@ -39,8 +39,8 @@ class Log:
         Inside its transaction.
     known : Running
         What the process knew before the transaction began.
-    name : str
-        The ledger's, for messages.
+    database : Database
+        What the connection is of.
 
     Attributes
     ----------
@@ -50,9 +50,10 @@ class Log:
         The last entry that this transaction appended.
     """
 
-    def __init__(self, connection: Connection, known: Running, name: str) -> None:
+    def __init__(self, connection: Connection, known: Running, database: Database) -> None:
         self._connection = connection
-        self._name = name
+        self._database = database
+        self._name = database.name
         self._is_caught_up = False
         self.known = known
         self.appended: Entry | None = None
@@ -98,6 +99,14 @@ class Log:
         """Return the names of all data sets, sorted."""
         query = select(ENTRIES.c.dataset).distinct()
         return sorted(self._connection.execute(query).scalars())
+
+    def check_pages(self) -> None:
+        """Raise LedgerError if the database itself finds its pages or indexes damaged."""
+        found = self._database.damage(self._connection)
+        if found is not None:
+            raise LedgerError(
+                f"The ledger {self._name} is damaged ({found}). Restore it from a backup."
+            )
 
     def session_user(self) -> str | None:
         """Return the login that a database server checked; None where there is no server."""
@@ -231,7 +240,7 @@ class Store:
         known = self._running
         with self._explained(), self._transaction(exclusive=False) as connection:
             stored_version(connection, self._name)
-            log = Log(connection, known, self._name)
+            log = Log(connection, known, self._database)
             yield log
             self._remember(log)
 
@@ -256,7 +265,7 @@ class Store:
         try:
             with self._transaction(exclusive=True) as connection:
                 stored_version(connection, self._name)
-                log = Log(connection, known, self._name)
+                log = Log(connection, known, self._database)
                 yield log
                 finished = True
         except DBAPIError as error:
@@ -282,7 +291,7 @@ class Store:
         try:
             # Its lock is free only when it has ended one way or the other.
             with self._transaction(exclusive=True) as connection:
-                stored = Log(connection, self._running, self._name).entry(entry.number)
+                stored = Log(connection, self._running, self._database).entry(entry.number)
                 has_looked = True
         except DBAPIError:
             # How the look ended does not matter: it changes nothing.
@@ -298,13 +307,19 @@ class Store:
     @contextlib.contextmanager
     def _transaction(self, *, exclusive: bool, patient: bool = True) -> Iterator[Connection]:
         options = self._database.options(exclusive=exclusive)
-        with (
-            self._lock,
-            self._connect(patient).execution_options(**options) as connection,
-            connection.begin(),
-        ):
-            self._database.begin(connection, exclusive=exclusive)
-            yield connection
+        try:
+            with (
+                self._lock,
+                self._connect(patient).execution_options(**options) as connection,
+                connection.begin(),
+            ):
+                self._database.begin(connection, exclusive=exclusive)
+                yield connection
+        except UnicodeDecodeError as error:
+            # Of the driver, which cannot even read the database's message on what is damaged.
+            raise LedgerError(
+                f"The ledger {self._name} is damaged. Restore it from a backup."
+            ) from error
 
     def _connect(self, patient: bool) -> Connection:
         """Return a connection; wait for a server that went away, as one does for a lock."""

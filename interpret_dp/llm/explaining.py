@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
-import json
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from interpret_dp._documents import write_sealed
 from interpret_dp.accounting.planned import SampledSteps
 from interpret_dp.ebm.account import ledger_of
 from interpret_dp.llm.config import TrainingSettings
@@ -138,14 +138,15 @@ class ExplainedMaps:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the released model as JSON: no row, no pickle. ``load_model`` reads it.
 
+        The file carries the digest of its content, so that a changed byte is an error when it is
+        read. That guards against accidents, not against forgery.
+
         Raises
         ------
         OSError
             If the file cannot be written.
         """
-        text = json.dumps(self.to_released().to_dict(), allow_nan=False)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_sealed(path, self.to_released().to_dict())
 
     @classmethod
     def from_released(cls, model: LocallyLinearModel, ledger: Any = None) -> Self:

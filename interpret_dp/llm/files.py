@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from interpret_dp._documents import read_json
 from interpret_dp.ebm import files as additive
 from interpret_dp.released.locally_linear import MAPS_FORMAT, LocallyLinearModel
 
@@ -37,9 +38,11 @@ def load_model(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is not a model of this package, or is incomplete or contradicts itself.
+        If the file is not a model of this package, was changed after it was written, or is
+        incomplete or contradicts itself. A file of a version before seals is only checked for
+        the latter two.
     """
-    document = additive.read_document(path)
+    document = read_json(path)
     if isinstance(document, dict) and document.get("format") == MAPS_FORMAT:
         from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 

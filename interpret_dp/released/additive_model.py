@@ -6,8 +6,6 @@ and the editor see this and never the trainer.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._documents import check_keys, check_version, digest_of, unsealed
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.released.edits import EditRecord
 from interpret_dp.schema import Categorical, Continuous, Schema, level_labels
@@ -150,6 +149,12 @@ class AdditiveTerm:
 
 _FORMAT = "interpret_dp.additive_model"
 _VERSION = 1
+_KEYS = (
+    *("format", "version", "task", "schema", "features", "terms", "intercept", "classes"),
+    *("n_rows", "noise_scale_binning", "noise_scale_boosting", "rounds"),
+    *("guarantee", "parameters"),
+)
+_TERM_KEYS = ("feature", "scores", "weights", "covariance")
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,9 +231,11 @@ class AdditiveModel:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON document: the identity of the model."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        """SHA-256 of the canonical JSON document: the identity of the model.
+
+        A file that ``save`` wrote holds it as its seal, and older files hold none.
+        """
+        return digest_of(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Return a document of plain JSON values; :meth:`from_dict` reads it."""
@@ -271,21 +278,19 @@ class AdditiveModel:
         Raises
         ------
         ValueError
-            If the document is of another format or version, lacks a part, or its parts do not
-            fit together.
+            If the document is of another format or version, was changed since it was sealed,
+            lacks a part or has one too many, or its parts do not fit together.
         """
         if not isinstance(document, Mapping) or document.get("format") != _FORMAT:
             raise ValueError(
                 f"This is not a model file of interpret_dp: its format must be {_FORMAT!r}."
             )
-        if document.get("version") != _VERSION:
-            raise ValueError(
-                f"The model file has version {document.get('version')!r}; this version of "
-                f"interpret_dp reads {_VERSION}. A newer file needs a newer interpret_dp."
-            )
+        document = unsealed(document, "The model file")
+        check_version("The model file", document.get("version"), _VERSION)
+        check_keys("The model file", document, _KEYS, optional=("edits",))
         try:
             return cls._from_checked(document)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ValueError(
                 f"The model file is incomplete or was changed by hand ({type(error).__name__}: "
                 f"{error}). Fit the model again, or restore the file."
@@ -293,6 +298,11 @@ class AdditiveModel:
 
     @classmethod
     def _from_checked(cls, document: Mapping[str, Any]) -> AdditiveModel:
+        for number, entry in enumerate(document["features"]):
+            check_keys(f"Feature {number} of the model file", entry, ("name", "cuts"))
+        for number, entry in enumerate(document["terms"]):
+            what = f"Term {number} of the model file"
+            check_keys(what, entry, _TERM_KEYS, optional=("variances",))
         schema = Schema.from_dict(document["schema"])
         names = [entry["name"] for entry in document["features"]]
         specs = schema.resolve(names)

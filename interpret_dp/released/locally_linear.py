@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from interpret_dp._documents import check_keys, check_version, digest_of, unsealed
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.schema import Categorical, Schema, level_labels
@@ -30,6 +30,11 @@ MAPS_FORMAT = "interpret_dp.locally_linear_model"
 """What a file of such a model says that it is."""
 
 _VERSION = 1
+_KEYS = (
+    *("format", "version", "schema", "centres", "spreads", "weights", "biases"),
+    *("inverse_temperature", "classes", "image_shape", "guarantee"),
+    *("settings", "steps", "parameters"),
+)
 _ROWS_AT_A_TIME = 4096
 
 
@@ -226,9 +231,11 @@ class LocallyLinearModel:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON document: the identity of the model."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        """SHA-256 of the canonical JSON document: the identity of the model.
+
+        A file that ``save`` wrote holds it as its seal, and older files hold none.
+        """
+        return digest_of(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Return a document of plain JSON values; :meth:`from_dict` reads it.
@@ -263,22 +270,21 @@ class LocallyLinearModel:
         Raises
         ------
         ValueError
-            If the document is of another format or version, lacks a part, or its parts do not
-            fit together.
+            If the document is of another format or version, was changed since it was sealed,
+            lacks a part or has one too many, or its parts do not fit together.
         """
         if not isinstance(document, Mapping) or document.get("format") != MAPS_FORMAT:
             raise ValueError(
                 "This is not a locally linear model of interpret_dp: its format must be "
                 f"{MAPS_FORMAT!r}."
             )
-        if document.get("version") != _VERSION:
-            raise ValueError(
-                f"The model file has version {document.get('version')!r}; this version of "
-                f"interpret_dp reads {_VERSION}. A newer file needs a newer interpret_dp."
-            )
+        document = unsealed(document, "The model file")
+        check_version("The model file", document.get("version"), _VERSION)
+        check_keys("The model file", document, _KEYS)
         try:
+            check_keys("weights of the model file", document["weights"], ("shape", "float64"))
             return cls._from_checked(document)
-        except (KeyError, TypeError, AttributeError, OverflowError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ValueError(
                 f"The model file is incomplete or was changed by hand ({type(error).__name__}: "
                 f"{error}). Fit the model again, or restore the file."

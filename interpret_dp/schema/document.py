@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from interpret_dp._documents import parse_json
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, PrivacyUnit
 from interpret_dp.schema.schema import Schema, Source
@@ -69,7 +70,8 @@ def from_dict(document: Mapping[str, Any]) -> Schema:
     if isinstance(version, bool) or version != _VERSION:
         raise SchemaError(
             f"version is {version!r}; this version of interpret_dp reads {_VERSION}. A higher "
-            "number was written by a newer one: upgrade."
+            "number was written by a newer one: pip install --upgrade interpret-dp. "
+            f"{_MEND_FILE}"
         )
     features = document.get("features", {})
     if not isinstance(features, Mapping):
@@ -95,11 +97,9 @@ def to_json(schema: Schema) -> str:
 def from_json(text: str) -> Schema:
     """Read a schema from JSON text; SchemaError if it is not a valid one."""
     try:
-        document = json.loads(text, object_pairs_hook=_unique_pairs)
-    except SchemaError:
-        raise
+        document = parse_json(text, "The schema", _MEND_FILE)
     except ValueError as error:
-        raise SchemaError(f"The schema is not valid JSON: {error}. {_MEND_FILE}") from error
+        raise SchemaError(str(error)) from error
     return from_dict(document)
 
 
@@ -114,7 +114,8 @@ def from_toml(text: str) -> Schema:
     """Read a schema from TOML text; SchemaError if it is not a valid one."""
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
+        # Not only TOML's own: dates that are none, numbers of very many digits, deep nesting.
         raise SchemaError(f"The schema is not valid TOML: {error}. {_MEND_FILE}") from error
     return from_dict(document)
 
@@ -217,16 +218,3 @@ def _check_keys(
         )
     if missing:
         raise SchemaError(f"{where} lacks {', '.join(missing)}. Add it.")
-
-
-def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # JSON itself lets the last of two equal keys win, which would hide a declaration.
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        keys = [key for key, _ in pairs]
-        doubled = sorted({key for key in keys if keys.count(key) > 1})
-        raise SchemaError(
-            f"The schema has keys twice: {', '.join(map(repr, doubled))}. Each "
-            "may be there once: keep one."
-        )
-    return table

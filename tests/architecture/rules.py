@@ -12,7 +12,7 @@ from tests.architecture.source_tree import Module, SourceTree
 MAX_MODULE_LINES = 500
 MAX_FUNCTION_LINES = 75
 
-_BASE = {"exceptions", "_figures", "_validate", "_optional", "_version"}
+_BASE = {"exceptions", "_documents", "_figures", "_validate", "_optional", "_version"}
 _PUBLIC = {"accounting", "schema", "released", "explanation", "editor"}
 _PRIVATE = {"accounting", "schema", "ledger", "mechanisms", "backends", "release"}
 _TRAINERS = _PUBLIC | _PRIVATE
@@ -88,6 +88,15 @@ _DRAWING_METHODS = {
     "uniform_",
 }
 
+# What runs code that a file holds, or reads JSON in which a changed byte may go unseen.
+_RUNS_FILES = re.compile(
+    r"^(pickle\.(load|loads|Unpickler)|joblib\.load|numpy\.(load|fromfile|memmap)|torch\.load"
+    r"|pandas\.(read_pickle|read_hdf)|yaml\.\w*load\w*|eval|exec|runpy\.\w+"
+    r"|(cloudpickle|dill|shelve|marshal|skops)(\..*)?)$"
+)
+_LAX_JSON = {"json.load", "json.loads", "json.JSONDecoder"}
+JSON_HOME = "_documents"
+
 
 def _at(module: Module, line: int, message: str) -> str:
     return f"{module.name}:{line}: {message}"
@@ -154,6 +163,22 @@ def randomness_stays_in_mechanisms(tree: SourceTree) -> Iterator[str]:
                 yield _at(module, node.lineno, f"calls .{node.attr}")
             elif dotted is not None and "." in dotted and _RANDOM_NAMES.match(dotted):
                 yield _at(module, node.lineno, f"uses {dotted}")
+
+
+def files_are_read_and_never_run(tree: SourceTree) -> Iterator[str]:
+    """Yield every name that unpickles or runs a file, and JSON that is not read strictly."""
+    for module in tree.modules.values():
+        for entry in module.imports:
+            if _RUNS_FILES.match(entry.target):
+                yield _at(module, entry.line, f"imports {entry.target}")
+        for node in ast.walk(module.tree):
+            dotted = module.dotted(node) if isinstance(node, (ast.Attribute, ast.Name)) else None
+            if dotted is None:
+                continue
+            if _RUNS_FILES.match(dotted):
+                yield _at(module, node.lineno, f"uses {dotted}")
+            elif dotted in _LAX_JSON and module.room != JSON_HOME:
+                yield _at(module, node.lineno, f"uses {dotted}; {JSON_HOME} reads JSON")
 
 
 def _touches_rows(tree: SourceTree, name: str) -> bool:

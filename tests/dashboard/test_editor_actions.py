@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from interpret_dp._documents import sealed
 from interpret_dp.dashboard.editor_actions import ACTIONS, Request, load, perform
 from interpret_dp.dashboard.editor_places import places_of
 from interpret_dp.dashboard.editor_tools import TOOLS
@@ -104,7 +105,7 @@ def test_saving_never_writes_over_another_file(session, tmp_path):
     use(session, "save", path=str(path))
     use(session, "shift", bins=(3,), number="1")
     assert "Saved 2 edits" in use(session, "save", path=str(path)).text
-    assert json.loads(path.read_text()) == session.to_dict()
+    assert json.loads(path.read_text()) == sealed(session.to_dict())
 
 
 def test_loading_refuses_to_lose_edits(session):

@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
+from interpret_dp._documents import sealed
 from interpret_dp.editor import EditSession
 from tests.dashboard.client import AppClient, ids
 from tests.dashboard.editor_client import EditorClient
@@ -208,7 +209,7 @@ def test_a_download_is_the_sessions_document(editor, session):
     editor.press("flatten")
     editor.press("download")
     handed = editor.state["idp-editor-download", "data"]
-    assert json.loads(handed["content"]) == session.to_dict()
+    assert json.loads(handed["content"]) == sealed(session.to_dict())
     assert handed["filename"].endswith(".json")
 
 

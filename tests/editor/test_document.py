@@ -75,8 +75,8 @@ def test_a_file_for_another_model_is_refused(edited, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("not json", "not a JSON file"),
-        ("[" * 100_000, "not a JSON file"),
+        ("not json", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
         ('{"format": NaN}', "must be finite"),
         ("[]", "not a file of an editing session"),
         ('{"format": "interpret_dp.additive_model"}', "load_model"),
@@ -96,7 +96,7 @@ def test_a_file_that_is_not_there_or_no_text_is_said(tmp_path):
     with pytest.raises(FileNotFoundError):
         EditSession.load(tmp_path / "none.json", Holder(build_model()))
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="not a JSON file"):
+    with pytest.raises(ValueError, match="not valid JSON"):
         EditSession.load(tmp_path / "binary", Holder(build_model()))
 
 

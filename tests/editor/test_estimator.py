@@ -134,7 +134,7 @@ def test_no_value_of_a_row_is_in_the_file(tmp_path):
     text = (tmp_path / "edits.json").read_text(encoding="utf-8")
     assert "31.4" not in text
     assert "58.97" not in text
-    assert set(json.loads(text)) == {"format", "version", "base", "edits"}
+    assert set(json.loads(text)) == {"format", "version", "base", "edits", "sha256"}
 
 
 def test_a_regression_is_edited_in_units_of_its_target(cost_model, cost_cohort):

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from plotly.callbacks import BoxSelector, Points
 
+from interpret_dp._documents import sealed
 from interpret_dp.editor import KINDS
 from interpret_dp.editor.notebook import NotebookEditor
 from interpret_dp.editor.notebook_controls import ACTIONS, RESET_ACTION
@@ -347,7 +348,7 @@ def test_edits_are_saved_and_loaded_into_another_editor(editor, tmp_path):
     _click(editor, "Increasing")
     editor.controls.save.click()
     assert "1 edit saved" in _text(editor.controls.note)
-    assert json.loads(path.read_text()) == editor.session.to_dict()
+    assert json.loads(path.read_text()) == sealed(editor.session.to_dict())
     other = session().widget("age")
     other.controls.path.value = str(path)
     other.controls.load.click()

@@ -17,9 +17,10 @@ import pytest
 from sqlalchemy import NullPool, create_engine, text
 from sqlalchemy.exc import IntegrityError
 
+from interpret_dp._documents import canonical_json
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger
-from interpret_dp.ledger.chain import Entry, canonical_json, verify_chain
+from interpret_dp.ledger.chain import Entry, verify_chain
 from interpret_dp.ledger.database import resolve_url
 from interpret_dp.ledger.postgres import SCHEMA
 from interpret_dp.ledger.store import Store

@@ -259,7 +259,7 @@ def test_damaged_files_are_refused_with_a_message(
 def test_files_that_are_cut_or_nested_too_deep_are_refused(saved: str, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     path.write_text(saved[: len(saved) // 2])
-    with pytest.raises(ValueError, match="is not a JSON file"):
+    with pytest.raises(ValueError, match="is not valid JSON"):
         load_model(path)
     path.write_text("[" * 200_000)
     with pytest.raises(ValueError, match="nested too deep"):

@@ -183,7 +183,7 @@ def test_a_file_holds_no_row_and_no_label_that_was_not_declared(
     assert set(document) == {
         "format", "version", "schema", "centres", "spreads", "weights", "biases",
         "inverse_temperature", "classes", "image_shape", "guarantee", "settings", "steps",
-        "parameters",
+        "parameters", "sha256",
     }  # fmt: skip
     assert document["weights"]["shape"] == [3, 3, 4]
 
@@ -191,7 +191,7 @@ def test_a_file_holds_no_row_and_no_label_that_was_not_declared(
 def test_other_files_are_refused(numbers: Any, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     for text, message in (
-        ("{", "not a JSON file"),
+        ("{", "not valid JSON"),
         ("[1]", "not a model file of interpret_dp"),
         ('{"format": "interpret_dp.locally_linear_model", "version": 1}', "incomplete"),
     ):

@@ -112,7 +112,7 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (lambda: Schema.from_json(io.StringIO("{")), "Expecting", "valid JSON", "Mend the place"),
     (lambda: Schema.from_toml(io.StringIO("{")), "line 1", "valid TOML", "Mend the place"),
     (lambda: Schema.from_json(io.BytesIO(b"\xff")), "invalid start byte", "UTF-8", "Mend the"),
-    (lambda: Schema.from_json(io.StringIO('{"a":1,"a":2}')), "twice: 'a'", "once", "keep one"),
+    (lambda: Schema.from_json(io.StringIO('{"a":1,"a":2}')), "twice: 'a'", "one of each", "Mend"),
     (lambda: BOUNDED.save("a.yaml"), "'a.yaml'", ".toml or .json", "Rename the file"),
     # encoding
     (lambda: encode_table(open_table(FRAME), [], 2), "0 entries", "each of the 2", "must have"),

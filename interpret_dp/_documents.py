@@ -1,0 +1,198 @@
+"""JSON documents as files: one strict way to read them, and a seal that shows a changed byte.
+
+A seal is the SHA-256 of a document's canonical text, kept in the document itself. It guards against
+accidents: a disk, an editor, a merge. It is no signature: whoever changes a file on purpose can
+seal it again. To know that a file is the one that was released, keep its digest elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+__all__ = [
+    "SEAL",
+    "canonical_json",
+    "check_keys",
+    "check_version",
+    "digest_of",
+    "parse_json",
+    "read_json",
+    "sealed",
+    "unsealed",
+    "write_sealed",
+]
+
+SEAL = "sha256"
+"""Key under which a file keeps the digest of all the rest of it."""
+
+
+def canonical_json(document: Mapping[str, Any]) -> str:
+    """Return the one JSON text of a document: sorted keys, no spaces, ASCII, finite numbers."""
+    return json.dumps(
+        document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
+
+
+def digest_of(document: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the canonical text, in hexadecimal digits."""
+    return hashlib.sha256(canonical_json(document).encode("ascii")).hexdigest()
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document with its digest under `SEAL`, as files hold it."""
+    return {**document, SEAL: digest_of(document)}
+
+
+def unsealed(document: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Return a document without its seal, if it has one and that matches.
+
+    Documents without one are taken as they are: files of older versions, and what ``to_dict``
+    returns.
+
+    Raises
+    ------
+    ValueError
+        If the content is not what was sealed.
+    """
+    content = dict(document)
+    if SEAL not in content:
+        return content
+    seal = content.pop(SEAL)
+    try:
+        found = digest_of(content)
+    except (TypeError, ValueError, RecursionError):
+        found = None
+    if seal != found:
+        raise ValueError(
+            f"{what} was changed after it was written: its content does not match its "
+            f"{SEAL}, {_short(seal)}. Restore the file from a copy, or write it anew from what it "
+            "was made of."
+        )
+    return content
+
+
+def check_version(what: str, found: Any, known: int) -> None:
+    """Raise ValueError unless a document is of the version that this package reads."""
+    if found != known or type(found) is not int:
+        raise ValueError(
+            f"{what} has version {found!r}; this version of interpret_dp reads {known}. A newer "
+            "file needs a newer interpret_dp: pip install --upgrade interpret-dp."
+        )
+
+
+def check_keys(
+    what: str, given: Any, required: Collection[str], optional: Collection[str] = ()
+) -> None:
+    """Raise ValueError unless an object has all required keys, and no others but optional ones."""
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            f"{what} is of type {type(given).__name__}; it must be an object with the keys "
+            f"{', '.join((*required, *optional))}."
+        )
+    missing = [key for key in required if key not in given]
+    if missing:
+        raise ValueError(
+            f"{what} is incomplete: it lacks {', '.join(map(repr, missing))}. Restore the file "
+            "from a copy."
+        )
+    unknown = [key for key in given if key not in required and key not in optional]
+    if unknown:
+        raise ValueError(
+            f"{what} has unknown keys: {', '.join(map(repr, unknown))}; allowed are "
+            f"{', '.join((*required, *optional))}. Restore the file from a copy, or read it with "
+            "the version of interpret_dp that wrote it."
+        )
+
+
+def write_sealed(
+    path: str | os.PathLike[str], document: Mapping[str, Any], *, indent: int | None = None
+) -> None:
+    """Write a document and its seal.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    text = json.dumps(sealed(document), indent=indent, allow_nan=False)
+    Path(path).write_bytes(text.encode("ascii"))
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Return what a JSON file holds; see :func:`parse_json`.
+
+    Raises
+    ------
+    FileNotFoundError, OSError
+        If it cannot be read.
+    ValueError
+        If it is no JSON file.
+    """
+    return parse_json(Path(path).read_bytes(), repr(os.fspath(path)))
+
+
+def parse_json(text: str | bytes, what: str, mend: str = "Restore the file from a copy.") -> Any:
+    """Return what a JSON text holds.
+
+    Stricter than Python's reader, which lets the last of two equal keys win and takes numbers that
+    JSON does not have.
+
+    Parameters
+    ----------
+    text : str or bytes
+        Bytes are UTF-8.
+    what : str
+        Its name, for messages.
+    mend : str
+        The end of messages.
+
+    Raises
+    ------
+    ValueError
+        If it is no JSON, has a key twice, holds NaN, Infinity or a number too large for a double,
+        or is nested too deep.
+    """
+    try:
+        decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        return json.loads(
+            decoded,
+            object_pairs_hook=_unique,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+        )
+    except RecursionError:
+        raise ValueError(
+            f"{what} is not valid JSON of this package: it is nested too deep. {mend}"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"{what} is not valid JSON: {error}. {mend}") from error
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        keys = [key for key, _ in pairs]
+        doubled = sorted({key for key in keys if keys.count(key) > 1})
+        raise ValueError(f"it has keys twice: {', '.join(map(repr, doubled))}; keep one of each")
+    return table
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"it holds the number {name}; all numbers must be finite")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"it holds the number {text[:40]}; all numbers must be finite")
+    return number
+
+
+def _short(seal: Any) -> str:
+    return f"{seal[:12]}..." if isinstance(seal, str) else repr(seal)[:40]

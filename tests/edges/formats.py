@@ -1,0 +1,224 @@
+"""Every format that the package reads back: how a file of it is made, and what it says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    DPLocallyLinearClassifier,
+    EditSession,
+    LedgerError,
+    PrivacyLedger,
+    PrivacyUnit,
+    Schema,
+    load_model,
+)
+from interpret_dp._documents import SEAL
+from interpret_dp.audit import tables
+from interpret_dp.audit.results import AttackLine, ReplayLine
+from interpret_dp.ledger import verify_archive
+from interpret_dp.ledger.archive import read_archive
+from tests.editor.models import Holder, build_model
+from tests.explanation.maps_models import table_model
+from tests.ledger.requests import reserve
+
+HOSTILE = 'caf\u00e9, "quoted"; =1+1 \U0001f600'
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format.
+
+    Attributes
+    ----------
+    file : str
+        Name of a file of it.
+    write : callable (path) -> None
+    read : callable (path) -> comparable value
+        All that the file says; two files that say the same give equal values.
+    errors : tuple of exception types
+        The only ones that a file may raise.
+    says_when_changed : bool
+        Whether a file shows that it was changed. A schema is written by hand, and a model of an
+        older version has no seal: what is valid there is taken.
+    """
+
+    file: str
+    write: Callable[[Path], None]
+    read: Callable[[Path], Any]
+    errors: tuple[type[Exception], ...]
+    says_when_changed: bool = True
+
+    def outcome(self, path: Path, content: bytes) -> Any:
+        """Return what changed content says, or the error that refuses it; other errors pass."""
+        path.write_bytes(content)
+        try:
+            return self.read(path)
+        except self.errors as error:
+            return error
+
+
+# ------------------------------------------------------------------------------------- models
+
+
+@cache
+def _edited() -> Any:
+    session = Holder(build_model(3)).edit()
+    session.shift("age", 0.25, bins=[2, 3])
+    session.commit(HOSTILE)
+    return session
+
+
+def _write_additive(path: Path) -> None:
+    DPExplainableBoostingClassifier.from_released(_edited().released).save(path)
+
+
+def _write_regression(path: Path) -> None:
+    """Write what the surrogate of a black box is made of as well: a regression a class."""
+    DPExplainableBoostingRegressor.from_released(build_model(0)).save(path)
+
+
+def _write_maps(path: Path) -> None:
+    settings = {
+        **{"n_maps": 4, "projection_dim": None, "projection": "orthonormal", "smoothing": 0.0},
+        **{"centring": 0.01, "n_columns": 4, "feature_length": 2.0, "inverse_temperature": 1.0},
+        **{"sampling_rate": 0.1, "epochs": 2.0, "learning_rate": 0.1, "clip_norm": 1.0},
+        **{"averaging": 0.0},
+    }
+    DPLocallyLinearClassifier.from_released(table_model(settings=settings)).save(path)
+
+
+def _write_unsealed(path: Path) -> None:
+    _write_regression(path)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    del document[SEAL]
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def _read_model(path: Path) -> Any:
+    return load_model(path).to_released().digest
+
+
+# ----------------------------------------------------------------------------------- sessions
+
+
+def _write_session(path: Path) -> None:
+    _edited().save(path)
+
+
+def _read_session(path: Path) -> Any:
+    return EditSession.load(path, Holder(_edited().base)).to_dict()
+
+
+# ------------------------------------------------------------------------------------ schemas
+
+SCHEMA = Schema(
+    {
+        "age": Continuous(17, 90.5),
+        HOSTILE: Categorical(["a", 'b"', HOSTILE]),
+        "grade": Categorical([1, 2, 3], ordered=True),
+        "dose": Continuous(0, 1e6, scale="log"),
+    },
+    target=Categorical([False, True]),
+    unit=PrivacyUnit("person", max_rows=3),
+)
+
+
+def _read_schema(path: Path) -> Any:
+    found = Schema.load(path)
+    assert Schema.from_dict(found.to_dict()) == found
+    return found
+
+
+# ------------------------------------------------------------------------------------ ledgers
+
+
+@cache
+def _memory() -> PrivacyLedger:
+    return _filled(PrivacyLedger.in_memory())
+
+
+def _filled(ledger: PrivacyLedger) -> PrivacyLedger:
+    ledger.create_budget("ward", 3.0, 1e-6, purpose=HOSTILE)
+    ledger.commit(reserve(ledger, "ward"))
+    ledger.cancel(reserve(ledger, "ward"))
+    reserve(ledger, "ward")
+    ledger.link("copy", to="ward", reason="same people")
+    return ledger
+
+
+def _write_archive(path: Path) -> None:
+    _memory().export(path)
+
+
+def _read_archive(path: Path) -> Any:
+    verify_archive(path, _memory().head)
+    return read_archive(path)
+
+
+_HEADS: list[str] = []
+
+
+def _write_ledger(path: Path) -> None:
+    head = _filled(PrivacyLedger(f"sqlite:///{path}")).head
+    assert head is not None
+    _HEADS[:] = [head]
+
+
+def _read_ledger(path: Path) -> Any:
+    """Read a ledger as somebody does who kept its head, as each guarantee does."""
+    ledger = PrivacyLedger(f"sqlite:///{path}")
+    ledger.verify(_HEADS[0])
+    accounts = {name: ledger.spent(name) for name in ledger.datasets()}
+    return ledger.entries(), accounts, ledger.remaining("ward")
+
+
+# ------------------------------------------------------------------------------------- audits
+
+LINES = [
+    AttackLine(
+        **{"subject": HOSTILE, "attack": "membership", "epsilon": 1.0, "delta": 1e-6},
+        **{"bound": 0.25, "gaussian_bound": None, "confidence": 0.95, "runs": 7},
+        **{"evidence": "a score", "finds": 3.5, "is_refuted": False, "expected": "stands"},
+        seconds=0.5,
+    ),
+    ReplayLine("b", 3, 40, 0.75, ("one",), 0.25),
+]
+
+
+def _write_audit(path: Path) -> None:
+    path.write_text(tables.to_json(LINES), encoding="utf-8")
+
+
+def _read_audit(path: Path) -> Any:
+    return tables.from_json(path.read_bytes())
+
+
+OURS = (ValueError,)
+FORMATS = {
+    "additive model": Format("m.json", _write_additive, _read_model, OURS),
+    "regression": Format("m.json", _write_regression, _read_model, OURS),
+    "model without a seal": Format(
+        "m.json", _write_unsealed, _read_model, OURS, says_when_changed=False
+    ),
+    "locally linear model": Format("m.json", _write_maps, _read_model, OURS),
+    "session": Format("s.json", _write_session, _read_session, OURS),
+    "schema in TOML": Format("s.toml", SCHEMA.save, _read_schema, OURS, says_when_changed=False),
+    "schema in JSON": Format("s.json", SCHEMA.save, _read_schema, OURS, says_when_changed=False),
+    "ledger": Format("l.db", _write_ledger, _read_ledger, (LedgerError,)),
+    "archive of lines": Format("a.jsonl", _write_archive, _read_archive, (LedgerError,)),
+    "archive as a table": Format("a.csv", _write_archive, _read_archive, (LedgerError,)),
+    "audit": Format("audit.json", _write_audit, _read_audit, OURS),
+}
+"""Histories of explainers are no format: `DPLimeTabular` refuses pickles and writes no file."""
+
+JSON_WITH_SEAL = ["additive model", "regression", "locally linear model", "session", "audit"]

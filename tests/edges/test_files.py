@@ -1,0 +1,280 @@
+"""Files of every format: a changed byte is an error, or the file still says the same.
+
+Exhaustive over the bytes of small files, drawn by Hypothesis for the ledger's pages. Old files
+load, newer ones are refused, and no file raises anything but the errors of its format.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from interpret_dp import LedgerError, PrivacyLedger, load_model
+from interpret_dp._documents import SEAL, sealed
+from tests.edges.formats import FORMATS, JSON_WITH_SEAL, Format
+
+MENDS = (
+    *("estore", "Give another path", "Mend", "must", "needs", "Export", "llowed", "Rename"),
+    *("Upgrade", "Add", "Write"),
+)
+
+
+class Written:
+    """A file of one format, what it says, and a second path for changed copies."""
+
+    def __init__(self, kind: Format, folder: Path) -> None:
+        self.kind = kind
+        self.path = folder / kind.file
+        kind.write(self.path)
+        self.whole = self.path.read_bytes()
+        self.says = kind.read(self.path)
+        self.copy = folder / "changed" / kind.file
+        self.copy.parent.mkdir()
+
+    def is_refused(self, content: bytes) -> bool:
+        """Whether changed content is refused; if not, it says the same, or may say other things."""
+        for left in self.copy.parent.iterdir():
+            left.unlink()
+        found = self.kind.outcome(self.copy, content)
+        if isinstance(found, Exception):
+            assert str(found).rstrip().endswith((".", "'")), str(found)
+            assert any(mend in str(found) for mend in MENDS), str(found)
+            return True
+        assert found == self.says or not self.kind.says_when_changed
+        return False
+
+
+@pytest.fixture(scope="module", params=FORMATS)
+def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
+    return Written(FORMATS[request.param], tmp_path_factory.mktemp("edges"))
+
+
+def test_a_file_says_the_same_at_every_reading(written: Written) -> None:
+    assert not written.is_refused(written.whole)
+    assert written.kind.read(written.copy) == written.says
+
+
+def test_a_changed_byte_is_an_error_or_changes_nothing(written: Written) -> None:
+    """At every place of a file, or 1,500 of them; the ledger's pages have a test of their own."""
+    if written.kind.file.endswith(".db"):
+        pytest.skip("a file of pages, most of them empty: see the next test")
+    step = 1 + len(written.whole) // 1500
+    refused = tried = 0
+    for place in range(0, len(written.whole), step):
+        changed = bytearray(written.whole)
+        changed[place] ^= 1 if place % 2 else 0x10
+        tried += 1
+        refused += written.is_refused(bytes(changed))
+    if written.kind.says_when_changed:
+        # Only blanks, ends of lines and other spellings of one number say the same.
+        assert refused > 0.7 * tried
+
+
+@pytest.fixture(scope="module")
+def ledger_file(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    return Written(FORMATS["ledger"], tmp_path_factory.mktemp("ledger"))
+
+
+@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_changed_byte_of_a_ledger_is_an_error_or_changes_nothing(
+    ledger_file: Written, data: st.DataObject
+) -> None:
+    """Among the bytes that hold something: entries, indexes, tables, triggers, pages' heads."""
+    used = [place for place, byte in enumerate(ledger_file.whole) if byte]
+    changed = bytearray(ledger_file.whole)
+    changed[data.draw(st.sampled_from(used), label="place")] ^= data.draw(st.integers(1, 255))
+    ledger_file.is_refused(bytes(changed))
+
+
+def test_damage_around_the_entries_of_a_ledger_is_an_error(ledger_file: Written) -> None:
+    """A name in an index, whose entry is whole; a table's name in bytes that are no text."""
+    content = ledger_file.whole
+    index = content.rindex(b"ward")
+    assert ledger_file.is_refused(content[:index] + b"vard" + content[index + 4 :])
+    text = content.index(b"CREATE TABLE interpret_dp_ledger")
+    assert ledger_file.is_refused(content[:text] + b"\xd3" + content[text + 1 :])
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_spoiled_files_raise_the_errors_of_their_format(
+    written: Written, data: st.DataObject
+) -> None:
+    """Cut, doubled, moved, and filled with other bytes."""
+    whole = written.whole
+    at, to = (data.draw(st.integers(0, len(whole))) for _ in range(2))
+    filling = data.draw(st.binary(max_size=30) | st.sampled_from(ODD_PARTS))
+    written.is_refused(whole[:at] + filling + whole[to:])
+
+
+ODD_PARTS = [b"NaN", b"-Infinity", b"1e999", b"9" * 5000, b'"\\ud800"', b"null", b"{}", b"[" * 500]
+NESTED = {
+    "json": b'{"format":' * 3_000 + b"1" + b"}" * 3_000,
+    "toml": b"a = " + b"[" * 3_000 + b"]" * 3_000,
+}
+AWKWARD = {
+    "empty": lambda whole: b"",
+    "one blank": lambda whole: b" ",
+    "a number": lambda whole: b"1",
+    "an empty object": lambda whole: b"{}",
+    "a list": lambda whole: b"[[]]",
+    "doubled": lambda whole: whole + whole,
+    "half": lambda whole: whole[: len(whole) // 2],
+    "without its end": lambda whole: whole[:-3],
+    "without its beginning": lambda whole: whole[1:],
+    "UTF-16": lambda whole: whole.decode("latin-1").encode("utf-16"),
+    "no text": lambda whole: b"\xff\xfe\x00" + whole,
+    "NUL": lambda whole: b"\x00" * 64,
+    "nested objects": lambda whole: NESTED["json"],
+    "nested lists": lambda whole: b"[" * 100_000,
+    "nested lists of TOML": lambda whole: NESTED["toml"],
+}
+
+
+@pytest.mark.parametrize("how", AWKWARD)
+def test_awkward_files_are_refused(written: Written, how: str) -> None:
+    # SQLite does not look behind the last page of a database.
+    is_the_same = how == "doubled" and written.kind is FORMATS["ledger"]
+    assert written.is_refused(AWKWARD[how](written.whole)) is not is_the_same
+
+
+def test_a_folder_and_no_file_are_said(written: Written, tmp_path: Path) -> None:
+    if written.kind.file == "l.db":
+        pytest.skip("a ledger that is not there is begun: tests/ledger/test_store.py")
+    with pytest.raises(FileNotFoundError):
+        written.kind.read(tmp_path / "none" / written.kind.file)
+    (tmp_path / written.kind.file).mkdir()
+    with pytest.raises(OSError, match=r"directory|denied"):
+        written.kind.read(tmp_path / written.kind.file)
+
+
+# ------------------------------------------------------------------------------ JSON with a seal
+
+
+@pytest.fixture(params=JSON_WITH_SEAL)
+def document(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Format, Path, dict[str, Any]]:
+    kind = FORMATS[request.param]
+    kind.write(tmp_path / kind.file)
+    return kind, tmp_path / kind.file, json.loads((tmp_path / kind.file).read_text())
+
+
+def _rewrite(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def test_another_layout_of_the_same_document_is_the_same(document: Any) -> None:
+    kind, path, content = document
+    says = kind.read(path)
+    _rewrite(path, dict(sorted(content.items(), reverse=True)))
+    assert kind.read(path) == says
+    path.write_text(json.dumps(content, indent=7, ensure_ascii=False), encoding="utf-8")
+    assert kind.read(path) == says
+
+
+def test_older_files_have_no_seal_and_load(document: Any) -> None:
+    kind, path, content = document
+    says = kind.read(path)
+    del content[SEAL]
+    _rewrite(path, content)
+    assert kind.read(path) == says
+
+
+@pytest.mark.parametrize("seal", [None, "", 5, "0" * 64, ["a"], {}])
+def test_another_seal_is_refused(document: Any, seal: Any) -> None:
+    kind, path, content = document
+    _rewrite(path, content | {SEAL: seal})
+    with pytest.raises(ValueError, match=r"was changed after it was written.*Restore"):
+        kind.read(path)
+
+
+def test_unknown_keys_are_refused_whether_sealed_or_not(document: Any) -> None:
+    """Otherwise a seal whose own name was changed would not be missed."""
+    kind, path, content = document
+    del content[SEAL]
+    for changed in (content | {"sha257": "0" * 64}, sealed(content | {"later": 1})):
+        _rewrite(path, changed)
+        with pytest.raises(ValueError, match=r"unknown keys: '(sha257|later)'"):
+            kind.read(path)
+
+
+def test_a_key_twice_is_refused(document: Any) -> None:
+    kind, path, _ = document
+    text = path.read_text(encoding="utf-8").rstrip()
+    path.write_text(text[:-1] + f', "{SEAL}": "0"}}', encoding="utf-8")
+    with pytest.raises(ValueError, match=f"keys twice: '{SEAL}'"):
+        kind.read(path)
+
+
+def test_a_seal_is_no_signature(document: Any) -> None:
+    """Who changes a file and seals it again is not noticed; the pages say so."""
+    kind, path, content = document
+    del content[SEAL]
+    says = kind.read(path)
+    texts = {"session": ("edits", 0, "who"), "audit": ("attacks", 0, "subject")}
+    place = next((p for n, p in texts.items() if FORMATS[n] is kind), ("guarantee", "mechanism"))
+    part: Any = content
+    for step in place[:-1]:
+        part = part[step]
+    part[place[-1]] = "somebody else"
+    _rewrite(path, content | {SEAL: "0"})
+    with pytest.raises(ValueError, match="was changed"):
+        kind.read(path)
+    _rewrite(path, sealed(content))
+    assert kind.read(path) != says
+
+
+@pytest.mark.parametrize("name", ["additive model", "locally linear model", "session"])
+@pytest.mark.parametrize("version", [2, 0, "1", 1.0, True, None])
+def test_other_versions_are_refused_with_what_to_do(
+    name: str, version: Any, tmp_path: Path
+) -> None:
+    kind = FORMATS[name]
+    path = tmp_path / kind.file
+    kind.write(path)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    del content[SEAL]
+    _rewrite(path, sealed(content | {"version": version}))
+    with pytest.raises(ValueError, match=r"reads 1\. A newer file needs a newer interpret_dp"):
+        kind.read(path)
+
+
+def test_a_newer_ledger_is_refused_with_what_to_do(ledger_file: Written, tmp_path: Path) -> None:
+    path = tmp_path / "newer.db"
+    shutil.copy(ledger_file.path, path)
+    with closing(sqlite3.connect(path)) as connection:
+        number = connection.execute("SELECT max(schema_version) FROM interpret_dp_ledger")
+        connection.execute(
+            "INSERT INTO interpret_dp_ledger VALUES (?)", (number.fetchone()[0] + 1,)
+        )
+        connection.commit()
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="Upgrade interpret_dp"):
+        PrivacyLedger(f"sqlite:///{path}")
+    assert path.read_bytes() == before
+
+
+def test_what_a_file_holds_is_never_run(tmp_path: Path) -> None:
+    """A pickle that would make a folder when it is read."""
+
+    class Harmful:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Path.mkdir, (tmp_path / "made",)
+
+    import pickle
+
+    content = pickle.dumps(Harmful())
+    for name, kind in FORMATS.items():
+        found = kind.outcome(tmp_path / f"of {name}{Path(kind.file).suffix}", content)
+        assert isinstance(found, Exception), name
+    with pytest.raises(ValueError, match="not valid JSON"):
+        load_model(tmp_path / "of session.json")
+    assert not (tmp_path / "made").exists()
