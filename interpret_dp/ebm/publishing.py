@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "interpret_bins",
     "interpret_bounds",
     "interpret_target_bounds",
+    "plain_value",
 ]
 
 _SAVED_PARAMETERS = (
@@ -32,6 +34,7 @@ _SAVED_PARAMETERS = (
     "bin_budget_frac",
     "privacy_weight_max",
     "neighboring",
+    "monotone_constraints",
 )
 
 
@@ -143,7 +146,17 @@ def interpret_target_bounds(model: AdditiveModel) -> tuple[float, float]:
 
 def _json_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters that a file keeps; names, types and bounds are in the schema."""
-    return {
-        name: value.item() if isinstance(value := getattr(estimator, name), np.generic) else value
-        for name in _SAVED_PARAMETERS
-    }
+    return {name: plain_value(getattr(estimator, name)) for name in _SAVED_PARAMETERS}
+
+
+def plain_value(value: Any) -> Any:
+    """Return a constructor parameter as JSON can hold it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return plain_value(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(entry) for key, entry in value.items()}
+    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, str):
+        return [plain_value(entry) for entry in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)

@@ -21,6 +21,7 @@ from interpret_dp.ebm.account import (
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.declaring import Declared, DeclaringTask, hint_once
 from interpret_dp.ebm.init_score import open_init_score
+from interpret_dp.ebm.monotone import constrained_directions
 from interpret_dp.ebm.rows import PrivateRows, open_rows
 from interpret_dp.ebm.training import TrainingTask
 from interpret_dp.exceptions import SchemaError
@@ -32,7 +33,7 @@ from interpret_dp.schema import (
     FeatureSpec,
     Schema,
 )
-from interpret_dp.schema.declarations import UndeclaredContinuous
+from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
 from interpret_dp.schema.partial import column_kind, partial_schema_from_arguments
 
 if TYPE_CHECKING:
@@ -86,8 +87,13 @@ class FitRequest:
 
     def completed(self, declared: Declared) -> FitRequest:
         """Return the request with what was found out inside the door."""
-        task = _training_task(declared.schema, self.task.columns, declared.largest_weight)
-        return replace(self, schema=declared.schema, task=task)
+        return replace(
+            self,
+            schema=declared.schema,
+            task=_training_task(
+                declared.schema, self.task.columns, self.task.directions, declared.largest_weight
+            ),
+        )
 
 
 def open_request(
@@ -120,7 +126,14 @@ def open_request(
     declaring = _declaring_task(estimator, rows)
     schema = declaring.without_rows()
     columns = tuple(names.index(name) for name in declaring.terms)
-    task = _training_task(schema, columns, declaring.largest_weight)
+    target = schema.target
+    if isinstance(declaring.partial.target_gap, UndeclaredCategorical):
+        target = None
+    directions = constrained_directions(
+        estimator.monotone_constraints, names, tuple(schema.features.values()), target
+    )
+    kept = tuple(directions[column] for column in columns)
+    task = _training_task(schema, columns, kept, declaring.largest_weight)
     target = None if declaring.partial.target_gap is not None else task.target
     start = open_init_score(init_score, X, rows.table.n_rows, target, task=estimator._task)
     mu = _mu_of(estimator, epsilon, declaring.gaussian_delta(delta))
@@ -230,7 +243,9 @@ def _check_target_width(target: object) -> None:
         )
 
 
-def _training_task(schema: Schema, columns: tuple[int, ...], largest_weight: float) -> TrainingTask:
+def _training_task(
+    schema: Schema, columns: tuple[int, ...], directions: tuple[int, ...], largest_weight: float
+) -> TrainingTask:
     specs = tuple(schema.features.values())
     if schema.target is None:
         raise SchemaError(
@@ -240,6 +255,7 @@ def _training_task(schema: Schema, columns: tuple[int, ...], largest_weight: flo
         tuple(specs[column] for column in columns),
         columns,
         _in_class_order(schema.target),
+        directions,
         largest_weight,
     )
 

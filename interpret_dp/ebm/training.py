@@ -52,6 +52,8 @@ class TrainingTask:
         Column of the table of each term's feature.
     target : Continuous or Categorical
         Bounds of a regression's target, or the class labels in order.
+    directions : tuple of {1, -1, 0}
+        Which terms are kept increasing or decreasing.
     largest_weight : float
         Maximum of the weights; 1 without weights.
     """
@@ -59,6 +61,7 @@ class TrainingTask:
     specs: tuple[FeatureSpec, ...]
     columns: tuple[int, ...]
     target: FeatureSpec
+    directions: tuple[int, ...]
     largest_weight: float = 1.0
 
 
@@ -156,6 +159,7 @@ def train(
         rows,
         bins,
         [_is_ordered(spec) for spec in task.specs],
+        task.directions,
         config=config,
         settings=settings,
         door=door,
@@ -168,6 +172,7 @@ def train(
     noise = term_noise(
         result,
         bins,
+        task.directions,
         averaged_rounds=config.averaged_rounds,
         is_classification=isinstance(task.target, Categorical),
         scale=in_units,

@@ -102,8 +102,9 @@ class AdditiveTerm:
     covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
         Covariance of the added noise in ``scores``; None where it is not known as a whole.
     variances : ndarray of float64, same shape as ``scores``, or None
-        Variance of the added noise, of a term with too many bins for a ``covariance``. None where
-        ``covariance`` is given, whose diagonal it would be, or nothing is known.
+        Variance of the added noise, of a term with too many bins for a ``covariance`` or one that
+        was kept monotone. None where ``covariance`` is given, whose diagonal it would be, or
+        nothing is known.
     """
 
     feature: int
