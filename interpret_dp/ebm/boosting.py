@@ -21,6 +21,7 @@ from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.ebm.binning import Bins
 from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
 from interpret_dp.ebm.monotone import monotone_change
+from interpret_dp.ebm.objectives import mean_gains
 from interpret_dp.release import ReleaseDoor
 
 __all__ = [
@@ -243,6 +244,7 @@ def boost(
     intercept: NDArray[np.float64],
     n_rows: float,
     count_noise: float,
+    divide_by_means: bool,
     verbose: bool,
 ) -> BoostingResult:
     """Train the shape functions.
@@ -263,6 +265,8 @@ def boost(
         Where the score of every row starts, in units of score.
     n_rows, count_noise : float
         Released number of rows; standard deviation of a released count.
+    divide_by_means : bool
+        Whether the loss bends in proportion to the mean, as the Poisson deviance does.
     verbose : bool
         Show rounds and time.
     """
@@ -291,6 +295,9 @@ def boost(
                     count_noise=count_noise,
                     lightest=0.0 if is_ordered[k] else n_rows / settings.leaves,
                 )
+                if divide_by_means:
+                    scores = terms.scores[k][:, 0] / LATTICE
+                    gain = mean_gains(gain, part.leaf, scores, bins[k].weights)
                 # Residuals of two rows may point in opposite directions.
                 noisy, sigma = door.gaussian(
                     "boosting",

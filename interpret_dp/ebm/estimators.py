@@ -194,6 +194,13 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     ----------
     privacy_target_min, privacy_target_max : float, default=None
         Public bounds of the target; ``schema`` with a Continuous target says the same.
+    objective : {"rmse", "poisson_deviance", "gamma_deviance"}, default="rmse"
+        What is minimised, by interpret's names. ``"poisson_deviance"`` is for counts and
+        ``"gamma_deviance"`` for positive amounts: scores are then logarithms, terms multiply the
+        mean, and ``predict`` returns means. Targets outside the bounds count as the bounds, which
+        must not be negative; for gamma deviance the lower one must be declared above 0. Residuals
+        are clipped at a quarter of the range, those of gamma deviance at twice the mean. A given
+        ``learning_rate`` is the share of a Newton step.
 
     See Also
     --------
@@ -203,6 +210,8 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     ----------
     min_target_, max_target_ : float
         The declared bounds.
+    link_ : {"identity", "log"}
+        Of which scale the scores are.
     """
 
     _task = "regression"
@@ -230,6 +239,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         privacy_weight_max: float | None = None,
         neighboring: str = "add_or_remove_one",
         monotone_constraints: Constraints | None = None,
+        objective: str = "rmse",
         schema: Schema | None = None,
         ledger: PrivacyLedger | str | None = None,
         dataset: str | None = None,
@@ -258,6 +268,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         self.privacy_weight_max = privacy_weight_max
         self.neighboring = neighboring
         self.monotone_constraints = monotone_constraints
+        self.objective = objective
         self.schema = schema
         self.ledger = ledger
         self.dataset = dataset

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.ebm.objectives import link_of
 from interpret_dp.ebm.request import FitRequest
 from interpret_dp.ebm.training import TrainedTerms
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
@@ -35,6 +36,7 @@ _SAVED_PARAMETERS = (
     "privacy_weight_max",
     "neighboring",
     "monotone_constraints",
+    "objective",
 )
 
 
@@ -64,6 +66,7 @@ def fitted_model(
         terms=terms,
         intercept=trained.intercept,
         classes=target.levels if isinstance(target, Categorical) else None,
+        has_log_link=link_of(request.task.objective) == "log",
         n_rows=trained.n_rows,
         noise_scale_binning=trained.count_noise,
         noise_scale_boosting=trained.update_noise,
@@ -113,6 +116,7 @@ def current_model(estimator: Any) -> AdditiveModel:
         # That of a model with one class is interpret's sign, minus infinity.
         intercept=base.intercept if has_one_class else np.ravel(estimator.intercept_),
         classes=base.classes,
+        has_log_link=base.has_log_link,
         n_rows=base.n_rows,
         noise_scale_binning=base.noise_scale_binning,
         noise_scale_boosting=base.noise_scale_boosting,
@@ -146,7 +150,8 @@ def interpret_target_bounds(model: AdditiveModel) -> tuple[float, float]:
 
 def _json_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters that a file keeps; names, types and bounds are in the schema."""
-    return {name: plain_value(getattr(estimator, name)) for name in _SAVED_PARAMETERS}
+    given = estimator.get_params(deep=False)
+    return {name: plain_value(given[name]) for name in _SAVED_PARAMETERS if name in given}
 
 
 def plain_value(value: Any) -> Any:

@@ -18,7 +18,7 @@ from interpret_dp.ebm.boosting import BoostingResult
 from interpret_dp.ebm.monotone_noise import projected_variances
 from interpret_dp.ebm.propagation import noise_covariance, noise_variances
 
-__all__ = ["TermNoise", "bin_curvatures", "no_noise", "term_noise"]
+__all__ = ["TermNoise", "log_loss_curvatures", "no_noise", "term_noise"]
 
 _NODES = 32
 # A term keeps at most so many covariances: 512 bins, or 295 with three classes. They go into the
@@ -43,20 +43,15 @@ class TermNoise:
     variances: NDArray[np.float64] | None = None
 
 
-def bin_curvatures(
-    result: BoostingResult, bins: Sequence[Bins], *, is_classification: bool
-) -> list[NDArray[np.float64]]:
-    """Return the expected second derivative of the loss in each bin, from released numbers.
+def log_loss_curvatures(result: BoostingResult, bins: Sequence[Bins]) -> list[NDArray[np.float64]]:
+    """Return the expected second derivative of the log loss in each bin, from released numbers.
 
-    For log loss it is the mean of p (1 - p) when the other terms' scores are taken as independent
-    and normal; for squared loss it is 1.
+    It is the mean of p (1 - p) when the other terms' scores are taken as independent and normal.
 
     Returns
     -------
     list of ndarray of float64, shape (n_codes, n_scores) each
     """
-    if not is_classification:
-        return [np.ones_like(scores) for scores in result.scores]
     spreads = np.array(
         [
             b.weights @ scores**2 / max(b.weights.sum(), 1e-300)
@@ -107,7 +102,7 @@ def term_noise(
     directions: Sequence[int],
     *,
     averaged_rounds: int,
-    is_classification: bool,
+    curvatures: Sequence[NDArray[np.float64]],
     scale: float,
     rng: np.random.Generator,
 ) -> list[TermNoise]:
@@ -122,13 +117,13 @@ def term_noise(
         their variances are simulated.
     averaged_rounds : int
         How many of the last rounds were averaged.
-    is_classification : bool
+    curvatures : sequence of ndarray of float64, shape (n_codes, n_scores), one per term
+        Expected second derivative of the loss in each bin, in units of ``result``.
     scale : float
         Units of the released scores per unit of ``result``.
     rng : numpy.random.Generator
         For public choices.
     """
-    curvatures = bin_curvatures(result, bins, is_classification=is_classification)
     n_scores = len(result.intercept)
     # Taking away what the classes have in common takes away that part of the noise.
     noise = scale * result.noise * (1.0 if n_scores == 1 else (1.0 - 1.0 / n_scores) ** 0.5)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._validate import check_choice
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.released.edits import EditRecord
 from interpret_dp.schema import Categorical, Continuous, Schema, level_labels
@@ -151,6 +152,7 @@ class AdditiveTerm:
 
 _FORMAT = "interpret_dp.additive_model"
 _VERSION = 1
+_LINKS = ("identity", "log")  # that a file may name
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +182,8 @@ class AdditiveModel:
         Constructor parameters of the estimator, as far as JSON can hold them.
     edits : tuple of EditRecord
         What a person changed after the fit, oldest first; empty for a model as fitted.
+    has_log_link : bool
+        Whether a regression's scores are logarithms of the target's unit.
     """
 
     task: str
@@ -195,6 +199,7 @@ class AdditiveModel:
     guarantee: Guarantee
     parameters: Mapping[str, Any] = field(default_factory=dict)
     edits: tuple[EditRecord, ...] = ()
+    has_log_link: bool = False
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -202,6 +207,8 @@ class AdditiveModel:
             raise ValueError(f"task is {self.task!r}; it must be 'classification' or 'regression'.")
         if (self.classes is None) != (self.task == "regression"):
             raise ValueError("A classification has classes and a regression has none.")
+        if self.has_log_link and self.classes is not None:
+            raise ValueError("A classification cannot have a log link.")
         n_scores = len(self.classes) if self.classes and len(self.classes) > 2 else 1
         intercept = np.atleast_1d(np.asarray(self.intercept))
         object.__setattr__(self, "intercept", _frozen(intercept, (n_scores,), "intercept"))
@@ -224,6 +231,13 @@ class AdditiveModel:
         for edit in self.edits:
             if not isinstance(edit, EditRecord):
                 raise TypeError(f"edits holds {edit!r}; each must be an EditRecord.")
+
+    @property
+    def link(self) -> str:
+        """Of which scale the scores are, in interpret's words, such as identity, log or logit."""
+        if self.classes is None:
+            return "log" if self.has_log_link else "identity"
+        return {1: "monoclassification", 2: "logit"}.get(len(self.classes), "mlogit")
 
     @property
     def digest(self) -> str:
@@ -255,6 +269,8 @@ class AdditiveModel:
             ],
             "intercept": self.intercept.tolist(),
             "classes": None if self.classes is None else list(self.classes),
+            # Left out where older files have none.
+            **({"link": "log"} if self.has_log_link else {}),
             "n_rows": self.n_rows,
             "noise_scale_binning": self.noise_scale_binning,
             "noise_scale_boosting": self.noise_scale_boosting,
@@ -324,6 +340,7 @@ class AdditiveModel:
             guarantee=Guarantee.from_dict(document["guarantee"]),
             parameters=dict(document["parameters"]),
             edits=tuple(EditRecord.from_dict(entry) for entry in document.get("edits", ())),
+            has_log_link=check_choice("link", document.get("link", "identity"), _LINKS) == "log",
         )
 
 
