@@ -19,7 +19,7 @@ from interpret_dp.audit.neighbours import replay
 from interpret_dp.audit.published import published_parts
 from interpret_dp.audit.report import ReplayReport
 from interpret_dp.audit.results import ReplayLine
-from interpret_dp.schema import Categorical, Schema
+from interpret_dp.schema import Categorical, Continuous, Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +31,8 @@ __all__ = ["REPLAYS", "replay_explainer"]
 
 _ROWS = 60
 _LIME_METHODS = ("statistics", "interactive", "adaptive", "enhanced", "surrogate")
+_LOG_LINKS = ("poisson_deviance", "gamma_deviance")
+_AMOUNTS = Continuous(1_000.0, 50_000.0)
 _QUERIES = 2
 _EXPLAINED = ("age", "insurance")
 
@@ -102,6 +104,23 @@ def _additive(task: Literal["classification", "regression"]) -> Iterator[ReplayR
     }
     model = kinds[task](schema=cohort.schema, max_rounds=3, n_jobs=1)
     return _both_ways(refit(model), _neighbours(cohort))
+
+
+def _log_link(objective: str) -> Callable[[], Iterator[ReplayReport]]:
+    def run() -> Iterator[ReplayReport]:
+        from interpret_dp.ebm.estimators import DPExplainableBoostingRegressor
+
+        cohort = _cohort("regression")
+        model = DPExplainableBoostingRegressor(
+            schema=Schema(cohort.schema.features, target=_AMOUNTS),
+            objective=objective,
+            monotone_constraints={"age": 1},
+            max_rounds=3,
+            n_jobs=1,
+        )
+        return _both_ways(refit(model), _neighbours(cohort))
+
+    return run
 
 
 def _metrics() -> Iterator[ReplayReport]:
@@ -183,6 +202,7 @@ def _maps() -> Iterator[ReplayReport]:
 REPLAYS: dict[str, Callable[[], Iterator[ReplayReport]]] = {
     "DPExplainableBoostingClassifier": lambda: _additive("classification"),
     "DPExplainableBoostingRegressor": lambda: _additive("regression"),
+    **{f"DPExplainableBoostingRegressor ({name})": _log_link(name) for name in _LOG_LINKS},
     "private_metrics": _metrics,
     **{f"DPLimeTabular ({method})": _explained(method) for method in _LIME_METHODS},
 }

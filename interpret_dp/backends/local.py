@@ -83,7 +83,7 @@ class _LocalRows:
     def _advance(
         self,
         kernel: Callable[..., None],
-        facts: tuple[NDArray[Any], ...],
+        facts: tuple[Any, ...],
         updated: NDArray[np.int64],
         updates: NDArray[np.int32],
         wanted: NDArray[np.int64],

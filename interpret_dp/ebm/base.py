@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PrivateEBM"]
 
-_LINKS = {1: "monoclassification", 2: "logit"}
-
 
 class PrivateEBM:
     """Mixin in front of interpret's DP-EBM classes; replaces ``fit`` and reads rows by schema."""
@@ -85,7 +83,7 @@ class PrivateEBM:
             Scores that rows start from, in interpret's form: logits of the second class, one score
             a class, or numbers in units of the target; or a model that predicts them from ``X``.
             Private, and free: each row's own. Pass it to ``predict`` as well; tables, SQL and
-            explanations hold the part that this model adds.
+            explanations hold the part that this model adds. Refused under a log link.
         unit : array-like, shape (n_rows,), default=None
             Private. Who each row belongs to, where ``schema.unit`` names no column of ``X``.
             Without a ``schema.unit`` one row of each unit is used.
@@ -167,14 +165,12 @@ class PrivateEBM:
         self.best_iteration_ = np.array([[model.rounds]], dtype=np.int64)
         self.noise_scale_binning_ = model.noise_scale_binning
         self.noise_scale_boosting_ = model.noise_scale_boosting
-        self.link_param_ = float("nan")
+        self.link_, self.link_param_ = model.link, float("nan")
         if model.classes is None:
             self.intercept_: Any = float(model.intercept[0])
-            self.link_ = "identity"
             self.min_target_, self.max_target_ = interpret_target_bounds(model)
         else:
             self.intercept_ = model.intercept.copy()
-            self.link_ = _LINKS.get(len(model.classes), "mlogit")
             if len(model.classes) == 1:
                 # interpret's sign of a classifier that has seen one label.
                 self.intercept_ = np.array([-np.inf])

@@ -20,6 +20,8 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.ebm.binning import Bins
 from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
+from interpret_dp.ebm.monotone import monotone_change
+from interpret_dp.ebm.objectives import mean_gains
 from interpret_dp.release import ReleaseDoor
 
 __all__ = [
@@ -195,7 +197,8 @@ def without_common_part(sums: NDArray[Any]) -> NDArray[np.float64]:
 class _Terms:
     """Shape functions while they grow, on the score lattice."""
 
-    def __init__(self, bins: Sequence[Bins], n_scores: int) -> None:
+    def __init__(self, bins: Sequence[Bins], n_scores: int, directions: Sequence[int]) -> None:
+        self.directions = directions
         self.weights = [b.weights for b in bins]
         self.totals = [max(float(b.weights.sum()), 1e-300) for b in bins]
         self.scores = [np.zeros((b.n_codes, n_scores)) for b in bins]
@@ -208,6 +211,10 @@ class _Terms:
         change = np.rint(centred_change(update, self.weights[term], sums))
         # Far beyond any sensible score, but well inside int32: an update cannot wrap around.
         change = np.clip(change, -(2**29), 2**29)
+        if self.directions[term]:
+            change = monotone_change(
+                self.scores[term], change, self.weights[term], self.directions[term]
+            )
         self.scores[term] += change
         self.updates[term].append(update)
         return change
@@ -229,6 +236,7 @@ def boost(
     rows: AdditiveRows,
     bins: Sequence[Bins],
     is_ordered: Sequence[bool],
+    directions: Sequence[int],
     *,
     config: TrainerConfig,
     settings: BoostingSettings,
@@ -236,6 +244,7 @@ def boost(
     intercept: NDArray[np.float64],
     n_rows: float,
     count_noise: float,
+    divide_by_means: bool,
     verbose: bool,
 ) -> BoostingResult:
     """Train the shape functions.
@@ -246,6 +255,8 @@ def boost(
         Private; asked for exact sums only.
     bins : sequence of Bins, one per term
     is_ordered : sequence of bool, one per term
+    directions : sequence of {1, -1, 0}, one per term
+        Of terms that are kept monotone: increasing or decreasing.
     config, settings
         Public settings.
     door : ReleaseDoor
@@ -254,11 +265,13 @@ def boost(
         Where the score of every row starts, in units of score.
     n_rows, count_noise : float
         Released number of rows; standard deviation of a released count.
+    divide_by_means : bool
+        Whether the loss bends in proportion to the mean, as the Poisson deviance does.
     verbose : bool
         Show rounds and time.
     """
     rng = door.public_choices
-    terms = _Terms(bins, rows.n_scores)
+    terms = _Terms(bins, rows.n_scores, directions)
     width = max(b.n_codes for b in bins)
     level = np.rint(intercept * LATTICE)
     rows.begin(level.astype(np.int64))
@@ -282,6 +295,9 @@ def boost(
                     count_noise=count_noise,
                     lightest=0.0 if is_ordered[k] else n_rows / settings.leaves,
                 )
+                if divide_by_means:
+                    scores = terms.scores[k][:, 0] / LATTICE
+                    gain = mean_gains(gain, part.leaf, scores, bins[k].weights)
                 # Residuals of two rows may point in opposite directions.
                 noisy, sigma = door.gaussian(
                     "boosting",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.backends.kernels import exponential_table
+from interpret_dp.backends.log_link import log_means, lowest_log_step
 from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
 from interpret_dp.schema.tables import Values
 
@@ -119,7 +120,10 @@ class _LossCells:
 
 
 class _ErrorCells:
-    """A regression: the size of the error, as a share of the target's range."""
+    """A regression: the size of the error, as a share of the target's range.
+
+    Under a log link predictions are looked up in steps of 1/256 of the score, between the bounds.
+    """
 
     n_cells = len(_ERROR_EDGES) + 1
 
@@ -129,9 +133,19 @@ class _ErrorCells:
 
     def codes(self, table: Table, y: Values) -> Integers:
         target = encode_target(y, self._target, table.n_rows)
-        errors = np.abs(self._model.predict(table) - target) / self._range
+        errors = np.abs(self._predictions(table) - target) / self._range
         places = np.searchsorted(_ERROR_EDGES, errors, side="right")
         return np.where(np.isnan(target), -1, places).astype(np.int64)
+
+    def _predictions(self, table: Table) -> Floats:
+        if self._model.link_ == "identity":
+            return np.asarray(self._model.predict(table))
+        lowest = lowest_log_step(self._target.upper)
+        means = log_means(self._target.lower, self._target.upper)
+        scores = self._model.predict_with_uncertainty(table)[:, 0]
+        steps = np.floor(np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) * _SCORE_STEPS) - lowest
+        found: Floats = means[np.clip(steps, 0, len(means) - 1).astype(np.int64)]
+        return found
 
     def figures(self, counts: Floats) -> dict[str, float]:
         sizes = self._range * np.append(_middles(_ERROR_EDGES)[1:-1], _ERROR_EDGES[-1])

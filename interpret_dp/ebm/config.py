@@ -36,11 +36,18 @@ class Unit:
         Score per unit of mean residual that a full step takes.
     norm : float
         Norm of one row's residuals, in units of the clipping bound: the noise is made for it.
+    per_rate : float
+        Score per unit of mean residual of a learning rate of 1 that the caller asks for.
+    loudest : float
+        Noise level above which steps shrink in proportion. Under a log link noise in a score is a
+        factor, so that a mean that is drowned in noise must not be chased.
     """
 
     curvature: float
     step: float
     norm: float = 1.0
+    per_rate: float = 1.0
+    loudest: float = math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,11 +182,12 @@ class TrainerConfig:
         level = unit.norm / (whole * n_rows * unit.curvature)
         leaves = self.leaves if self.leaves is not None else round(0.2 / math.sqrt(level))
         rate = 0.2 * (0.002 / level) ** (1 / 3)
-        step = unit.step * min(max(rate, 0.05), 0.4)
+        damping = min(unit.loudest / level, 1.0)
+        step = damping * unit.step * min(max(rate, 0.05), 0.4)
         return BoostingSettings(
             noise_level=level,
             leaves=max(1, leaves) if self.leaves is not None else min(max(leaves, 2), 16),
-            step=step if self.learning_rate is None else self.learning_rate,
+            step=step if self.learning_rate is None else unit.per_rate * self.learning_rate,
         )
 
 

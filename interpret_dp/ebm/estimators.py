@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor"]
 
 FeatureTypes = Sequence[str | Sequence[str] | Sequence[float] | None]
+Constraints = Sequence[int] | Mapping[str, int]
 Bounds = np.ndarray[Any, Any] | Mapping[int | str, tuple[float, float]]
 
 
@@ -73,6 +74,12 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         Which tables are neighbours: those that differ by the presence of one unit, or by its
         content. The second is the weaker promise per epsilon as defined here (it does not hide
         how many units there are) and needs up to twice the noise.
+    monotone_constraints : list of int, or mapping of str to int, default=None
+        1 for a column whose curve is to increase, -1 to decrease, 0 for any shape: one entry a
+        column, as interpret takes them, or by name, as scikit-learn does. After each round such a
+        curve is replaced by the nearest monotone one, which costs no privacy and removes noise; its
+        missing and unseen bins have no place in the order. For two classes and regressions, and
+        columns that have an order.
     schema : Schema, default=None
         Public declaration of the columns and of the class labels. Whatever neither it nor the
         arguments above declare is released privately, out of the fit's budget: frequent levels
@@ -135,6 +142,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         privacy_bounds: Bounds | None = None,
         privacy_weight_max: float | None = None,
         neighboring: str = "add_or_remove_one",
+        monotone_constraints: Constraints | None = None,
         schema: Schema | None = None,
         ledger: PrivacyLedger | str | None = None,
         dataset: str | None = None,
@@ -160,6 +168,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         )
         self.privacy_weight_max = privacy_weight_max
         self.neighboring = neighboring
+        self.monotone_constraints = monotone_constraints
         self.schema = schema
         self.ledger = ledger
         self.dataset = dataset
@@ -185,6 +194,13 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     ----------
     privacy_target_min, privacy_target_max : float, default=None
         Public bounds of the target; ``schema`` with a Continuous target says the same.
+    objective : {"rmse", "poisson_deviance", "gamma_deviance"}, default="rmse"
+        What is minimised, by interpret's names. ``"poisson_deviance"`` is for counts and
+        ``"gamma_deviance"`` for positive amounts: scores are then logarithms, terms multiply the
+        mean, and ``predict`` returns means. Targets outside the bounds count as the bounds, which
+        must not be negative; for gamma deviance the lower one must be declared above 0. Residuals
+        are clipped at a quarter of the range, those of gamma deviance at twice the mean. A given
+        ``learning_rate`` is the share of a Newton step.
 
     See Also
     --------
@@ -194,6 +210,8 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     ----------
     min_target_, max_target_ : float
         The declared bounds.
+    link_ : {"identity", "log"}
+        Of which scale the scores are.
     """
 
     _task = "regression"
@@ -220,6 +238,8 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         privacy_target_max: float | None = None,
         privacy_weight_max: float | None = None,
         neighboring: str = "add_or_remove_one",
+        monotone_constraints: Constraints | None = None,
+        objective: str = "rmse",
         schema: Schema | None = None,
         ledger: PrivacyLedger | str | None = None,
         dataset: str | None = None,
@@ -247,6 +267,8 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         )
         self.privacy_weight_max = privacy_weight_max
         self.neighboring = neighboring
+        self.monotone_constraints = monotone_constraints
+        self.objective = objective
         self.schema = schema
         self.ledger = ledger
         self.dataset = dataset

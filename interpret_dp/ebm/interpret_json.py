@@ -6,13 +6,12 @@ interpret's own private models. Here they are derived from what was released.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.publishing import current_model
+from interpret_dp.ebm.publishing import current_model, plain_value
 from interpret_dp.released import AdditiveFeature
 from interpret_dp.schema import Continuous
 
@@ -40,7 +39,7 @@ def completed(document: dict[str, Any], estimator: Any, detail: str) -> dict[str
     """
     inner = document["ebm"]
     if "implementation_params" in inner:
-        inner["implementation_params"] = _plain(inner["implementation_params"])
+        inner["implementation_params"] = plain_value(inner["implementation_params"])
     if detail == "minimal":
         return document
     model = current_model(estimator)
@@ -71,16 +70,3 @@ def _histogram(
     below = np.concatenate([[0.0], np.cumsum(weights[1:-1])])
     edges = np.linspace(spec.lower, spec.upper, len(weights) - 1)
     return np.concatenate([weights[:1], np.diff(np.interp(edges, knots, below)), weights[-1:]])
-
-
-def _plain(value: Any) -> Any:
-    """Return a constructor parameter as JSON can hold it."""
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, str):
-        return [_plain(entry) for entry in value]
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    return str(value)

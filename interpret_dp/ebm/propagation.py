@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.ebm.boosting import Partition, TermUpdate, centred_change
 
-__all__ = ["noise_covariance", "noise_variances"]
+__all__ = ["cells_of_bins", "noise_covariance", "noise_variances", "run_starts"]
 
 FloatArray = NDArray[np.float64]
 
@@ -80,14 +80,14 @@ def _unit_covariance(
         if index >= len(updates) - averaged_rounds:
             onward[np.diag_indices_from(onward)] += 1.0 / averaged_rounds
         leaf = updates[index].partition.leaf
-        starts = _run_starts(leaf)
+        starts = run_starts(leaf)
         carried = _carried(updates[index], weights, onward, starts)
         covariance += carried @ carried.T
         onward -= np.repeat(carried, np.diff(starts, append=len(leaf)), axis=1) * stiffness
     return covariance
 
 
-def _run_starts(leaf: NDArray[np.uint16]) -> NDArray[np.int64]:
+def run_starts(leaf: NDArray[np.uint16]) -> NDArray[np.int64]:
     """Return where each leaf begins; bins of one leaf lie side by side."""
     return np.concatenate(([0], np.flatnonzero(leaf[1:] != leaf[:-1]) + 1))
 
@@ -134,17 +134,22 @@ def noise_variances(
         gain = updates[0].gain[updates[0].partition.leaf]
         shape = (len(updates), averaged_rounds)
         return noise**2 * _repeated_update_variances(gain, weights, stiffness, *shape)
-    starts = np.unique(np.concatenate([[0], *(_run_starts(u.partition.leaf) for u in updates)]))
-    cells = [
-        TermUpdate(Partition(u.partition.leaf[starts], u.partition.n_leaves), u.gain)
-        for u in updates
-    ]
+    starts, cells = cells_of_bins(updates)
     weights, stiffness = np.add.reduceat(weights, starts), np.add.reduceat(stiffness, starts)
     if len(starts) > _MOST_CELLS:
         variances = _simulated_variances(cells, weights, stiffness, averaged_rounds, rng)
     else:
         variances = np.diagonal(_unit_covariance(cells, weights, stiffness, averaged_rounds))
     return noise**2 * np.repeat(variances, np.diff(starts, append=len(curvature)))
+
+
+def cells_of_bins(updates: Sequence[TermUpdate]) -> tuple[NDArray[np.int64], list[TermUpdate]]:
+    """Return the first bin of each cell, and the updates as if each cell were one bin."""
+    starts = np.unique(np.concatenate([[0], *(run_starts(u.partition.leaf) for u in updates)]))
+    return starts, [
+        TermUpdate(Partition(u.partition.leaf[starts], u.partition.n_leaves), u.gain)
+        for u in updates
+    ]
 
 
 def _simulated_variances(
@@ -161,7 +166,7 @@ def _simulated_variances(
         average = np.zeros_like(deviation)
         for index, update in enumerate(updates):
             leaf = update.partition.leaf
-            starts = _run_starts(leaf)
+            starts = run_starts(leaf)
             sums = rng.standard_normal((update.partition.n_leaves, _DRAWS_AT_ONCE))
             sums[leaf[starts]] -= np.add.reduceat(deviation * stiffness[:, np.newaxis], starts)
             deviation += centred_change(update, weights, sums)

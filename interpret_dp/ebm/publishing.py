@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.ebm.objectives import link_of
 from interpret_dp.ebm.request import FitRequest
 from interpret_dp.ebm.training import TrainedTerms
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
@@ -19,6 +21,7 @@ __all__ = [
     "interpret_bins",
     "interpret_bounds",
     "interpret_target_bounds",
+    "plain_value",
 ]
 
 _SAVED_PARAMETERS = (
@@ -32,6 +35,8 @@ _SAVED_PARAMETERS = (
     "bin_budget_frac",
     "privacy_weight_max",
     "neighboring",
+    "monotone_constraints",
+    "objective",
 )
 
 
@@ -61,6 +66,7 @@ def fitted_model(
         terms=terms,
         intercept=trained.intercept,
         classes=target.levels if isinstance(target, Categorical) else None,
+        has_log_link=link_of(request.task.objective) == "log",
         n_rows=trained.n_rows,
         noise_scale_binning=trained.count_noise,
         noise_scale_boosting=trained.update_noise,
@@ -110,6 +116,7 @@ def current_model(estimator: Any) -> AdditiveModel:
         # That of a model with one class is interpret's sign, minus infinity.
         intercept=base.intercept if has_one_class else np.ravel(estimator.intercept_),
         classes=base.classes,
+        has_log_link=base.has_log_link,
         n_rows=base.n_rows,
         noise_scale_binning=base.noise_scale_binning,
         noise_scale_boosting=base.noise_scale_boosting,
@@ -143,7 +150,18 @@ def interpret_target_bounds(model: AdditiveModel) -> tuple[float, float]:
 
 def _json_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters that a file keeps; names, types and bounds are in the schema."""
-    return {
-        name: value.item() if isinstance(value := getattr(estimator, name), np.generic) else value
-        for name in _SAVED_PARAMETERS
-    }
+    given = estimator.get_params(deep=False)
+    return {name: plain_value(given[name]) for name in _SAVED_PARAMETERS if name in given}
+
+
+def plain_value(value: Any) -> Any:
+    """Return a constructor parameter as JSON can hold it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return plain_value(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(entry) for key, entry in value.items()}
+    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, str):
+        return [plain_value(entry) for entry in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)

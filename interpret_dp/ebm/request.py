@@ -21,6 +21,8 @@ from interpret_dp.ebm.account import (
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.declaring import Declared, DeclaringTask, hint_once
 from interpret_dp.ebm.init_score import open_init_score
+from interpret_dp.ebm.monotone import constrained_directions
+from interpret_dp.ebm.objectives import checked_objective, link_of, with_target_of
 from interpret_dp.ebm.rows import PrivateRows, open_rows
 from interpret_dp.ebm.training import TrainingTask
 from interpret_dp.exceptions import SchemaError
@@ -32,7 +34,7 @@ from interpret_dp.schema import (
     FeatureSpec,
     Schema,
 )
-from interpret_dp.schema.declarations import UndeclaredContinuous
+from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
 from interpret_dp.schema.partial import column_kind, partial_schema_from_arguments
 
 if TYPE_CHECKING:
@@ -86,8 +88,17 @@ class FitRequest:
 
     def completed(self, declared: Declared) -> FitRequest:
         """Return the request with what was found out inside the door."""
-        task = _training_task(declared.schema, self.task.columns, declared.largest_weight)
-        return replace(self, schema=declared.schema, task=task)
+        return replace(
+            self,
+            schema=declared.schema,
+            task=_training_task(
+                declared.schema,
+                self.task.columns,
+                self.task.directions,
+                self.task.objective,
+                declared.largest_weight,
+            ),
+        )
 
 
 def open_request(
@@ -108,6 +119,12 @@ def open_request(
     """
     epsilon, delta = _asked(estimator)
     _refuse_bags(estimator)
+    if init_score is not None and link_of(_objective(estimator)) == "log":
+        raise ValueError(
+            f"init_score was given with objective={estimator.objective!r}; under a log link rows "
+            "cannot start from scores of their own. Pass it as a column of X, or use "
+            "objective='rmse'."
+        )
     rows, privacy_unit = open_rows(
         X,
         y,
@@ -120,7 +137,15 @@ def open_request(
     declaring = _declaring_task(estimator, rows)
     schema = declaring.without_rows()
     columns = tuple(names.index(name) for name in declaring.terms)
-    task = _training_task(schema, columns, declaring.largest_weight)
+    target = schema.target
+    if isinstance(declaring.partial.target_gap, UndeclaredCategorical):
+        target = None
+    directions = constrained_directions(
+        estimator.monotone_constraints, names, tuple(schema.features.values()), target
+    )
+    kept = tuple(directions[column] for column in columns)
+    objective = _objective(estimator)
+    task = _training_task(schema, columns, kept, objective, declaring.largest_weight)
     target = None if declaring.partial.target_gap is not None else task.target
     start = open_init_score(init_score, X, rows.table.n_rows, target, task=estimator._task)
     mu = _mu_of(estimator, epsilon, declaring.gaussian_delta(delta))
@@ -163,6 +188,11 @@ def _asked(estimator: Any) -> tuple[float, float]:
     return epsilon, delta
 
 
+def _objective(estimator: Any) -> str:
+    """Return what a regression minimises; a classification has one objective, the log loss."""
+    return checked_objective(estimator.objective) if estimator._task == "regression" else "rmse"
+
+
 def _mu_of(estimator: Any, epsilon: float, delta: float) -> float:
     composition = check_choice(
         "composition",
@@ -187,6 +217,7 @@ def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
         estimator.schema,
         task=estimator._task,
     )
+    partial = with_target_of(_objective(estimator), partial)
     if isinstance(partial.target, Categorical) and len(partial.target.levels) < 2:
         raise SchemaError(
             f"The target has one declared class, {partial.target.levels[0]!r}; a classifier needs "
@@ -230,7 +261,13 @@ def _check_target_width(target: object) -> None:
         )
 
 
-def _training_task(schema: Schema, columns: tuple[int, ...], largest_weight: float) -> TrainingTask:
+def _training_task(
+    schema: Schema,
+    columns: tuple[int, ...],
+    directions: tuple[int, ...],
+    objective: str,
+    largest_weight: float,
+) -> TrainingTask:
     specs = tuple(schema.features.values())
     if schema.target is None:
         raise SchemaError(
@@ -240,6 +277,8 @@ def _training_task(schema: Schema, columns: tuple[int, ...], largest_weight: flo
         tuple(specs[column] for column in columns),
         columns,
         _in_class_order(schema.target),
+        directions,
+        objective,
         largest_weight,
     )
 

@@ -19,11 +19,13 @@ from interpret_dp.backends.local import (
     LocalMulticlassRows,
     LocalRegressionRows,
 )
+from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from interpret_dp.ebm.binning import Bins, merge_bins
 from interpret_dp.ebm.boosting import BoostingResult, boost
-from interpret_dp.ebm.config import TrainerConfig, Unit, residual_clip
+from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.objectives import TargetScale, relative_means
 from interpret_dp.ebm.rows import PrivateRows
-from interpret_dp.ebm.uncertainty import TermNoise, term_noise
+from interpret_dp.ebm.uncertainty import TermNoise, log_loss_curvatures, term_noise
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import (
     Categorical,
@@ -52,6 +54,10 @@ class TrainingTask:
         Column of the table of each term's feature.
     target : Continuous or Categorical
         Bounds of a regression's target, or the class labels in order.
+    directions : tuple of {1, -1, 0}
+        Which terms are kept increasing or decreasing.
+    objective : str
+        What a regression minimises; not used for a classification.
     largest_weight : float
         Maximum of the weights; 1 without weights.
     """
@@ -59,6 +65,8 @@ class TrainingTask:
     specs: tuple[FeatureSpec, ...]
     columns: tuple[int, ...]
     target: FeatureSpec
+    directions: tuple[int, ...]
+    objective: str = "rmse"
     largest_weight: float = 1.0
 
 
@@ -105,21 +113,11 @@ class _Start:
     unit: Unit
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """Range of a regression's target and its clipping bound, in units of the target."""
-
-    lower: float
-    upper: float
-    clip: float
-
-    @property
-    def middle(self) -> float:
-        return (self.lower + self.upper) / 2
-
-    @property
-    def half(self) -> float:
-        return (self.upper - self.lower) / 2
+_REGRESSION_ROWS = {
+    "rmse": LocalRegressionRows,
+    "poisson_deviance": LocalPoissonRows,
+    "gamma_deviance": LocalGammaRows,
+}
 
 
 def train(
@@ -146,7 +144,7 @@ def train(
     verbose : bool
         Show rounds and time.
     """
-    scale = _scale(task.target, has_start=private.init_scores is not None)
+    scale = _scale(task, has_start=private.init_scores is not None)
     rows = _encoded(private, task, config, scale, n_threads)
     start = _release_target(rows, scale, door, has_start=private.init_scores is not None)
     bins, count_noise = _release_bins(rows, task, config, door, start.n_rows)
@@ -156,24 +154,27 @@ def train(
         rows,
         bins,
         [_is_ordered(spec) for spec in task.specs],
+        task.directions,
         config=config,
         settings=settings,
         door=door,
         intercept=start.level,
         n_rows=start.n_rows,
         count_noise=count_noise,
+        divide_by_means=_has_means(scale),
         verbose=verbose,
     )
-    in_units = 1.0 if scale is None else scale.clip
+    in_units = 1.0 if scale is None else scale.score_unit
     noise = term_noise(
         result,
         bins,
+        task.directions,
         averaged_rounds=config.averaged_rounds,
-        is_classification=isinstance(task.target, Categorical),
+        curvatures=_curvatures(result, bins, scale, start.unit),
         scale=in_units,
         rng=door.public_choices,
     )
-    offset = 0.0 if scale is None else scale.middle
+    offset = 0.0 if scale is None else scale.score_origin
     return TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
         scores=[in_units * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores],
@@ -190,26 +191,37 @@ def _is_ordered(spec: FeatureSpec) -> bool:
     return isinstance(spec, Continuous) or spec.ordered
 
 
-def _scale(target: FeatureSpec, *, has_start: bool) -> _Scale | None:
-    """Return the scale of a regression's target; None for a classification.
-
-    Where rows start from scores of their own, what is left to learn is a difference of two numbers
-    of the declared range.
-    """
-    if isinstance(target, Categorical):
+def _scale(task: TrainingTask, *, has_start: bool) -> TargetScale | None:
+    """Return the scale of a regression's target; None for a classification."""
+    if isinstance(task.target, Categorical):
         return None
-    clip = residual_clip(target.lower, target.upper)
-    if not has_start:
-        return _Scale(target.lower, target.upper, clip)
-    width = target.upper - target.lower
-    return _Scale(-width, width, clip)
+    return TargetScale.of(task.objective, task.target, has_start=has_start)
+
+
+def _has_means(scale: TargetScale | None) -> bool:
+    """Whether the loss bends in proportion to the mean."""
+    return scale is not None and scale.objective == "poisson_deviance"
+
+
+def _curvatures(
+    result: BoostingResult, bins: list[Bins], scale: TargetScale | None, unit: Unit
+) -> list[NDArray[np.float64]]:
+    """Return the expected second derivative of the loss in each bin, from released numbers."""
+    if scale is None:
+        return log_loss_curvatures(result, bins)
+    return [
+        unit.curvature * relative_means(scores[:, 0], b.weights)[:, np.newaxis]
+        if _has_means(scale)
+        else np.full_like(scores, unit.curvature)
+        for scores, b in zip(result.scores, bins, strict=True)
+    ]
 
 
 def _encoded(
     private: PrivateRows,
     task: TrainingTask,
     config: TrainerConfig,
-    scale: _Scale | None,
+    scale: TargetScale | None,
     n_threads: int,
 ) -> AdditiveRows:
     """Encode the rows as integers, each by itself."""
@@ -225,7 +237,7 @@ def _encoded(
         target = encode_target(private.y, task.target, table.n_rows)
         if start is not None:
             target = np.clip(target - start[:, 0], scale.lower, scale.upper)
-        return LocalRegressionRows(
+        return _REGRESSION_ROWS[scale.objective](
             codes,
             target,
             lower=scale.lower,
@@ -258,7 +270,7 @@ def _on_lattice(scores: NDArray[np.float64]) -> NDArray[np.int32]:
 
 
 def _release_target(
-    rows: AdditiveRows, scale: _Scale | None, door: ReleaseDoor, *, has_start: bool
+    rows: AdditiveRows, scale: TargetScale | None, door: ReleaseDoor, *, has_start: bool
 ) -> _Start:
     """Release how many rows there are and where their mean lies.
 
@@ -272,9 +284,8 @@ def _release_target(
     norm = door.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
     if scale is not None:
         n_rows = max(float(sums[0]), noise)
-        mean = min(max(float(sums[1]) / n_rows, -1.0), 1.0)
-        level = mean * scale.half / scale.clip
-        return _Start(n_rows, np.array([level]), Unit(curvature=1.0, step=1.0, norm=norm))
+        level, unit = scale.start(float(sums[1]) / n_rows, noise / n_rows, norm)
+        return _Start(n_rows, level, unit)
     # A class may be empty or drowned in noise: no count is believed to be below one noise unit.
     counts = np.maximum(sums, noise)
     shares = counts / counts.sum()

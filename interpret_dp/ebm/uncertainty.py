@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from interpret_dp.ebm.binning import Bins
 from interpret_dp.ebm.boosting import BoostingResult
+from interpret_dp.ebm.monotone_noise import projected_variances
 from interpret_dp.ebm.propagation import noise_covariance, noise_variances
 
-__all__ = ["TermNoise", "bin_curvatures", "no_noise", "term_noise"]
+__all__ = ["TermNoise", "log_loss_curvatures", "no_noise", "term_noise"]
 
 _NODES = 32
 # A term keeps at most so many covariances: 512 bins, or 295 with three classes. They go into the
@@ -32,7 +33,8 @@ class TermNoise:
     Attributes
     ----------
     covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
-        None where it would have more than 512**2 entries.
+        None where it would have more than 512**2 entries, and for a term that was kept
+        monotone.
     variances : ndarray of float64, shape (n_codes,) or (n_codes, n_classes), or None
         Its diagonal, for a term without ``covariance``.
     """
@@ -41,20 +43,15 @@ class TermNoise:
     variances: NDArray[np.float64] | None = None
 
 
-def bin_curvatures(
-    result: BoostingResult, bins: Sequence[Bins], *, is_classification: bool
-) -> list[NDArray[np.float64]]:
-    """Return the expected second derivative of the loss in each bin, from released numbers.
+def log_loss_curvatures(result: BoostingResult, bins: Sequence[Bins]) -> list[NDArray[np.float64]]:
+    """Return the expected second derivative of the log loss in each bin, from released numbers.
 
-    For log loss it is the mean of p (1 - p) when the other terms' scores are taken as independent
-    and normal; for squared loss it is 1.
+    It is the mean of p (1 - p) when the other terms' scores are taken as independent and normal.
 
     Returns
     -------
     list of ndarray of float64, shape (n_codes, n_scores) each
     """
-    if not is_classification:
-        return [np.ones_like(scores) for scores in result.scores]
     spreads = np.array(
         [
             b.weights @ scores**2 / max(b.weights.sum(), 1e-300)
@@ -102,9 +99,10 @@ def no_noise(n_codes: int) -> TermNoise:
 def term_noise(
     result: BoostingResult,
     bins: Sequence[Bins],
+    directions: Sequence[int],
     *,
     averaged_rounds: int,
-    is_classification: bool,
+    curvatures: Sequence[NDArray[np.float64]],
     scale: float,
     rng: np.random.Generator,
 ) -> list[TermNoise]:
@@ -114,23 +112,30 @@ def term_noise(
     ----------
     result : BoostingResult
     bins : sequence of Bins, one per term
+    directions : sequence of {1, -1, 0}, one per term
+        Of terms that are kept monotone: what a projection leaves of noise is no linear map, so that
+        their variances are simulated.
     averaged_rounds : int
         How many of the last rounds were averaged.
-    is_classification : bool
+    curvatures : sequence of ndarray of float64, shape (n_codes, n_scores), one per term
+        Expected second derivative of the loss in each bin, in units of ``result``.
     scale : float
         Units of the released scores per unit of ``result``.
     rng : numpy.random.Generator
         For public choices.
     """
-    curvatures = bin_curvatures(result, bins, is_classification=is_classification)
     n_scores = len(result.intercept)
     # Taking away what the classes have in common takes away that part of the noise.
     noise = scale * result.noise * (1.0 if n_scores == 1 else (1.0 - 1.0 / n_scores) ** 0.5)
     noises = []
-    for updates, b, curvature in zip(result.updates, bins, curvatures, strict=True):
+    for k, (updates, b, curvature) in enumerate(zip(result.updates, bins, curvatures, strict=True)):
         facts = [(updates, b.weights, column) for column in curvature.T]
         how: dict[str, Any] = {"noise": noise, "averaged_rounds": averaged_rounds}
-        if _is_narrow(b.n_codes, n_scores):
+        if directions[k]:
+            curve = scale * result.scores[k][:, 0]
+            square = projected_variances(*facts[0], curve, directions[k], **how, rng=rng)
+            noises.append(TermNoise(variances=square))
+        elif _is_narrow(b.n_codes, n_scores):
             square = np.stack([noise_covariance(*fact, **how) for fact in facts])
             noises.append(TermNoise(covariance=square[0] if n_scores == 1 else square))
         else:

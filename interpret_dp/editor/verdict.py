@@ -157,9 +157,10 @@ def judge(model: AdditiveModel, index: int, shape: str, class_label: Any, alpha:
         )
     if term.covariance is None:
         raise ValueError(
-            f"The covariance of the noise in {feature.name!r} is not known: the term was edited, "
-            "or has too many bins for it to be kept. Open the session on the model as it was "
-            "fitted, or fit it with fewer bins."
+            f"The covariance of the noise in {feature.name!r} is not known: the term was edited or "
+            "fitted with monotone_constraints, or has too many bins for it to be kept. Open the "
+            "session on the model as it was fitted, or fit it without constraints or with fewer "
+            "bins."
         )
     column = _column(model, class_label)
     curve = _TestedCurve.of_term(feature, term, column)

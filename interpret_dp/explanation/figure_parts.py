@@ -52,7 +52,8 @@ _LEGEND = 34
 def score_unit(model: AdditiveModel) -> str:
     """Return what a score counts: log-odds of the second class, or the target's own unit."""
     if model.classes is None:
-        return "change of the prediction"
+        is_log = model.link == "log"
+        return "change of log(prediction)" if is_log else "change of the prediction"
     if len(model.classes) > 2:
         return "score of each class (log scale)"
     # A model of one class has no other to set it against.

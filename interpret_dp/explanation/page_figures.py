@@ -174,7 +174,9 @@ def outcome_text(model: AdditiveModel, record: Mapping[str, Any]) -> str:
     total = _total_scores(record)
     actual = float((record["perf"] or {}).get("actual", math.nan))
     if model.classes is None:
-        text, truth = f"Predicted {number_text(total[0])}", number_text(actual)
+        # math.exp raises where a float64 ends.
+        mean = math.exp(min(total[0], 700.0)) if model.link == "log" else total[0]
+        text, truth = f"Predicted {number_text(mean)}", number_text(actual)
         return text if math.isnan(actual) else f"{text}, actual: {truth}"
     if len(model.classes) == 1:
         predicted, probability = 0, 1.0

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._documents import check_keys, check_version, digest_of, unsealed
+from interpret_dp._validate import check_choice
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.released.edits import EditRecord
 from interpret_dp.schema import Categorical, Continuous, Schema, level_labels
@@ -101,8 +102,9 @@ class AdditiveTerm:
     covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
         Covariance of the added noise in ``scores``; None where it is not known as a whole.
     variances : ndarray of float64, same shape as ``scores``, or None
-        Variance of the added noise, of a term with too many bins for a ``covariance``. None where
-        ``covariance`` is given, whose diagonal it would be, or nothing is known.
+        Variance of the added noise, of a term with too many bins for a ``covariance`` or one that
+        was kept monotone. None where ``covariance`` is given, whose diagonal it would be, or
+        nothing is known.
     """
 
     feature: int
@@ -155,6 +157,7 @@ _KEYS = (
     *("guarantee", "parameters"),
 )
 _TERM_KEYS = ("feature", "scores", "weights", "covariance")
+_LINKS = ("identity", "log")  # that a file may name
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +187,8 @@ class AdditiveModel:
         Constructor parameters of the estimator, as far as JSON can hold them.
     edits : tuple of EditRecord
         What a person changed after the fit, oldest first; empty for a model as fitted.
+    has_log_link : bool
+        Whether a regression's scores are logarithms of the target's unit.
     """
 
     task: str
@@ -199,6 +204,7 @@ class AdditiveModel:
     guarantee: Guarantee
     parameters: Mapping[str, Any] = field(default_factory=dict)
     edits: tuple[EditRecord, ...] = ()
+    has_log_link: bool = False
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -206,6 +212,8 @@ class AdditiveModel:
             raise ValueError(f"task is {self.task!r}; it must be 'classification' or 'regression'.")
         if (self.classes is None) != (self.task == "regression"):
             raise ValueError("A classification has classes and a regression has none.")
+        if self.has_log_link and self.classes is not None:
+            raise ValueError("A classification cannot have a log link.")
         n_scores = len(self.classes) if self.classes and len(self.classes) > 2 else 1
         intercept = np.atleast_1d(np.asarray(self.intercept))
         object.__setattr__(self, "intercept", _frozen(intercept, (n_scores,), "intercept"))
@@ -228,6 +236,13 @@ class AdditiveModel:
         for edit in self.edits:
             if not isinstance(edit, EditRecord):
                 raise TypeError(f"edits holds {edit!r}; each must be an EditRecord.")
+
+    @property
+    def link(self) -> str:
+        """Of which scale the scores are, in interpret's words, such as identity, log or logit."""
+        if self.classes is None:
+            return "log" if self.has_log_link else "identity"
+        return {1: "monoclassification", 2: "logit"}.get(len(self.classes), "mlogit")
 
     @property
     def digest(self) -> str:
@@ -261,6 +276,8 @@ class AdditiveModel:
             ],
             "intercept": self.intercept.tolist(),
             "classes": None if self.classes is None else list(self.classes),
+            # Left out where older files have none.
+            **({"link": "log"} if self.has_log_link else {}),
             "n_rows": self.n_rows,
             "noise_scale_binning": self.noise_scale_binning,
             "noise_scale_boosting": self.noise_scale_boosting,
@@ -287,7 +304,7 @@ class AdditiveModel:
             )
         document = unsealed(document, "The model file")
         check_version("The model file", document.get("version"), _VERSION)
-        check_keys("The model file", document, _KEYS, optional=("edits",))
+        check_keys("The model file", document, _KEYS, optional=("link", "edits"))
         try:
             return cls._from_checked(document)
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -333,6 +350,7 @@ class AdditiveModel:
             guarantee=Guarantee.from_dict(document["guarantee"]),
             parameters=dict(document["parameters"]),
             edits=tuple(EditRecord.from_dict(entry) for entry in document.get("edits", ())),
+            has_log_link=check_choice("link", document.get("link", "identity"), _LINKS) == "log",
         )
 
 

@@ -16,7 +16,7 @@ from interpret_dp.released.additive_model import AdditiveFeature, AdditiveModel,
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["intercept_key", "link_name", "lookup_tables", "score_suffixes"]
+__all__ = ["intercept_key", "lookup_tables", "score_suffixes"]
 
 
 def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
@@ -43,8 +43,9 @@ def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
             ``missing``, ``bin`` or ``unseen``. Only a categorical feature has an unseen bin: a
             continuous one reads what is no number as missing.
         ``score``, ``standard_deviation``
-            In units of the link's scale: logits, or units of a regression's target. The standard
-            deviation is that of the added noise, NaN where it is not known (as after an edit).
+            In units of the link's scale: logits, units of a regression's target, or their
+            logarithms where the link is "log". The standard deviation is that of the added noise,
+            NaN where it is not known (as after an edit).
             For more than two classes ``score_0``, ``standard_deviation_0`` and so on, in the
             order of the classes.
         ``weight``
@@ -76,7 +77,7 @@ def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
     tables[intercept_key(model)] = pd.DataFrame(
         {
             "class": pd.Series(classes, dtype=object),
-            "link": link_name(model),
+            "link": model.link,
             "score": model.intercept,
         }
     )
@@ -90,13 +91,6 @@ def intercept_key(model: AdditiveModel) -> str:
     while key in taken:
         key = f"({key})"
     return key
-
-
-def link_name(model: AdditiveModel) -> str:
-    """Return the link in interpret's words, such as identity, logit or mlogit."""
-    if model.classes is None:
-        return "identity"
-    return {1: "monoclassification", 2: "logit"}.get(len(model.classes), "mlogit")
 
 
 def score_suffixes(model: AdditiveModel) -> list[str]:

@@ -56,8 +56,9 @@ def scoring_sql(
     Returns
     -------
     str
-        A statement whose columns are those of ``keep``, then for a regression ``prediction``; for
-        two classes ``score`` (logits of the second class), ``probability`` (of the second class)
+        A statement whose columns are those of ``keep``, then for a regression ``prediction``, in
+        units of the target, and before it under a log link ``score``, its logarithm; for two
+        classes ``score`` (logits of the second class), ``probability`` (of the second class)
         and ``prediction`` (a label); for more ``score_0``, ``score_1`` ..., ``probability_0``,
         ``probability_1`` ... in the order of the classes, and ``prediction``. No semicolon at the
         end, so that it can be a subquery or a view.
@@ -152,7 +153,9 @@ def _steps(model: AdditiveModel, writer: Writer, column_of: Mapping[str, str]) -
         for k, intercept in enumerate(model.intercept.tolist())
     ]
     if model.classes is None:
-        return [{"prediction": sums[0]}]
+        if model.link == "identity":
+            return [{"prediction": sums[0]}]
+        return [{"score": sums[0]}, {"score": None, "prediction": _exponential(writer, "score")}]
     labels = [writer.level(label) for label in model.classes]
     if len(sums) == 1:
         if len(labels) == 1:
@@ -220,6 +223,21 @@ def _logistic(writer: Writer, score: str) -> exp.Expr:
             (beyond(exp.GT, _EXP_LIMIT), writer.literal(1.0)),
         ],
         exp.Div(this=writer.literal(1.0), expression=odds, typed=True),
+    )
+
+
+def _exponential(writer: Writer, score: str) -> exp.Expr:
+    """Return EXP within what a database can hold: a score that far out is no prediction."""
+
+    def beyond(kind: type[exp.Binary], limit: float) -> exp.Expr:
+        return kind(this=writer.column(score), expression=writer.literal(limit))
+
+    return _case(
+        [
+            (beyond(exp.LT, -_EXP_LIMIT), writer.literal(0.0)),
+            (beyond(exp.GT, _EXP_LIMIT), writer.literal(float(np.exp(_EXP_LIMIT)))),
+        ],
+        exp.Exp(this=writer.column(score)),
     )
 
 

@@ -158,6 +158,7 @@ def test_float_arrays_and_nullable_frames(task: str) -> None:
         {"composition": "classic"},
         {"epsilon": 1e3, "max_rounds": 20},
         {"epsilon": 1e-3},
+        {"max_rounds": 12, "monotone_constraints": {"age": 1, "income": -1, "grade": 1}},
     ],
     ids=repr,
 )

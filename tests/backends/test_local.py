@@ -8,11 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends import local
 from interpret_dp.backends.kernels import exponential_table, sigmoid_table
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
+from interpret_dp.backends.log_link import (
+    gamma_table,
+    log_means,
+    log_steps,
+    lowest_log_step,
+    poisson_table,
+)
 
 
 def test_the_table_is_the_logistic_function_truncated() -> None:
@@ -148,3 +157,55 @@ def test_an_error_in_a_thread_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> No
     none = np.zeros(0, dtype=np.int64)
     with pytest.raises(RuntimeError, match="in a thread"):
         rows._advance(failing, (), none, np.zeros((0, 1, 1), dtype=np.int32), none, 1)
+
+
+# ------------------------------------------------------------------------ tables of a log link
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 6.0), (2.0, 1e9), (1e-9, 1e-3), (0.0, 0.0)])
+def test_means_are_exponentials_between_the_bounds(lower: float, upper: float) -> None:
+    means, lowest = log_means(lower, upper), lowest_log_step(upper)
+    assert len(means) == 4096
+    assert means.min() >= lower
+    assert means.max() <= upper
+    for entry in (0, 1, 2000, 4000, 4095):
+        exact = math.exp((lowest + entry + 0.5) / 256)
+        assert means[entry] == pytest.approx(min(max(exact, lower), upper), rel=1e-12)
+    if upper > 0:
+        # The last step is that of the upper bound.
+        assert means[-1] == pytest.approx(upper, rel=1 / 256)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 6.0), (1000.0, 1001.0), (0.0, 0.0)])
+def test_means_stay_within_the_integers_of_the_target(lower: float, upper: float) -> None:
+    clip = (upper - lower) / 4 or 1.0
+    table = poisson_table(lower, upper, clip).astype(np.int64)
+    assert np.abs(table).max() <= int((upper - lower) / 2 / clip * LATTICE)
+    middle = (lower + upper) / 2
+    assert np.abs(table - (log_means(lower, upper) - middle) / clip * LATTICE).max() <= 1 + 1e-6
+
+
+@pytest.mark.parametrize("clip", [1.0, 2.0, 7.5])
+def test_relative_errors_are_tabulated_and_clipped(clip: float) -> None:
+    table = gamma_table(clip)
+    assert table.max() == table[-1] == LATTICE
+    assert table.min() >= -LATTICE / clip
+    assert (np.diff(table) >= 0).all()
+    for entry in (0, 3000, 4095, 4096, len(table) - 2):
+        exact = math.expm1((entry + 0.5) / 256 - 16) / clip * LATTICE
+        assert abs(table[entry] - min(exact, LATTICE)) <= 1 + 1e-6
+
+
+@given(
+    bounds=st.tuples(st.floats(1e-100, 1e100), st.floats(1.0, 1e6)),
+    share=st.floats(0, 1),
+)
+def test_logarithms_are_those_of_their_step(bounds: tuple[float, float], share: float) -> None:
+    lower, upper = bounds[0], min(bounds[0] * bounds[1], 1e100)
+    target = min(max(lower * (upper / lower) ** share, lower), upper)
+    many = log_steps(np.array([lower, target, upper]), lower, upper)
+    alone = log_steps(np.array([target]), lower, upper)
+    assert many.dtype == np.int32
+    assert many[1] == alone[0]
+    exact = math.log(target) * LATTICE
+    assert abs(alone[0] - exact) <= 2**11 + 1e-6 * abs(exact) + 2

@@ -11,6 +11,12 @@ import numpy as np
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE
 from interpret_dp.backends.kernels import exponential_table, sigmoid_table
+from interpret_dp.backends.log_link import (
+    gamma_table,
+    log_steps,
+    lowest_log_step,
+    poisson_table,
+)
 
 
 class SimplestRows:
@@ -153,6 +159,37 @@ class SimplestRegressionRows(SimplestRows):
             scaled = min(max(math.trunc(fraction * LATTICE), -LATTICE), LATTICE)
             total += weighted(scaled, weight)
         return [sum(weight for _, _, weight, _ in self.rows), total]
+
+
+class SimplestPoissonRows(SimplestRegressionRows):
+    """Counts; the mean exp(score) is tabulated in steps of 1/256."""
+
+    def __init__(self, codes: Any, targets: Any, **facts: Any) -> None:
+        super().__init__(codes, targets, **facts)
+        bounds = {name: facts[name] for name in ("lower", "upper", "clip")}
+        self.means = poisson_table(**bounds).tolist()
+        self.lowest = lowest_log_step(bounds["upper"])
+
+    def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
+        entry = min(max(scores[0] // 2**12 - self.lowest, 0), len(self.means) - 1)
+        limit = int(self.half / self.clip * LATTICE)
+        centred = math.trunc((float(target) - self.middle) / self.clip * LATTICE)
+        residual = min(max(centred, -limit), limit) - int(self.means[entry])
+        return [min(max(residual, -LATTICE), LATTICE)]
+
+
+class SimplestGammaRows(SimplestRegressionRows):
+    """Amounts; target / mean - 1 is tabulated by the logarithm of the quotient."""
+
+    def __init__(self, codes: Any, targets: Any, **facts: Any) -> None:
+        super().__init__(codes, targets, **facts)
+        self.bounds = {name: facts[name] for name in ("lower", "upper")}
+        self.errors = gamma_table(facts["clip"]).tolist()
+
+    def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
+        log = int(log_steps(np.array([target]), **self.bounds)[0])
+        entry = min(max((log - scores[0]) // 2**12 + 4096, 0), len(self.errors) - 1)
+        return [int(self.errors[entry])]
 
 
 def as_lists(sums: Any) -> Any:

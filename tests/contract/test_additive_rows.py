@@ -19,9 +19,12 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends import local
 from interpret_dp.backends.base import MAX_SCORE
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
+from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from tests.contract.simplest_rows import (
     SimplestBinaryRows,
+    SimplestGammaRows,
     SimplestMulticlassRows,
+    SimplestPoissonRows,
     SimplestRegressionRows,
     as_lists,
 )
@@ -33,11 +36,15 @@ LOCAL: dict[str, Any] = {
     "binary": LocalBinaryRows,
     "multiclass": LocalMulticlassRows,
     "regression": LocalRegressionRows,
+    "poisson": LocalPoissonRows,
+    "gamma": LocalGammaRows,
 }
 SIMPLEST: dict[str, Any] = {
     "binary": SimplestBinaryRows,
     "multiclass": SimplestMulticlassRows,
     "regression": SimplestRegressionRows,
+    "poisson": SimplestPoissonRows,
+    "gamma": SimplestGammaRows,
 }
 
 
@@ -57,8 +64,14 @@ BOUNDS: dict[str, Any] = {
     "binary": {},
     "multiclass": {"n_classes": N_CLASSES},
     "regression": {"lower": -3.0, "upper": 5.0, "clip": 2.0},
+    "poisson": {"lower": 0.0, "upper": 6.0, "clip": 1.5},
+    "gamma": {"lower": 0.5, "upper": 9.0, "clip": 2.0},
 }
-N_SCORES = {"binary": 1, "multiclass": N_CLASSES, "regression": 1}
+N_SCORES = {task: N_CLASSES if task == "multiclass" else 1 for task in TASKS}
+
+
+def has_numbers(task: str) -> bool:
+    return task not in ("binary", "multiclass")
 
 
 @st.composite
@@ -70,11 +83,12 @@ def tables(draw: st.DrawFn, task: str) -> tuple[list[int], list[Any], Any, dict[
     for width in n_bins:
         cells = draw(st.lists(st.integers(0, width - 1), min_size=n_rows, max_size=n_rows))
         codes.append(np.array(cells, dtype=np.uint8 if width <= 256 else np.uint16))
-    if task != "regression":
+    if not has_numbers(task):
         label = st.integers(-1, 1 if task == "binary" else N_CLASSES - 1)
         labels = draw(st.lists(label, min_size=n_rows, max_size=n_rows))
         return n_bins, codes, np.array(labels, dtype=np.int16), draw(extras(task, n_rows))
-    number = st.floats(-3, 5) | st.sampled_from([np.nan, -3.0, 5.0, 1.0])
+    lower, upper = BOUNDS[task]["lower"], BOUNDS[task]["upper"]
+    number = st.floats(lower, upper) | st.sampled_from([np.nan, lower, upper, 1.0])
     target = draw(st.lists(number, min_size=n_rows, max_size=n_rows))
     return n_bins, codes, np.array(target, dtype=np.float64), draw(extras(task, n_rows))
 
@@ -87,7 +101,7 @@ def extras(draw: st.DrawFn, task: str, n_rows: int) -> dict[str, Any]:
     if draw(st.booleans()):
         drawn = draw(st.lists(weight, min_size=n_rows, max_size=n_rows))
         found["weights"] = np.array(drawn, dtype=np.int32)
-    if task != "regression" and draw(st.booleans()):
+    if not has_numbers(task) and draw(st.booleans()):
         start = st.sampled_from([0, MAX_SCORE, -MAX_SCORE]) | st.integers(-MAX_SCORE, MAX_SCORE)
         count = n_rows * N_SCORES[task]
         drawn = draw(st.lists(start, min_size=count, max_size=count))
@@ -197,7 +211,7 @@ def test_one_row_keeps_to_the_declared_sensitivities(
     backend = BACKENDS[name](task, codes, target, **BOUNDS[task], **found)
     assert backend.n_scores == N_SCORES[task]
     assert backend.residual_norm == declared_norm(2 if task == "multiclass" else 1)
-    assert backend.target_norm == declared_norm(2 if task == "regression" else 1)
+    assert backend.target_norm == declared_norm(2 if has_numbers(task) else 1)
     histograms, sums, *rounds = answers(backend, calls)
     for histogram in histograms:
         assert sum(histogram) <= LATTICE
@@ -220,7 +234,9 @@ def declared_norm(square: int) -> int:
 @pytest.mark.parametrize("name", BACKENDS)
 def test_scores_saturate_and_never_wrap(name: str, task: str) -> None:
     """A score that is driven up for ever stays up: its residual is that of the largest score."""
-    target = np.array([-3.0, 5.0]) if task == "regression" else np.array([0, 1], dtype=np.int16)
+    target = np.array([0, 1], dtype=np.int16)
+    if has_numbers(task):
+        target = np.array([BOUNDS[task]["lower"], BOUNDS[task]["upper"]])
     rows = BACKENDS[name](task, [np.zeros(2, dtype=np.uint8)], target, **BOUNDS[task])
     rows.merge_bins([np.array([0], dtype=np.uint16)])
     only, last = np.array([0]), N_SCORES[task] - 1
@@ -234,11 +250,17 @@ def test_scores_saturate_and_never_wrap(name: str, task: str) -> None:
         "binary": ([-LATTICE], [LATTICE]),
         "multiclass": ([LATTICE, LATTICE, -2 * LATTICE], [0, 0, 0]),
         "regression": ([-2 * LATTICE], [2 * LATTICE]),
+        # One of two counts is as large or as small as the mean may be: its residual is 0.
+        "poisson": ([-LATTICE], [LATTICE]),
+        # No relative error is below -1, and the clip is 2.
+        "gamma": ([-LATTICE], [2 * LATTICE]),
     }[task]
+    # The largest mean is the middle of a step of 1/256 of a score.
+    near = LATTICE // 128 if task == "poisson" else 4
     for _ in range(5):
         rows.advance(only, up, only, 1)
-    assert rows.advance(only, up, only, 1).ravel().tolist() == pytest.approx(high, abs=4)
-    assert rows.advance(only, down, only, 1).ravel().tolist() == pytest.approx(low, abs=4)
+    assert rows.advance(only, up, only, 1).ravel().tolist() == pytest.approx(high, abs=near)
+    assert rows.advance(only, down, only, 1).ravel().tolist() == pytest.approx(low, abs=near)
 
 
 def test_control_the_comparison_sees_a_row_that_moves_another() -> None:

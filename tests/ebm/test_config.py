@@ -61,6 +61,18 @@ def test_explicit_settings_win_over_the_rule():
     assert config.n_blocks == 3
 
 
+def test_steps_shrink_where_noise_is_louder_than_the_loss_can_stand():
+    config = TrainerConfig(mu=0.3, n_features=10, max_bins=64)
+    plain, quiet = (
+        config.boosting(50.0, Unit(curvature=0.1, step=10.0, loudest=loudest))
+        for loudest in (math.inf, 0.5)
+    )
+    assert plain.noise_level > 0.5
+    assert quiet.step == pytest.approx(plain.step * 0.5 / plain.noise_level)
+    given = TrainerConfig(mu=0.3, n_features=10, max_bins=64, learning_rate=0.2)
+    assert given.boosting(50.0, Unit(curvature=0.1, step=10.0, per_rate=10.0)).step == 2.0
+
+
 def test_no_rounds_spends_on_bins_and_target_only():
     config = TrainerConfig(mu=0.5, n_features=3, max_bins=8, rounds=0)
     assert {part.name for part in config.plan().releases} == {"bins", "target"}

@@ -1,0 +1,234 @@
+"""Rows of a regression with a log link: residuals of the Poisson and of the gamma deviance.
+
+Means and relative errors are looked up in tables by steps of the score, so that a row's residual is
+an integer that depends on that row alone, the same wherever it is computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends.kernels import (
+    _CHUNK,
+    _TABLE_BITS,
+    _add_updates,
+    _compile,
+    _sum_residuals,
+    _weigh,
+)
+from interpret_dp.backends.local import LocalRegressionRows
+
+__all__ = [
+    "LocalGammaRows",
+    "LocalPoissonRows",
+    "gamma_table",
+    "log_means",
+    "log_steps",
+    "lowest_log_step",
+    "poisson_table",
+]
+
+_STEPS = LATTICE >> _TABLE_BITS  # table entries per unit of score: 256
+_ENTRIES = 16 * _STEPS  # means down to e**-16 of the largest
+
+
+def lowest_log_step(upper: float) -> int:
+    """Return the step of the score at which :func:`log_means` begins."""
+    return math.floor(math.log(upper if upper > 0 else 1.0) * _STEPS) - _ENTRIES + 1
+
+
+def log_means(lower: float, upper: float) -> NDArray[np.float64]:
+    """Tabulate exp(score), clipped into [lower, upper], in steps of 1/256 of a score.
+
+    Returns
+    -------
+    ndarray of float64, shape (4096,)
+        In the middle of each step; entry 0 is of :func:`lowest_log_step`.
+    """
+    scores = (lowest_log_step(upper) + np.arange(_ENTRIES) + 0.5) / _STEPS
+    return np.clip(np.exp(scores), lower, upper)
+
+
+def poisson_table(lower: float, upper: float, clip: float) -> NDArray[np.int32]:
+    """Return :func:`log_means` on the lattice, centred as targets are; int32, shape (4096,).
+
+    In units of ``clip / LATTICE``, truncated towards zero.
+    """
+    middle, half = (lower + upper) / 2, (upper - lower) / 2
+    means = log_means(lower, upper) - middle
+    limit = int(half / clip * LATTICE)
+    return np.clip(np.trunc(means / clip * LATTICE), -limit, limit).astype(np.int32)
+
+
+def gamma_table(clip: float) -> NDArray[np.int32]:
+    """Tabulate the relative error exp(gap) - 1 of a target ``exp(gap)`` times the mean.
+
+    Parameters
+    ----------
+    clip : float
+        At least 1. Errors are clipped here; they are never below -1.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_entries,)
+        In units of ``clip / LATTICE``, truncated, from gaps of -16 to the first that is clipped.
+    """
+    gaps = (np.arange(_ENTRIES + math.ceil(math.log1p(clip) * _STEPS) + 1) + 0.5) / _STEPS - 16
+    table = np.trunc(np.expm1(gaps) / clip * LATTICE)
+    return np.clip(table, -LATTICE, LATTICE).astype(np.int32)
+
+
+def log_steps(target: NDArray[np.float64], lower: float, upper: float) -> NDArray[np.int32]:
+    """Return the logarithm of each target on the score lattice, in the middle of its step.
+
+    Parameters
+    ----------
+    target : ndarray of float64, shape (n_rows,)
+        From ``lower`` to ``upper``, both above 0.
+
+    Notes
+    -----
+    By comparison with one table of edges: the last bit of a logarithm may depend on where in an
+    array a number stands.
+    """
+    first, last = (math.floor(math.log(bound) * _STEPS) for bound in (lower, upper))
+    edges = np.exp(np.arange(first + 1, last + 1) / _STEPS)
+    steps = first + np.searchsorted(edges, target, side="right")
+    return ((steps << _TABLE_BITS) + (1 << (_TABLE_BITS - 1))).astype(np.int32)
+
+
+@_compile
+def advance_poisson(
+    codes: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int32],
+    target: NDArray[np.int32],
+    table: NDArray[np.int32],
+    lowest: int,
+    updated: NDArray[np.int64],
+    updates: NDArray[np.int32],
+    wanted: NDArray[np.int64],
+    scores: NDArray[np.int32],
+    first: int,
+    last: int,
+    sums: NDArray[np.int64],
+) -> None:
+    """Add updates to the scores, then ``weight * clipped (target - exp(score))`` to the sums."""
+    residuals = np.empty(_CHUNK, np.int32)
+    for start in range(first, last, _CHUNK):
+        stop = min(start + _CHUNK, last)
+        _add_updates(codes, updated, updates, scores, start, stop)
+        for row in range(start, stop):
+            entry = (int(scores[row]) >> _TABLE_BITS) - lowest
+            entry = min(max(entry, 0), table.shape[0] - 1)
+            residual = int(target[row]) - int(table[entry])
+            residuals[row - start] = min(max(residual, -LATTICE), LATTICE)
+        _weigh(weights, residuals, start, stop)
+        _sum_residuals(codes, wanted, residuals, start, stop, sums)
+
+
+@_compile
+def advance_gamma(
+    codes: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int32],
+    logs: NDArray[np.int32],
+    table: NDArray[np.int32],
+    updated: NDArray[np.int64],
+    updates: NDArray[np.int32],
+    wanted: NDArray[np.int64],
+    scores: NDArray[np.int32],
+    first: int,
+    last: int,
+    sums: NDArray[np.int64],
+) -> None:
+    """Add updates to the scores, then ``weight * clipped (target / exp(score) - 1)``."""
+    residuals = np.empty(_CHUNK, np.int32)
+    for start in range(first, last, _CHUNK):
+        stop = min(start + _CHUNK, last)
+        _add_updates(codes, updated, updates, scores, start, stop)
+        for row in range(start, stop):
+            entry = ((int(logs[row]) - int(scores[row])) >> _TABLE_BITS) + _ENTRIES
+            residuals[row - start] = table[min(max(entry, 0), table.shape[0] - 1)]
+        _weigh(weights, residuals, start, stop)
+        _sum_residuals(codes, wanted, residuals, start, stop, sums)
+
+
+class LocalPoissonRows(LocalRegressionRows):
+    """Rows with a count; parameters as for :class:`LocalRegressionRows`, ``lower`` at least 0.
+
+    Scores are logarithms of the mean. Residuals are target minus mean, clipped at ``clip``.
+    """
+
+    def __init__(
+        self,
+        codes: Sequence[NDArray[np.unsignedinteger]],
+        target: NDArray[np.float64],
+        *,
+        lower: float,
+        upper: float,
+        clip: float,
+        weights: NDArray[np.int32] | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        bounds: dict[str, Any] = {"lower": lower, "upper": upper, "clip": clip}
+        super().__init__(codes, target, **bounds, weights=weights, n_threads=n_threads)
+        self._table = poisson_table(**bounds)
+        self._lowest = lowest_log_step(upper)
+
+    def advance(
+        self,
+        updated: NDArray[np.int64],
+        updates: NDArray[np.int32],
+        wanted: NDArray[np.int64],
+        n_bins: int,
+    ) -> NDArray[np.int64]:
+        """Sum ``weight * clipped (target - mean)`` per bin."""
+        facts = (self._target, self._table, self._lowest)
+        return self._advance(advance_poisson, facts, updated, updates, wanted, n_bins)
+
+
+class LocalGammaRows(LocalRegressionRows):
+    """Rows with an amount; parameters as for :class:`LocalRegressionRows`, ``lower`` above 0.
+
+    Scores are logarithms of the mean. Residuals are target / mean - 1, clipped at ``clip``, which
+    must be at least 1.
+    """
+
+    def __init__(
+        self,
+        codes: Sequence[NDArray[np.unsignedinteger]],
+        target: NDArray[np.float64],
+        *,
+        lower: float,
+        upper: float,
+        clip: float,
+        weights: NDArray[np.int32] | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        super().__init__(
+            codes,
+            target,
+            lower=lower,
+            upper=upper,
+            clip=upper - lower or 1.0,  # of the linear target, of which only the mean is used
+            weights=weights,
+            n_threads=n_threads,
+        )
+        self._logs = log_steps(target[~np.isnan(target)], lower, upper)
+        self._errors = gamma_table(clip)
+
+    def advance(
+        self,
+        updated: NDArray[np.int64],
+        updates: NDArray[np.int32],
+        wanted: NDArray[np.int64],
+        n_bins: int,
+    ) -> NDArray[np.int64]:
+        """Sum ``weight * clipped (target / mean - 1)`` per bin."""
+        facts = (self._logs, self._errors)
+        return self._advance(advance_gamma, facts, updated, updates, wanted, n_bins)

@@ -1,0 +1,126 @@
+"""What a monotone constraint leaves of the noise of a term: simulated, since it is no linear map.
+
+From released numbers alone: the curve as released is taken for the truth, and the recorded updates
+are run again on it with fresh noise and the projection after each. Where the curve is steep against
+its noise, projections change nothing, and the result is that of
+:func:`~interpret_dp.ebm.propagation.noise_variances`; where it is flat, bins are pooled, and less
+noise remains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.ebm.boosting import TermUpdate, centred_change
+from interpret_dp.ebm.propagation import cells_of_bins, run_starts
+
+__all__ = ["project_columns", "projected_variances"]
+
+FloatArray = NDArray[np.float64]
+
+# As many draws as for wide terms: a standard deviation has a standard error of 3 %.
+_DRAWS = 512
+_DRAWS_AT_ONCE = 64
+
+
+def projected_variances(
+    updates: Sequence[TermUpdate],
+    weights: FloatArray,
+    curvature: FloatArray,
+    curve: FloatArray,
+    direction: int,
+    *,
+    noise: float,
+    averaged_rounds: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return the variance of the added noise in a term that was kept monotone.
+
+    Parameters
+    ----------
+    updates, weights, curvature, noise, averaged_rounds, rng
+        As for :func:`~interpret_dp.ebm.propagation.noise_variances`.
+    curve : ndarray of float64, shape (n_codes,)
+        The released curve, in units of ``noise``'s score.
+    direction : {1, -1}
+
+    Returns
+    -------
+    ndarray of float64, shape (n_codes,)
+        In units of score squared; of 512 simulated curves, around their mean.
+    """
+    if not updates or noise == 0:
+        return np.zeros(len(weights))
+    starts, cells = cells_of_bins(updates)
+    stiffness = np.add.reduceat(curvature * weights, starts)
+    cell_weights = np.add.reduceat(weights, starts)
+    # A projection commutes with a change of units: simulated is noise of one, upwards.
+    truth = direction / noise * curve[starts, np.newaxis]
+    total, squares = np.zeros(len(starts)), np.zeros(len(starts))
+    for _ in range(_DRAWS // _DRAWS_AT_ONCE):
+        average = _simulated(cells, cell_weights, stiffness, truth, averaged_rounds, rng)
+        total += average.sum(axis=1)
+        squares += (average**2).sum(axis=1)
+    variances = np.maximum(squares - total**2 / _DRAWS, 0.0) / (_DRAWS - 1)
+    return noise**2 * np.repeat(variances, np.diff(starts, append=len(weights)))
+
+
+def _simulated(
+    updates: Sequence[TermUpdate],
+    weights: FloatArray,
+    stiffness: FloatArray,
+    truth: FloatArray,
+    averaged_rounds: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return averaged curves less the truth, shape (n_cells, _DRAWS_AT_ONCE)."""
+    deviation = np.zeros((len(weights), _DRAWS_AT_ONCE))
+    average = np.zeros_like(deviation)
+    for index, update in enumerate(updates):
+        leaf = update.partition.leaf
+        begins = run_starts(leaf)
+        sums = rng.standard_normal((update.partition.n_leaves, _DRAWS_AT_ONCE))
+        sums[leaf[begins]] -= np.add.reduceat(deviation * stiffness[:, np.newaxis], begins)
+        curves = truth + deviation + centred_change(update, weights, sums)
+        project_columns(curves[1:-1], weights[1:-1])
+        deviation = curves - truth
+        if index >= len(updates) - averaged_rounds:
+            average += deviation / averaged_rounds
+    return average
+
+
+@numba.njit(cache=True, nogil=True)
+def project_columns(curves: FloatArray, weights: FloatArray) -> None:
+    """Replace each column by the nearest increasing curve, in place: pool adjacent violators.
+
+    What :func:`interpret_dp.released.isotonic.isotonic` does to one curve, a hundred times as fast:
+    a simulation projects tens of thousands.
+
+    Parameters
+    ----------
+    curves : ndarray of float64, shape (n_bins, n_curves)
+    weights : ndarray of float64, shape (n_bins,)
+        Above 0.
+    """
+    n_bins, n_curves = curves.shape
+    means, masses = np.empty(n_bins), np.empty(n_bins)
+    ends = np.empty(n_bins, np.int64)
+    for column in range(n_curves):
+        blocks = 0
+        for at in range(n_bins):
+            mean, mass = curves[at, column], weights[at]
+            while blocks > 0 and means[blocks - 1] >= mean:
+                blocks -= 1
+                joint = masses[blocks] + mass
+                mean = (masses[blocks] * means[blocks] + mass * mean) / joint
+                mass = joint
+            means[blocks], masses[blocks], ends[blocks] = mean, mass, at + 1
+            blocks += 1
+        start = 0
+        for block in range(blocks):
+            curves[start : ends[block], column] = means[block]
+            start = ends[block]
