@@ -48,7 +48,7 @@ class CellPlaces:
 
     def whole(self) -> list[int]:
         """Return every drawn cell that has a place among the others."""
-        return [code for code in self.codes if code in self.regular]
+        return sorted(self.regular.intersection(self.codes))
 
     def within(self, ranges: Mapping[str, Sequence[float]]) -> list[int]:
         """Return the cells that a rectangle touches, given by plotly's ``range``."""
