@@ -211,6 +211,8 @@ def test_bill_and_guarantee_name_the_pairs(classifier, data):
     chosen = clone(classifier).set_params(interactions=1, max_rounds=1).fit(data.X, data.labels)
     shares = {share.name: share for share in chosen.guarantee_.releases}
     assert shares["pair selection"].count == 1
+    assert "exponential mechanism" in chosen.guarantee_.mechanism
+    assert "exponential mechanism" not in guarantee.mechanism
     assert sum(s.mu**2 for s in shares.values()) ** 0.5 == pytest.approx(guarantee.mu, rel=1e-7)
     assert "pair selection" in str(chosen.privacy_spend_.to_dict())
 
