@@ -6,15 +6,20 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from interpret_dp import (
+    Categorical,
+    Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
     PrivacyLedger,
+    PrivacyUnit,
+    Schema,
 )
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
@@ -170,3 +175,53 @@ def test_the_size_is_that_of_the_centred_table() -> None:
     table = np.array([[3, -3], [-3, 3]]) * LATTICE
     # On 2 x 2 of 16 cells an effect has half the norm that it has on 4 x 4.
     assert interaction_size(table) == int(6 * LATTICE * math.sqrt(4 / 16))
+
+
+def _people(n_people: int) -> list[dict[str, Any]]:
+    """Return up to three rows of each person, interleaved."""
+    return [
+        {
+            "person": f"p{person}",
+            "age": float((17 * person + 31 * visit) % 100),
+            "site": "abc"[(person + visit) % 3],
+            "y": ["no", "yes"][(person * visit) % 2],
+        }
+        for visit in range(3)
+        for person in range(n_people)
+        if visit <= person % 3
+    ]
+
+
+@pytest.mark.parametrize("relation", ["add_or_remove_one", "replace_one"])
+@pytest.mark.parametrize("pairs", [[("age", "site")], 1])
+def test_people_are_protected_with_all_their_rows(relation: str, pairs: Any) -> None:
+    schema = Schema(
+        {"age": Continuous(0, 100), "site": Categorical(["a", "b", "c"]), "dose": Continuous(0, 1)},
+        target=Categorical(["no", "yes"]),
+        unit=PrivacyUnit("person", 2),
+    )
+
+    def fit(rows: list[dict[str, Any]]) -> Any:
+        table = pd.DataFrame(rows, columns=["person", "age", "site", "y"])
+        table["dose"] = table["age"] / 100
+        model = DPExplainableBoostingClassifier(
+            schema=schema,
+            interactions=pairs,
+            epsilon=300.0,
+            max_rounds=2,
+            neighboring=relation,
+            ledger=PrivacyLedger.in_memory(),
+            dataset="audit",
+        )
+        return model.fit(table[["person", "age", "site", "dose"]], table["y"])
+
+    extreme = [{"person": "extreme", "age": 100.0, "site": "c", "y": "yes"}] * 4
+    other = [{"person": "other", "age": 0.0, "site": "a", "y": "no"}] * 4
+    rows = _people(30)
+    neighbour = rows if relation == "add_or_remove_one" else [*rows, *other]
+    for first, second in (([*rows, *extreme], neighbour), (neighbour, [*rows, *extreme])):
+        report = replay(fit, first, second)
+        assert report.ok, str(report)
+    largest = {check.name: check.ratio for check in report.releases}
+    # Two rows in one cell, which is all that a person may do.
+    assert largest["pair bins"] > 0.99
