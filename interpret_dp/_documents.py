@@ -77,11 +77,12 @@ def unsealed(document: Mapping[str, Any], what: str) -> dict[str, Any]:
     return content
 
 
-def check_version(what: str, found: Any, known: int) -> None:
-    """Raise ValueError unless a document is of the version that this package reads."""
-    if found != known or type(found) is not int:
+def check_version(what: str, found: Any, *known: int) -> None:
+    """Raise ValueError unless a document is of a version that this package reads."""
+    if found not in known or type(found) is not int:
         raise ValueError(
-            f"{what} has version {found!r}; this version of interpret_dp reads {known}. A newer "
+            f"{what} has version {found!r}; this version of interpret_dp reads "
+            f"{' and '.join(map(str, known))}. A newer "
             "file needs a newer interpret_dp: pip install --upgrade interpret-dp."
         )
 

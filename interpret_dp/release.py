@@ -289,7 +289,14 @@ class ReleaseDoor:
             randomness=self._randomness,
         )
 
-    def choose(self, name: str, scores: Sequence[int], *, row_norm: int) -> int:
+    def choose(
+        self,
+        name: str,
+        scores: Sequence[int],
+        *,
+        row_norm: int,
+        prefers_large: bool = False,
+    ) -> int:
         """Release which of some public candidates has one of the lowest scores.
 
         Parameters
@@ -300,6 +307,8 @@ class ReleaseDoor:
             Private: for each candidate the L2 norm of a sum over rows, rounded down.
         row_norm : int
             Bound on the L2 norm of what one row adds to any of these sums.
+        prefers_large : bool, default=False
+            Choose one of the highest scores instead.
 
         Returns
         -------
@@ -317,7 +326,7 @@ class ReleaseDoor:
         sensitivity = self.neighbourhood.sensitivity(row_norm, aligned=False)
         return exponential_mechanism(
             name,
-            scores,
+            [-score for score in scores] if prefers_large else scores,
             sensitivity=sensitivity,
             epsilon=planned.epsilon,
             randomness=self._randomness,

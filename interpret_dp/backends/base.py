@@ -83,3 +83,40 @@ class AdditiveRows(Protocol):
             Sums of the clipped residuals times the weights.
         """
         ...
+
+    def pair_sums(
+        self,
+        pairs: Sequence[tuple[int, int]],
+        maps: Sequence[NDArray[np.uint16]],
+        widths: Sequence[int],
+    ) -> list[NDArray[np.int64]]:
+        """Sum residuals at the present scores over the cells of pairs of features.
+
+        Parameters
+        ----------
+        pairs : sequence of (int, int)
+            Features of each pair.
+        maps : sequence of ndarray of uint16
+            For each feature the coarse bin of each of its codes.
+        widths : sequence of int
+            For each feature its number of coarse bins.
+
+        Returns
+        -------
+        list of ndarray of int64, shape (widths[first], widths[second], n_scores) each
+            Sums of the clipped residuals times the weights. A row is in one cell of each pair.
+        """
+        ...
+
+    def pair_up(
+        self,
+        pairs: Sequence[tuple[int, int]],
+        maps: Sequence[NDArray[np.uint16]],
+        widths: Sequence[int],
+    ) -> None:
+        """Replace the features by pairs of them, and start all rows from their present scores.
+
+        Afterwards feature k of every other method is pair k, whose code is
+        ``maps[first][code] * widths[second] + maps[second][code]``.
+        """
+        ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -24,9 +25,10 @@ from interpret_dp.backends.kernels import (
 __all__ = ["LocalBinaryRows", "LocalMulticlassRows", "LocalRegressionRows"]
 
 _ROWS_PER_THREAD = 50_000  # below this a second thread costs more than it saves
+_PAIRS_AT_ONCE = 32  # a byte a row each
 
 
-class _LocalRows:
+class _LocalRows(ABC):
     """Codes, weights and scores of the rows that have a target."""
 
     n_scores = 1
@@ -121,6 +123,64 @@ class _LocalRows:
                 list(pool.map(run, range(len(self._parts))))
         total: NDArray[np.int64] = sums.sum(axis=0)
         return total
+
+    def pair_sums(
+        self,
+        pairs: Sequence[tuple[int, int]],
+        maps: Sequence[NDArray[np.uint16]],
+        widths: Sequence[int],
+    ) -> list[NDArray[np.int64]]:
+        shapes = [(widths[first], widths[second]) for first, second in pairs]
+        own, answers = self._codes, []
+        nothing = np.zeros(0, dtype=np.int64), np.zeros((0, 1, self.n_scores), dtype=np.int32)
+        try:
+            for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+                part = pairs[start : start + _PAIRS_AT_ONCE]
+                self._codes = pair_codes(own, part, maps, widths)
+                width = max(a * b for a, b in shapes[start : start + len(part)])
+                sums = self.advance(*nothing, np.arange(len(part)), width)
+                answers += list(sums)
+        finally:
+            self._codes = own
+        return [
+            answer[: a * b].reshape(a, b, self.n_scores)
+            for answer, (a, b) in zip(answers, shapes, strict=True)
+        ]
+
+    def pair_up(
+        self,
+        pairs: Sequence[tuple[int, int]],
+        maps: Sequence[NDArray[np.uint16]],
+        widths: Sequence[int],
+    ) -> None:
+        self._codes = pair_codes(self._codes, pairs, maps, widths)
+        self._offsets = self._scores.reshape(len(self._scores), self.n_scores).astype(np.int64)
+
+    @abstractmethod
+    def advance(
+        self,
+        updated: NDArray[np.int64],
+        updates: NDArray[np.int32],
+        wanted: NDArray[np.int64],
+        n_bins: int,
+    ) -> NDArray[np.int64]:
+        """Sum residuals; see :class:`interpret_dp.backends.base.AdditiveRows`."""
+
+
+def pair_codes(
+    codes: NDArray[np.unsignedinteger],
+    pairs: Sequence[tuple[int, int]],
+    maps: Sequence[NDArray[np.uint16]],
+    widths: Sequence[int],
+) -> NDArray[np.unsignedinteger]:
+    """Return the cell of each row in each pair, shape (n_pairs, n_rows), each row by itself."""
+    n_cells = max(widths[first] * widths[second] for first, second in pairs)
+    narrow = np.uint8 if n_cells <= 256 else np.uint16
+    cells: NDArray[np.unsignedinteger] = np.empty((len(pairs), codes.shape[1]), dtype=narrow)
+    for place, (first, second) in enumerate(pairs):
+        rows = (maps[first].astype(np.uint16) * np.uint16(widths[second])).astype(narrow)
+        np.add(rows[codes[first]], maps[second].astype(narrow)[codes[second]], out=cells[place])
+    return cells
 
 
 class LocalBinaryRows(_LocalRows):

@@ -10,12 +10,13 @@ from types import MappingProxyType
 from typing import Any
 
 from interpret_dp._documents import parse_json, read_json, sealed
+from interpret_dp.dashboard.editor_cells import CellPlaces
 from interpret_dp.dashboard.editor_places import Places
 from interpret_dp.dashboard.editor_tools import TOOLS, Tool
 from interpret_dp.editor import EditSession
 from interpret_dp.released import EditRecord
 
-__all__ = ["ACTIONS", "Outcome", "Request", "file_name", "load", "perform"]
+__all__ = ["ACTIONS", "Outcome", "Request", "file_name", "load", "perform", "whole_label"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +66,15 @@ class Outcome:
     document: dict[str, Any] | None = None
 
 
-def perform(session: EditSession, places: Places, action: str, request: Request) -> Outcome:
+def perform(
+    session: EditSession, places: Places | CellPlaces, action: str, request: Request
+) -> Outcome:
     """Do what a button says.
 
     Parameters
     ----------
     session : EditSession
-    places : Places
+    places : Places or CellPlaces
         Of the request's term.
     action : str
         A key of ``ACTIONS`` or of ``TOOLS``.
@@ -87,11 +90,13 @@ def perform(session: EditSession, places: Places, action: str, request: Request)
     return ACTIONS[action](session, request)
 
 
-def _use(session: EditSession, places: Places, tool: Tool, request: Request) -> Outcome:
+def _use(
+    session: EditSession, places: Places | CellPlaces, tool: Tool, request: Request
+) -> Outcome:
     if not request.bins:
         raise ValueError(
             "Nothing is selected. Drag across the plot to select a range, or press "
-            f"'{'All levels' if not places.n_steps else 'Whole curve'}'."
+            f"'{whole_label(places)}'."
         )
     arguments = dict(tool.arguments) | _classes(session, request)
     if tool.number:
@@ -99,6 +104,13 @@ def _use(session: EditSession, places: Places, tool: Tool, request: Request) -> 
     if not (tool.takes_all and set(request.bins) >= set(places.whole())):
         arguments["bins"] = request.bins
     return _told(getattr(session, tool.kind)(request.term, **arguments))
+
+
+def whole_label(places: Places | CellPlaces) -> str:
+    """Return what the button says that selects everything."""
+    if isinstance(places, CellPlaces):
+        return "All cells"
+    return "Whole curve" if places.n_steps else "All levels"
 
 
 def _move(session: EditSession, request: Request) -> Outcome:

@@ -86,10 +86,10 @@ def _add_selecting(app: dash.Dash) -> None:
         if trigger["type"] == _CARD("click")["type"]:
             return None, _clicked(term, click, before or [])
         # plotly reports "nothing" whenever a figure is drawn anew: that is no choice.
-        low_and_high = ((box or {}).get("range") or {}).get("x")
-        if not low_and_high:
+        ranges = (box or {}).get("range") or {}
+        if not ranges.get("x"):
             raise PreventUpdate
-        bins = term.places.between(min(low_and_high), max(low_and_high))
+        bins = term.places.within(ranges)
         if not bins:
             raise PreventUpdate
         return None, bins

@@ -8,8 +8,9 @@ from typing import Any
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from interpret_dp.dashboard.editor_actions import Outcome
+from interpret_dp.dashboard.editor_actions import Outcome, whole_label
 from interpret_dp.dashboard.editor_buttons import Ids, action_button, data_attributes
+from interpret_dp.dashboard.editor_cells import CellPlaces
 from interpret_dp.dashboard.editor_parts import (
     history_list,
     message,
@@ -28,7 +29,7 @@ _MODEBAR = ("select2d", "lasso2d", "zoom2d", "pan2d", "autoScale2d")
 
 
 def editor_card(
-    ids: Ids, session: EditSession, view: TermView, places: Places, figure: Any
+    ids: Ids, session: EditSession, view: TermView, places: Places | CellPlaces, figure: Any
 ) -> Component:
     """Return the card of one term.
 
@@ -37,9 +38,9 @@ def editor_card(
     ids : Ids
     session : EditSession
     view : TermView
-    places : Places
+    places : Places or CellPlaces
     figure : plotly.graph_objects.Figure
-        As ``editor_figure`` draws it.
+        As ``editor_figure`` or ``cell_figure`` draws it.
     """
     return html.Div(
         [
@@ -53,7 +54,9 @@ def editor_card(
                 className="idp-editor-body",
             ),
             html.Div(
-                message(Outcome(_TIP, "note")), id=ids("message"), className="idp-editor-line"
+                message(Outcome(_CELLS_TIP if isinstance(places, CellPlaces) else _TIP, "note")),
+                id=ids("message"),
+                className="idp-editor-line",
             ),
             _commit_bar(ids, session),
             _folded(f"History ({_SHARED})", html.Div(history_list(session), id=ids("history"))),
@@ -77,6 +80,7 @@ _TIP = (
     "Select bins, then choose a tool; or take the selected part of the curve and drag it up or "
     "down."
 )
+_CELLS_TIP = "Drag a rectangle over cells, then choose a tool. Pale cells are within the noise."
 _SHARED = "shared by all views of this model"
 
 
@@ -124,15 +128,17 @@ def _header(ids: Ids, session: EditSession, view: TermView) -> Component:
     )
 
 
-def _selection_bar(ids: Ids, session: EditSession, view: TermView, places: Places) -> Component:
-    whole = "Whole curve" if places.n_steps else "All levels"
+def _selection_bar(
+    ids: Ids, session: EditSession, view: TermView, places: Places | CellPlaces
+) -> Component:
+    modes = {"select": "Select", "drag": "Drag up and down"}
+    if isinstance(places, CellPlaces):
+        del modes["drag"]
     return html.Div(
         [
             html.Div(
                 [
-                    _segments(
-                        ids("mode"), {"select": "Select", "drag": "Drag up and down"}, "select"
-                    ),
+                    _segments(ids("mode"), modes, "select"),
                     html.Span(
                         selection_text(view, places, ()),
                         id=ids("selected"),
@@ -147,7 +153,7 @@ def _selection_bar(ids: Ids, session: EditSession, view: TermView, places: Place
                                 n_clicks=0,
                                 **data_attributes(action=f"select-{action}"),
                             )
-                            for action, label in (("all", whole), ("none", "Clear"))
+                            for action, label in (("all", whole_label(places)), ("none", "Clear"))
                         ],
                         className="idp-editor-links",
                     ),

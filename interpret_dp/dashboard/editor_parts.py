@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from interpret_dp.dashboard.editor_actions import Outcome
+from interpret_dp.dashboard.editor_cells import CellPlaces
 from interpret_dp.dashboard.editor_places import Places
 from interpret_dp.editor import EditSession, TermView
 from interpret_dp.explanation.figure_parts import number_text
@@ -36,18 +37,21 @@ def status_text(session: EditSession) -> str:
     return f"{edits}, {pending} not committed" if pending else f"{edits}, all committed"
 
 
-def selection_text(view: TermView, places: Places, bins: Sequence[int]) -> list[Any]:
+def selection_text(view: TermView, places: Places | CellPlaces, bins: Sequence[int]) -> list[Any]:
     """Return what is selected, or how to select."""
     if not bins:
         gesture = "drag across the plot" if places.n_steps else "click bars, or drag across them"
+        if isinstance(places, CellPlaces):
+            gesture = "drag a rectangle over cells"
         return [html.B("Nothing selected: "), f"{gesture}."]
     return [html.B("Selected: "), _named(view, places, bins)]
 
 
-def _named(view: TermView, places: Places, bins: Sequence[int]) -> str:
+def _named(view: TermView, places: Places | CellPlaces, bins: Sequence[int]) -> str:
     count = len(bins)
     if set(bins) == set(places.whole()):
-        return "the whole curve" if places.n_steps else f"all {count} levels"
+        noun = "cells" if isinstance(places, CellPlaces) else "levels"
+        return "the whole curve" if places.n_steps else f"all {count} {noun}"
     steps = [code for code in bins if code in places.codes[: places.n_steps]]
     special = (0, len(view.labels) - 1)
     names = [

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.dashboard.editor_cells import CellPlaces, cell_places
 from interpret_dp.editor import TermView
 from interpret_dp.explanation.axes import FeatureAxis
 from interpret_dp.explanation.figure_parts import literal, number_text, shortened
@@ -62,6 +63,10 @@ class Places:
         touched = (self.left < high) & (self.right > low)
         return [code for code, is_in in zip(self.codes, touched, strict=True) if is_in]
 
+    def within(self, ranges: Mapping[str, Sequence[float]]) -> list[int]:
+        """Return the bins that a rectangle touches, given by plotly's ``range``."""
+        return self.between(min(ranges["x"]), max(ranges["x"]))
+
     def reaching(self, chosen: Collection[int], code: int) -> list[int]:
         """Return the drawn bins from the chosen ones to another."""
         positions = [self.codes.index(c) for c in {*chosen, code} if c in self.codes]
@@ -87,8 +92,8 @@ class Places:
         return ranges
 
 
-def places_of(model: AdditiveModel, term: int, view: TermView) -> Places:
-    """Return where a term's bins stand; the missing and the unseen one if they hold rows.
+def places_of(model: AdditiveModel, term: int, view: TermView) -> Places | CellPlaces:
+    """Return where a term's bins or cells stand; missing and unseen ones if they hold rows.
 
     Parameters
     ----------
@@ -98,6 +103,8 @@ def places_of(model: AdditiveModel, term: int, view: TermView) -> Places:
     view : TermView
         The same term, as it is now.
     """
+    if model.terms[term].partner is not None:
+        return cell_places(model, model.terms[term])
     spec = model.features[model.terms[term].feature].spec
     special = [
         code

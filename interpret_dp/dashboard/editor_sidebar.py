@@ -54,12 +54,18 @@ def _verdict(ids: Ids, view: TermView) -> Component:
         "decreasing": "decreasing",
         "flat": "flat: no effect at all",
     }
-    if view.kind == "nominal":
+    has_order = view.kind not in ("nominal", "interaction")
+    if not has_order:
         shapes = {"flat": "flat: no effect at all"}
     first = next(iter(shapes))
     return html.Div(
         [
-            html.Div("Apart from the noise, is the curve", className="idp-muted"),
+            html.Div(
+                "Apart from the noise, is the heat map"
+                if view.kind == "interaction"
+                else "Apart from the noise, is the curve",
+                className="idp-muted",
+            ),
             dcc.Dropdown(
                 id=ids("shape"),
                 options=[{"label": text, "value": name} for name, text in shapes.items()],
@@ -75,7 +81,7 @@ def _verdict(ids: Ids, view: TermView) -> Component:
                         "repair",
                         "Repair noise only",
                         "Straighten the bumps that noise explains; keep the others",
-                        disabled=view.kind == "nominal",
+                        disabled=not has_order,
                     ),
                 ],
                 className="idp-editor-grid",

@@ -46,7 +46,8 @@ EDITOR_STYLE = """
 .idp-editor-heading { font-size: 12.5px; font-weight: 600; margin-bottom: 5px; color: #3d4c59; }
 .idp-editor-grid { display: grid; grid-template-columns: 1fr 1fr; gap: 6px; }
 .idp-editor-grid button { justify-content: flex-start; padding: 0 8px; overflow: hidden; }
-.idp-editor-numbers { display: grid; grid-template-columns: 1fr auto auto auto; gap: 6px; }
+.idp-editor-numbers { display: flex; flex-wrap: wrap; gap: 6px; }
+.idp-editor-numbers > :first-child { flex: 1 1 56px; min-width: 56px; }
 .idp-editor-numbers button { padding: 0 7px; }
 .idp-editor-side .dash-dropdown { margin: 4px 0 6px; }
 .idp-editor button.dash-dropdown { display: block; width: 100%; padding: 0; min-height: 30px; }

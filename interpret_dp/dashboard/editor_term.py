@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
+from interpret_dp.dashboard.editor_cells import CellPlaces, cell_figure
 from interpret_dp.dashboard.editor_drawn import Drawn, joined, score_range
 from interpret_dp.dashboard.editor_figure import editor_figure
 from interpret_dp.dashboard.editor_places import Places, places_of
@@ -31,13 +32,13 @@ class EditedTerm:
     index : int
         Number of the term.
     view : TermView
-    places : Places
+    places : Places or CellPlaces
     """
 
     session: EditSession
     index: int
     view: TermView
-    places: Places
+    places: Places | CellPlaces
 
     @classmethod
     def of(cls, session: EditSession, index: int) -> Self:
@@ -67,6 +68,12 @@ class EditedTerm:
         on_common_scale : bool
             Whether the vertical range is that of all terms.
         """
+        if isinstance(self.places, CellPlaces):
+            released = self.session.released
+            common = _common_range(self.session.base) if on_common_scale else None
+            reach = None if common is None else max(-common[0], common[1])
+            term = released.terms[self.index]
+            return cell_figure(released, term, self.places, selected, reach)
         labels = self.session.class_labels
         drawn = Drawn(
             view=self.view,

@@ -11,7 +11,7 @@ __all__ = ["LEVEL_TOOLS", "NUMBER_TOOLS", "SHAPE_TOOLS", "TOOLS", "Tool"]
 
 _ORDERED = frozenset({"continuous", "ordinal"})
 _CONTINUOUS = frozenset({"continuous"})
-_ALL = _ORDERED | {"nominal"}
+_ALL = _ORDERED | {"nominal", "interaction"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ SHAPE_TOOLS: Mapping[str, Tool] = MappingProxyType(
             label="Smooth",
             hint="Take the noise off as far as its known size allows",
             kind="smooth",
-            suits=_ORDERED,
+            suits=_ORDERED | {"interaction"},
         ),
         "convex": Tool(
             label="Convex",
@@ -131,6 +131,9 @@ LEVEL_TOOLS: Mapping[str, Tool] = MappingProxyType(
 NUMBER_TOOLS: Mapping[str, Tool] = MappingProxyType(
     {
         "shift": Tool(label="Shift by", hint="Add the number", kind="shift", number="by"),
+        "scale": Tool(
+            label="Scale by", hint="Multiply by the number", kind="scale", number="factor"
+        ),
         "set": Tool(label="Set to", hint="Give the number", kind="set_scores", number="scores"),
         "cap": Tool(
             label="Cap at",

@@ -27,6 +27,7 @@ from interpret_dp.ebm.publishing import (
     fitted_model,
     interpret_bins,
     interpret_bounds,
+    interpret_table,
     interpret_target_bounds,
 )
 from interpret_dp.ebm.request import open_request
@@ -137,6 +138,7 @@ class PrivateEBM:
                 )
         self._publish(fitted_model(self, request, trained, promise_of(request, door.head)))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
+        self.pair_record_ = tuple(pair.gain for pair in trained.pairs)
         return self
 
     def _publish(self, model: AdditiveModel) -> None:
@@ -149,13 +151,15 @@ class PrivateEBM:
         self.feature_names_in_ = [f.name for f in features]
         self.feature_types_in_ = [f.kind for f in features]
         self.feature_bounds_ = np.array([interpret_bounds(f) for f in features], dtype=np.float64)
-        self.bins_ = [[interpret_bins(f)] for f in features]
-        self.term_features_ = [(term.feature,) for term in terms]
-        self.term_names_ = [features[term.feature].name for term in terms]
-        self.bin_weights_ = [term.weights.copy() for term in terms]
-        self.term_scores_ = [term.scores.copy() for term in terms]
-        self.bagged_scores_ = [term.scores[np.newaxis].copy() for term in terms]
-        self.standard_deviations_ = [term.standard_deviations for term in terms]
+        self.bins_ = [interpret_bins(f) for f in features]
+        self.term_features_ = [term.features for term in terms]
+        self.term_names_ = list(model.term_names)
+        self.bin_weights_ = [interpret_table(model, term, term.weights) for term in terms]
+        self.term_scores_ = [interpret_table(model, term, term.scores) for term in terms]
+        self.bagged_scores_ = [scores[np.newaxis].copy() for scores in self.term_scores_]
+        self.standard_deviations_ = [
+            interpret_table(model, term, term.standard_deviations) for term in terms
+        ]
         self.bag_weights_ = np.array([model.n_rows])
         self.bagged_intercept_ = (
             model.intercept.copy()
@@ -220,7 +224,7 @@ class PrivateEBM:
         return np.stack([scores, np.sqrt(variance)], axis=1)
 
     def eval_terms(self, X: Any) -> Any:
-        """Return each term's score, shape (n_rows, n_terms)."""
+        """Return each term's score, pairs included, shape (n_rows, n_terms)."""
         return super().eval_terms(self._readable(X))  # type: ignore[misc]
 
     # ------------------------------------------------------------------------- explanations

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from interpret_dp.release import PlannedRelease, ReleasePlan
+from interpret_dp.ebm.pair_config import pair_grid, pair_shares
+from interpret_dp.release import PlannedChoice, PlannedRelease, ReleasePlan
 from interpret_dp.schema.declarations import MAX_BINS
 
 __all__ = ["BoostingSettings", "TrainerConfig", "Unit", "residual_clip"]
@@ -91,6 +92,10 @@ class TrainerConfig:
         Score per unit of mean residual of one update.
     binning_share : float
         Share of mu**2 for the histograms.
+    n_pairs : int
+        Number of terms of two features.
+    n_chosen_pairs : int
+        How many of them are chosen privately.
     """
 
     mu: float
@@ -100,6 +105,8 @@ class TrainerConfig:
     leaves: int | None = None
     learning_rate: float | None = None
     binning_share: float = 0.1
+    n_pairs: int = 0
+    n_chosen_pairs: int = 0
 
     @property
     def n_rounds(self) -> int:
@@ -129,19 +136,33 @@ class TrainerConfig:
         return max(1, self.n_rounds // 2)
 
     def plan(self) -> ReleasePlan:
-        """Split mu**2 over the target, the histograms and the rounds of boosting."""
-        shares = {"target": _TARGET_SHARE * (1 - self.binning_share), "bins": self.binning_share}
-        counts = {"target": 1, "bins": self.n_features}
-        if self.n_rounds > 0:
-            shares["boosting"] = 1.0 - sum(shares.values())
-            counts["boosting"] = self.n_rounds * self.n_features
-        total = sum(shares.values())
+        """Split mu**2 over the target, the histograms, the choice of pairs and the boosting."""
+        shares = {"target": _TARGET_SHARE * (1 - self.binning_share)}
+        rest = 1.0 - shares["target"] - self.binning_share
+        shares |= pair_shares(
+            self.binning_share,
+            rest if self.n_rounds > 0 or self.n_chosen_pairs else 0.0,
+            n_features=self.n_features,
+            n_pairs=self.n_pairs,
+            n_chosen=self.n_chosen_pairs,
+        )
+        counts = {
+            "target": 1,
+            "bins": self.n_features,
+            "pair bins": self.n_pairs,
+            "pair selection": self.n_chosen_pairs,
+            "boosting": self.n_rounds * self.n_features,
+            "pairs": self.n_rounds * self.n_pairs,
+        }
+        total = sum(shares[name] for name in shares if counts[name])
+        kinds = {"pair selection": PlannedChoice}
         return ReleasePlan(
             tuple(
-                PlannedRelease(
+                kinds.get(name, PlannedRelease)(
                     name, self.mu * math.sqrt(shares[name] / total / counts[name]), counts[name]
                 )
                 for name in shares
+                if counts[name]
             )
         )
 
@@ -175,20 +196,46 @@ class TrainerConfig:
         step that balances convergence against accumulated noise falls more slowly; the exponent
         1/3 and both constants come from simulated data.
         """
-        boosting = next((p for p in self.plan().releases if p.name == "boosting"), None)
-        if boosting is None:
+        level = self._noise_level("boosting", n_rows, unit)
+        if level == math.inf:
             return BoostingSettings(noise_level=math.inf, leaves=1, step=0.0)
-        whole = boosting.mu * math.sqrt(self.n_rounds)
-        level = unit.norm / (whole * n_rows * unit.curvature)
         leaves = self.leaves if self.leaves is not None else round(0.2 / math.sqrt(level))
-        rate = 0.2 * (0.002 / level) ** (1 / 3)
-        damping = min(unit.loudest / level, 1.0)
-        step = damping * unit.step * min(max(rate, 0.05), 0.4)
         return BoostingSettings(
             noise_level=level,
             leaves=max(1, leaves) if self.leaves is not None else min(max(leaves, 2), 16),
-            step=step if self.learning_rate is None else unit.per_rate * self.learning_rate,
+            step=self._step(level, unit),
         )
+
+    def pair_boosting(self, n_rows: float, unit: Unit) -> BoostingSettings:
+        """Choose bins and learning rate of the pairs; ``leaves`` are bins of each feature.
+
+        Parameters
+        ----------
+        n_rows : float
+            Released number of rows.
+        unit : Unit
+            Scale of the loss.
+        """
+        level = self._noise_level("pairs", n_rows, unit)
+        if level == math.inf:
+            return BoostingSettings(noise_level=math.inf, leaves=1, step=0.0)
+        return BoostingSettings(
+            noise_level=level, leaves=pair_grid(level), step=self._step(level, unit)
+        )
+
+    def _noise_level(self, name: str, n_rows: float, unit: Unit) -> float:
+        """Return the noise of the mean residual over all rounds of a term; infinite without."""
+        planned = next((p for p in self.plan().releases if p.name == name), None)
+        if planned is None:
+            return math.inf
+        whole = planned.mu * math.sqrt(self.n_rounds)
+        return unit.norm / (whole * n_rows * unit.curvature)
+
+    def _step(self, level: float, unit: Unit) -> float:
+        if self.learning_rate is not None:
+            return unit.per_rate * self.learning_rate
+        rate = 0.2 * math.pow(0.002 / level, 1 / 3)
+        return min(unit.loudest / level, 1.0) * unit.step * min(max(rate, 0.05), 0.4)
 
 
 def residual_clip(lower: float, upper: float) -> float:

@@ -23,6 +23,7 @@ __all__ = ["DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor"]
 
 FeatureTypes = Sequence[str | Sequence[str] | Sequence[float] | None]
 Constraints = Sequence[int] | Mapping[str, int]
+Interactions = int | float | str | Sequence[Sequence[int | str]] | None
 Bounds = np.ndarray[Any, Any] | Mapping[int | str, tuple[float, float]]
 
 
@@ -42,8 +43,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     max_bins : int, default=64
         Most bins of a continuous feature, 2 to 65,535. Noisy counts merge bins, so fewer remain at
         small epsilon.
-    exclude : list of str, int or 1-tuples of them, default=None
-        Features that get no term; they cost nothing.
+    exclude : list of str, int or 1-tuples of them, or pairs, default=None
+        Features that get no term; they cost nothing. Pairs that are not to be chosen.
     validation_size, outer_bags
         Only 0 and 1: the noise is known, so error bands need no held-out rows and no bags, which
         would divide the budget.
@@ -93,6 +94,14 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         Name of the data set in the ledger; required with a ledger.
     verbose : bool, default=False
         Show a progress bar with rounds and time, never a loss.
+    interactions : list of pairs, int, float or str, default=0
+        Pairs of features that get a heat map of their own, as interpret's other EBMs take them:
+        ``[("age", "bmi"), (0, 3)]`` by name or index, which costs nothing to choose; or a number
+        of them, a share of the number of features (0.5) or a multiple (``"3x"``), chosen privately
+        for 5 % of the boosting's budget. Every pair takes a share of the budget as a term does,
+        and so from all other terms: the default is none, since noise is what limits a private
+        fit. Its grid is coarse, by a rule in released numbers. Two classes and regressions only;
+        categorical features need at most 64 declared levels.
 
     Attributes
     ----------
@@ -103,7 +112,9 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     schema_ : Schema
         The declaration in force.
     boosting_record_ : tuple of tuple of TermUpdate
-        For each term, the public facts of every round: partition and gain.
+        For each feature's term, the public facts of every round: partition and gain.
+    pair_record_ : tuple of ndarray
+        For each pair, the gain of its cells, which is that of every round.
     classes_ : ndarray of shape (2,)
         The declared labels, sorted.
     standard_deviations_ : list of ndarray
@@ -147,6 +158,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         ledger: PrivacyLedger | str | None = None,
         dataset: str | None = None,
         verbose: bool = False,
+        interactions: Interactions = 0,
     ) -> None:
         super().__init__(
             feature_names=feature_names,
@@ -173,6 +185,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         self.ledger = ledger
         self.dataset = dataset
         self.verbose = verbose
+        self.interactions = interactions
 
     def predict_proba(self, X: Any, init_score: Any = None) -> Any:
         """Return class probabilities, shape (n_rows, 2); cells are read by the schema's rule."""
@@ -244,6 +257,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         ledger: PrivacyLedger | str | None = None,
         dataset: str | None = None,
         verbose: bool = False,
+        interactions: Interactions = 0,
     ) -> None:
         super().__init__(
             feature_names=feature_names,
@@ -273,3 +287,4 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         self.ledger = ledger
         self.dataset = dataset
         self.verbose = verbose
+        self.interactions = interactions

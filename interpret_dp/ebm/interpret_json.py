@@ -43,7 +43,7 @@ def completed(document: dict[str, Any], estimator: Any, detail: str) -> dict[str
     if detail == "minimal":
         return document
     model = current_model(estimator)
-    weights = {term.feature: term.weights for term in model.terms}
+    weights = {term.feature: term.weights for term in model.terms if term.partner is None}
     for index, (entry, feature) in enumerate(zip(inner["features"], model.features, strict=True)):
         entry.setdefault("num_unique_vals", feature.n_codes - 2)
         if isinstance(feature.spec, Continuous):

@@ -17,6 +17,8 @@ __all__ = ["promise_of", "unit_assumptions"]
 
 _MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu split by squares"
 
+_CHOICE = "; pairs chosen by the exponential mechanism, exactly sampled"
+
 
 def promise_of(request: FitRequest, head: str) -> Guarantee:
     """Return the guarantee of a request that ran.
@@ -31,7 +33,7 @@ def promise_of(request: FitRequest, head: str) -> Guarantee:
         epsilon=request.epsilon,
         delta=request.delta,
         mu=request.plan.cost.mu if request.plan.cost.delta == 0.0 else None,
-        mechanism=_MECHANISM,
+        mechanism=_MECHANISM + (_CHOICE if request.config.n_chosen_pairs else ""),
         neighboring=request.neighbourhood.relation,
         unit=request.neighbourhood.unit_text,
         assumptions=tuple(_assumptions(request)),

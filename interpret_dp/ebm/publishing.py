@@ -12,7 +12,7 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.objectives import link_of
 from interpret_dp.ebm.request import FitRequest
 from interpret_dp.ebm.training import TrainedTerms
-from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.schema import Categorical, Continuous, Schema
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "fitted_model",
     "interpret_bins",
     "interpret_bounds",
+    "interpret_table",
     "interpret_target_bounds",
     "plain_value",
 ]
@@ -47,9 +48,14 @@ def fitted_model(
     target = request.task.target
     cuts = {column: b.cuts for column, b in zip(request.task.columns, trained.bins, strict=True)}
     # A feature without a term needs no bins; one bin over everything keeps interpret's layout.
+    columns = request.task.columns
+    pair_cuts = {columns[k]: found for k, found in trained.pair_cuts.items()}
     features = tuple(
         AdditiveFeature(
-            name, spec, None if isinstance(spec, Categorical) else cuts.get(index, np.zeros(0))
+            name,
+            spec,
+            None if isinstance(spec, Categorical) else cuts.get(index, np.zeros(0)),
+            pair_cuts.get(index),
         )
         for index, (name, spec) in enumerate(request.schema.features.items())
     )
@@ -58,6 +64,17 @@ def fitted_model(
         for column, scores, b, noise in zip(
             request.task.columns, trained.scores, trained.bins, trained.noise, strict=True
         )
+    )
+    terms += tuple(
+        AdditiveTerm(
+            columns[pair.first],
+            pair.scores.ravel(),
+            pair.weights.ravel(),
+            pair.noise.covariance,
+            pair.noise.variances,
+            partner=columns[pair.second],
+        )
+        for pair in trained.pairs
     )
     return AdditiveModel(
         task=estimator._task,
@@ -93,21 +110,26 @@ def current_model(estimator: Any) -> AdditiveModel:
             name,
             schema.features[name],
             (bins[0] if bins else np.zeros(0)) if kind == "continuous" else None,
+            bins[1] if kind == "continuous" and len(bins) > 1 else None,
         )
         for name, kind, bins in zip(
             estimator.feature_names_in_, estimator.feature_types_in_, estimator.bins_, strict=True
         )
     )
     has_one_class = base.classes is not None and len(base.classes) == 1
-    fitted = {base.features[term.feature].name: term for term in base.terms}
+    fitted = dict(zip(base.term_names, base.terms, strict=True))
+    names = estimator.feature_names_in_
     terms = []
-    for (feature,), scores, weights in zip(
+    for indices, scores, weights in zip(
         estimator.term_features_, estimator.term_scores_, estimator.bin_weights_, strict=True
     ):
-        original = fitted[features[feature].name]
+        original = fitted[" & ".join(names[index] for index in indices)]
+        feature, partner = (*indices, None)[:2]
+        if partner is not None:
+            scores, weights = scores.ravel(), weights.ravel()
         is_as_fitted = np.array_equal(scores, original.scores)
         noise = (original.covariance, original.variances) if is_as_fitted else (None, None)
-        terms.append(AdditiveTerm(feature, scores, weights, *noise))
+        terms.append(AdditiveTerm(feature, scores, weights, *noise, partner=partner))
     return AdditiveModel(
         task=base.task,
         schema=schema,
@@ -133,11 +155,25 @@ def interpret_bounds(feature: AdditiveFeature) -> tuple[float, float]:
     return (np.nan, np.nan) if isinstance(spec, Categorical) else (spec.lower, spec.upper)
 
 
-def interpret_bins(feature: AdditiveFeature) -> NDArray[np.float64] | dict[str, int]:
-    """Return ``bins_`` of one feature: cut points, or the bin of each level's name."""
-    if feature.cuts is not None:
-        return np.array(feature.cuts)
-    return {label: index for index, label in enumerate(feature.labels, start=1)}
+def interpret_bins(feature: AdditiveFeature) -> list[NDArray[np.float64] | dict[str, int]]:
+    """Return ``bins_`` of one feature: cut points, or the bin of each level's name.
+
+    Those of its own term come first, then those of its pairs if they are others.
+    """
+    if feature.cuts is None:
+        return [{label: index for index, label in enumerate(feature.labels, start=1)}]
+    own = [feature.cuts, feature.pair_cuts]
+    return [np.array(cuts) for cuts in own if cuts is not None]
+
+
+def interpret_table(model: AdditiveModel, term: AdditiveTerm, flat: Any) -> Any:
+    """Return figures of a term's bins as interpret lays them out: those of a pair as a table."""
+    if flat is None:
+        return None
+    subject = model.subject(term)
+    if not isinstance(subject, FeaturePair):
+        return np.array(flat)
+    return np.array(flat).reshape(*subject.shape, *np.shape(flat)[1:])
 
 
 def interpret_target_bounds(model: AdditiveModel) -> tuple[float, float]:

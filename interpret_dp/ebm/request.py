@@ -21,6 +21,7 @@ from interpret_dp.ebm.account import (
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.declaring import Declared, DeclaringTask, hint_once
 from interpret_dp.ebm.init_score import open_init_score
+from interpret_dp.ebm.interactions import NO_PAIRS, PairTask, excluded_pairs, pair_task
 from interpret_dp.ebm.monotone import constrained_directions
 from interpret_dp.ebm.objectives import checked_objective, link_of, with_target_of
 from interpret_dp.ebm.rows import PrivateRows, open_rows
@@ -88,17 +89,15 @@ class FitRequest:
 
     def completed(self, declared: Declared) -> FitRequest:
         """Return the request with what was found out inside the door."""
-        return replace(
-            self,
-            schema=declared.schema,
-            task=_training_task(
-                declared.schema,
-                self.task.columns,
-                self.task.directions,
-                self.task.objective,
-                declared.largest_weight,
-            ),
+        task = _training_task(
+            declared.schema,
+            self.task.columns,
+            self.task.directions,
+            self.task.objective,
+            declared.largest_weight,
+            self.task.pairs,
         )
+        return replace(self, schema=declared.schema, task=task)
 
 
 def open_request(
@@ -146,10 +145,11 @@ def open_request(
     kept = tuple(directions[column] for column in columns)
     objective = _objective(estimator)
     task = _training_task(schema, columns, kept, objective, declaring.largest_weight)
+    task = replace(task, pairs=_pairs(estimator, names, task, declaring))
     target = None if declaring.partial.target_gap is not None else task.target
     start = open_init_score(init_score, X, rows.table.n_rows, target, task=estimator._task)
     mu = _mu_of(estimator, epsilon, declaring.gaussian_delta(delta))
-    config = _config(estimator, declaring.training_mu(mu, delta), len(columns))
+    config = _config(estimator, declaring.training_mu(mu, delta), len(columns), task.pairs)
     neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit)
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
     refuse_unnamed_unit(estimator.ledger, unit, schema)
@@ -261,12 +261,32 @@ def _check_target_width(target: object) -> None:
         )
 
 
+def _pairs(
+    estimator: Any, names: Sequence[str], task: TrainingTask, declaring: DeclaringTask
+) -> PairTask:
+    return pair_task(
+        estimator.interactions,
+        names,
+        task.columns,
+        task.specs,
+        task.target,
+        undeclared=tuple(declaring.partial.gaps),
+        target_is_declared=declaring.partial.target_gap is None,
+        excluded=excluded_pairs(estimator.exclude, names),
+        constrained=[
+            column for column, way in zip(task.columns, task.directions, strict=True) if way
+        ],
+        objective=task.objective,
+    )
+
+
 def _training_task(
     schema: Schema,
     columns: tuple[int, ...],
     directions: tuple[int, ...],
     objective: str,
     largest_weight: float,
+    pairs: PairTask = NO_PAIRS,
 ) -> TrainingTask:
     specs = tuple(schema.features.values())
     if schema.target is None:
@@ -280,6 +300,7 @@ def _training_task(
         directions,
         objective,
         largest_weight,
+        pairs,
     )
 
 
@@ -290,7 +311,7 @@ def _in_class_order(target: FeatureSpec) -> FeatureSpec:
     return Categorical(sorted(target.levels, key=lambda label: (isinstance(label, str), label)))
 
 
-def _config(estimator: Any, mu: float, n_terms: int) -> TrainerConfig:
+def _config(estimator: Any, mu: float, n_terms: int, pairs: PairTask) -> TrainerConfig:
     share = check_real(
         "bin_budget_frac",
         estimator.bin_budget_frac,
@@ -311,6 +332,8 @@ def _config(estimator: Any, mu: float, n_terms: int) -> TrainerConfig:
         leaves=None if leaves is None else check_int("max_leaves", leaves, low=1, mend=_RULE),
         learning_rate=rate,
         binning_share=share,
+        n_pairs=pairs.n_pairs,
+        n_chosen_pairs=pairs.n_chosen,
     )
 
 
@@ -328,6 +351,8 @@ def _included_columns(names: Sequence[str], exclude: Any) -> tuple[int, ...]:
     """Return the columns that get a term."""
     dropped = set()
     for item in exclude or ():
+        if isinstance(item, tuple | list) and len(item) == 2:
+            continue  # a pair: excluded_pairs
         feature = item[0] if isinstance(item, tuple) and len(item) == 1 else item
         if isinstance(feature, str) and feature in names:
             dropped.add(names.index(feature))
@@ -336,7 +361,7 @@ def _included_columns(names: Sequence[str], exclude: Any) -> tuple[int, ...]:
         else:
             raise ValueError(
                 f"exclude has {item!r}; each item must be the name or index of one feature (of "
-                f"{', '.join(map(repr, names))}). There are no pairs to exclude."
+                f"{', '.join(map(repr, names))}), or a pair of them."
             )
     kept = tuple(index for index in range(len(names)) if index not in dropped)
     if not kept:

@@ -6,7 +6,7 @@ between them is post-processing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,9 @@ from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from interpret_dp.ebm.binning import Bins, merge_bins
 from interpret_dp.ebm.boosting import BoostingResult, boost
 from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.objectives import TargetScale, relative_means
+from interpret_dp.ebm.pair_training import TrainedPair, train_pairs
 from interpret_dp.ebm.rows import PrivateRows
 from interpret_dp.ebm.uncertainty import TermNoise, log_loss_curvatures, term_noise
 from interpret_dp.release import ReleaseDoor
@@ -60,6 +62,8 @@ class TrainingTask:
         What a regression minimises; not used for a classification.
     largest_weight : float
         Maximum of the weights; 1 without weights.
+    pairs : PairTask
+        Terms of two features that are to be learned as well.
     """
 
     specs: tuple[FeatureSpec, ...]
@@ -68,6 +72,7 @@ class TrainingTask:
     directions: tuple[int, ...]
     objective: str = "rmse"
     largest_weight: float = 1.0
+    pairs: PairTask = NO_PAIRS
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,9 @@ class TrainedTerms:
         Standard deviation of the noise of an update's sum, times the learning rate.
     boosting : BoostingResult
         Public record of every round.
+    pairs : list of TrainedPair
+    pair_cuts : dict of int to ndarray
+        For each continuous feature in a pair, by the number of its term, the cuts used there.
     """
 
     bins: list[Bins]
@@ -99,6 +107,8 @@ class TrainedTerms:
     count_noise: float
     update_noise: float
     boosting: BoostingResult
+    pairs: list[TrainedPair] = field(default_factory=list)
+    pair_cuts: dict[int, NDArray[np.float64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -175,7 +185,7 @@ def train(
         rng=door.public_choices,
     )
     offset = 0.0 if scale is None else scale.score_origin
-    return TrainedTerms(
+    trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
         scores=[in_units * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores],
         noise=noise,
@@ -184,6 +194,28 @@ def train(
         count_noise=task.largest_weight * count_noise,
         update_noise=in_units * settings.step * result.noise,
         boosting=result,
+    )
+    if not task.pairs.n_pairs:
+        return trained
+    stage = train_pairs(
+        rows,
+        bins,
+        task.specs,
+        result,
+        task.pairs,
+        config=config,
+        door=door,
+        unit=start.unit,
+        n_rows=start.n_rows,
+        count_noise=count_noise,
+        is_classification=isinstance(task.target, Categorical),
+    )
+    return replace(
+        trained,
+        scores=[in_units * scores[:, 0] for scores in stage.scores],
+        intercept=offset + in_units * stage.intercept,
+        pairs=[pair.in_units(in_units, task.largest_weight) for pair in stage.pairs],
+        pair_cuts={k: b.cuts for k, b in stage.coarse.items() if b.cuts is not None},
     )
 
 

@@ -18,7 +18,7 @@ from interpret_dp.ebm.boosting import BoostingResult
 from interpret_dp.ebm.monotone_noise import projected_variances
 from interpret_dp.ebm.propagation import noise_covariance, noise_variances
 
-__all__ = ["TermNoise", "log_loss_curvatures", "no_noise", "term_noise"]
+__all__ = ["TermNoise", "log_loss_curvatures", "mean_curvature", "no_noise", "term_noise"]
 
 _NODES = 32
 # A term keeps at most so many covariances: 512 bins, or 295 with three classes. They go into the
@@ -61,11 +61,11 @@ def log_loss_curvatures(result: BoostingResult, bins: Sequence[Bins]) -> list[ND
     curvatures = []
     for scores, own in zip(result.scores, spreads, strict=True):
         others = np.sqrt(np.maximum(spreads.sum(axis=0) - own, 0.0))
-        curvatures.append(_mean_curvature(result.intercept + scores, others))
+        curvatures.append(mean_curvature(result.intercept + scores, others))
     return curvatures
 
 
-def _mean_curvature(
+def mean_curvature(
     centres: NDArray[np.float64], spread: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Average p (1 - p) over normal scores around ``centres``, by Gauss-Hermite quadrature.

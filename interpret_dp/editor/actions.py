@@ -133,6 +133,12 @@ class TermActions(ABC):
         """Add a number to the selected bins."""
         return self._perform("shift", term, {"by": by, **selection})
 
+    def scale(
+        self, term: str | int, factor: float, **selection: Unpack[Selection]
+    ) -> EditRecord | None:
+        """Multiply the selected bins by a number, and their noise with them."""
+        return self._perform("scale", term, {"factor": factor, **selection})
+
     def cap(
         self, term: str | int, magnitude: float, **selection: Unpack[Selection]
     ) -> EditRecord | None:

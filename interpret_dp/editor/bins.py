@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypedDict
@@ -20,7 +20,7 @@ from interpret_dp.released import AdditiveFeature
 from interpret_dp.schema import Categorical, Continuous
 
 __all__ = ["Selection", "TermView", "bin_edges", "bin_labels", "bin_positions", "range_text"]
-__all__ += ["scale_positions", "select_bins"]
+__all__ += ["checked_indices", "scale_positions", "select_bins"]
 
 FloatArray = NDArray[np.float64]
 
@@ -28,8 +28,8 @@ FloatArray = NDArray[np.float64]
 class Selection(TypedDict, total=False):
     """Keywords that every operation takes: which bins, which classes, and where the mean goes."""
 
-    between: tuple[float, float] | None
-    levels: Iterable[Any] | None
+    between: tuple[float, float] | Mapping[str, tuple[float, float]] | None
+    levels: Iterable[Any] | Mapping[str, Iterable[Any]] | None
     bins: int | slice | Sequence[int] | None
     classes: Any
     recentre: bool
@@ -43,14 +43,14 @@ class TermView:
     ----------
     name : str
         Name of the term.
-    kind : {"continuous", "ordinal", "nominal"}
+    kind : {"continuous", "ordinal", "nominal", "interaction"}
     labels : tuple of str, shape (n_codes,)
-        Name of each bin: "missing" first, "unseen" last.
+        Name of each bin: "missing" first, "unseen" last. Of a heat map, that of each cell.
     edges : ndarray of float64, shape (n_codes - 1,), or None
         Borders of the regular bins in the feature's units; the outer ones are the declared
         bounds. None if the feature is categorical.
     positions : ndarray of float64, shape (n_codes - 2,)
-        Centres of the regular bins; 0, 1, ... for levels.
+        Centres of the regular bins; 0, 1, ... for levels; empty for a heat map.
     weights : ndarray of float64, shape (n_codes,)
         Released number of rows per bin.
     original, last, current : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
@@ -193,7 +193,7 @@ def select_bins(
     elif levels is not None:
         chosen = _levels(feature, levels)
     else:
-        chosen = _indices(feature, bins)
+        return checked_indices(feature.name, bins, feature.n_codes)
     if not chosen:
         raise ValueError(
             f"The selection {given[0] if given else 'of regular bins'} of {feature.name!r} is "
@@ -256,11 +256,28 @@ def _levels(feature: AdditiveFeature, levels: Any) -> list[int]:
     return chosen
 
 
-def _indices(feature: AdditiveFeature, bins: Any) -> list[int]:
-    allowed = f"0 (missing) to {feature.n_codes - 1} (unseen)"
+def checked_indices(name: str, bins: Any, n_codes: int) -> tuple[int, ...]:
+    """Return indices of bins or cells that were given themselves, increasing and unique.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is no integer or out of range, or there is none.
+    """
+    chosen = _indices(name, bins, n_codes)
+    if not chosen:
+        raise ValueError(
+            f"The selection bins of {name!r} is empty, so that there is nothing to edit. Select at "
+            "least one bin; leave the selection out for the whole curve."
+        )
+    return tuple(sorted(set(chosen)))
+
+
+def _indices(name: str, bins: Any, n_codes: int) -> list[int]:
+    allowed = f"0 (missing) to {n_codes - 1} (unseen)"
     if isinstance(bins, slice):
         try:
-            return list(range(feature.n_codes)[bins])
+            return list(range(n_codes)[bins])
         except TypeError:
             raise TypeError(f"bins is {bins!r}; a slice must be made of integers.") from None
     if isinstance(bins, str | bytes) or not isinstance(bins, Iterable | numbers.Integral):
@@ -269,8 +286,8 @@ def _indices(feature: AdditiveFeature, bins: Any) -> list[int]:
     for index in [bins] if isinstance(bins, numbers.Integral) else bins:
         if isinstance(index, bool | np.bool_) or not isinstance(index, numbers.Integral):
             raise TypeError(f"bins holds {index!r}; each must be an integer, {allowed}.")
-        if not 0 <= int(index) < feature.n_codes:
-            raise ValueError(f"bins holds {index!r}; {feature.name!r} has the bins {allowed}.")
+        if not 0 <= int(index) < n_codes:
+            raise ValueError(f"bins holds {index!r}; {name!r} has the bins {allowed}.")
         chosen.append(int(index))
     return chosen
 

@@ -117,7 +117,10 @@ class Smoothing:
 
 def _kernel(positions: FloatArray, length: float) -> FloatArray:
     """Matern kernel of order 3/2: curves whose slope has no jumps."""
-    distance = np.sqrt(3.0) * np.abs(positions[:, np.newaxis] - positions) / length
+    apart = np.abs(positions[:, np.newaxis] - positions)
+    if apart.ndim == 3:  # cells of a heat map
+        apart = np.sqrt((apart**2).sum(axis=2))
+    distance = np.sqrt(3.0) * apart / length
     kernel: FloatArray = (1.0 + distance) * np.exp(-distance)
     kernel[np.diag_indices_from(kernel)] += _JITTER
     return kernel
@@ -157,7 +160,7 @@ def choose_smoothing(
     Parameters
     ----------
     scores, weights, positions : ndarray of float64, shape (n_bins,)
-        Positions lie between 0 and 1.
+        Positions lie between 0 and 1; those of cells of a heat map have shape (n_bins, 2).
     covariance : ndarray of float64, shape (n_bins, n_bins), or None
     length : float or None
         Length scale to keep; None to choose it.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import read_json
 from interpret_dp._optional import import_optional
-from interpret_dp.editor.bins import range_text
+from interpret_dp.editor.cells import codes_text
 from interpret_dp.editor.notebook_controls import (
     ACTIONS,
     RESET_ACTION,
@@ -22,7 +22,7 @@ from interpret_dp.editor.notebook_controls import (
     Controls,
     shapes_for,
 )
-from interpret_dp.editor.notebook_figure import POINTS, BinPlaces, editor_figure, redraw
+from interpret_dp.editor.notebook_figure import POINTS, editor_figure, redraw
 from interpret_dp.editor.notebook_texts import (
     error_html,
     history_html,
@@ -31,6 +31,8 @@ from interpret_dp.editor.notebook_texts import (
     session_html,
 )
 from interpret_dp.editor.state import find_term
+from interpret_dp.explanation.heat_maps import heat_figure, pair_axes
+from interpret_dp.released import FeaturePair
 
 if TYPE_CHECKING:
     from interpret_dp.editor.session import EditSession
@@ -57,6 +59,9 @@ class NotebookEditor:
     box : ipywidgets.VBox
         Everything, to be put into a layout of one's own.
     figure : plotly.graph_objects.FigureWidget
+        Of the terms of one feature.
+    heat_map : plotly.graph_objects.FigureWidget or None
+        Of a pair, while one is shown: a click selects a cell, another lets it go.
     controls : Controls
         Every button and field.
 
@@ -78,11 +83,16 @@ class NotebookEditor:
         self._is_quiet = False
         self._selected: tuple[int, ...] = ()
         self.controls = Controls.build(session, find_term(session.base, term))
-        figure, self._places = self._drawn()
+        self._pair: FeaturePair | None = None
+        figure, self._places = editor_figure(
+            session.base, session.view(self._first_curve()), 0, self._selected
+        )
         self.figure = FigureWidget(figure)
+        self.heat_map: Any = None
         # Fit the page's width when it changes; plotly has no public way to say so.
         self.figure._config = {**self.figure._config, "responsive": True, "displaylogo": False}
-        self.box = self.controls.arrange(self.figure)
+        self._shown = self.controls.holder(self.figure)
+        self.box = self.controls.arrange(self._shown)
         self._connect()
         self._show_term()
         self._unsubscribe = session.subscribe(lambda session: self.refresh())
@@ -106,6 +116,8 @@ class NotebookEditor:
         self._unsubscribe()
         self.controls.close()
         self.figure.close()
+        if self.heat_map is not None:
+            self.heat_map.close()
         self.box.close()
 
     # ----------------------------------------------------------------------------- what is shown
@@ -125,16 +137,43 @@ class NotebookEditor:
         """Selected bins, as indices into the term's scores; empty if the whole curve is."""
         return self._selected
 
-    def _drawn(self) -> tuple[Any, BinPlaces]:
-        base, column = self.session.base, int(self.controls.class_label.value)
-        return editor_figure(base, self.session.view(self.term), column, self._selected)
+    def _first_curve(self) -> int:
+        """Return the term shown, or one with a curve: the figure of curves is always there."""
+        terms = self.session.base.terms
+        if terms[self.term].partner is None:
+            return self.term
+        curves = [index for index, term in enumerate(terms) if term.partner is None]
+        if not curves:
+            raise ValueError(
+                "The model has heat maps alone, and the notebook editor needs a term of one "
+                "feature beside them. Edit it with the session's methods, or in the dashboard."
+            )
+        return curves[0]
+
+    def _draw(self) -> None:
+        """Show the term as it is now: its curve, or its heat map."""
+        if self._pair is None:
+            base, column = self.session.base, int(self.controls.class_label.value)
+            view = self.session.view(self.term)
+            figure, self._places = editor_figure(base, view, column, self._selected)
+            redraw(self.figure, figure)
+            self._shown.children = (self.figure,)
+            return
+        from plotly.graph_objects import FigureWidget
+
+        released, before = self.session.released, self.heat_map
+        term = released.terms[self.term]
+        self.heat_map = FigureWidget(heat_figure(released, term, selected=self._selected))
+        self.heat_map.data[0].on_click(self._click_cell)
+        self._shown.children = (self.heat_map,)
+        if before is not None:
+            before.close()
 
     def refresh(self) -> None:
         """Show the session as it is now."""
         with self._lock:
             session, controls = self.session, self.controls
-            figure, self._places = self._drawn()
-            redraw(self.figure, figure)
+            self._draw()
             controls.history.value = history_html(session.history, session.undone)
             edits = len(session.released.edits)
             controls.privacy.value = note_html(privacy_text(session.base.guarantee, edits))
@@ -147,8 +186,15 @@ class NotebookEditor:
         """Fit the fields to the chosen term, with the whole curve selected."""
         view = self.session.view(self.term)
         controls = self.controls
-        n_bins = len(view.labels) - 2
-        special = (_MISSING,) if view.kind == "continuous" else (_MISSING, _UNSEEN)
+        subject = self.session.base.subject(self.session.base.terms[self.term])
+        self._pair = subject if isinstance(subject, FeaturePair) else None
+        # On a heat map the slider moves over the bins of the first feature.
+        n_bins = (self._pair.first.n_codes if self._pair else len(view.labels)) - 2
+        special: tuple[str, ...] = (_MISSING, _UNSEEN)
+        if view.kind == "continuous":
+            special = (_MISSING,)
+        elif self._pair is not None:
+            special = ()
         with self._quietly():
             self._selected = ()
             controls.bins.min = 1
@@ -166,9 +212,10 @@ class NotebookEditor:
         self.refresh()
 
     def _show_selected(self) -> None:
-        feature = self.session.base.features[self.session.base.terms[self.term].feature]
+        feature = self.session.base.subject(self.session.base.terms[self.term])
         chosen = self._selected
-        text = f"{range_text(feature, chosen)} ({len(chosen)} bins)" if chosen else "whole curve"
+        what, noun = ("whole curve", "bins") if self._pair is None else ("whole heat map", "cells")
+        text = f"{codes_text(feature, chosen)} ({len(chosen)} {noun})" if chosen else what
         self.controls.selected.value = note_html(f"Selected: {text.replace('(1 bins)', '(1 bin)')}")
 
     def _show_verdict(self) -> None:
@@ -198,6 +245,12 @@ class NotebookEditor:
         """
         with self._lock:
             self._selected = tuple(sorted(set(bins)))
+            if self._pair is not None:
+                if list(self._selected) == self._pair.regular:
+                    self._selected = ()
+                self._show_selected()
+                self.refresh()
+                return
             regular = [p for p, code in enumerate(self._order, start=1) if code in self._selected]
             if len(self._selected) == len(self._order) == len(regular):
                 self._selected = ()
@@ -222,6 +275,11 @@ class NotebookEditor:
         last = len(self.session.view(self.term).labels) - 1
         where = self.controls.where.value
         low, high = self.controls.bins.value
+        if self._pair is not None:
+            width = self._pair.second.n_codes
+            cells = [c for c in self._pair.regular if low <= c // width <= high]
+            self.select(cells if where == _RANGE else tuple(range(last + 1)))
+            return
         chosen = {
             _RANGE: self._order[low - 1 : high],
             _MISSING: (0,),
@@ -242,6 +300,15 @@ class NotebookEditor:
                 self.select(chosen)
             else:
                 self.refresh()
+
+    def _click_cell(self, trace: Any, points: Any, state: Any) -> None:
+        """Select the cell that was clicked on, or let it go."""
+        if self._pair is None or not points.xs:
+            return
+        released = self.session.released
+        across, up = pair_axes(released, self._pair, released.terms[self.term])
+        first, second = across.codes[int(points.xs[0])], up.codes[int(points.ys[0])]
+        self.select(sorted({first * self._pair.second.n_codes + second} ^ set(self._selected)))
 
     def _clear_rectangle(self, layout: Any, selections: Any) -> None:
         """Take away the browser's rectangle: our own mark snaps to bins."""

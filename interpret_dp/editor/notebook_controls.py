@@ -46,6 +46,8 @@ class Action:
     def suits(self, kind_of_term: str) -> bool:
         """Return whether a term of this kind can be edited so."""
         needs = self.needs or (KINDS[self.kind].needs if self.kind in KINDS else "nothing")
+        if kind_of_term == "interaction":
+            return needs == "nothing" or self.kind == "smooth"
         return {
             "nothing": True,
             "order": kind_of_term != "nominal",
@@ -79,6 +81,7 @@ ACTIONS: Mapping[str, tuple[Action, ...]] = MappingProxyType(
         ),
         "Number": (
             Action("Shift by", "shift", "Add the number to the scores", number="by"),
+            Action("Scale by", "scale", "Multiply the scores by the number", number="factor"),
             Action("Set to", "set_scores", "Every score becomes the number", number="scores"),
             Action("Cap at", "cap", f"Limit the size of the scores, {_WHOLE}", number="magnitude"),
             Action("Remove effect", "remove_effect", f"Scores become 0, {_WHOLE}"),
@@ -100,7 +103,7 @@ _SHAPES = (
 
 def shapes_for(kind_of_term: str) -> tuple[tuple[str, str], ...]:
     """Return the shapes that a term of this kind can be tested for."""
-    return _SHAPES[-1:] if kind_of_term == "nominal" else _SHAPES
+    return _SHAPES[-1:] if kind_of_term in ("nominal", "interaction") else _SHAPES
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +201,10 @@ class Controls:
             history=widgets.HTML(),
             privacy=widgets.HTML(),
         )
+
+    def holder(self, figure: Any) -> Any:
+        """Return a box in which one figure can take the place of another."""
+        return ipywidgets().VBox([figure], layout={"width": "100%"})
 
     def arrange(self, figure: Any) -> Any:
         """Return everything in one box, the figure in its middle."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_int
-from interpret_dp.editor.bins import bin_positions, range_text, scale_positions, select_bins
+from interpret_dp.editor.cells import Subject, code_positions, codes_text, select_codes
 from interpret_dp.editor.recipes import (
     KINDS,
     Curve,
@@ -20,7 +20,7 @@ from interpret_dp.editor.recipes import (
     given_parameters,
     of_class,
 )
-from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.released import AdditiveModel, AdditiveTerm, FeaturePair
 
 __all__ = ["Operation", "edited_term", "operation_text", "plan", "recorded"]
 
@@ -100,8 +100,8 @@ def plan(
     if not isinstance(recentre, bool):
         raise TypeError(f"recentre is {recentre!r}; it must be True or False.")
     term = model.terms[index]
-    feature = model.features[term.feature]
-    bins = select_bins(
+    feature = model.subject(term)
+    bins = select_codes(
         feature,
         between=arguments.get("between"),
         levels=arguments.get("levels"),
@@ -132,7 +132,7 @@ def recorded(model: AdditiveModel, index: int, entry: Mapping[str, Any]) -> Oper
     kind = check_choice("kind", entry["kind"], KINDS)
     if not isinstance(entry["recentre"], bool):
         raise TypeError(f"recentre is {entry['recentre']!r}; it must be true or false")
-    feature = model.features[model.terms[index].feature]
+    feature = model.subject(model.terms[index])
     bins = _recorded_numbers("bins", entry["bins"], feature.n_codes)
     classes = _recorded_numbers("classes", entry["classes"], len(model.intercept))
     parameters = checked_parameters(kind, entry["parameters"], len(bins), len(classes))
@@ -152,7 +152,7 @@ def _recorded_numbers(name: str, numbers: Any, size: int) -> tuple[int, ...]:
 _SELECTION = ("between", "levels", "bins", "classes", "recentre")
 
 
-def edited_term(feature: AdditiveFeature, term: AdditiveTerm, operation: Operation) -> AdditiveTerm:
+def edited_term(feature: Subject, term: AdditiveTerm, operation: Operation) -> AdditiveTerm:
     """Return the term after an operation that :func:`plan` made or a file's check let pass."""
     run = KINDS[operation.kind].run
     bins = np.array(operation.bins)
@@ -202,52 +202,53 @@ def _carried_variances(
     if kept is None or isinstance(kept, np.ndarray):
         return None
     columns = variances.reshape(len(variances), -1).copy()
-    columns[bins, column] *= kept
+    columns[bins, column] *= kept**2
     return columns.reshape(variances.shape)
 
 
-def operation_text(feature: AdditiveFeature, operation: Operation, labels: tuple[Any, ...]) -> str:
+def operation_text(feature: Subject, operation: Operation, labels: tuple[Any, ...]) -> str:
     """Return an operation in words, such as "made increasing between 40 and 60"."""
     text = KINDS[operation.kind].text(operation.parameters)
-    default = select_bins(feature, everything=KINDS[operation.kind].everything)
+    default = select_codes(feature, everything=KINDS[operation.kind].everything)
     if operation.bins != default:
-        text += f" {range_text(feature, operation.bins)}"
+        text += f" {codes_text(feature, operation.bins)}"
     if labels and len(operation.classes) < len(labels):
         names = ", ".join(repr(labels[column]) for column in operation.classes)
         text += f", for class {names}"
     return text
 
 
-def _curve(
-    feature: AdditiveFeature, term: AdditiveTerm, bins: tuple[int, ...], column: int
-) -> Curve:
+def _curve(feature: Subject, term: AdditiveTerm, bins: tuple[int, ...], column: int) -> Curve:
     chosen = np.array(bins)
     n_codes = len(term.scores)
     covariance = None
     if term.covariance is not None:
         layers = term.covariance.reshape(-1, n_codes, n_codes)
         covariance = layers[column][np.ix_(chosen, chosen)]
-    inner = np.clip(chosen - 1, 0, n_codes - 3)
+    positions, scaled = code_positions(feature, chosen)
     return Curve(
         scores=term.scores.reshape(n_codes, -1)[chosen, column],
         weights=term.weights[chosen],
-        positions=bin_positions(feature)[inner],
-        scaled=scale_positions(feature)[inner],
+        positions=positions,
+        scaled=scaled,
         covariance=covariance,
     )
 
 
-def _check_suits(kind: str, feature: AdditiveFeature, bins: tuple[int, ...], to: Any) -> None:
+def _check_suits(kind: str, feature: Subject, bins: tuple[int, ...], to: Any) -> None:
     """Raise if the operation needs an order or distances that the selected bins lack."""
     recipe = KINDS[kind]
     needs = "order" if kind == "align" and to in ("left", "right") else recipe.needs
     name = f"align(to={to!r})" if kind == "align" else kind
-    if needs != "nothing":
+    if isinstance(feature, FeaturePair):
+        if needs != "nothing":
+            _check_suits_cells(kind, name, feature, bins)
+    elif needs != "nothing":
         if feature.kind == "nominal":
             raise ValueError(
                 f"{name} needs bins in an order; the levels of {feature.name!r} have none. Use "
-                "flatten, set_scores, shift, cap or remove_effect, or declare the feature with "
-                "ordered=True."
+                "flatten, set_scores, shift, scale, cap or remove_effect, or declare the feature "
+                "with ordered=True."
             )
         if needs == "distance" and feature.kind == "ordinal":
             raise ValueError(
@@ -268,6 +269,25 @@ def _check_suits(kind: str, feature: AdditiveFeature, bins: tuple[int, ...], to:
         raise ValueError(
             f"{name} needs at least {recipe.smallest} bins; the selection of {feature.name!r} has "
             f"{len(bins)}. Select a wider range."
+        )
+
+
+def _check_suits_cells(kind: str, name: str, pair: FeaturePair, bins: tuple[int, ...]) -> None:
+    """Raise unless the operation is one for heat maps too: smoothing over both features."""
+    if kind != "smooth":
+        raise ValueError(
+            f"{name} needs bins in an order; the cells of {pair.name!r} are a heat map. Use "
+            "flatten, smooth, set_scores, shift, scale, cap or remove_effect."
+        )
+    if pair.first.kind == pair.second.kind == "nominal":
+        raise ValueError(
+            f"{name} needs a feature with an order; the levels of both features of {pair.name!r} "
+            "have none. Use flatten, set_scores, shift, scale, cap or remove_effect."
+        )
+    if not set(bins) <= set(pair.regular):
+        raise ValueError(
+            f"{name} needs cells in an order; those of missing and unseen values have no place in "
+            f"it. Leave them out of the selection of {pair.name!r}."
         )
 
 

@@ -34,12 +34,13 @@ class Curve:
     scores: FloatArray
     weights: FloatArray
     positions: FloatArray  # centres in the feature's units
-    scaled: FloatArray  # centres on the declared scale, 0 to 1
+    scaled: FloatArray  # centres on the declared scale, 0 to 1; (n_cells, 2) of a heat map
     covariance: FloatArray | None
 
 
 # New scores, and what they keep of the noise in the old ones: the matrix of a linear map, which
-# carries a covariance along, or just 1.0 (all of it) or 0.0 (nothing); None if that is not known.
+# carries a covariance along, or just a factor, such as 1.0 (all of it) or 0.0 (nothing); None if
+# that is not known.
 Result = tuple[FloatArray, "FloatArray | float | None"]
 Runner = Callable[[Curve, Mapping[str, Any]], Result]
 
@@ -324,6 +325,18 @@ def _shift_text(parameters: Mapping[str, Any]) -> str:
     return f"shifted by {parameters['by']:+.4g}"
 
 
+def _check_factor(factor: Any, n_bins: int) -> float:
+    return check_real("factor", factor)
+
+
+def _scale(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+    return curve.scores * parameters["factor"], parameters["factor"]
+
+
+def _scale_text(parameters: Mapping[str, Any]) -> str:
+    return f"scaled by {parameters['factor']:.4g}"
+
+
 def _check_magnitude(magnitude: Any, n_bins: int) -> float:
     return check_real("magnitude", magnitude, low=0.0)
 
@@ -384,6 +397,7 @@ KINDS: Mapping[str, Recipe] = MappingProxyType(
             {"scores": Parameter(_check_scores, per_class=True, split=_split_scores)},
         ),
         "shift": Recipe(_shift, _shift_text, {"by": Parameter(_check_shift)}),
+        "scale": Recipe(_scale, _scale_text, {"factor": Parameter(_check_factor)}),
         "cap": Recipe(_cap, _cap_text, {"magnitude": Parameter(_check_magnitude)}, everything=True),
         "remove_effect": Recipe(_remove, _fixed("effect removed"), everything=True),
     }

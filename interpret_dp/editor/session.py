@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._documents import read_json, write_sealed
-from interpret_dp.editor.bins import TermView, bin_edges, bin_labels, bin_positions
+from interpret_dp.editor.bins import TermView, bin_edges, bin_positions
+from interpret_dp.editor.cells import code_labels
 from interpret_dp.editor.document import steps_of, write_document
 from interpret_dp.editor.history import EditHistory
 from interpret_dp.editor.repairs import Suggestion, suggest_repairs
 from interpret_dp.editor.state import find_term, plan_operation, term_names
 from interpret_dp.editor.tables import changes_table, metrics_table
 from interpret_dp.editor.verdict import ALPHA, Verdict, judge
-from interpret_dp.released import AdditiveModel, EditRecord
+from interpret_dp.released import AdditiveModel, EditRecord, FeaturePair
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,13 +140,17 @@ class EditSession(EditHistory):
         with self._lock:
             index = find_term(self._base, term)
             original = self._base.terms[index]
-            feature = self._base.features[original.feature]
+            feature = self._base.subject(original)
             return TermView(
                 name=feature.name,
                 kind=feature.kind,
-                labels=bin_labels(feature),
-                edges=None if feature.cuts is None else bin_edges(feature),
-                positions=bin_positions(feature),
+                labels=code_labels(feature),
+                edges=None
+                if isinstance(feature, FeaturePair) or feature.cuts is None
+                else bin_edges(feature),
+                positions=np.zeros(0)
+                if isinstance(feature, FeaturePair)
+                else bin_positions(feature),
                 weights=original.weights,
                 original=original.scores,
                 last=self._state_before_last.terms[index].scores,
@@ -168,8 +173,9 @@ class EditSession(EditHistory):
 
             between : (float, float)
                 Every bin of a continuous term that overlaps this range, in the feature's units.
+                Of a pair of features a mapping by feature, such as ``{"age": (40, 60)}``.
             levels : list
-                Levels of a categorical term.
+                Levels of a categorical term; of a pair a mapping by feature.
             bins : int, slice or list of int
                 Indices into the term's scores: 0 is the missing bin, the last is the unseen bin.
             classes : label or list of labels

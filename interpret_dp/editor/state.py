@@ -87,7 +87,7 @@ class State:
         moved = self.moved[index]
         total = float(term.weights.sum())
         with np.errstate(over="ignore", invalid="ignore"):
-            edited = edited_term(base.features[term.feature], term, operation)
+            edited = edited_term(base.subject(term), term, operation)
             if operation.recentre and total > 0:
                 change = (edited.scores - term.scores).reshape(len(term.weights), -1)
                 moved = moved + term.weights / total @ change
@@ -138,8 +138,8 @@ def as_in_file(base: AdditiveModel, index: int) -> AdditiveTerm:
 
 
 def term_names(model: AdditiveModel) -> tuple[str, ...]:
-    """Return the name of each term: that of its feature."""
-    return tuple(model.features[term.feature].name for term in model.terms)
+    """Return the name of each term: that of its feature, or of its pair of features."""
+    return model.term_names
 
 
 def find_term(model: AdditiveModel, term: Any) -> int:
@@ -173,7 +173,7 @@ def plan_operation(
         return plan(current, kind, index, arguments)
     if arguments:
         raise TypeError(f"reset has no argument {next(iter(arguments))!r}; it takes a whole term.")
-    feature = base.features[base.terms[index].feature]
+    feature = base.subject(base.terms[index])
     return Operation(
         RESET, feature.name, tuple(range(feature.n_codes)), tuple(range(len(base.intercept)))
     )
@@ -183,6 +183,6 @@ def operation_in_words(base: AdditiveModel, operation: Operation) -> str:
     """Return what an operation does, such as "made increasing between 40 and 60"."""
     if operation.kind == RESET:
         return "reset to the original"
-    feature = base.features[base.terms[find_term(base, operation.term)].feature]
+    feature = base.subject(base.terms[find_term(base, operation.term)])
     labels = base.classes if base.classes is not None and len(base.intercept) > 1 else ()
     return operation_text(feature, operation, labels)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpret_dp.editor.bins import bin_labels
+from interpret_dp.editor.cells import code_labels
 from interpret_dp.editor.state import State, term_names
 from interpret_dp.released import AdditiveModel
 
@@ -25,7 +25,7 @@ def changes_table(base: AdditiveModel, state: State) -> pd.DataFrame:
     labels = base.classes if base.classes is not None and n_scores > 1 else (None,)
     rows = []
     for index, name in enumerate(term_names(base)):
-        feature = base.features[base.terms[index].feature]
+        feature = base.subject(base.terms[index])
         change = state.terms[index].scores - base.terms[index].scores
         columns = change.reshape(len(change), n_scores)
         for label, column, moved in zip(labels, columns.T, state.moved[index], strict=True):
@@ -37,7 +37,7 @@ def changes_table(base: AdditiveModel, state: State) -> pd.DataFrame:
                         "class": label,
                         "bins": int(np.count_nonzero(column)),
                         "largest_change": float(column[largest]),
-                        "at": bin_labels(feature)[largest],
+                        "at": code_labels(feature)[largest],
                         "moved": float(moved),
                     }
                 )

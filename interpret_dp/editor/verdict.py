@@ -29,9 +29,11 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_real
 from interpret_dp.editor.bins import bin_edges
+from interpret_dp.editor.cell_verdict import tested_cells
+from interpret_dp.editor.cells import code_labels
 from interpret_dp.editor.noise import N_SIMULATIONS, simulated_noise
 from interpret_dp.editor.state import as_in_file
-from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.released.isotonic import isotonic, positive_weights
 
 __all__ = ["ALPHA", "SHAPES", "Bump", "Verdict", "judge"]
@@ -149,7 +151,12 @@ def judge(model: AdditiveModel, index: int, shape: str, class_label: Any, alpha:
     check_choice("shape", shape, SHAPES)
     alpha = check_real("alpha", alpha, low=0.0, high=1.0, low_open=True, high_open=True)
     term = as_in_file(model, index)
-    feature = model.features[term.feature]
+    feature = model.subject(term)
+    if isinstance(feature, FeaturePair) and shape != "flat":
+        raise ValueError(
+            f"shape is {shape!r}; the cells of {feature.name!r} are a heat map, so that only "
+            "'flat' can be tested: whether there is any interaction."
+        )
     if feature.kind == "nominal" and shape != "flat":
         raise ValueError(
             f"shape is {shape!r}; the levels of {feature.name!r} have no order, so that only "
@@ -163,6 +170,8 @@ def judge(model: AdditiveModel, index: int, shape: str, class_label: Any, alpha:
             "bins."
         )
     column = _column(model, class_label)
+    if isinstance(feature, FeaturePair):
+        return _tested_pair(feature, term, alpha)
     curve = _TestedCurve.of_term(feature, term, column)
     if shape != "monotone":
         return _tested(feature, class_label, curve, shape, alpha)
@@ -330,6 +339,33 @@ def _tested(
     return Verdict(feature.name, class_label, shape, alpha, p_value, tuple(bumps), text)
 
 
+def _tested_pair(pair: FeaturePair, term: AdditiveTerm, alpha: float) -> Verdict:
+    """Test whether noise explains every cell of a heat map; a bump is a cell that it does not."""
+    test = tested_cells(term)
+    labels = code_labels(pair)
+    order = np.argsort(test.p_values, kind="stable")
+    chosen = [at for at in order if test.p_values[at] <= alpha] or list(order[:1])
+    bumps = []
+    for at in chosen:
+        code, p_value = int(test.codes[at]), float(test.p_values[at])
+        outcome = "is within the noise" if p_value > alpha else "is more than noise explains"
+        bumps.append(
+            Bump(
+                bins=(code,),
+                start=labels[code],
+                end=labels[code],
+                size=float(abs(test.scores[at])),
+                deviation=float(test.deviations[at]),
+                p_value=p_value,
+                within_noise=p_value > alpha,
+                text=f"the effect at {labels[code]} {outcome}: p = {p_value:.2g}",
+            )
+        )
+    p_value = min((bump.p_value for bump in bumps), default=1.0)
+    text = _sentence(pair.name, None, "flat", bumps, "heat map")
+    return Verdict(pair.name, None, "flat", alpha, p_value, tuple(bumps), text)
+
+
 def _changed_runs(scores: FloatArray, fitted: FloatArray) -> list[tuple[int, int]]:
     """Return first and last bin of each run that the isotonic fit pools and thereby changes."""
     borders = np.flatnonzero(np.diff(fitted)) + 1
@@ -349,7 +385,9 @@ def _place(feature: AdditiveFeature, start: int, end: int) -> tuple[str, str, st
     return low, high, f"between {low} and {high}"
 
 
-def _sentence(name: str, class_label: Any, shape: str, bumps: list[Bump]) -> str:
+def _sentence(
+    name: str, class_label: Any, shape: str, bumps: list[Bump], what: str = "curve"
+) -> str:
     whose = repr(name) if class_label is None else f"{name!r} for class {class_label!r}"
     article = "an increasing" if shape == "increasing" else f"a {shape}"
     if not bumps:
@@ -359,5 +397,5 @@ def _sentence(name: str, class_label: Any, shape: str, bumps: list[Bump]) -> str
     if len(bumps) > len(clearest):
         told += f"; and {len(bumps) - len(clearest)} more, less clear ones"
     if all(bump.within_noise for bump in bumps):
-        return f"Noise explains how {whose} departs from {article} curve: {told}."
-    return f"{whose} departs from {article} curve by more than noise explains: {told}."
+        return f"Noise explains how {whose} departs from {article} {what}: {told}."
+    return f"{whose} departs from {article} {what} by more than noise explains: {told}."

@@ -94,13 +94,15 @@ def monotone_previews(model: AdditiveModel, term: AdditiveTerm) -> Mapping[str, 
     """Return the nearest increasing and decreasing versions of a term, by name.
 
     Nearest in squared distance, weighted by the released numbers of rows, over the bins that have
-    an order; the missing and the unseen bin stay. Empty for nominal features and for fewer than
-    two bins. Costs nothing: it is computed from released figures.
+    an order; the missing and the unseen bin stay. Empty for pairs, for nominal features and for
+    fewer than two bins. Costs nothing: it is computed from released figures.
 
     Returns
     -------
     mapping of str to ndarray, shape of the term's scores
     """
+    if term.partner is not None:
+        return {}
     spec = model.features[term.feature].spec
     if len(term.scores) < 4 or (isinstance(spec, Categorical) and not spec.ordered):
         return {}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from interpret_dp.explanation.figure_parts import COLORS
+from interpret_dp.explanation.heat_maps import heat_figure
 from interpret_dp.explanation.html_page import Plots, whole_page
 from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.page_figures import (
@@ -124,16 +125,25 @@ def _shapes(model: AdditiveModel, truth: Mapping[str, TrueCurve], place: Any) ->
     terms = sorted(model.terms, key=lambda term: -term_importance(term)[0])
     cards = []
     for term in terms:
-        feature = model.features[term.feature]
-        wide = " wide" if len(feature.labels) > _WIDE_LEVELS else ""
-        figure = shape_figure(model, term, truth.get(feature.name))
+        name = model.subject(term).name
+        if term.partner is not None:
+            kind, figure = " pair", heat_figure(model, term)
+        else:
+            labels = model.features[term.feature].labels
+            kind = " wide" if len(labels) > _WIDE_LEVELS else ""
+            figure = shape_figure(model, term, truth.get(name))
         cards.append(
-            f'<article class="card{wide}"><h3>{html.escape(feature.name)}</h3>'
-            f"{place(figure)}</article>"
+            f'<article class="card{kind}"><h3>{html.escape(name)}</h3>{place(figure)}</article>'
         )
     dashed = (
         "<span><i class=truth></i> true curve, known because the data are simulated</span>"
         if truth
+        else ""
+    )
+    pairs = (
+        "<p>Heat maps show what two features do together, beyond their own curves. Pale cells are "
+        "within the noise: it alone could give their effect.</p>"
+        if any(term.partner is not None for term in terms)
         else ""
     )
     return (
@@ -144,6 +154,7 @@ def _shapes(model: AdditiveModel, truth: Mapping[str, TrueCurve], place: Any) ->
         "<label><input type=checkbox id=same-scale> same scale for all</label></p>"
         "<p>The band speaks of the added noise alone, not of the luck of the sample. Where rows "
         "are rare, the curve is also drawn towards its neighbours and towards zero.</p>"
+        f"{pairs}"
         f"<div class=grid>{''.join(cards)}</div></section>"
     )
 
@@ -203,7 +214,7 @@ for _name in ("ink", "curve", "truth", "band", "weight"):
     _STYLE = _STYLE.replace(_name.upper(), COLORS[_name])
 
 _SCRIPT = """
-const shapes = plots.filter(node => node.closest('#shapes'));
+const shapes = plots.filter(node => node.closest('#shapes') && !node.closest('.pair'));
 document.getElementById('same-scale').addEventListener('change', event => {
   const ranges = shapes.map(node => node._fullLayout.yaxis.range);
   const widest = [Math.min(...ranges.map(r => r[0])), Math.max(...ranges.map(r => r[1]))];

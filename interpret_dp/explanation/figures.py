@@ -19,6 +19,7 @@ from interpret_dp.explanation.figure_parts import (
     literal,
     place_legend,
 )
+from interpret_dp.explanation.heat_maps import heat_figure, heat_range
 from interpret_dp.explanation.page_figures import (
     importance_figure,
     local_figure,
@@ -30,7 +31,7 @@ from interpret_dp.explanation.shape_figures import shape_figure
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from interpret_dp.released import AdditiveModel
+    from interpret_dp.released import AdditiveModel, AdditiveTerm
 
 __all__ = ["contributions_figure", "overview_figure", "prediction_figure", "term_figure"]
 
@@ -50,7 +51,9 @@ def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
         The privacy cost; left out if empty.
     """
     term = model.terms[index]
-    feature = model.features[term.feature]
+    feature = model.subject(term)
+    if term.partner is not None:
+        return _pair_figure(model, term, line)
     previews = monotone_previews(model, term)
     figure = shape_figure(model, term, previews=previews)
     bottom = figure.layout.margin.b
@@ -60,6 +63,23 @@ def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
     figure.update_layout(updatemenus=menus, showlegend=True)
     add_heading(figure, f"Term: {feature.name} ({feature.kind})", line, with_menu=True)
     place_legend(figure, below=bottom + 6, height=480)
+    return figure
+
+
+def _pair_figure(model: AdditiveModel, term: AdditiveTerm, line: str) -> Figure:
+    figure = heat_figure(model, term)
+    lowest, highest = common_range(model)
+    own, common = heat_range(term), max(-lowest, highest)
+    scales = [
+        (name, "restyle", [{"zmin": -reach, "zmax": reach}, [0]])
+        for name, reach in (("own scale", own), ("same scale for all terms", common))
+    ]
+    figure.update_layout(updatemenus=[_buttons(scales, x=1, xanchor="right")])
+    names = " & ".join(model.features[index].name for index in term.features)
+    title = f"Term: {names} (interaction; pale: within the noise)"
+    height = figure.layout.height
+    add_heading(figure, title, line, with_menu=True)
+    figure.update_layout(height=max(480, height + 110))
     return figure
 
 

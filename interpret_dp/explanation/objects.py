@@ -17,7 +17,7 @@ from interpret_dp.explanation.page_figures import term_importance
 from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.registry import live_view
 from interpret_dp.explanation.spend import PrivacySpend
-from interpret_dp.released import AdditiveModel
+from interpret_dp.released import AdditiveModel, AdditiveTerm, FeaturePair
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -153,15 +153,20 @@ def _selector(model: AdditiveModel) -> Any:
     columns = ["Name", "Type", "Bins", "Importance"]
     rows = [
         (
-            model.features[term.feature].name,
-            model.features[term.feature].kind,
-            # Without the missing and the unseen bin, which every term has.
-            len(term.scores) - 2,
+            model.subject(term).name,
+            model.subject(term).kind,
+            _bin_count(model, term),
             float(f"{term_importance(term)[0]:.{_DIGITS}g}"),
         )
         for term in model.terms
     ]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _bin_count(model: AdditiveModel, term: AdditiveTerm) -> int:
+    """Return the number of bins or cells, without the missing and the unseen ones."""
+    subject = model.subject(term)
+    return len(subject.regular) if isinstance(subject, FeaturePair) else subject.n_codes - 2
 
 
 @lru_cache

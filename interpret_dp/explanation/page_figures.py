@@ -60,7 +60,7 @@ def importance_figure(model: AdditiveModel) -> Figure:
     """Return every term's importance as a bar, with a mark at what noise alone would give."""
     measured = [term_importance(term) for term in model.terms]
     return importance_bars(
-        [model.features[term.feature].name for term in model.terms],
+        list(model.term_names),
         [importance for importance, _ in measured],
         [noise for _, noise in measured],
         score_unit(model),
@@ -137,7 +137,11 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
         zip(record["names"], record["values"], shown_scores(record), strict=True),
         key=lambda part: -abs(part[2]),
     )
-    shown = [(f"{literal(str(n))} = {value_text(v)}", s) for n, v, s in parts[:_MOST_CONTRIBUTIONS]]
+    cells = _pair_values(model, record)
+    shown = [
+        (f"{literal(str(n))} = {cells.get(n) or value_text(v)}", s)
+        for n, v, s in parts[:_MOST_CONTRIBUTIONS]
+    ]
     rest = sum(score for _, _, score in parts[_MOST_CONTRIBUTIONS:])
     if len(parts) > _MOST_CONTRIBUTIONS:
         shown.append((f"{len(parts) - _MOST_CONTRIBUTIONS} others", rest))
@@ -161,6 +165,19 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
         showgrid=False,
     )
     return figure
+
+
+def _pair_values(model: AdditiveModel, record: Mapping[str, Any]) -> dict[str, str]:
+    """Return both values of each pair of features; interpret gives none."""
+    values = dict(zip(record["names"], record["values"], strict=True))
+    found = {}
+    for term in model.terms:
+        if term.partner is not None:
+            names = [model.features[index].name for index in term.features]
+            found[model.subject(term).name] = " & ".join(
+                value_text(values[name]) if name in values else "?" for name in names
+            )
+    return found
 
 
 def shown_scores(record: Mapping[str, Any]) -> list[float]:

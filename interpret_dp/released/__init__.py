@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from interpret_dp.released.additive_model import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.released.additive_model import (
+    AdditiveFeature,
+    AdditiveModel,
+    AdditiveTerm,
+    FeaturePair,
+)
 from interpret_dp.released.edits import EditRecord
 
-__all__ = ["AdditiveFeature", "AdditiveModel", "AdditiveTerm", "EditRecord"]
+__all__ = ["AdditiveFeature", "AdditiveModel", "AdditiveTerm", "EditRecord", "FeaturePair"]

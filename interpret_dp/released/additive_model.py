@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.released.edits import EditRecord
 from interpret_dp.schema import Categorical, Continuous, Schema, level_labels
 
-__all__ = ["AdditiveFeature", "AdditiveModel", "AdditiveTerm"]
+__all__ = ["AdditiveFeature", "AdditiveModel", "AdditiveTerm", "FeaturePair"]
 
 FloatArray = NDArray[np.float64]
 
@@ -49,24 +49,32 @@ class AdditiveFeature:
         Its declaration in the schema.
     cuts : ndarray of float64, shape (n_bins - 1,), or None
         Increasing cut points of a continuous feature; a value on a cut is in the bin above.
+    pair_cuts : ndarray of float64, or None
+        The fewer cut points that its pairs with other features use; None if it is in no pair, or
+        they use the same ones.
     """
 
     name: str
     spec: Continuous | Categorical
     cuts: FloatArray | None = None
+    pair_cuts: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Freeze the cut points and check them against the declaration."""
         if isinstance(self.spec, Categorical):
-            if self.cuts is not None:
+            if self.cuts is not None or self.pair_cuts is not None:
                 raise ValueError(f"Feature {self.name!r} is categorical and cannot have cuts.")
             return
         if self.cuts is None:
             raise ValueError(f"Feature {self.name!r} is continuous and must have cuts.")
-        cuts = _frozen(self.cuts, (len(self.cuts),), f"cuts of feature {self.name!r}")
-        if (np.diff(cuts) <= 0).any():
-            raise ValueError(f"cuts of feature {self.name!r} must increase.")
-        object.__setattr__(self, "cuts", cuts)
+        for which in ("cuts", "pair_cuts"):
+            given = getattr(self, which)
+            if given is None:
+                continue
+            cuts = _frozen(given, (len(given),), f"{which} of feature {self.name!r}")
+            if (np.diff(cuts) <= 0).any():
+                raise ValueError(f"{which} of feature {self.name!r} must increase.")
+            object.__setattr__(self, which, cuts)
 
     @property
     def kind(self) -> str:
@@ -85,18 +93,66 @@ class AdditiveFeature:
         """Number of bins, missing and unseen included."""
         return (len(self.labels) if self.cuts is None else len(self.cuts) + 1) + 2
 
+    @property
+    def in_pairs(self) -> AdditiveFeature:
+        """The feature with the bins that its pairs use."""
+        if self.pair_cuts is None:
+            return self
+        return AdditiveFeature(self.name, self.spec, self.pair_cuts)
+
+
+@dataclass(frozen=True, eq=False)
+class FeaturePair:
+    """What a term of two features is about.
+
+    Attributes
+    ----------
+    first, second : AdditiveFeature
+        With the bins that their pairs use. Cell (i, j) of bins i and j is number
+        ``i * second.n_codes + j`` of the term's scores.
+    """
+
+    first: AdditiveFeature
+    second: AdditiveFeature
+
+    #: In interpret's words.
+    kind: ClassVar[str] = "interaction"
+    #: A cell is no range of numbers.
+    cuts: ClassVar[None] = None
+
+    @property
+    def name(self) -> str:
+        """Names of both features, as interpret joins them."""
+        return f"{self.first.name} & {self.second.name}"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of bins of both features, missing and unseen included."""
+        return self.first.n_codes, self.second.n_codes
+
+    @property
+    def n_codes(self) -> int:
+        """Number of cells."""
+        return self.first.n_codes * self.second.n_codes
+
+    @property
+    def regular(self) -> list[int]:
+        """Cells of which neither bin is the missing or the unseen one."""
+        numbers = np.arange(self.n_codes).reshape(self.shape)
+        return [int(number) for number in numbers[1:-1, 1:-1].ravel()]
+
 
 @dataclass(frozen=True, eq=False)
 class AdditiveTerm:
-    """One shape function.
+    """One shape function, or one heat map.
 
     Attributes
     ----------
     feature : int
-        Index of its feature.
+        Index of its feature; of a pair, of the first.
     scores : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
         Score of the missing bin, of each bin, and of the unseen bin; one column a class if there
-        are more than two.
+        are more than two. Of a pair, those of all cells, row by row (:class:`FeaturePair`).
     weights : ndarray of float64, shape (n_codes,)
         Released number of rows per bin.
     covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
@@ -105,6 +161,8 @@ class AdditiveTerm:
         Variance of the added noise, of a term with too many bins for a ``covariance`` or one that
         was kept monotone. None where ``covariance`` is given, whose diagonal it would be, or
         nothing is known.
+    partner : int or None
+        Index of the second feature of a pair; None for a shape function.
     """
 
     feature: int
@@ -112,6 +170,7 @@ class AdditiveTerm:
     weights: FloatArray
     covariance: FloatArray | None
     variances: FloatArray | None = None
+    partner: int | None = None
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check their shapes against one another."""
@@ -138,6 +197,11 @@ class AdditiveTerm:
             object.__setattr__(self, "variances", variances)
 
     @property
+    def features(self) -> tuple[int, ...]:
+        """Indices of its features: one, or two."""
+        return (self.feature,) if self.partner is None else (self.feature, self.partner)
+
+    @property
     def standard_deviations(self) -> FloatArray | None:
         """Standard deviation of the added noise, same shape as ``scores``; None if unknown."""
         variances = self.variances
@@ -158,6 +222,8 @@ _KEYS = (
 )
 _TERM_KEYS = ("feature", "scores", "weights", "covariance")
 _LINKS = ("identity", "log")  # that a file may name
+#: Of files with pairs or a log link, which older versions of the package must not read.
+_EXTENDED_VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,20 +288,38 @@ class AdditiveModel:
                 raise ValueError(
                     f"A term has {term.scores[0].size} scores per bin; the classes need {n_scores}."
                 )
-            if not 0 <= term.feature < len(self.features):
-                raise ValueError(f"A term's feature {term.feature} is not one of the features.")
-            feature = self.features[term.feature]
-            if len(term.scores) != feature.n_codes:
+            for index in term.features:
+                if not 0 <= index < len(self.features):
+                    raise ValueError(f"A term's feature {index} is not one of the features.")
+            if term.feature == term.partner:
+                raise ValueError("A pair needs two features; one is given twice.")
+            subject = self.subject(term)
+            if len(term.scores) != subject.n_codes:
                 raise ValueError(
-                    f"The term of feature {feature.name!r} has {len(term.scores)} scores; its "
-                    f"bins need {feature.n_codes}."
+                    f"The term of {subject.name!r} has {len(term.scores)} scores; its bins need "
+                    f"{subject.n_codes}."
                 )
+        names = [self.subject(term).name for term in self.terms]
+        if len(set(names)) < len(names):
+            raise ValueError(f"The terms are named {names}; each needs its own name.")
         for name in ("n_rows", "noise_scale_binning", "noise_scale_boosting"):
             object.__setattr__(self, name, float(_frozen(getattr(self, name), (), name)))
         object.__setattr__(self, "edits", tuple(self.edits))
         for edit in self.edits:
             if not isinstance(edit, EditRecord):
                 raise TypeError(f"edits holds {edit!r}; each must be an EditRecord.")
+
+    def subject(self, term: AdditiveTerm) -> AdditiveFeature | FeaturePair:
+        """Return what a term is about: its feature, or its pair of features."""
+        if term.partner is None:
+            return self.features[term.feature]
+        first, second = (self.features[index].in_pairs for index in term.features)
+        return FeaturePair(first, second)
+
+    @property
+    def term_names(self) -> tuple[str, ...]:
+        """Name of each term, as interpret has it."""
+        return tuple(self.subject(term).name for term in self.terms)
 
     @property
     def link(self) -> str:
@@ -256,16 +340,21 @@ class AdditiveModel:
         """Return a document of plain JSON values; :meth:`from_dict` reads it."""
         return {
             "format": _FORMAT,
-            "version": _VERSION,
+            "version": _EXTENDED_VERSION if self._is_extended else _VERSION,
             "task": self.task,
             "schema": self.schema.to_dict(),
             "features": [
-                {"name": f.name, "cuts": None if f.cuts is None else f.cuts.tolist()}
+                {
+                    "name": f.name,
+                    "cuts": None if f.cuts is None else f.cuts.tolist(),
+                    **({} if f.pair_cuts is None else {"pair_cuts": f.pair_cuts.tolist()}),
+                }
                 for f in self.features
             ],
             "terms": [
                 {
                     "feature": term.feature,
+                    **({} if term.partner is None else {"partner": term.partner}),
                     "scores": term.scores.tolist(),
                     "weights": term.weights.tolist(),
                     "covariance": _lower_triangle(term.covariance),
@@ -288,6 +377,14 @@ class AdditiveModel:
             **({"edits": [edit.to_dict() for edit in self.edits]} if self.edits else {}),
         }
 
+    @property
+    def _is_extended(self) -> bool:
+        return (
+            self.has_log_link
+            or any(term.partner is not None for term in self.terms)
+            or any(feature.pair_cuts is not None for feature in self.features)
+        )
+
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> AdditiveModel:
         """Rebuild a model from its document.
@@ -303,7 +400,7 @@ class AdditiveModel:
                 f"This is not a model file of interpret_dp: its format must be {_FORMAT!r}."
             )
         document = unsealed(document, "The model file")
-        check_version("The model file", document.get("version"), _VERSION)
+        check_version("The model file", document.get("version"), _VERSION, _EXTENDED_VERSION)
         check_keys("The model file", document, _KEYS, optional=("link", "edits"))
         try:
             return cls._from_checked(document)
@@ -316,10 +413,11 @@ class AdditiveModel:
     @classmethod
     def _from_checked(cls, document: Mapping[str, Any]) -> AdditiveModel:
         for number, entry in enumerate(document["features"]):
-            check_keys(f"Feature {number} of the model file", entry, ("name", "cuts"))
+            what = f"Feature {number} of the model file"
+            check_keys(what, entry, ("name", "cuts"), optional=("pair_cuts",))
         for number, entry in enumerate(document["terms"]):
             what = f"Term {number} of the model file"
-            check_keys(what, entry, _TERM_KEYS, optional=("variances",))
+            check_keys(what, entry, _TERM_KEYS, optional=("partner", "variances"))
         schema = Schema.from_dict(document["schema"])
         names = [entry["name"] for entry in document["features"]]
         specs = schema.resolve(names)
@@ -328,12 +426,13 @@ class AdditiveModel:
             task=document["task"],
             schema=schema,
             features=tuple(
-                AdditiveFeature(entry["name"], spec, entry["cuts"])
+                AdditiveFeature(entry["name"], spec, entry["cuts"], entry.get("pair_cuts"))
                 for entry, spec in zip(document["features"], specs, strict=True)
             ),
             terms=tuple(
                 AdditiveTerm(
                     feature=int(entry["feature"]),
+                    partner=int(entry["partner"]) if "partner" in entry else None,
                     scores=entry["scores"],
                     weights=entry["weights"],
                     covariance=_full_square(entry["covariance"], len(entry["scores"])),

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.released.additive_model import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.released.additive_model import (
+    AdditiveFeature,
+    AdditiveModel,
+    AdditiveTerm,
+    FeaturePair,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +56,10 @@ def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
         ``weight``
             Released (noisy) number of rows.
 
+        Of a pair of features, under ``"first & second"``, one row a cell, with the columns
+        ``bin_first``, ``lower_first``, ``upper_first``, ``level_first``, ``kind_first`` and the
+        same of the second feature in place of the first five.
+
         And under :func:`intercept_key` (``"intercept"``), one row a score: ``class`` (what the
         score speaks for: the second of two classes, each of several, None in a regression),
         ``link`` and ``score``.
@@ -64,13 +73,18 @@ def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
     suffixes = score_suffixes(model)
     tables = {}
     for term in model.terms:
-        feature = model.features[term.feature]
-        columns = _continuous_bins(feature) if feature.cuts is not None else _levels(feature)
-        rows = slice(0, len(columns["bin"]))
+        subject = model.subject(term)
+        if isinstance(subject, FeaturePair):
+            columns, rows = _cells(subject)
+        else:
+            columns = _bins(subject)
+            rows = np.arange(len(columns["bin"]))
         for name, values in _numbers_of(term, suffixes).items():
             columns[name] = values[rows]
-        columns["level"] = pd.Series(columns["level"], dtype=object)
-        tables[feature.name] = pd.DataFrame(columns)
+        for name in columns:
+            if name.startswith("level"):
+                columns[name] = pd.Series(columns[name], dtype=object)
+        tables[subject.name] = pd.DataFrame(columns)
     classes: tuple[Any, ...] = (None,)
     if model.classes is not None:
         classes = model.classes if len(suffixes) > 1 else model.classes[-1:]
@@ -86,7 +100,7 @@ def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
 
 def intercept_key(model: AdditiveModel) -> str:
     """Return the key of the intercept's table: ``intercept``, in brackets if a term has it."""
-    taken = {model.features[term.feature].name for term in model.terms}
+    taken = set(model.term_names)
     key = "intercept"
     while key in taken:
         key = f"({key})"
@@ -97,6 +111,25 @@ def score_suffixes(model: AdditiveModel) -> list[str]:
     """Return what tells apart the columns of each score: nothing if there is one."""
     n_scores = len(model.intercept)
     return [""] if n_scores == 1 else [f"_{index}" for index in range(n_scores)]
+
+
+def _bins(feature: AdditiveFeature) -> dict[str, Any]:
+    return _continuous_bins(feature) if feature.cuts is not None else _levels(feature)
+
+
+def _cells(pair: FeaturePair) -> tuple[dict[str, Any], NDArray[np.intp]]:
+    """Return the columns that say which cell a row of the table is, and the cells' numbers."""
+    sides = [_bins(feature) for feature in (pair.first, pair.second)]
+    sizes = [len(side["bin"]) for side in sides]
+    # A continuous feature has no unseen bin in the table, as in its own.
+    numbers = np.arange(pair.n_codes).reshape(pair.shape)[: sizes[0], : sizes[1]].ravel()
+    places = np.indices(sizes).reshape(2, -1)
+    columns = {
+        f"{name}_{which}": [values[place] for place in places[axis]]
+        for axis, which in enumerate(("first", "second"))
+        for name, values in sides[axis].items()
+    }
+    return columns, numbers
 
 
 def _continuous_bins(feature: AdditiveFeature) -> dict[str, Any]:

@@ -7,14 +7,19 @@ to the bins that :mod:`interpret_dp.schema` sends them to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlglot import exp
 
 from interpret_dp._validate import check_choice
-from interpret_dp.released.additive_model import AdditiveFeature, AdditiveModel, FloatArray
+from interpret_dp.released.additive_model import (
+    AdditiveFeature,
+    AdditiveModel,
+    FeaturePair,
+    FloatArray,
+)
 from interpret_dp.released.lookup import score_suffixes
 from interpret_dp.released.sql_dialects import DIALECTS, SOURCE, Writer
 from interpret_dp.schema.declarations import Categorical, Level
@@ -139,7 +144,7 @@ def _checked_columns(model: AdditiveModel, columns: Mapping[str, str] | None) ->
             f"columns names {unknown!r}; its keys must be among the features "
             f"{[f.name for f in model.features]!r}."
         )
-    names = [model.features[term.feature].name for term in model.terms]
+    names = [model.features[index].name for term in model.terms for index in term.features]
     return {name: _checked_name(f"column of {name!r}", given.get(name, name)) for name in names}
 
 
@@ -274,39 +279,66 @@ def _term(
 ) -> exp.Expr:
     """Return the CASE expression of one term's score of one class."""
     term = model.terms[position]
-    feature = model.features[term.feature]
+    subject = model.subject(term)
     scores = term.scores.reshape(len(term.scores), -1)[:, k]
+    if not isinstance(subject, FeaturePair):
+        return _case_of(writer, column_of, subject, scores, writer.literal)
+    # For each bin of the first feature, the CASE of the second.
+    rows = scores.reshape(subject.shape)
+
+    def inner(row: FloatArray) -> exp.Expr:
+        return _case_of(writer, column_of, subject.second, row, writer.literal)
+
+    return _case_of(writer, column_of, subject.first, rows, inner)
+
+
+def _case_of(
+    writer: Writer,
+    column_of: Mapping[str, str],
+    feature: AdditiveFeature,
+    values: FloatArray,
+    write: Callable[[Any], exp.Expr],
+) -> exp.Expr:
+    """Return the CASE of what is written for the value of each bin, shape (n_codes, ...)."""
     column = column_of[feature.name]
     if isinstance(feature.spec, Categorical):
-        return _categorical(writer, column, feature.spec, scores)
-    return _continuous(writer, column, feature, scores)
+        return _categorical(writer, column, feature.spec, values, write)
+    return _continuous(writer, column, feature, values, write)
 
 
 def _continuous(
-    writer: Writer, column: str, feature: AdditiveFeature, scores: FloatArray
+    writer: Writer,
+    column: str,
+    feature: AdditiveFeature,
+    values: FloatArray,
+    write: Callable[[Any], exp.Expr],
 ) -> exp.Expr:
     cuts = np.asarray(feature.cuts).tolist()
-    branches = [(writer.is_no_number(column), writer.literal(scores[0]))]
+    branches = [(writer.is_no_number(column), write(values[0]))]
     for position, cut in enumerate(cuts, start=1):
         # Neighbours with one score need no cut between them.
-        if scores[position] != scores[position + 1]:
+        if not np.array_equal(values[position], values[position + 1]):
             below = exp.LT(this=writer.as_number(column), expression=writer.literal(cut))
-            branches.append((below, writer.literal(scores[position])))
-    return _case(branches, writer.literal(scores[len(cuts) + 1]))
+            branches.append((below, write(values[position])))
+    return _case(branches, write(values[len(cuts) + 1]))
 
 
-def _categorical(writer: Writer, column: str, spec: Categorical, scores: FloatArray) -> exp.Expr:
-    unseen = writer.literal(scores[-1])
+def _categorical(
+    writer: Writer,
+    column: str,
+    spec: Categorical,
+    values: FloatArray,
+    write: Callable[[Any], exp.Expr],
+) -> exp.Expr:
+    unseen = write(values[-1])
     has_text = any(isinstance(level, str) for level in spec.levels)
     missing = writer.is_missing(column, numeric=not has_text and not _all_bool(spec.levels))
     by_type: dict[bool, list[Branch]] = {True: [], False: []}
-    for level, score in zip(spec.levels, scores[1:-1], strict=True):
+    for level, value in zip(spec.levels, values[1:-1], strict=True):
         # In a column of one type a mixed list can only be held as text.
         as_text = isinstance(level, str) or (has_text and not writer.cells_have_types)
-        by_type[as_text].append(
-            (writer.equals(column, level, as_text=as_text), writer.literal(score))
-        )
-    branches = [(missing, writer.literal(scores[0]))]
+        by_type[as_text].append((writer.equals(column, level, as_text=as_text), write(value)))
+    branches = [(missing, write(values[0]))]
     if not writer.cells_have_types:
         return _case([*branches, *by_type[True], *by_type[False]], unseen)
     # SQLite would compare text with a number as text, or as a number, by the column's affinity.

@@ -16,7 +16,7 @@ from tests.editor.models import Holder, build_model
 
 OPERATIONS = {
     *("make_monotone", "make_convex", "make_concave", "smooth", "interpolate", "flatten"),
-    *("align", "set_scores", "shift", "cap", "remove_effect"),
+    *("align", "set_scores", "shift", "scale", "cap", "remove_effect"),
 }
 
 

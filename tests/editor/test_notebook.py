@@ -218,6 +218,7 @@ BUTTONS = {
     "Align left": ("align", {"to": "left"}),
     "Align right": ("align", {"to": "right"}),
     "Shift by": ("shift", {"by": -0.25}),
+    "Scale by": ("scale", {"factor": -0.25}),
     "Set to": ("set_scores", {"scores": -0.25}),
     "Cap at": ("cap", {"magnitude": 0.25}),
     "Remove effect": ("remove_effect", {}),

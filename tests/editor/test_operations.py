@@ -21,6 +21,7 @@ ARGUMENTS = {
     "align": {"to": "left"},
     "set_scores": {"scores": 0.25},
     "shift": {"by": 0.5},
+    "scale": {"factor": 1.5},
     "cap": {"magnitude": 0.2},
     "remove_effect": {},
 }

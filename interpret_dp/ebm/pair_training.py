@@ -1,0 +1,261 @@
+"""The stage of pairs: go on from the released features, choose, count, boost, purify."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from interpret.utils import purify
+from numpy.typing import NDArray
+
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends.base import AdditiveRows
+from interpret_dp.ebm.binning import Bins, merge_bins, project_to_total
+from interpret_dp.ebm.boosting import BoostingResult
+from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.interactions import PairTask
+from interpret_dp.ebm.pair_boosting import PairCells, boost_pairs, pair_noise, pair_updates
+from interpret_dp.ebm.pair_selection import select_pairs
+from interpret_dp.ebm.uncertainty import TermNoise, mean_curvature
+from interpret_dp.release import ReleaseDoor
+from interpret_dp.schema import Continuous, FeatureSpec
+
+__all__ = ["TrainedPair", "TrainedPairs", "train_pairs"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedPair:
+    """Released arrays of one pair, in units of score.
+
+    Attributes
+    ----------
+    first, second : int
+        Numbers of its features' terms.
+    weights, scores : ndarray of float64, shape (n_first, n_second)
+    noise : TermNoise
+        Of the cells row by row.
+    gain : ndarray of float64, shape (n_first, n_second)
+        Score added per unit of noisy residual sum, before the projection; 0 where nothing moves.
+    """
+
+    first: int
+    second: int
+    weights: FloatArray
+    scores: FloatArray
+    noise: TermNoise
+    gain: FloatArray
+
+    def in_units(self, scale: float, largest_weight: float) -> TrainedPair:
+        """Return the pair in other units: of a score of 1, and of a row of the largest weight."""
+        covariance, variances = self.noise.covariance, self.noise.variances
+        return replace(
+            self,
+            weights=largest_weight * self.weights,
+            scores=scale * self.scores,
+            noise=TermNoise(
+                None if covariance is None else scale**2 * covariance,
+                None if variances is None else scale**2 * variances,
+            ),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedPairs:
+    """What the stage released.
+
+    Attributes
+    ----------
+    pairs : list of TrainedPair
+    coarse : dict of int to Bins
+        For each feature in a pair, how the bins of its own term are merged.
+    scores : list of ndarray of float64
+        Of the features' own terms, with what purifying moved into them.
+    intercept : ndarray of float64, shape (1,)
+    """
+
+    pairs: list[TrainedPair]
+    coarse: dict[int, Bins]
+    scores: list[FloatArray]
+    intercept: FloatArray
+
+
+def train_pairs(
+    rows: AdditiveRows,
+    bins: Sequence[Bins],
+    specs: Sequence[FeatureSpec],
+    trained: BoostingResult,
+    task: PairTask,
+    *,
+    config: TrainerConfig,
+    door: ReleaseDoor,
+    unit: Unit,
+    n_rows: float,
+    count_noise: float,
+    is_classification: bool,
+) -> TrainedPairs:
+    """Choose and train pairs on top of the trained features.
+
+    Parameters
+    ----------
+    rows : AdditiveRows
+        Private, as the features' boosting left them.
+    bins, specs : sequences, one entry a term
+        Bins and declaration of each feature.
+    trained : BoostingResult
+        The features' curves.
+    task : PairTask
+        With at least one pair.
+    config : TrainerConfig
+    door : ReleaseDoor
+        Every release passes through it.
+    unit : Unit
+        Scale of the loss.
+    n_rows, count_noise : float
+        Released number of rows; standard deviation of a released count.
+    is_classification : bool
+    """
+    _resume(rows, bins, trained)
+    chosen = list(task.named)
+    if task.n_chosen:
+        chosen += select_pairs(rows, bins, specs, trained.scores, task, door)
+    # interpret's order of terms.
+    chosen.sort(key=lambda pair: (*sorted(pair), *pair))
+    settings = config.pair_boosting(n_rows, unit)
+    used = sorted({feature for pair in chosen for feature in pair})
+    coarse = {
+        k: merge_bins(bins[k].weights, bins[k].cuts, settings.leaves, float(bins[k].weights.sum()))
+        for k in used
+    }
+    maps = [coarse[k].code_map if k in coarse else _no_codes() for k in range(len(bins))]
+    widths = [coarse[k].n_codes if k in coarse else 0 for k in range(len(bins))]
+    rows.pair_up(chosen, maps, widths)
+    cells = _release_cells(rows, chosen, coarse, specs, door, n_rows)
+    updates = [
+        pair_updates(c, step=settings.step, count_noise=count_noise, n_rows=n_rows) for c in cells
+    ]
+    scores, noise = boost_pairs(rows, cells, updates, config=config, door=door)
+    curvatures = _curvatures(trained, bins, coarse, cells, scores, is_classification)
+    noises = [
+        _known(*pair_noise(u, c, noise=noise, config=config, rng=door.public_choices))
+        for u, c in zip(updates, curvatures, strict=True)
+    ]
+    pairs = [
+        TrainedPair(c.first, c.second, c.weights, s, n, u.gain.reshape(c.weights.shape))
+        for c, s, n, u in zip(cells, scores, noises, updates, strict=True)
+    ]
+    return _purified(pairs, coarse, trained)
+
+
+def _resume(rows: AdditiveRows, bins: Sequence[Bins], trained: BoostingResult) -> None:
+    """Set every row's score to that of the released features, rounded to the lattice."""
+    width = max(b.n_codes for b in bins)
+    updates = np.zeros((len(bins), width, 1), dtype=np.int32)
+    for k, scores in enumerate(trained.scores):
+        whole = np.clip(np.rint(scores * LATTICE), -(2**29), 2**29)
+        updates[k, : len(scores)] = whole
+    rows.begin(np.rint(trained.intercept * LATTICE).astype(np.int64))
+    nothing = np.zeros(0, dtype=np.int64)
+    rows.advance(np.arange(len(bins)), updates, nothing, width)
+
+
+def _no_codes() -> NDArray[np.uint16]:
+    return np.zeros(0, dtype=np.uint16)
+
+
+def _release_cells(
+    rows: AdditiveRows,
+    chosen: Sequence[tuple[int, int]],
+    coarse: dict[int, Bins],
+    specs: Sequence[FeatureSpec],
+    door: ReleaseDoor,
+    n_rows: float,
+) -> list[PairCells]:
+    """Release how many rows each cell has: a row is in one cell of each pair."""
+    shapes = [(coarse[a].n_codes, coarse[b].n_codes) for a, b in chosen]
+    cells = []
+    for (a, b), shape, exact in zip(
+        chosen, shapes, rows.bin_counts([i * j for i, j in shapes]), strict=True
+    ):
+        # A number is never unseen, which is public: nothing to count or to add noise to.
+        possible = np.ones(shape, dtype=np.bool_)
+        if isinstance(specs[a], Continuous):
+            possible[-1] = False
+        if isinstance(specs[b], Continuous):
+            possible[:, -1] = False
+        places = np.flatnonzero(possible)
+        noisy, _ = door.gaussian(
+            "pair bins", exact[places][np.newaxis], row_norm=LATTICE, aligned=True
+        )
+        weights = np.zeros(shape)
+        weights.ravel()[places] = project_to_total(noisy[0] / LATTICE, n_rows)
+        cells.append(PairCells(a, b, weights))
+    return cells
+
+
+def _curvatures(
+    trained: BoostingResult,
+    bins: Sequence[Bins],
+    coarse: dict[int, Bins],
+    cells: Sequence[PairCells],
+    scores: Sequence[FloatArray],
+    is_classification: bool,
+) -> list[FloatArray]:
+    """Return the expected second derivative of the loss in each cell, from released numbers."""
+    if not is_classification:
+        return [np.ones(c.n_codes) for c in cells]
+    spreads = [
+        float(b.weights @ s[:, 0] ** 2) / max(float(b.weights.sum()), 1e-300)
+        for b, s in zip(bins, trained.scores, strict=True)
+    ]
+    curvatures = []
+    for c, own in zip(cells, scores, strict=True):
+        rest = sum(spreads) - spreads[c.first] - spreads[c.second]
+        rows, columns = (
+            _coarse_means(bins[k], coarse[k], trained.scores[k]) for k in (c.first, c.second)
+        )
+        centres = trained.intercept[0] + own + rows[:, np.newaxis] + columns
+        spread = np.array([max(rest, 0.0) ** 0.5])
+        curvatures.append(mean_curvature(centres.reshape(-1, 1), spread)[:, 0])
+    return curvatures
+
+
+def _coarse_means(fine: Bins, coarse: Bins, scores: FloatArray) -> FloatArray:
+    """Return the weighted means of a feature's scores over the bins that its pairs use."""
+    weights = np.bincount(coarse.code_map, fine.weights, minlength=coarse.n_codes)
+    sums = np.bincount(coarse.code_map, fine.weights * scores[:, 0], minlength=coarse.n_codes)
+    return np.asarray(sums / np.maximum(weights, 1e-300))
+
+
+def _known(covariance: FloatArray | None, variances: FloatArray) -> TermNoise:
+    if covariance is None:
+        return TermNoise(variances=variances)
+    return TermNoise(covariance=covariance)
+
+
+def _purified(
+    pairs: list[TrainedPair], coarse: dict[int, Bins], trained: BoostingResult
+) -> TrainedPairs:
+    """Move what is left of main effects out of the pairs, by interpret's own algorithm.
+
+    Updates are pure up to rounding, so that this is the last digit; nothing that is known of the
+    noise changes.
+    """
+    scores = [s.copy() for s in trained.scores]
+    intercept = trained.intercept.copy()
+    pure = []
+    for pair in pairs:
+        if not pair.scores.any():
+            pure.append(pair)
+            continue
+        table, impurities, constant = purify(pair.scores, pair.weights, is_randomized=False)
+        # A cell without rows has no mean to be centred by; where nothing was learned, nothing is.
+        table = np.where(pair.gain > 0, table, 0.0)
+        intercept += constant
+        for (axis,), effect in impurities:
+            feature = (pair.first, pair.second)[axis]
+            scores[feature][:, 0] += effect[coarse[feature].code_map]
+        pure.append(replace(pair, scores=table))
+    return TrainedPairs(pure, coarse, scores, intercept)

@@ -1,0 +1,106 @@
+"""The editor's card of a pair: its heat map, rectangles that select cells, and its tools."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interpret_dp.dashboard.editor_cells import cell_places
+from interpret_dp.dashboard.editor_places import places_of
+from interpret_dp.explanation.registry import live_view
+from tests.dashboard.client import AppClient
+from tests.dashboard.editor_client import EditorClient
+from tests.ebm.pair_problems import LABELS, problem
+
+PAIR = 5
+
+
+@pytest.fixture(scope="module")
+def explanation():
+    from interpret_dp import DPExplainableBoostingClassifier
+
+    data = problem(6_000)
+    model = DPExplainableBoostingClassifier(
+        schema=LABELS, epsilon=2.0, delta=1e-6, interactions=[("age", "bmi")]
+    )
+    return model.fit(data.X, data.labels).explain_global(name="pairs")
+
+
+@pytest.fixture
+def session(explanation):
+    found = explanation.edit_session
+    while found.can_undo:
+        found.undo()
+    return found
+
+
+@pytest.fixture
+def editor(explanation, session):
+    return EditorClient(AppClient(explanation), PAIR)
+
+
+def rectangle(editor, x, y):
+    box = {"range": {"x": list(x), "y": list(y)}, "points": []}
+    editor.change("idp-editor-plot", "selectedData", box)
+
+
+def test_outside_of_the_dashboard_there_is_a_figure(explanation):
+    assert live_view(explanation, PAIR) is None
+
+
+def test_a_rectangle_selects_the_cells_that_it_touches(editor, session):
+    width = session.base.subject(session.base.terms[PAIR]).shape[1]
+    rectangle(editor, (0.2, 1.4), (1.6, 2.1))
+    assert editor.selected == [1 * width + 3, 2 * width + 3]
+    assert session.view(PAIR).labels[width + 3] in editor.text("selected")
+    assert len(editor.figure["layout"]["shapes"]) == 2
+    rectangle(editor, (50, 60), (50, 60))
+    assert len(editor.selected) == 2
+    editor.press("all")
+    assert editor.selected == session.base.subject(session.base.terms[PAIR]).regular
+    assert "all" in editor.text("selected")
+    assert "cells" in editor.text("selected")
+
+
+def test_tools_edit_the_cells_and_undo_brings_them_back(editor, session):
+    before = session.view(PAIR).current
+    rectangle(editor, (-0.4, 0.4), (-0.4, 0.4))
+    (cell,) = editor.selected
+    editor.press("remove")
+    assert session.view(PAIR).current[cell] == 0.0
+    assert editor.figure["data"][0]["z"][0][0] == 0.0
+    editor.change("idp-editor-number", "value", "0.5")
+    editor.press("all")
+    editor.press("scale")
+    assert np.allclose(session.view(PAIR).current, np.where(before == before[cell], 0, before / 2))
+    editor.press("smooth")
+    assert len(session.history) == 3
+    for _ in range(3):
+        editor.press("undo")
+    assert np.array_equal(session.view(PAIR).current, before)
+
+
+def test_the_verdict_is_about_the_heat_map(editor):
+    editor.press("verdict")
+    assert "departs from a flat heat map by more than noise explains" in editor.text("message")
+
+
+def test_what_needs_a_curve_has_no_button(editor):
+    actions = {button["action"] for button in editor.buttons}
+    assert {"smooth", "flatten", "scale", "remove", "shift", "set", "cap"} <= actions
+    assert not actions & {"increasing", "convex", "line", "left"}
+    assert editor.state["idp-editor-button:repair", "disabled"]
+
+
+def test_both_scales_are_drawn(editor):
+    own = editor.figure["data"][0]["zmax"]
+    editor.change("idp-editor-scale", "value", "common")
+    assert editor.figure["data"][0]["zmax"] >= own
+
+
+def test_places_are_those_of_the_heat_map(session):
+    places = places_of(session.base, PAIR, session.view(PAIR))
+    assert places.whole() == session.base.subject(session.base.terms[PAIR]).regular
+    assert places.within({"x": [-9, 9**9], "y": [-9, 9**9]}) == sorted(places.codes)
+    with pytest.raises(ValueError, match="no pair"):
+        cell_places(session.base, session.base.terms[0])

@@ -1,0 +1,442 @@
+"""Pairs of features: what a user asks for, what is released for it, and what comes of it."""
+
+from __future__ import annotations
+
+import copy
+import sqlite3
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from interpret.glassbox import ExplainableBoostingClassifier
+from sklearn.base import clone
+
+from interpret_dp import (
+    Categorical,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    Schema,
+    SchemaError,
+    load_model,
+)
+from interpret_dp.accounting import mu_of_budget
+from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.interactions import NO_PAIRS, PairTask, pair_task
+from interpret_dp.ebm.pair_boosting import PairUpdates
+from interpret_dp.ebm.pair_config import MOST_LEVELS, pair_grid
+from tests.ebm.pair_problems import COSTS, FEATURES, LABELS, interaction, problem
+
+NAMED = [("age", "bmi"), (3, "dose")]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return problem(12_000)
+
+
+@pytest.fixture(scope="module")
+def classifier(data):
+    return DPExplainableBoostingClassifier(
+        schema=LABELS, epsilon=2.0, delta=1e-6, interactions=NAMED
+    ).fit(data.X, data.labels)
+
+
+@pytest.fixture(scope="module")
+def regressor(data):
+    return DPExplainableBoostingRegressor(
+        schema=COSTS, epsilon=2.0, delta=1e-6, interactions=NAMED
+    ).fit(data.X, data.costs)
+
+
+@pytest.fixture(params=["classifier", "regressor"])
+def model(request):
+    return request.getfixturevalue(request.param)
+
+
+# --------------------------------------------------------------------- what may be asked for
+
+
+def _asked(interactions, n_features=5, excluded=frozenset(), specs=None, undeclared=()):
+    specs = list(FEATURES.values())[:n_features] if specs is None else specs
+    names = list(FEATURES)[:n_features]
+    return pair_task(
+        interactions,
+        names,
+        tuple(range(n_features)),
+        specs,
+        LABELS.target,
+        undeclared=undeclared,
+        target_is_declared=True,
+        excluded=excluded,
+    )
+
+
+@pytest.mark.parametrize("nothing", [None, 0, 0.0, [], (), "0x"])
+def test_no_interactions_are_no_pairs(nothing):
+    assert _asked(nothing) == NO_PAIRS
+
+
+def test_pairs_are_named_by_name_and_index_in_interprets_order():
+    named = [("dose", 0), (-4, "age"), ["bmi", "age"], np.array([2, 3])]
+    # Twice the same pair counts once, as it was written first.
+    assert _asked(named).named == ((1, 0), (2, 0), (2, 3))
+    assert _asked([(3.0, 1)]).named == ((3, 1),)
+
+
+@pytest.mark.parametrize(("asked", "n_chosen"), [(2, 2), (0.5, 3), ("1.2x", 6), (np.int64(4), 4)])
+def test_numbers_ask_for_a_private_choice(asked, n_chosen):
+    task = _asked(asked)
+    assert (task.named, task.n_chosen, task.eligible) == ((), n_chosen, (0, 1, 2, 3, 4))
+
+
+def test_as_many_as_there_are_need_no_choice():
+    every = _asked("9x", n_features=3)
+    assert (every.named, every.n_chosen) == (((0, 1), (0, 2), (1, 2)), 0)
+    but_one = _asked(9, n_features=3, excluded=frozenset({(0, 2)}))
+    assert but_one.named == ((0, 1), (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "text"),
+    [
+        ([("age", "bmi", "dose")], ValueError, "names 3 features; it must name two"),
+        ([("age",)], ValueError, "names 1 features"),
+        ([("age", "age")], ValueError, "one feature twice"),
+        ([("age", "weight")], ValueError, "the feature 'weight'"),
+        ([("age", 5)], ValueError, "the feature 5"),
+        ([("age", True)], ValueError, "the feature True"),
+        (["age"], TypeError, "must be a pair"),
+        (-1, ValueError, "interactions is -1"),
+        (1.5, ValueError, "interactions is 1.5"),
+        (float("nan"), ValueError, "interactions is nan"),
+        ("3", ValueError, "interactions is '3'"),
+        ("manyx", ValueError, "interactions is 'manyx'"),
+        (True, TypeError, "interactions is True"),
+        ({"age": "bmi"}, TypeError, "interactions is"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_said(wrong, error, text):
+    with pytest.raises(error, match=text):
+        _asked(wrong)
+
+
+def test_features_that_cannot_be_in_a_pair():
+    wide = [*list(FEATURES.values())[:4], Categorical([f"l{i}" for i in range(MOST_LEVELS + 1)])]
+    with pytest.raises(SchemaError, match="has 65 levels, and at most 64"):
+        _asked([("age", "grade")], specs=wide)
+    with pytest.raises(SchemaError, match="levels that are not declared"):
+        _asked([("age", "site")], undeclared=("site",))
+    # Undeclared bounds are released before, so that the number of cells stays public.
+    assert _asked([("age", "site")], undeclared=("age",)).n_pairs == 1
+    assert _asked(2, specs=wide, undeclared=("site",)).eligible == (0, 1, 2)
+    with pytest.raises(ValueError, match="none to choose: 1 features"):
+        _asked(1, n_features=2, specs=[FEATURES["age"], wide[4]])
+
+
+def test_a_fit_refuses_before_it_spends(data):
+    def refused(error, text, **parameters):
+        model = DPExplainableBoostingClassifier(**({"schema": LABELS} | parameters))
+        with pytest.raises(error, match=text):
+            model.fit(data.X, data.labels)
+        assert not hasattr(model, "has_fitted_")
+
+    refused(SchemaError, "no term of its own", interactions=[("age", "bmi")], exclude=["age"])
+    undeclared = Schema(FEATURES)
+    refused(SchemaError, "declared class labels", interactions=1, schema=undeclared)
+    three = Schema(FEATURES, target=Categorical(["no", "yes", "perhaps"]))
+    refused(ValueError, "has 3 classes", interactions=[("age", "bmi")], schema=three)
+    refused(ValueError, "'age' & 'x'|the feature 'x'", interactions=[("age", "x")])
+    named_so = Schema({"a": FEATURES["age"], "b": FEATURES["bmi"], "a & b": FEATURES["dose"]})
+    rows = data.X[["age", "bmi", "dose"]].set_axis(["a", "b", "a & b"], axis=1)
+    model = DPExplainableBoostingRegressor(
+        schema=Schema(named_so.features, target=COSTS.target), interactions=[("a", "b")]
+    )
+    with pytest.raises(SchemaError, match="the name of a pair"):
+        model.fit(rows, data.costs)
+
+
+def test_excluded_pairs_are_neither_named_nor_chosen(data):
+    model = DPExplainableBoostingClassifier(
+        schema=LABELS,
+        interactions=3,
+        max_rounds=1,
+        epsilon=50.0,
+        exclude=[("bmi", "age"), "grade", (3, 2)],
+    ).fit(data.X, data.labels)
+    chosen = set(model.term_names_[4:])
+    assert len(chosen) == 3
+    assert not chosen & {"age & bmi", "dose & site"}
+
+
+# ------------------------------------------------------------------------ what it costs
+
+
+@pytest.mark.parametrize(("n_pairs", "n_chosen"), [(0, 0), (1, 0), (3, 0), (3, 3), (40, 2)])
+@pytest.mark.parametrize("rounds", [None, 0, 3])
+def test_the_plan_costs_what_was_given(n_pairs, n_chosen, rounds):
+    config = TrainerConfig(
+        mu=0.3, n_features=6, max_bins=32, rounds=rounds, n_pairs=n_pairs, n_chosen_pairs=n_chosen
+    )
+    plan = config.plan()
+    assert plan.cost.mu == pytest.approx(0.3, rel=1e-8)
+    assert plan.cost.delta == 0.0
+    counts = {part.name: part.count for part in plan.releases}
+    assert counts.get("pair bins", 0) == n_pairs
+    assert counts.get("pair selection", 0) == n_chosen
+    assert counts.get("pairs", 0) == n_pairs * config.n_rounds
+
+
+def test_without_pairs_the_plan_is_what_it_was():
+    parts = {p.name: p for p in TrainerConfig(mu=0.3, n_features=6, max_bins=32).plan().releases}
+    assert set(parts) == {"target", "bins", "boosting"}
+    assert parts["bins"].mu ** 2 * 6 == pytest.approx(0.1 * 0.3**2)
+    assert parts["target"].mu ** 2 == pytest.approx(0.018 * 0.3**2)
+
+
+def test_every_term_gets_the_same_share():
+    config = TrainerConfig(mu=0.3, n_features=6, max_bins=32, n_pairs=2)
+    parts = {part.name: part for part in config.plan().releases}
+    assert parts["boosting"].mu == pytest.approx(parts["pairs"].mu)
+    assert parts["bins"].mu == pytest.approx(parts["pair bins"].mu)
+
+
+def test_bill_and_guarantee_name_the_pairs(classifier, data):
+    guarantee = classifier.guarantee_
+    assert guarantee.mu == pytest.approx(mu_of_budget(2.0, 1e-6), rel=1e-8)
+    names = [share.name for share in guarantee.releases]
+    assert names == ["target", "bins", "pair bins", "boosting", "pairs"]
+    chosen = clone(classifier).set_params(interactions=1, max_rounds=1).fit(data.X, data.labels)
+    shares = {share.name: share for share in chosen.guarantee_.releases}
+    assert shares["pair selection"].count == 1
+    assert "exponential mechanism" in chosen.guarantee_.mechanism
+    assert "exponential mechanism" not in guarantee.mechanism
+    assert sum(s.mu**2 for s in shares.values()) ** 0.5 == pytest.approx(guarantee.mu, rel=1e-7)
+    assert "pair selection" in str(chosen.privacy_spend_.to_dict())
+
+
+def test_the_grid_is_coarser_the_more_noise_there_is():
+    grids = [pair_grid(level) for level in np.geomspace(1e-7, 10, 50)]
+    assert grids == sorted(grids, reverse=True)
+    assert (grids[0], grids[-1]) == (16, 2)
+
+
+# ------------------------------------------------------------------------ what is released
+
+
+def test_attributes_are_laid_out_as_interprets(model):
+    assert model.term_features_[5:] == [(0, 1), (3, 2)]
+    assert model.term_names_[5:] == ["age & bmi", "site & dose"]
+    for term, names in ((5, ("age", "bmi")), (6, ("site", "dose"))):
+        shape = tuple(_n_pair_codes(model, name) for name in names)
+        assert model.term_scores_[term].shape == shape
+        assert model.bin_weights_[term].shape == shape
+        assert model.standard_deviations_[term].shape == shape
+        assert model.bagged_scores_[term].shape == (1, *shape)
+        assert model.bin_weights_[term].sum() == pytest.approx(model.bag_weights_[0])
+    assert len(model.pair_record_) == 2
+    # A number is never unseen: nothing is there, and nothing was added.
+    assert not model.bin_weights_[5][-1].any()
+    assert not model.standard_deviations_[5][:, -1].any()
+
+
+def _n_pair_codes(model, name):
+    levels = model.bins_[model.feature_names_in_.index(name)]
+    last = levels[-1]
+    return len(last) + (2 if isinstance(last, dict) else 3)
+
+
+def test_pairs_use_fewer_cuts_of_the_same_features(model):
+    own, in_pairs = model.bins_[0]
+    assert len(in_pairs) < len(own)
+    assert set(in_pairs) <= set(own)
+    assert len(model.bins_[4]) == 1
+
+
+def test_pairs_are_pure(model):
+    for term in (5, 6):
+        scores, weights = model.term_scores_[term], model.bin_weights_[term]
+        size = np.abs(scores).max() * weights.sum()
+        assert size > 0
+        for axis in (0, 1):
+            assert np.abs((scores * weights).sum(axis=axis)).max() < 1e-6 * size
+
+
+def test_the_interaction_is_learned(model, data):
+    effect = model.eval_terms(data.X)[:, 5]
+    true = interaction(data.X["age"], data.X["bmi"])
+    assert np.corrcoef(effect, true)[0, 1] > 0.9
+    plain = clone(model).set_params(interactions=0)
+    target = data.labels if hasattr(model, "classes_") else data.costs
+    plain.fit(data.X, target)
+
+    def fit_of(estimator):
+        return np.corrcoef(estimator._predict_score(estimator._readable(data.X)), data.scores)[0, 1]
+
+    assert fit_of(model) > fit_of(plain) + 0.2
+
+
+def test_the_noise_is_known(model, data):
+    uncertain = model.predict_with_uncertainty(data.X.head(20))
+    variances = model.released_.terms[5].covariance
+    assert variances.shape == (model.term_scores_[5].size,) * 2
+    assert (uncertain[:, 1] > 0).all()
+
+
+# ------------------------------------------------------------------------------ other forms
+
+
+def test_files_keep_everything(model, data, tmp_path):
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert again.released_.digest == model.released_.digest
+    assert again.interactions == [["age", "bmi"], [3, "dose"]]
+    assert np.array_equal(again.predict(data.X), model.predict(data.X))
+    assert np.allclose(again.standard_deviations_[5], model.standard_deviations_[5], rtol=1e-6)
+    assert clone(again).interactions == again.interactions
+
+
+def test_interpret_reads_its_own_document(classifier, data, tmp_path):
+    theirs = ExplainableBoostingClassifier()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that the format is in beta
+        classifier.to_json(tmp_path / "ebm.json")
+        theirs._from_json(tmp_path / "ebm.json")
+    assert theirs.term_names_ == classifier.term_names_
+    expected = classifier.predict_proba(data.X)
+    assert np.array_equal(theirs.predict_proba(classifier._readable(data.X)), expected)
+
+
+def _odd_rows(data):
+    rows = data.X.head(200).astype(object)
+    rows.iloc[:20, 0] = np.nan
+    rows.iloc[10:30, 1] = np.nan
+    rows.iloc[25:45, 3] = "elsewhere"
+    rows.iloc[40:60, 3] = None
+    rows.iloc[50:70, 2] = 17.0
+    for column in ("age", "bmi", "dose"):
+        rows[column] = rows[column].astype(float)
+    return rows
+
+
+def test_tables_add_up_to_the_predictions(model, data):
+    rows = _odd_rows(data)
+    tables = model.to_tables()
+    assert list(tables)[5:] == ["age & bmi", "site & dose", "intercept"]
+    parts = model.eval_terms(rows)[:, 5:]
+    for position, (first, second) in enumerate((("age", "bmi"), ("site", "dose"))):
+        table = tables[f"{first} & {second}"]
+        for row in range(0, len(rows), 7):
+            matches = _in_bin(table, "first", rows[first].iloc[row])
+            matches &= _in_bin(table, "second", rows[second].iloc[row])
+            assert matches.sum() == 1
+            assert table["score"][matches].iloc[0] == parts[row, position]
+
+
+def _in_bin(table, which, value):
+    if value is None or value != value:
+        return table[f"kind_{which}"] == "missing"
+    if isinstance(value, str):
+        known = (table[f"level_{which}"] == value).any()
+        is_level = table[f"level_{which}"] == value
+        return is_level if known else table[f"kind_{which}"] == "unseen"
+    return (table[f"lower_{which}"] <= value) & (value < table[f"upper_{which}"])
+
+
+def test_sql_predicts_the_same(model, data):
+    rows = _odd_rows(data)
+    with sqlite3.connect(":memory:") as database:
+        rows.to_sql("data", database, index=False)
+        answer = pd.read_sql(model.to_sql("sqlite"), database)
+    if hasattr(model, "classes_"):
+        expected = model.predict_proba(rows)[:, 1]
+        assert np.abs(answer["probability"] - expected).max() < 1e-12
+    else:
+        assert np.abs(answer["prediction"] - model.predict(rows)).max() < 1e-12
+
+
+def test_interprets_own_edits(classifier, data):
+    edited = copy.deepcopy(classifier)
+    before = edited.eval_terms(data.X)
+    edited.scale("age & bmi", 0.5)
+    assert np.allclose(edited.eval_terms(data.X)[:, 5], before[:, 5] / 2)
+    released = edited.to_released()
+    assert released.term_names == tuple(classifier.term_names_)
+    # What is known of the noise holds for the scores of the fit alone.
+    assert released.terms[5].covariance is None
+    with pytest.raises(ValueError, match="univariate"):
+        edited.monotonize("age & bmi")
+    edited.remove_terms(["age & bmi"])
+    assert edited.to_released().term_names == (*FEATURES, "site & dose")
+    edited.scale("site & dose", 0.0)
+    edited.sweep()
+    assert "site & dose" not in edited.to_released().term_names
+    assert len(edited.bins_[0]) == 1
+    edited.predict(data.X.head())
+
+
+def test_weights_and_starting_scores(data):
+    weights = np.where(data.X["dose"] > 0.5, 3.0, 1.0)
+    model = DPExplainableBoostingRegressor(
+        schema=COSTS, epsilon=4.0, privacy_weight_max=3.0, interactions=[("age", "bmi")]
+    )
+    model.fit(data.X, data.costs, sample_weight=weights, init_score=data.scores / 2)
+    assert model.bin_weights_[5].sum() == pytest.approx(weights.sum(), rel=0.05)
+    effect = model.eval_terms(data.X)[:, 5]
+    half = interaction(data.X["age"], data.X["bmi"]) / 2
+    assert np.corrcoef(effect, half)[0, 1] > 0.9
+    # In units of the target: about half of the interaction is left to learn.
+    assert np.std(effect) == pytest.approx(np.std(half), rel=0.25)
+
+
+def test_tiny_tables_and_no_rounds(data):
+    few = data.X.head(3), data.labels[:3]
+    for parameters in ({}, {"max_rounds": 0}, {"interactions": 2}, {"interactions": "9x"}):
+        settings = {"schema": LABELS, "interactions": NAMED} | parameters
+        model = DPExplainableBoostingClassifier(**settings).fit(*few)
+        model.predict(data.X.head())
+        model.explain_global()
+    empty = DPExplainableBoostingClassifier(schema=LABELS, interactions=2)
+    empty.fit(data.X.head(0), data.labels[:0]).predict(data.X.head())
+
+
+# -------------------------------------------------------------------------------- choosing
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_the_true_pair_is_found(data, epsilon):
+    model = DPExplainableBoostingClassifier(
+        schema=LABELS, epsilon=epsilon, delta=1e-6, interactions=1, max_rounds=8
+    )
+    found = [model.fit(data.X, data.labels).term_names_[5] for _ in range(10)]
+    # At epsilon 1 the gap to the next candidate is eight scales of the choice's noise.
+    assert found == ["age & bmi"] * 10
+
+
+def test_candidates_of_wide_tables_are_those_of_the_largest_importances():
+    task = PairTask((), 2, tuple(range(40)), frozenset({(0, 1)}))
+    assert len(task.candidates(range(25))) == 299
+
+
+# --------------------------------------------------------------------- the map of an update
+
+
+@given(
+    st.integers(2, 6),
+    st.integers(2, 6),
+    st.integers(0, 2**32 - 1),
+    st.floats(0.0, 0.9),
+)
+def test_updates_are_pure_whatever_moves(n_first, n_second, seed, share_still):
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0.1, 50.0, (n_first, n_second))
+    gain = np.where(rng.uniform(size=weights.size) < share_still, 0.0, 1.0 / weights.ravel())
+    updates = PairUpdates(gain, weights)
+    change = np.zeros(weights.size)
+    change[updates.moved] = updates.changes(rng.normal(size=len(updates.moved)))
+    table = weights * change.reshape(weights.shape)
+    for axis in (0, 1):
+        assert np.abs(table.sum(axis=axis)).max(initial=0.0) < 1e-9
+    assert not change[gain == 0].any()

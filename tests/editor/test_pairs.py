@@ -1,0 +1,231 @@
+"""Editing the heat map of a pair: regions, what is refused, verdicts, undo, files, notebooks."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from interpret_dp.editor import EditSession
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+from tests.editor.models import build_model, noise_covariance
+
+
+@dataclasses.dataclass
+class Holder:
+    released: AdditiveModel
+
+    def edit(self, author="Ada"):
+        return EditSession(self.released, Holder, author=author)
+
+
+AGE = np.array([30.0, 55.0])
+NAME = "age & city"
+SHAPE = (5, 5)
+
+
+def build(scores=None, covariance=True):
+    base = build_model()
+    age, dose, grade, city = base.features
+    features = (AdditiveFeature("age", age.spec, age.cuts, AGE), dose, grade, city)
+    rng = np.random.default_rng(1)
+    square = noise_covariance(25, rng)
+    pair = AdditiveTerm(
+        0,
+        rng.normal(size=25) if scores is None else scores,
+        np.arange(1.0, 26.0),
+        square if covariance else None,
+        partner=3,
+    )
+    return dataclasses.replace(base, features=features, terms=(*base.terms, pair))
+
+
+@pytest.fixture
+def session():
+    return Holder(build()).edit()
+
+
+def table(session):
+    return session.released.terms[4].scores.reshape(SHAPE)
+
+
+def test_views_name_every_cell(session):
+    view = session.view(NAME)
+    assert (view.name, view.kind, view.edges) == (NAME, "interaction", None)
+    assert view.labels[0] == "missing & missing"
+    assert view.labels[7] == "10 to 30 & Lyon"
+    assert session.terms[-1] == NAME
+
+
+def test_a_region_is_the_cells_of_both_ranges(session):
+    before = table(session)
+    record = session.remove_effect(
+        NAME, between={"age": (31, 40)}, levels={"city": ["Bonn", 3]}, recentre=False
+    )
+    changed = np.argwhere(table(session) != before).tolist()
+    assert changed == [[2, 1], [2, 3]]
+    assert not table(session)[2, [1, 3]].any()
+    assert record.what == (
+        "effect removed between 30 and 55 of 'age' and for 'Bonn' and '3' of 'city'"
+    )
+    session.undo()
+    assert np.array_equal(table(session), before)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "expected"),
+    [
+        ("flatten", {}, None),
+        ("scale", {"factor": 0.5}, lambda cells: cells / 2),
+        ("shift", {"by": 1.0}, lambda cells: cells + 1),
+        ("set_scores", {"scores": 0.25}, lambda cells: cells * 0 + 0.25),
+        ("cap", {"magnitude": 0.3}, lambda cells: np.clip(cells, -0.3, 0.3)),
+        ("align", {"to": "mean"}, None),
+        ("smooth", {}, None),
+    ],
+)
+def test_the_operations_of_a_heat_map(session, kind, arguments, expected):
+    before = table(session)[1:-1, 1:-1]
+    session_mean = _mean(session)
+    record = getattr(session, kind)(NAME, **arguments)
+    after = table(session)[1:-1, 1:-1]
+    assert not np.array_equal(after, before)
+    assert record.term == NAME
+    if expected is not None:
+        assert np.allclose(after, expected(before))
+    assert _mean(session) == pytest.approx(session_mean)
+    session.reset(NAME)
+    assert np.array_equal(table(session)[1:-1, 1:-1], before)
+
+
+def _mean(session):
+    model = session.released
+    pair = model.terms[4]
+    return float(model.intercept[0] + pair.weights @ pair.scores / pair.weights.sum())
+
+
+def test_scaling_scales_the_noise(session):
+    before = session.released.terms[4].covariance
+    session.scale(NAME, 0.5)
+    inner = session.base.subject(session.base.terms[4]).regular
+    after = session.released.terms[4].covariance
+    assert np.allclose(after[np.ix_(inner, inner)], before[np.ix_(inner, inner)] / 4, rtol=1e-6)
+
+
+def test_variances_without_covariances_are_scaled_too():
+    model = build(covariance=False)
+    pair = dataclasses.replace(model.terms[4], variances=np.full(25, 0.04))
+    session = Holder(dataclasses.replace(model, terms=(*model.terms[:4], pair))).edit()
+    session.scale(NAME, 0.5, bins=[6])
+    assert session.released.terms[4].variances[6] == pytest.approx(0.01)
+    assert session.released.terms[4].variances[7] == 0.04
+
+
+def test_smoothing_does_not_mix_the_levels_of_a_nominal_feature():
+    scores = np.zeros(SHAPE)
+    scores[1:4, 1] = [1.0, -1.0, 1.0]
+    session = Holder(build(scores.ravel())).edit()
+    before = session.released.terms[4].covariance
+    assert before is not None
+    session.smooth(NAME, length=0.5, recentre=False)
+    after = table(session)[1:4, 1:4]
+    # The first level is drawn together; the others stay alike.
+    assert np.ptp(after[:, 0]) < 2.0
+    assert np.ptp(after[:, 1:]) < np.ptp(after[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "text"),
+    [
+        ("make_monotone", {}, "the cells of 'age & city' are a heat map"),
+        ("make_convex", {}, "are a heat map"),
+        ("make_concave", {}, "are a heat map"),
+        ("interpolate", {}, "Use flatten, smooth"),
+        ("align", {"to": "left"}, "are a heat map"),
+        ("flatten", {"between": (30, 40)}, "must be a mapping by feature"),
+        ("flatten", {"levels": {"dose": [1]}}, "must be a mapping by feature"),
+        ("flatten", {"between": {"city": (1, 2)}}, "categorical"),
+        ("flatten", {"bins": [25]}, "0 \\(missing\\) to 24"),
+        ("flatten", {"bins": []}, "nothing to edit"),
+        ("flatten", {"bins": [3], "between": {"age": (1, 2)}}, "at most one selection"),
+        ("smooth", {"bins": [0, 1, 6]}, "missing and unseen values"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(session, kind, arguments, text):
+    with pytest.raises(ValueError, match=text):
+        getattr(session, kind)(NAME, **arguments)
+    assert not session.history
+
+
+def test_verdicts_on_heat_maps():
+    clear = np.zeros(25)
+    clear[12] = 5.0
+    session = Holder(build(clear)).edit()
+    verdict = session.verdict(NAME, "flat")
+    assert not verdict.within_noise
+    assert verdict.bumps[0].bins == (12,)
+    assert "departs from a flat heat map by more than noise explains" in str(verdict)
+    assert "30 to 55 & Lyon" in str(verdict)
+    quiet = Holder(build(np.full(25, 1e-4))).edit().verdict(NAME, "flat")
+    assert quiet.within_noise
+    assert quiet.p_value > 0.5
+    with pytest.raises(ValueError, match="only 'flat'"):
+        session.verdict(NAME)
+    with pytest.raises(ValueError, match="is not known"):
+        Holder(build(covariance=False)).edit().verdict(NAME, "flat")
+    with pytest.raises(ValueError, match="only 'flat'"):
+        session.suggest_repairs({NAME: "+"})
+
+
+def test_verdicts_reject_at_their_level():
+    """Of 200 heat maps of noise alone, 10 are expected at 5 %; 21 have probability 0.0006."""
+    rng = np.random.default_rng(0)
+    model = build()
+    covariance = model.terms[4].covariance
+    rejected = 0
+    for noise in rng.multivariate_normal(np.zeros(25), covariance, size=200):
+        term = dataclasses.replace(model.terms[4], scores=noise)
+        noisy = dataclasses.replace(model, terms=(*model.terms[:4], term))
+        rejected += not Holder(noisy).edit().verdict(NAME, "flat").within_noise
+    assert 1 <= rejected <= 20
+
+
+def test_files_replay_and_tables_tell(session, tmp_path):
+    session.flatten(NAME, levels={"city": ["Lyon"]})
+    session.scale(NAME, 0.5)
+    session.commit("too wild")
+    session.save(tmp_path / "edits.json")
+    again = EditSession.load(tmp_path / "edits.json", Holder(session.base))
+    assert np.array_equal(table(again), table(session))
+    changes = session.diff()
+    assert changes["term"].tolist() == [NAME]
+    assert " & " in changes["at"].iloc[0]
+    assert [record.term for record in session.released.edits] == [NAME, NAME]
+
+
+def test_the_notebook_shows_the_heat_map(session):
+    pytest.importorskip("ipywidgets")
+    pytest.importorskip("anywidget")
+    editor = session.widget(NAME)
+    try:
+        heat = editor.heat_map
+        assert heat.data[0].type == "heatmap"
+        assert editor.controls.actions["Increasing"].disabled
+        assert not editor.controls.actions["Smooth"].disabled
+        assert "heat map" in editor.controls.verdict.value
+        editor.controls.bins.value = (2, 2)
+        assert editor.selected == (11, 12, 13)
+        editor.controls.actions["Remove effect"].click()
+        assert not table(session)[2, 1:4].any()
+        assert len(editor.heat_map.layout.shapes) == 3
+        editor._click_cell(None, type("Points", (), {"xs": [0], "ys": [1]})(), None)
+        assert editor.selected == (7, 11, 12, 13)
+        editor.controls.undo.click()
+        assert not session.history
+        editor.controls.term.value = 0
+        assert editor._shown.children == (editor.figure,)
+        editor.controls.term.value = 4
+        assert editor._shown.children == (editor.heat_map,)
+    finally:
+        editor.close()
