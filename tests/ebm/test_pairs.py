@@ -158,6 +158,26 @@ def test_a_fit_refuses_before_it_spends(data):
         model.fit(rows, data.costs)
 
 
+def test_pairs_and_monotone_features_and_log_links(data):
+    """A pair would undo the constraint; under a log link its proof is not written."""
+    up = {"age": 1}
+    model = DPExplainableBoostingClassifier(
+        schema=LABELS, interactions=[("age", "bmi")], monotone_constraints=up
+    )
+    with pytest.raises(SchemaError, match="'age', which monotone_constraints keeps monotone"):
+        model.fit(data.X, data.labels)
+    model.set_params(interactions=3, max_rounds=1, epsilon=50.0).fit(data.X, data.labels)
+    assert not any("age" in name for name in model.term_names_[5:])
+    assert len(model.term_names_) == 8
+    counts = DPExplainableBoostingRegressor(
+        schema=Schema(FEATURES, target=Continuous(0.0, 6.0)),
+        interactions=1,
+        objective="poisson_deviance",
+    )
+    with pytest.raises(ValueError, match="under a log link pairs are not offered"):
+        counts.fit(data.X, data.costs)
+
+
 def test_excluded_pairs_are_neither_named_nor_chosen(data):
     model = DPExplainableBoostingClassifier(
         schema=LABELS,
