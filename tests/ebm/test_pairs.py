@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from interpret_dp import (
     Categorical,
+    Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
     Schema,
@@ -170,7 +171,7 @@ def test_pairs_and_monotone_features_and_log_links(data):
     assert not any("age" in name for name in model.term_names_[5:])
     assert len(model.term_names_) == 8
     counts = DPExplainableBoostingRegressor(
-        schema=Schema(FEATURES, target=Continuous(0.0, 6.0)),
+        schema=Schema(COSTS.features, target=Continuous(0.0, 6.0)),
         interactions=1,
         objective="poisson_deviance",
     )
