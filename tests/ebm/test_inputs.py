@@ -119,7 +119,7 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"n_jobs": 0}, "n_jobs is 0; .*or -1.* Pass n_jobs=1"),
     ({"random_state": -1}, "random_state is -1 .* at least 0"),
     ({"outer_bags": 8}, "outer_bags is 8 .*must be 1 and 0.* standard_deviations_"),
-    ({"exclude": ["x"]}, "exclude has 'x'; .*name or index of one feature .*no pairs"),
+    ({"exclude": ["x"]}, "exclude has 'x'; .*name or index of one feature .*or a pair of them"),
     ({"dataset": " "}, "dataset is ' '; .*not blank, such as"),
     ({"ledger": 3, "dataset": "a"}, "ledger is 3 .*a PrivacyLedger, its URL.* or None"),
     ({"ledger": "sqlite://"}, "without dataset=.* same name, such as dataset="),
