@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-__all__ = ["check_choice", "check_int", "check_real"]
+__all__ = ["check_choice", "check_int", "check_real", "check_sequence"]
+
+
+_LONGEST = 100
 
 
 def _given(name: str, value: Any) -> str:
-    return f"{name} is {value!r} ({type(value).__name__})"
+    try:
+        shown = repr(value)
+    except ValueError:
+        # Python writes no integer of more than 4,300 digits.
+        shown = "a number of very many digits"
+    if len(shown) > _LONGEST:
+        shown = f"{shown[:_LONGEST]}..."
+    return f"{name} is {shown} ({type(value).__name__})"
 
 
 def check_real(
@@ -35,15 +45,19 @@ def check_real(
     """
     left = f"{'above' if low_open else 'at least'} {low:g}" if low > -math.inf else ""
     right = f"{'below' if high_open else 'at most'} {high:g}" if high < math.inf else ""
-    allowed = " and ".join(part for part in (left, right) if part) or "finite"
+    bounds = " and ".join(part for part in (left, right) if part)
+    allowed = f" {bounds}" if bounds else ""
     tail = f" {mend}" if mend else ""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{_given(name, value)}; it must be a real number {allowed}.{tail}")
-    number = float(value)
+        raise TypeError(f"{_given(name, value)}; it must be a real number{allowed}.{tail}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf if value == abs(value) else -math.inf
     too_low = number <= low if low_open else number < low
     too_high = number >= high if high_open else number > high
     if not math.isfinite(number) or too_low or too_high:
-        raise ValueError(f"{_given(name, value)}; it must be a finite number {allowed}.{tail}")
+        raise ValueError(f"{_given(name, value)}; it must be a finite number{allowed}.{tail}")
     return number
 
 
@@ -69,6 +83,15 @@ def check_int(
     if (low is not None and number < low) or (high is not None and number > high):
         raise ValueError(f"{_given(name, value)}; it must be an integer {allowed}.{tail}")
     return number
+
+
+def check_sequence(name: str, value: Any, allowed: str) -> list[Any]:
+    """Return the items of a list, tuple, array or the like; TypeError for text and all else."""
+    is_text = isinstance(value, str | bytes | Mapping)
+    # An array without dimensions has the method and cannot be iterated.
+    if is_text or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+        raise TypeError(f"{_given(name, value)}; it must be a list of {allowed}.")
+    return list(value)
 
 
 def check_choice(name: str, value: Any, allowed: Collection[str], *, mend: str = "") -> str:

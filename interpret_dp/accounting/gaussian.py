@@ -99,6 +99,9 @@ def epsilon_of_mu(mu: float, delta: float) -> float:
     return _bisect(lambda epsilon: _delta(mu, epsilon) <= delta, valid=valid, invalid=0.0)
 
 
+_LARGEST_EPSILON = 1e12
+
+
 def largest_mu(epsilon: float, delta: float) -> float:
     """Return the largest mu whose GDP implies (epsilon, delta)-DP, rounded down.
 
@@ -107,11 +110,12 @@ def largest_mu(epsilon: float, delta: float) -> float:
     Parameters
     ----------
     epsilon : float
-        At least 0.
+        At least 0 and at most 1e12: the squares of mu must stay finite.
     delta : float
         Above 0 and below 1.
     """
-    epsilon = check_real("epsilon", epsilon, low=0)
+    mend = "So large an epsilon promises nothing; 1 is a usual start."
+    epsilon = check_real("epsilon", epsilon, low=0, high=_LARGEST_EPSILON, mend=mend)
     delta = _check_delta(delta)
     invalid = 1.0
     while _delta(invalid, epsilon) <= delta:

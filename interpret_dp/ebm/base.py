@@ -17,6 +17,7 @@ from interpret_dp._documents import write_sealed
 from interpret_dp._optional import import_optional
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.account import ledger_of
+from interpret_dp.ebm.actual import actual_values
 from interpret_dp.ebm.constant import has_one_class, train_constant
 from interpret_dp.ebm.declaring import declare
 from interpret_dp.ebm.interpret_json import completed
@@ -248,9 +249,12 @@ class PrivateEBM:
         """Return each term's part in the predictions of the given rows.
 
         The rows are the caller's own: the explanation shows them, and nothing protects them. It
-        costs nothing with respect to the rows that the model was fitted on.
+        costs nothing with respect to the rows that the model was fitted on. A label that is
+        missing or no class counts as unknown.
         """
-        explanation = super().explain_local(self._readable(X), y, name, init_score)  # type: ignore[misc]
+        rows = self._readable(X)
+        actual = None if y is None else actual_values(y, getattr(self, "classes_", None))
+        explanation = super().explain_local(rows, actual, name, init_score)  # type: ignore[misc]
         return self._with_privacy(explanation)
 
     def _with_privacy(self, explanation: Any) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpret_dp._validate import check_choice, check_int, check_real
+from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
 from interpret_dp.accounting.gaussian import classic_mu, mu_of_budget
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.ebm.account import (
@@ -45,6 +46,7 @@ __all__ = ["FitRequest", "open_request"]
 
 _WIDEST_TARGET = 1e100
 _RULE = "None leaves it to the trainer's own rule."
+_RATE = f"Curves of a larger one would swing ever wider. {_RULE}"
 
 
 @dataclass(frozen=True)
@@ -323,13 +325,13 @@ def _config(estimator: Any, mu: float, n_terms: int, pairs: PairTask) -> Trainer
     )
     rounds, leaves, rate = estimator.max_rounds, estimator.max_leaves, estimator.learning_rate
     if rate is not None:
-        rate = check_real("learning_rate", rate, low=0, low_open=True, mend=_RULE)
+        rate = check_real("learning_rate", rate, low=0, high=2, low_open=True, mend=_RATE)
     return TrainerConfig(
         mu=mu,
         n_features=n_terms,
         max_bins=check_int("max_bins", estimator.max_bins, low=2, high=65_535),
-        rounds=None if rounds is None else check_int("max_rounds", rounds, low=0, mend=_RULE),
-        leaves=None if leaves is None else check_int("max_leaves", leaves, low=1, mend=_RULE),
+        rounds=None if rounds is None else _count("max_rounds", rounds, 0, 100_000),
+        leaves=None if leaves is None else _count("max_leaves", leaves, 1, 65_535),
         learning_rate=rate,
         binning_share=share,
         n_pairs=pairs.n_pairs,
@@ -337,8 +339,13 @@ def _config(estimator: Any, mu: float, n_terms: int, pairs: PairTask) -> Trainer
     )
 
 
+def _count(name: str, value: Any, low: int, high: int) -> int:
+    return check_int(name, value, low=low, high=high, mend=_RULE)
+
+
 def _refuse_bags(estimator: Any) -> None:
-    if estimator.outer_bags != 1 or estimator.validation_size != 0:
+    given = ((estimator.outer_bags, 1), (estimator.validation_size, 0))
+    if not all(isinstance(found, numbers.Real) and found == wanted for found, wanted in given):
         raise ValueError(
             f"outer_bags is {estimator.outer_bags!r} and validation_size is "
             f"{estimator.validation_size!r}; they must be 1 and 0. Bags would divide the budget "
@@ -350,7 +357,8 @@ def _refuse_bags(estimator: Any) -> None:
 def _included_columns(names: Sequence[str], exclude: Any) -> tuple[int, ...]:
     """Return the columns that get a term."""
     dropped = set()
-    for item in exclude or ():
+    items = check_sequence("exclude", () if exclude is None else exclude, "names or indices")
+    for item in items:
         if isinstance(item, tuple | list) and len(item) == 2:
             continue  # a pair: excluded_pairs
         feature = item[0] if isinstance(item, tuple) and len(item) == 1 else item

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,13 +58,16 @@ class FeatureAxis:
         lower, upper = self.spec.lower, self.spec.upper
         if lower == upper:
             return np.array([lower])
+        if (upper - lower) / 5 < sys.float_info.min:
+            # Among subnormal numbers none is round.
+            return np.array([lower, upper])
         if self.spec.scale == "linear":
             step = _round_step((upper - lower) / 5)
             multiples = np.arange(math.ceil(lower / step), math.floor(upper / step) + 1)
             return np.asarray(multiples * step, dtype=np.float64)
         largest = math.ceil(math.log10(max(abs(lower), abs(upper))))
         decades = -round(math.log10(SYMLOG_UNIT)) if self._unit else 4
-        exponents = range(largest - decades, largest + 1)
+        exponents = range(largest - decades, min(largest, sys.float_info.max_10_exp) + 1)
         candidates = {sign * m * 10.0**e for e in exponents for m in (1, 2, 5) for sign in (-1, 1)}
         kept = [lower]
         gap = float(self.at(upper) - self.at(lower)) / 9

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from interpret_dp._validate import check_choice, check_int, check_real
+from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.lime.features import LocalFeatures
 from interpret_dp.lime.weighting import WeightFunction, exponential_weight, stable_weight
@@ -194,6 +194,7 @@ def check_types(feature_types: Sequence[str | None] | None, features: LocalFeatu
     """Raise unless interpret's names of the features' types agree with the schema."""
     if feature_types is None:
         return
+    feature_types = check_sequence("feature_types", feature_types, "one type for each feature")
     if len(feature_types) != len(features.names):
         raise ValueError(
             f"feature_types has {len(feature_types)} items; there are {len(features.names)} "

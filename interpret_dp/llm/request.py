@@ -290,7 +290,9 @@ def _signal(estimator: Any) -> float | None:
 def _declared_rows(estimator: Any) -> int | None:
     if estimator.n_rows is None:
         return None
-    return check_int("n_rows", estimator.n_rows, low=1, mend="None if it is not public.")
+    return check_int(
+        "n_rows", estimator.n_rows, low=1, high=10**15, mend="None if it is not public."
+    )
 
 
 def _with_centring(settings: TrainingSettings, *, asked: bool) -> TrainingSettings:

@@ -31,7 +31,7 @@ def series_dtype(series: nw.Series[Any]) -> Any:
         return np.dtype(np.object_)
     if _is_wide_integer(series):
         return pa.float64()
-    return series[:0].to_arrow().type
+    return _to_arrow(series[:0]).type
 
 
 def series_values(series: nw.Series[Any]) -> Values:
@@ -49,7 +49,7 @@ def series_values(series: nw.Series[Any]) -> Values:
     if _is_wide_integer(series):
         # Arrow has no such integers; the cast rounds each to the nearest float, as ours does.
         series = series.cast(nw.Float64)
-    values = arrow_values(series.to_arrow())
+    values = arrow_values(_to_arrow(series))
     # Older versions of polars do not tell Arrow that the order of an Enum is meant.
     is_enum = isinstance(series.dtype, nw.Enum)
     return CodedColumn(values.codes, values.categories, ordered=True) if is_enum else values
@@ -94,6 +94,11 @@ def arrow_values(column: Any) -> Values:
         # The oldest pyarrow that is supported can neither cast nor encode it.
         chunked = pa.chunked_array([chunked.to_pylist()], type=pa.large_string())
     return _coded(chunked.dictionary_encode())
+
+
+def _to_arrow(series: nw.Series[Any]) -> Any:
+    # A column's name may hold a NUL, on which polars dies when it hands the name to Arrow.
+    return series.alias("").to_arrow()
 
 
 def _is_wide_integer(series: nw.Series[Any]) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interpret_dp._validate import check_real
+from interpret_dp._validate import check_real, check_sequence
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
 
 __all__ = ["ColumnArgument", "column_arguments", "read_bound"]
@@ -78,12 +77,12 @@ def column_arguments(
     TypeError, ValueError
         If an argument has another form.
     """
-    types = [None] * len(names) if feature_types is None else list(feature_types)
-    if isinstance(feature_types, str | Mapping) or len(types) != len(names):
-        raise ValueError(
-            f"feature_types is {feature_types!r}; it must be a list of one type for each of the "
-            f"{len(names)} columns: {_TYPES_ALLOWED}."
-        )
+    allowed = f"one type for each of the {len(names)} columns: {_TYPES_ALLOWED}"
+    types: list[Any] = [None] * len(names)
+    if feature_types is not None:
+        types = check_sequence("feature_types", feature_types, allowed)
+    if len(types) != len(names):
+        raise ValueError(f"feature_types is {feature_types!r}; it must be a list of {allowed}.")
     pairs, is_array = _pairs(names, privacy_bounds)
     for name, given in zip(names, types, strict=True):
         kind, levels = _type(name, given)
@@ -165,6 +164,6 @@ def _pair(name: str, given: Any) -> tuple[float | None, float | None]:
 
 def read_bound(role: str, bound: Any) -> float | None:
     """Return a bound, or None if it is None or NaN; TypeError or ValueError for anything else."""
-    if bound is None or (isinstance(bound, numbers.Real) and math.isnan(bound)):
+    if bound is None or (isinstance(bound, numbers.Real) and bound != bound):
         return None
     return check_real(role, bound)

@@ -71,11 +71,6 @@ class Continuous:
             lower = check_real("lower", self.lower, mend=_BOUND_MEND)
             upper = check_real("upper", self.upper, mend=_BOUND_MEND)
             check_choice("scale", self.scale, ("linear", "log", "symlog"))
-        except OverflowError:
-            raise SchemaError(
-                "A bound is an integer that is larger than a float can be, about 1.8e308. "
-                "Declare bounds that values can reach."
-            ) from None
         except ValueError as error:
             raise SchemaError(str(error)) from None
         if lower > upper:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from interpret_dp._validate import check_sequence
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.columns import Values
 from interpret_dp.schema.containers import Source, read_column, read_table, read_target
@@ -211,7 +212,8 @@ def _wanted_names(feature_names: Sequence[str | None]) -> tuple[str | None, ...]
             f"feature_names is {feature_names!r}; it must be a sequence of names. Write "
             f"[{feature_names!r}]."
         )
-    return tuple(None if name is None else str(name) for name in feature_names)
+    given = check_sequence("feature_names", feature_names, "names, one for each column")
+    return tuple(None if name is None else str(name) for name in given)
 
 
 def _matched(
