@@ -18,14 +18,14 @@ __all__ = ["promise_of", "unit_assumptions"]
 _MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu split by squares"
 
 
-def promise_of(request: FitRequest, head: str) -> Guarantee:
+def promise_of(request: FitRequest, head: str | None) -> Guarantee:
     """Return the guarantee of a request that ran.
 
     Parameters
     ----------
     request : FitRequest
-    head : str
-        Hash of the ledger after the commit.
+    head : str or None
+        Hash of the ledger after the commit; None before it.
     """
     return Guarantee(
         epsilon=request.epsilon,
