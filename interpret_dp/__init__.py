@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
     from interpret_dp.llm.files import load_model
     from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema
+    from interpret_dp.tune.search import DPRandomizedSearch
 
 __all__ = [
     "BudgetExceededError",
@@ -41,6 +42,7 @@ __all__ = [
     "DPExplainableBoostingRegressor",
     "DPLimeTabular",
     "DPLocallyLinearClassifier",
+    "DPRandomizedSearch",
     "EditSession",
     "Guarantee",
     "LedgerError",
@@ -66,6 +68,7 @@ _HOMES = {
     "DPExplainableBoostingRegressor": "ebm.estimators",
     "DPLimeTabular": "lime.explainer",
     "DPLocallyLinearClassifier": "llm.estimator",
+    "DPRandomizedSearch": "tune.search",
     "EditSession": "editor",
     "Guarantee": "accounting.guarantee",
     "LedgerError": "exceptions",

@@ -7,8 +7,8 @@ Nothing else in the package may turn private sums into public numbers.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -17,20 +17,22 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, reduce_event
 from interpret_dp.accounting.events import composed_json
-from interpret_dp.accounting.guarantee import ReleaseShare
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.accounting.planned import PlannedSampling, SampledSteps
+from interpret_dp.accounting.planned import PlannedSampling, SampledSteps, SamplingInProgress
+from interpret_dp.accounting.plans import ReleasePlan
 from interpret_dp.accounting.releases import (
     SMALLEST_MU,
     PlannedChoice,
     PlannedRelease,
+    PlannedSearch,
     PlannedSelection,
 )
 from interpret_dp.exceptions import ReleaseError
 from interpret_dp.mechanisms.additive import gaussian_mechanism
 from interpret_dp.mechanisms.choice import exponential_mechanism
 from interpret_dp.mechanisms.entropy import Randomness
+from interpret_dp.mechanisms.repetitions import draw_repetitions
 from interpret_dp.mechanisms.sampling import sampled_gaussian_mechanism
 from interpret_dp.mechanisms.selection import Selection, gaussian_thresholding
 
@@ -41,6 +43,7 @@ __all__ = [
     "PlannedChoice",
     "PlannedRelease",
     "PlannedSampling",
+    "PlannedSearch",
     "PlannedSelection",
     "ReleaseDoor",
     "ReleasePlan",
@@ -57,60 +60,7 @@ _FAILURE = (
 _ONE_ROW = Neighbourhood()
 
 _Planned = TypeVar("_Planned", bound=PlannedRelease)
-
-
-@dataclass(frozen=True)
-class ReleasePlan:
-    """All releases that a request may make, fixed before the first row is read.
-
-    Parameters
-    ----------
-    releases : tuple of PlannedRelease or PlannedSampling
-
-    Raises
-    ------
-    ValueError
-        If two parts have one name, so that it would not be clear what a release costs.
-    """
-
-    releases: tuple[PlannedRelease | PlannedSampling, ...]
-
-    def __post_init__(self) -> None:
-        """Check that names are unique."""
-        names = [part.name for part in self.releases]
-        if len(set(names)) < len(names):
-            raise ValueError(f"The planned releases are named {names}; each needs its own name.")
-
-    @property
-    def event(self) -> dict[str, object]:
-        """The plan as an event tree, for the ledger."""
-        return composed_json([(part.node, part.count) for part in self.releases])
-
-    @property
-    def cost(self) -> GdpPair:
-        """What the whole plan costs, rounded up: sqrt(sum of squares) of mu, and sum of delta."""
-        return reduce_event(self.event)
-
-    @property
-    def shares(self) -> tuple[ReleaseShare, ...]:
-        """The lines of the bill."""
-        return tuple(part.share for part in self.releases)
-
-
-@dataclass
-class _Sampling:
-    """A planned sampling and how far it has come."""
-
-    planned: PlannedSampling
-    used: int = 0
-
-    def __post_init__(self) -> None:
-        self.steps = self.planned.steps
-
-    @property
-    def mu(self) -> float:
-        """What the steps begun cost, with the plan's own delta."""
-        return 0.0 if self.steps is None else self.planned.mu_of_first(self.steps, self.used)
+_Outcome = TypeVar("_Outcome")
 
 
 class ReleaseDoor:
@@ -180,7 +130,7 @@ class ReleaseDoor:
         ordinary = [part for part in plan.releases if isinstance(part, PlannedRelease)]
         self._planned = {part.name: part for part in ordinary}
         self._left = {part.name: part.count for part in ordinary}
-        self._sampled = {part.name: _Sampling(part) for part in sampled}
+        self._sampled = {part.name: SamplingInProgress(part) for part in sampled}
         self._reservation: Reservation | None = None
         self._anything_released = False
         self.head = ""
@@ -197,7 +147,9 @@ class ReleaseDoor:
                 "privacy only for adding or removing one unit of which one row is used. Declare "
                 "PrivacyUnit(..., max_rows=1)."
             )
-        for part in self._planned.values():
+        searches = (part for part in self._planned.values() if isinstance(part, PlannedSearch))
+        of_runs = {part for search in searches for parts in search.candidates for part in parts}
+        for part in (*self._planned.values(), *of_runs):
             if part.mu < SMALLEST_MU * factor:
                 raise ValueError(
                     f"max_rows is {self.neighbourhood.max_rows}, which needs more noise for "
@@ -406,6 +358,46 @@ class ReleaseDoor:
             probability=steps.probability,
             randomness=self._randomness,
         )
+
+    def search(self, name: str, run: Callable[[int], tuple[int, _Outcome]]) -> tuple[int, _Outcome]:
+        """Release the best of a random number of runs, and nothing else of them.
+
+        Parameters
+        ----------
+        name : str
+            Name of a planned search, of which one is used up.
+        run : callable
+            Called with the index of a candidate, drawn uniformly; it may release what that
+            candidate plans, through this door. Returns a score, high if good, and an outcome, both
+            made of what it released; it keeps nothing else of it.
+
+        Returns
+        -------
+        score : int
+        outcome : object
+            Of the run with the highest score; of several, of the first.
+
+        Raises
+        ------
+        ReleaseError
+            If the plan has no such search left, the door is not open, or a run asks for more.
+        """
+        planned = self._take(name, 1, PlannedSearch)
+        below = self._randomness.below
+        runs = range(draw_repetitions(planned.repetitions, below))
+        candidates = [below(len(planned.candidates)) for _ in runs]
+
+        def attempt(candidate: int) -> tuple[int, _Outcome]:
+            self._planned = {part.name: part for part in planned.candidates[candidate]}
+            self._left = {part.name: part.count for part in self._planned.values()}
+            return run(candidate)
+
+        outside = self._planned, self._left, self._sampled
+        self._sampled = {}
+        try:
+            return max(map(attempt, candidates), key=operator.itemgetter(0))
+        finally:
+            self._planned, self._left, self._sampled = outside
 
     def _take(self, name: str, count: int, kind: type[_Planned]) -> _Planned:
         """Use up ``count`` planned releases of a name and a kind, or refuse."""

@@ -17,6 +17,7 @@ from interpret_dp._validate import check_real
 from interpret_dp.accounting.choices import mu_of_range
 from interpret_dp.accounting.events import SMALLEST_MU, check_event_json, event_to_json
 from interpret_dp.accounting.gaussian import epsilon_of_mu
+from interpret_dp.accounting.repeated import Repetitions, selection_mu
 from interpret_dp.accounting.rounding import reciprocal_up, sqrt_up
 from interpret_dp.accounting.sampled import covering_mu
 
@@ -144,6 +145,10 @@ def _leaves(node: Mapping[str, Any], count: int) -> Iterator[tuple[GdpPair, int]
             yield GdpPair(covering_mu(multiplier, rate, steps, delta), delta), count
         case "exponential_mechanism":
             yield GdpPair(mu_of_range(float(node["epsilon"]))), count
+        case "private_selection":
+            law = Repetitions(float(node["shape"]), float(node["stopping"]))
+            run = reciprocal_up(float(node["noise_multiplier"]))
+            yield GdpPair(selection_mu(run, law)), count
         case "self_composed":
             yield from _leaves(node["event"], count * node["count"])
         case "composed":
@@ -153,5 +158,6 @@ def _leaves(node: Mapping[str, Any], count: int) -> Iterator[tuple[GdpPair, int]
             raise ValueError(
                 f"An event of kind {kind!r} has no exact reduction to a (mu, delta) pair; "
                 "only compositions of Gaussian releases, also of Poisson samples, of selections "
-                "among noisy counts and of choices by the exponential mechanism have."
+                "among noisy counts, of choices by the exponential mechanism and of the best of "
+                "repeated runs have."
             )

@@ -21,11 +21,14 @@ from interpret_dp.accounting.rounding import reciprocal_down
 if TYPE_CHECKING:
     from dp_accounting import dp_event
 
+    from interpret_dp.accounting.repeated import Repetitions
+
 __all__ = [
     "EVENT_VERSION",
     "DominatedEvent",
     "ExponentialMechanismEvent",
     "GaussianThresholdingEvent",
+    "PrivateSelectionEvent",
     "SampledGaussianEvent",
     "check_event_json",
     "composed_json",
@@ -36,6 +39,7 @@ __all__ = [
     "gaussian_events_json",
     "gaussian_node",
     "sampled_gaussian_node",
+    "selection_node",
     "thresholding_node",
 ]
 
@@ -126,6 +130,27 @@ class ExponentialMechanismEvent:
     """
 
     epsilon: float
+
+
+@dataclass(frozen=True)
+class PrivateSelectionEvent:
+    """The best of a random number of runs, each of which is (1 / noise_multiplier)-GDP.
+
+    dp_accounting's RepeatAndSelectDpEvent names the law by its mean, and is accounted for by Renyi
+    bounds. The pair here is (mu, 0) with the mu of
+    :func:`interpret_dp.accounting.repeated.selection_mu`; statement and proof:
+    ``docs/proofs/private_selection.md``.
+
+    Attributes
+    ----------
+    noise_multiplier : float
+    shape, stopping : float
+        Of the truncated negative binomial number of runs.
+    """
+
+    noise_multiplier: float
+    shape: float
+    stopping: float
 
 
 @dataclass(frozen=True)
@@ -290,6 +315,12 @@ def dominated_node(mu: float, delta: float) -> Node:
     return gaussian_node(mu) | {"kind": "dominated", "delta": float(delta)}
 
 
+def selection_node(mu: float, repetitions: Repetitions) -> Node:
+    """Return the event of the best of so many runs that are mu-GDP each."""
+    law = {"shape": float(repetitions.shape), "stopping": float(repetitions.stopping)}
+    return gaussian_node(mu) | {"kind": "private_selection"} | law
+
+
 def exponential_node(epsilon: float) -> Node:
     """Return the event of one choice by the exponential mechanism."""
     return {"kind": "exponential_mechanism", "epsilon": float(epsilon)}
@@ -377,6 +408,11 @@ _PROBABILITY = _Field(
     write=float,
     read=float,
 )
+_SHAPE = _Field(
+    check=lambda name, value, _: check_real(name, value, low=0, high=1),
+    write=float,
+    read=float,
+)
 _COUNT = _Field(
     check=lambda name, value, _: check_int(name, value, low=1, high=10**12),
     write=operator.index,
@@ -416,5 +452,10 @@ _KINDS: dict[str, _Kind] = {
     ),
     "exponential_mechanism": _Kind(
         "ExponentialMechanismEvent", {"epsilon": _RANGE}, own=ExponentialMechanismEvent
+    ),
+    "private_selection": _Kind(
+        "PrivateSelectionEvent",
+        {"noise_multiplier": _NOISE_MULTIPLIER, "shape": _SHAPE, "stopping": _DELTA},
+        own=PrivateSelectionEvent,
     ),
 }

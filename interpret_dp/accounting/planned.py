@@ -9,7 +9,7 @@ from interpret_dp.accounting.events import dominated_node, sampled_gaussian_node
 from interpret_dp.accounting.guarantee import ReleaseShare
 from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA, calibrated_noise, covering_mu
 
-__all__ = ["PlannedSampling", "SampledSteps"]
+__all__ = ["PlannedSampling", "SampledSteps", "SamplingInProgress"]
 
 
 @dataclass(frozen=True)
@@ -119,3 +119,20 @@ class PlannedSampling:
             return 0.0
         mu = covering_mu(steps.noise_multiplier, steps.probability, used, self.delta)
         return min(mu, self.mu)
+
+
+@dataclass
+class SamplingInProgress:
+    """A planned sampling and how far it has come."""
+
+    planned: PlannedSampling
+    used: int = 0
+
+    def __post_init__(self) -> None:
+        """Start with the planned steps, if they are known."""
+        self.steps = self.planned.steps
+
+    @property
+    def mu(self) -> float:
+        """What the steps begun cost, with the plan's own delta."""
+        return 0.0 if self.steps is None else self.planned.mu_of_first(self.steps, self.used)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MOST_STEPS", "SMALLEST_OWN_DELTA", "calibrated_noise", "covering_mu"]
+__all__ = ["MOST_STEPS", "SMALLEST_OWN_DELTA", "calibrated_noise", "covering_mu", "smallest_cover"]
 
 SMALLEST_OWN_DELTA = 1e-10
 """Smallest delta of its own that such a pair may have: a hundred times the slack below."""
@@ -75,6 +75,26 @@ def covering_mu(
     if noise_multiplier < _SMALLEST_MULTIPLIER:
         return math.inf
     epsilons, profile = _profile(noise_multiplier, sampling_probability, count, delta)
+    return smallest_cover(delta, epsilons, profile)
+
+
+def smallest_cover(
+    delta: float, epsilons: NDArray[np.float64], profile: NDArray[np.float64]
+) -> float:
+    """Return the smallest mu so that the pair (mu, delta) lies above a profile between its points.
+
+    Parameters
+    ----------
+    delta : float
+        The pair's own delta.
+    epsilons, profile : ndarray of float64, shape (n,)
+        Points of an upper bound on a privacy profile, which is convex in exp(epsilon).
+
+    Returns
+    -------
+    float
+        Rounded up; infinite where no mu below 1e6 will do.
+    """
     valid = 1e-6
     while not _covers(valid, delta, epsilons, profile):
         valid *= 2.0

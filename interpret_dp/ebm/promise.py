@@ -20,14 +20,14 @@ _MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu s
 _CHOICE = "; pairs chosen by the exponential mechanism, exactly sampled"
 
 
-def promise_of(request: FitRequest, head: str) -> Guarantee:
+def promise_of(request: FitRequest, head: str | None) -> Guarantee:
     """Return the guarantee of a request that ran.
 
     Parameters
     ----------
     request : FitRequest
-    head : str
-        Hash of the ledger after the commit.
+    head : str or None
+        Hash of the ledger after the commit; None before it.
     """
     return Guarantee(
         epsilon=request.epsilon,

@@ -42,7 +42,7 @@ from interpret_dp.schema.partial import column_kind, partial_schema_from_argumen
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["FitRequest", "open_request"]
+__all__ = ["FitRequest", "open_request", "trainer_config"]
 
 _WIDEST_TARGET = 1e100
 _RULE = "None leaves it to the trainer's own rule."
@@ -110,8 +110,17 @@ def open_request(
     sample_weight: Any = None,
     init_score: Any = None,
     unit: Any = None,
+    declared_only: bool = False,
 ) -> FitRequest:
     """Check an estimator's parameters and the form of the data, never a value in a row.
+
+    Parameters
+    ----------
+    estimator : PrivateEBM
+    X, y, sample_weight, init_score, unit
+        As ``fit`` takes them.
+    declared_only : bool
+        Refuse what would have to be found out first.
 
     Raises
     ------
@@ -136,6 +145,12 @@ def open_request(
     )
     names = rows.table.names
     declaring = _declaring_task(estimator, rows)
+    if declared_only and declaring.is_needed:
+        raise SchemaError(
+            "The estimator leaves columns or the target undeclared; a search would pay for them "
+            "in every run. Declare all columns, bounds and levels in its schema, or fit the "
+            "estimator itself."
+        )
     schema = declaring.without_rows()
     columns = tuple(names.index(name) for name in declaring.terms)
     target = schema.target
@@ -151,7 +166,7 @@ def open_request(
     target = None if declaring.partial.target_gap is not None else task.target
     start = open_init_score(init_score, X, rows.table.n_rows, target, task=estimator._task)
     mu = _mu_of(estimator, epsilon, declaring.gaussian_delta(delta))
-    config = _config(estimator, declaring.training_mu(mu, delta), len(columns), task.pairs)
+    config = trainer_config(estimator, declaring.training_mu(mu, delta), len(columns), task.pairs)
     neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit)
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
     refuse_unnamed_unit(estimator.ledger, unit, schema)
@@ -313,7 +328,10 @@ def _in_class_order(target: FeatureSpec) -> FeatureSpec:
     return Categorical(sorted(target.levels, key=lambda label: (isinstance(label, str), label)))
 
 
-def _config(estimator: Any, mu: float, n_terms: int, pairs: PairTask) -> TrainerConfig:
+def trainer_config(
+    estimator: Any, mu: float, n_terms: int, pairs: PairTask = NO_PAIRS
+) -> TrainerConfig:
+    """Return the settings of an estimator's training with this budget; checks its parameters."""
     share = check_real(
         "bin_budget_frac",
         estimator.bin_budget_frac,

@@ -16,7 +16,7 @@ _BASE = {"exceptions", "_documents", "_figures", "_validate", "_optional", "_ver
 _PUBLIC = {"accounting", "schema", "released", "explanation", "editor"}
 _PRIVATE = {"accounting", "schema", "ledger", "mechanisms", "backends", "release"}
 _TRAINERS = _PUBLIC | _PRIVATE
-_ALL_BELOW_CLI = _TRAINERS | {"ebm", "llm", "lime", "audit", "dashboard", "datasets"}
+_ALL_BELOW_CLI = _TRAINERS | {"ebm", "llm", "lime", "tune", "audit", "dashboard", "datasets"}
 
 # What each room may import besides itself and the base.
 ALLOWED: dict[str, set[str]] = {
@@ -34,8 +34,9 @@ ALLOWED: dict[str, set[str]] = {
     # How rows, units and accounts are read is the same as for an EBM.
     "llm": _TRAINERS | {"ebm"},
     "lime": _TRAINERS | {"ebm"},
+    "tune": _TRAINERS | {"ebm"},
     "datasets": {"schema"},
-    "audit": _TRAINERS | {"ebm", "llm", "lime", "datasets"},
+    "audit": _TRAINERS | {"ebm", "llm", "lime", "tune", "datasets"},
     "dashboard": _PUBLIC | {"ledger"},
     "cli": _ALL_BELOW_CLI,
     "__main__": {"cli"},
@@ -65,7 +66,7 @@ DECLARING_MODULES = {
     "schema.document",
     "schema.schema",
 }
-_ROW_ROOMS = {"mechanisms", "backends", "release", "ebm", "llm", "lime", "audit"}
+_ROW_ROOMS = {"mechanisms", "backends", "release", "ebm", "llm", "lime", "tune", "audit"}
 
 RANDOMNESS_HOMES = {"mechanisms", "datasets"}
 _RANDOM_NAMES = re.compile(
