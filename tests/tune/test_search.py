@@ -51,7 +51,8 @@ def estimator(task: str = "binary", unit: PrivacyUnit | None = None, **parameter
 
 def fitted(task: str = "binary", seed: int = 1, n_rows: int = 4000, **parameters: Any) -> Any:
     with use_randomness(SeededRandomness(seed)):
-        own = {key: parameters.pop(key) for key in ("epsilon",) if key in parameters}
+        theirs = ("epsilon", "interactions", "objective")
+        own = {key: parameters.pop(key) for key in theirs if key in parameters}
         search = DPRandomizedSearch(estimator(task, **own), GRID, **parameters)
         return search.fit(*table(task, n_rows))
 
@@ -188,6 +189,22 @@ def test_with_little_noise_the_score_is_scikit_learns(task: str, name: str) -> N
     X, y = table(task)
     exact = EXACT[name](y, search.best_estimator_, X)
     assert search.best_score_ == pytest.approx(exact, rel=0.01, abs=0.003)
+
+
+def test_pairs_are_searched_with_their_features() -> None:
+    """A chosen pair is a choice of every run; the whole costs what it costs without pairs."""
+    search = fitted("regression", epsilon=50.0, interactions=1, n_rows=2000)
+    assert search.best_estimator_.term_names_ == ["x", "g", "x & g"]
+    own = fitted("regression", epsilon=50.0, n_rows=2000)
+    assert search.guarantee_.epsilon == own.guarantee_.epsilon
+    assert search.guarantee_.sentence == own.guarantee_.sentence
+
+
+def test_counts_are_scored_on_their_own_scale() -> None:
+    search = fitted("regression", epsilon=200.0, objective="poisson_deviance")
+    X, y = table("regression")
+    assert search.best_estimator_.link_ == "log"
+    assert -search.best_score_ == pytest.approx(mean_squared_error(y, search.predict(X)), rel=0.05)
 
 
 def test_with_little_noise_the_best_settings_win() -> None:
