@@ -171,7 +171,12 @@ def value_text(value: Any) -> str:
         return "missing"
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         return literal(str(value))
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        # Python's integers have no largest one, and may have too many digits to be written.
+        sign = "-" if value < 0 else ""
+        return f"about {sign}1e+{math.floor(math.log10(abs(int(value))))}"
     # A whole number is told in full: it may be a code.
     is_whole = number.is_integer() and abs(number) < 1e9
     return f"{int(number):,}" if is_whole else number_text(number)
