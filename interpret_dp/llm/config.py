@@ -8,6 +8,7 @@ from dataclasses import dataclass
 __all__ = [
     "FEATURE_LENGTH",
     "GRID_BITS",
+    "PROJECTION_BITS",
     "TrainingSettings",
     "default_settings",
     "lattice_points",
@@ -22,7 +23,10 @@ _TRUNCATION_SHARE = 5e-5
 _BYTES_AT_A_TIME = 2**26
 
 GRID_BITS = 7
-"""Random projections are multiples of 2**-GRID_BITS, as are a row's input of the bias and sums."""
+"""Bits by which a row's input of the bias is finer than its others; the unit of released sums."""
+
+PROJECTION_BITS = 5
+"""Random projections are multiples of 2**-PROJECTION_BITS that fit into a byte: up to 4 in size."""
 
 # The root mean square length of an image's centred features in training: learning rate and
 # temperature are for this length.

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from interpret_dp.llm.config import CLIP_SHARE, GRID_BITS, rows_at_a_time
+from interpret_dp.llm.config import CLIP_SHARE, GRID_BITS, PROJECTION_BITS, rows_at_a_time
 from interpret_dp.llm.integers import (
     LARGEST_BYTE,
     byte_product,
+    byte_products,
     joined,
     largest_whole,
     split,
@@ -34,13 +35,14 @@ from interpret_dp.llm.rows import BIAS_COLUMNS, TrainingRows, joined_bias, round
 __all__ = ["ClosedForm", "map_gradients"]
 
 _LIMBS = 2
-# Bytes of an entry of a projection: up to 254.
-_GRID_LIMBS = 2
+# Bytes by which sums over rows are longer than coefficients, and rows whose sum surely fits.
+_MORE_LIMBS, _ROWS_OF_A_SUM = 4, 2**24
+_MOST_INPUTS = 2**17
 # The norm is summed in double precision: right to 1e-12 for 10**4 numbers.
 _SURELY = 1.0 - 2.0**-30
 _MULTIPLE = 128
 # Bytes in use at a time on a processor, and rows: what a shared cache holds.
-_CACHED_BYTES, _MOST_ROWS = 2**23, 127 * _MULTIPLE
+_CACHED_BYTES, _MOST_ROWS = 2**22, 127 * _MULTIPLE
 _ROWS_AT_ONCE = 1024
 
 
@@ -79,7 +81,7 @@ class ClosedForm:
     ----------
     rows : TrainingRows
     projections : Tensor, shape (n_maps, dimension, n_inputs), or None
-        Multiples of 2**-GRID_BITS, up to 254 in size.
+        Multiples of 2**-PROJECTION_BITS, up to 127 of them in size.
     inverse_temperature : float
     clip_norm : float
         Bound on the norm of what one example adds.
@@ -95,7 +97,7 @@ class ClosedForm:
     Raises
     ------
     ValueError
-        If sums of so many limbs would leave the integers that double precision holds.
+        If there are projections of more than 2**17 inputs, whose sums would leave 32 bits.
     """
 
     def __init__(
@@ -113,22 +115,19 @@ class ClosedForm:
         self._n_limbs = n_limbs
         self._largest = largest_whole(n_limbs)
         self._rows = rounded_rows(rows.inputs)
-        self._projections, self._grid = projections, None
-        stretch, self._rows_of_a_sum = 1.0, 2**62
+        self._grid = None
+        stretch = 1.0
         if projections is not None:
-            # Integers, in double precision, which holds all of their sums.
-            self._grid = (projections.to(torch.float64) * 2**GRID_BITS).round_()
-            most = largest_whole(_GRID_LIMBS)
-            self._grid.clamp_(-most, most)
-            stretch = float(projections.square().sum(dim=(1, 2)).mean() / projections.shape[2])
-            stretch = max(1.0, math.sqrt(stretch))
-            widest = int(self._grid.abs().sum(dim=2).max()) * LARGEST_BYTE
-            self._rows_of_a_sum = 2**53 // (self._largest * max(widest, 1))
-            if self._rows_of_a_sum == 0:
+            if projections.shape[2] > _MOST_INPUTS:
                 raise ValueError(
-                    f"n_limbs is {n_limbs} for projections of {projections.shape[2]} inputs; sums "
-                    "would be rounded. Take fewer."
+                    f"There are projections of {projections.shape[2]} inputs; at most "
+                    f"{_MOST_INPUTS} can be summed exactly. Set projection_dim=0, or project the "
+                    "table by a public matrix before."
                 )
+            units = (projections * 2**PROJECTION_BITS).round_().clamp_(-LARGEST_BYTE, LARGEST_BYTE)
+            self._grid = units.to(torch.int8)
+            squares = projections.square().sum(dim=(1, 2)).mean() / projections.shape[2]
+            stretch = max(1.0, math.sqrt(float(squares)))
         # A row's largest integer is about 127: then its coefficients fit into the limbs.
         bits = 8 * n_limbs - 2 + GRID_BITS + 7 + math.ceil(math.log2(stretch))
         self.row_norm = 2**bits
@@ -152,21 +151,20 @@ class ClosedForm:
             By the weights, then by the biases; one is ``clip_norm / row_norm``. Private.
         """
         shape = weights.shape[:2]
-        full = weights if self._projections is None else torch.bmm(weights, self._projections)
-        matrix, scales = self._whole_weights(full)
+        matrix, scales = self._matrix(weights)
         step = self._rows_of_a_part(shape.numel(), weights.device)
         total = torch.zeros(
             weights.numel() + biases.numel(), dtype=torch.int64, device=weights.device
         )
-        for block in positions.split(min(self._rows_of_a_sum, max(1, len(positions)))):
+        for block in positions.split(_ROWS_OF_A_SUM):
             sums = torch.zeros(
                 (shape.numel(), self._rows.columns.shape[1]), dtype=torch.int64, device=total.device
             )
             # Of an empty block there is one part, which is empty.
             for part in block.split(step) if len(block) else ():
-                size = (
-                    step if total.device.type != "cpu" else -(-len(part) // _MULTIPLE) * _MULTIPLE
-                )
+                # Elsewhere always the same shapes, so that sums over maps keep to one order.
+                filled = -(-len(part) // _MULTIPLE) * _MULTIPLE
+                size = filled if total.device.type == "cpu" else step
                 columns = _filled(self._rows.columns, part, size, 0)
                 products = byte_product(matrix, columns.T).reshape(-1, *shape, size)
                 limbs = self._coefficients(products, scales, biases, part)
@@ -182,20 +180,35 @@ class ClosedForm:
         if self._grid is None:
             weights = sums[:, :n_inputs] << GRID_BITS
         else:
-            by_maps = sums[:, :n_inputs].reshape(*shape[:2], n_inputs).to(torch.float64)
-            weights = torch.bmm(by_maps, self._grid.transpose(1, 2)).to(torch.int64)
+            by_maps = split(sums[:, :n_inputs], self._n_limbs + _MORE_LIMBS)
+            by_maps = by_maps.reshape(-1, *shape[:2], n_inputs).permute(1, 0, 2, 3)
+            found = byte_products(by_maps.flatten(1, 2), self._grid.transpose(1, 2))
+            found = found.reshape(shape[0], -1, *shape[1:]).transpose(0, 1)
+            weights = joined(found) << (GRID_BITS - PROJECTION_BITS)
         return torch.cat([weights.reshape(-1), biases])
 
-    def _whole_weights(self, full: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return limbs of the weights as one matrix of int8, and what their units are."""
-        scales = full.abs().amax(dim=2) / self._largest
-        # Weights that are all 0, or not finite, have no unit.
-        scales = torch.where((scales > 0) & scales.isfinite(), scales, torch.ones_like(scales))
-        wholes = (full / scales[:, :, None]).round_().nan_to_num_(0.0)
-        wholes = wholes.clamp_(-self._largest, self._largest).to(torch.int32).flatten(0, 1)
-        missing = self._rows.columns.shape[1] - wholes.shape[1]
+    def _matrix(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return limbs of the weights by which rows are multiplied, int8, and what a unit is."""
+        n_maps, n_classes, _ = weights.shape
+        wholes, scales = self._rounded(weights)
+        if self._grid is not None:
+            limbs = split(wholes, self._n_limbs).transpose(0, 1).flatten(1, 2)
+            found = byte_products(limbs, self._grid).reshape(n_maps, self._n_limbs, n_classes, -1)
+            # Public, and rounded again, which costs nothing but the last of 15 bits.
+            full = joined(found.transpose(0, 1)).to(torch.float32)
+            wholes, more = self._rounded(full)
+            scales = scales * more * 2.0**-PROJECTION_BITS
+        missing = self._rows.columns.shape[1] - wholes.shape[2]
         limbs = split(torch.nn.functional.pad(wholes, (0, missing)), self._n_limbs)
-        return limbs.flatten(0, 1), scales
+        return limbs.flatten(0, 2), scales
+
+    def _rounded(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return weights as integers that fit into the limbs, and the unit of each row."""
+        units = weights.abs().amax(dim=2) / self._largest
+        # Weights that are all 0, or not finite, have no unit.
+        units = torch.where((units > 0) & units.isfinite(), units, torch.ones_like(units))
+        wholes = (weights / units[:, :, None]).round_().nan_to_num_(0.0)
+        return wholes.clamp_(-self._largest, self._largest), units
 
     def _rows_of_a_part(self, n_values: int, device: torch.device) -> int:
         """Return how many rows are worked on at once: a public rule, whatever the sample's size."""
@@ -217,8 +230,8 @@ class ClosedForm:
         found = torch.empty((len(bias), n_groups), dtype=torch.float32, device=bias.device)
         flat, shift = None, 0
         if self._grid is not None:
-            flat = split(self._grid.flatten(0, 1).to(torch.int32), _GRID_LIMBS).flatten(0, 1).T
-            longest = int(self._grid.abs().sum(dim=2).max()) * LARGEST_BYTE
+            flat = self._grid.flatten(0, 1).T
+            longest = self._grid.shape[2] * LARGEST_BYTE**2
             shift = max(0, (self._grid.shape[1] * longest**2).bit_length() - 62)
         for start in range(0, len(bias), _ROWS_AT_ONCE):
             part = rows.columns[start : start + _ROWS_AT_ONCE, : rows.n_inputs].contiguous()
@@ -226,10 +239,11 @@ class ClosedForm:
                 squares = part.to(torch.int64).square_().sum(dim=1, keepdim=True)
                 squares <<= 2 * GRID_BITS
             else:
-                limbs = byte_product(part, flat).reshape(len(part), _GRID_LIMBS, n_groups, -1)
-                squares = joined(limbs.transpose(0, 1)).square_()
+                projected = byte_product(part, flat).reshape(len(part), n_groups, -1)
+                squares = projected.to(torch.int64).square_()
                 # Where the sum could leave 64 bits its last ones are rounded up.
                 squares = ((squares >> shift) + (shift > 0)).sum(dim=2)
+                squares = squares.to(torch.float64) * 4.0 ** (GRID_BITS - PROJECTION_BITS)
             whole = squares.to(torch.float64) * 2.0**shift + bias[start : start + len(part), None]
             rounded = whole.to(torch.float32)
             found[start : start + len(part)] = torch.nextafter(

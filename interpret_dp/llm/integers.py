@@ -13,9 +13,12 @@ import math
 
 import torch
 
+from interpret_dp.llm.kernels import split_wholes
+
 __all__ = [
     "LARGEST_BYTE",
     "byte_product",
+    "byte_products",
     "exact_rows",
     "joined",
     "largest_whole",
@@ -38,18 +41,20 @@ def split(wholes: torch.Tensor, n_limbs: int) -> torch.Tensor:
 
     Parameters
     ----------
-    wholes : Tensor of int32
-        At most :func:`largest_whole` in size.
+    wholes : Tensor
+        Integers of any type, at most :func:`largest_whole` in size.
     n_limbs : int
     """
     found = torch.empty((n_limbs, *wholes.shape), dtype=torch.int8, device=wholes.device)
-    left = wholes.clone()
-    for limb in range(n_limbs - 1, 0, -1):
+    left = wholes.to(torch.int64, copy=True)
+    if left.device.type == "cpu":
+        split_wholes(left.reshape(-1).numpy(), found.reshape(n_limbs, -1).numpy())
+        return found
+    for limb in range(n_limbs - 1, -1, -1):
         # The lowest eight bits, read with a sign.
         low = left.add(128).bitwise_and_(255).sub_(128)
         found[limb] = low
         left.sub_(low).bitwise_right_shift_(8)
-    found[0] = left
     return found
 
 
@@ -85,6 +90,16 @@ def _float_product(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return (one.to(dtype) @ other.to(dtype)).to(torch.int64).to(torch.int32)
 
 
+def byte_products(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Return :func:`byte_product` of each pair of matrices along the first axis."""
+    found = torch.empty(
+        (len(one), one.shape[1], other.shape[2]), dtype=torch.int32, device=one.device
+    )
+    for index in range(len(one)):
+        found[index] = byte_product(one[index], other[index])
+    return found
+
+
 @functools.lru_cache(maxsize=1024)
 def _multiplies_bytes(n: int, inner: int, same_inner: int, p: int, along: int, across: int) -> bool:
     """Return whether bytes are multiplied fast, and rightly, in matrices of these shapes.
@@ -102,12 +117,20 @@ def _multiplies_bytes(n: int, inner: int, same_inner: int, p: int, along: int, a
     laid_out = other.T.contiguous().T if along < across else other.contiguous()
     if laid_out.stride() != (along, across):
         return False
-    return bool(torch.equal(torch._int_mm(one, laid_out), _float_product(one, laid_out)))
+    # Not whole products, which take long, but their sums weighted in three ways (Freivalds 1977).
+    # Below 2**53 up to 2**17 columns each, and so exact.
+    weights = _some_bytes(3 * p).reshape(p, 3).to(torch.float64)
+    found = torch._int_mm(one, laid_out).to(torch.float64) @ weights
+    expected = one.to(torch.float64) @ (laid_out.to(torch.float64) @ weights)
+    return bool(torch.equal(found, expected))
 
 
 def _some_bytes(count: int) -> torch.Tensor:
     """Return bytes that look like drawn ones, always the same."""
-    return (torch.arange(count) * 2_654_435_761 >> 11).bitwise_and_(255).sub_(128).to(torch.int8)
+    # A prime number of them, so that no two rows of a matrix are alike.
+    some = torch.arange(65_521, dtype=torch.int64).mul_(2_654_435_761).bitwise_right_shift_(11)
+    some = some.bitwise_and_(255).sub_(128).to(torch.int8)
+    return some.repeat(-(-count // len(some)))[:count]
 
 
 def exact_rows(rows: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:

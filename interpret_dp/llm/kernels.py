@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["clipped_limbs"]
+__all__ = ["clipped_limbs", "split_wholes"]
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 _Floats = NDArray[np.float32]
@@ -31,6 +31,7 @@ _P4, _P5 = np.float32(1.6666665459e-1), np.float32(5.0000001201e-1)
 _ONE, _HALF, _ZERO, _BASE = np.float32(1.0), np.float32(0.5), np.float32(0.0), np.float32(256.0)
 _INFINITY = np.float32(np.inf)
 _BITS, _LOW, _SIGNED = np.int32(8), np.int32(255), np.int32(128)
+_WIDE_BITS, _WIDE_LOW, _WIDE_SIGNED = np.int64(8), np.int64(255), np.int64(128)
 # 2**-n for all n that can occur
 _HALVES = (0.5 ** np.arange(128)).astype(np.float32)
 
@@ -197,6 +198,25 @@ def _split(wholes: _Floats, dropped: _Floats, limbs: NDArray[np.int8]) -> None:
                     low = np.int32(((left[r] + _SIGNED) & _LOW) - _SIGNED)
                     limbs[i, m, k, r] = np.int8(low)
                     left[r] = np.int32((left[r] - low) >> _BITS)
+
+
+@_compile
+def split_wholes(wholes: NDArray[np.int64], limbs: NDArray[np.int8]) -> None:
+    """Write integers as limbs of base 256, from -128 to 127, high ones first.
+
+    Parameters
+    ----------
+    wholes : ndarray of int64, shape (size,)
+        Used up.
+    limbs : ndarray of int8, shape (n_limbs, size)
+        Filled.
+    """
+    n_limbs, size = limbs.shape
+    for i in range(n_limbs - 1, -1, -1):
+        for r in range(size):
+            low = ((wholes[r] + _WIDE_SIGNED) & _WIDE_LOW) - _WIDE_SIGNED
+            limbs[i, r] = np.int8(low)
+            wholes[r] = (wholes[r] - low) >> _WIDE_BITS
 
 
 @_compile

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpret_dp.llm import gradients, integers
-from interpret_dp.llm.config import CLIP_SHARE, GRID_BITS
+from interpret_dp.llm.config import CLIP_SHARE, GRID_BITS, PROJECTION_BITS
 from interpret_dp.llm.gradients import ClosedForm, map_gradients
 from interpret_dp.llm.opacus_engine import OpacusSums
 from interpret_dp.llm.rows import TrainingRows, rounded_rows
@@ -35,7 +35,7 @@ def problem(
     rows = TrainingRows(drawn(n_rows, n_inputs), torch.tensor(rng.integers(-1, n_classes, n_rows)))
     projections = drawn(n_maps, dimension, n_inputs) if projected else None
     if projections is not None:
-        projections = (projections * 2**GRID_BITS).round() / 2**GRID_BITS
+        projections = (projections * 2**PROJECTION_BITS).round() / 2**PROJECTION_BITS
     size = dimension if projected else n_inputs
     return rows, projections, drawn(n_maps, n_classes, size), drawn(n_maps, n_classes)
 
@@ -168,7 +168,7 @@ def test_sums_are_exactly_those_of_the_rows_one_by_one(
     if way == "parts":
         monkeypatch.setattr(gradients, "_CACHED_BYTES", 0)
     if way == "blocks":
-        sums._rows_of_a_sum = 37
+        monkeypatch.setattr(gradients, "_ROWS_OF_A_SUM", 37)
     before = torch.get_num_threads()
     torch.set_num_threads(3 if way == "threads" else before)
     try:
@@ -272,7 +272,7 @@ def hidden_rows(n_rows: int, projection: torch.Tensor) -> torch.Tensor:
 def test_rows_that_a_projection_hides_do_not_drown_the_others() -> None:
     """A sum in the space of the inputs holds them in full; in floats it would round to them."""
     rng = np.random.default_rng(0)
-    grid = np.rint(rng.normal(size=(1, 10, 80)) * 128) / 128
+    grid = np.rint(rng.normal(size=(1, 10, 80)) * 32).clip(-127, 127) / 32
     projections = torch.tensor(grid, dtype=torch.float32)
     hidden = hidden_rows(50, projections[0])
     ordinary = torch.tensor(rng.normal(size=(100, 80)), dtype=torch.float32)
@@ -298,8 +298,7 @@ def test_torch_and_the_compiled_loop_find_the_same(projected: bool, scale: float
     rows = TrainingRows(rows.inputs * scale, rows.classes)
     sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM)
     part = torch.arange(256)
-    full = weights if projections is None else torch.bmm(weights, projections)
-    matrix, scales = sums._whole_weights(full)
+    matrix, scales = sums._matrix(weights)
     products = integers.byte_product(matrix, sums._rows.columns[part].T).reshape(2, 3, 4, 256)
     one = integers.joined(sums._coefficients(products, scales, biases, part))
     other = integers.joined(
@@ -335,7 +334,16 @@ def test_gradients_by_the_values_are_those_of_autograd() -> None:
     assert torch.allclose(found, values.grad, atol=1e-12)
 
 
-def test_sums_that_double_precision_would_round_are_refused() -> None:
-    rows = TrainingRows(torch.ones(5, 2_000), torch.zeros(5, dtype=torch.int64))
-    with pytest.raises(ValueError, match="n_limbs is 4"):
-        ClosedForm(rows, torch.ones(1, 3, 2_000), TEMPERATURE, CLIP_NORM, n_limbs=4)
+def test_projections_whose_sums_leave_32_bits_are_refused() -> None:
+    rows = TrainingRows(torch.ones(2, 2**17 + 1), torch.zeros(2, dtype=torch.int64))
+    with pytest.raises(ValueError, match="projections of 131073 inputs"):
+        ClosedForm(rows, torch.ones(1, 1, 2**17 + 1), TEMPERATURE, CLIP_NORM)
+    # At the edge sums of the largest bytes still fit.
+    full = TrainingRows(rows.inputs[:, 1:], rows.classes)
+    largest = torch.full((1, 1, 2**17), 127 / 2**PROJECTION_BITS)
+    # Rows along a projection have few bits left of two limbs.
+    sums = ClosedForm(full, largest, TEMPERATURE, CLIP_NORM, n_limbs=4)
+    weights, biases = torch.tensor([[[1e-9], [-1e-9]]]), torch.zeros(1, 2)
+    one = sums.lattice_sum(weights, biases, torch.tensor([0]))
+    assert 0.9 * sums.row_norm < norm(one) <= sums.row_norm
+    assert torch.equal(sums.lattice_sum(weights, biases, torch.tensor([0, 1])), 2 * one)
