@@ -30,7 +30,6 @@ from benchmarks.llm_mnist import STANDARDS, load_mnist
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.llm.config import TrainingSettings, default_settings
 from interpret_dp.llm.features import projected_features
-from interpret_dp.llm.gradients import project_rows
 from interpret_dp.llm.projections import public_projections
 from interpret_dp.llm.request import GRADIENTS
 from interpret_dp.llm.training import Training
@@ -46,7 +45,9 @@ __all__ = [
     "grouped_gradients",
     "grouped_norms",
     "peak_megabytes",
+    "projected",
     "run_job",
+    "squared_norms",
     "training_rows",
 ]
 
@@ -269,19 +270,25 @@ def _peer_step(job: Job, batch_size: int, arrays: list[torch.Tensor], model: Pee
 def _given(job: Job, rows: torch.Tensor, projections: torch.Tensor) -> list[torch.Tensor]:
     """Return what the model of a peer gets of each row."""
     if job.layout == "folded":
-        return [rows, project_rows(rows, projections, keep=False)[1]]
+        return [rows, squared_norms(rows, projections)]
     if job.projection == "cosine":
         return [projected_features(rows, projections[0])]
-    return [_projected(rows, projections) if job.is_given else rows]
+    return [projected(rows, projections) if job.is_given else rows]
 
 
-def _projected(inputs: torch.Tensor, projections: torch.Tensor) -> torch.Tensor:
+def projected(inputs: torch.Tensor, projections: torch.Tensor) -> torch.Tensor:
     """Return projected rows, shape (n_rows, n_maps, dimension)."""
     found = torch.empty(len(inputs), *projections.shape[:2])
     flat = projections.flatten(0, 1).T.contiguous()
     for rows, out in zip(inputs.split(_ROWS_AT_A_TIME), found.split(_ROWS_AT_A_TIME), strict=True):
         torch.mm(rows, flat, out=out.flatten(1))
     return found
+
+
+def squared_norms(inputs: torch.Tensor, projections: torch.Tensor) -> torch.Tensor:
+    """Return the squared norms of projected rows, which are not kept; shape (n_rows, n_maps)."""
+    parts = inputs.split(_ROWS_AT_A_TIME)
+    return torch.cat([projected(part, projections).square().sum(dim=2) for part in parts])
 
 
 def _epoch(step: Callable[[], None], n_steps: int, limit: float) -> dict[str, float]:

@@ -85,7 +85,7 @@ SETTINGS = (
     ),
     Setting(
         "100 random features for each map, computed once",
-        f"{_ONCE}; so does ours, which keeps them.",
+        f"{_ONCE}; ours works on the inputs, with norms that it computed once.",
         Job(engine="", projection="gaussian", dimension=100, batch_sizes=(2000, 500)),
         (*_PER_MAP, _FOLDED),
     ),
@@ -217,7 +217,7 @@ def _write(
         note=f"Median of {min(map(len, results.values()))} runs. Opacus' model comes as {layouts}. "
         "`steps` says how many were timed where an epoch was too long, and scaled; `MB above` is "
         f"memory above the {nothing:.0f} MB of a process that trains nothing; `s once` is spent "
-        "before the first epoch. Our noise is four variates a parameter in double precision, "
+        "before the first epoch. Our noise is two variates a parameter in double precision, "
         "Opacus' one in single; what our samples and noise take is `of it random`.",
     )
     for setting in settings:

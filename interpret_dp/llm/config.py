@@ -7,17 +7,26 @@ from dataclasses import dataclass
 
 __all__ = [
     "FEATURE_LENGTH",
+    "GRID_BITS",
+    "PROJECTION_BITS",
     "TrainingSettings",
     "default_settings",
     "lattice_points",
     "rows_at_a_time",
 ]
 
-# What an example adds is clipped to this share of the bound that is accounted; the rest is room
-# for truncation to the lattice and for floating point (docs/proofs/dp_llm.md).
-CLIP_SHARE = 1.0 - 1e-4
+# What an example adds is clipped to this share of the bound that is accounted. The rest is room for
+# rounding to the nearest integers, and in Opacus for floating point (docs/proofs/dp_llm.md).
+CLIP_SHARE = 1.0 - 1e-3
+# Of the bound: what truncation of Opacus' sums may take.
 _TRUNCATION_SHARE = 5e-5
 _BYTES_AT_A_TIME = 2**26
+
+GRID_BITS = 7
+"""Bits by which a row's input of the bias is finer than its others; the unit of released sums."""
+
+PROJECTION_BITS = 5
+"""Random projections are multiples of 2**-PROJECTION_BITS that fit into a byte: up to 4 in size."""
 
 # The root mean square length of an image's centred features in training: learning rate and
 # temperature are for this length.

@@ -53,8 +53,12 @@ _MECHANISM = (
     "samples; accounted by privacy loss distributions"
 )
 _IDEAL = (
-    "projections, sums of gradients and normal variates are those of ideal arithmetic: floating "
-    "point moves them by far less than the room that clipping leaves"
+    "normal variates are those of ideal arithmetic: doubles, rounded to the integers of the sums, "
+    "stand for real numbers"
+)
+_IDEAL_OPACUS = (
+    "so are the sums of gradients, which Opacus adds up in double precision: that moves them by "
+    "far less than the room that clipping leaves"
 )
 _DECLARED_ROWS = "the number of rows that was declared is public"
 
@@ -115,7 +119,7 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
         of few rows (10,000 over epsilon) get one map a class.
     device : {"auto", "cpu", "cuda"}, default="auto"
     engine : {"closed_form", "opacus"}, default="closed_form"
-        What sums the clipped gradients. Both give the same sums; Opacus is slower.
+        What sums the clipped gradients. Both give the same sums but for rounding; Opacus is slower.
     keep_on_interrupt : bool, default=False
         After Ctrl-C, keep the weights so far and return. In either case the steps begun are
         charged.
@@ -327,7 +331,10 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
         self.image_shape_ = request.image_shape
         self.n_features_in_ = len(request.schema.features)
         self.feature_names_in_ = np.array(list(request.schema.features), dtype=object)
-        self.guarantee_ = _promise(request, steps, trained, self.n_rows is not None, head)
+        more = [_IDEAL_OPACUS] if self.engine == "opacus" else []
+        if self.n_rows is not None:
+            more.append(_DECLARED_ROWS)
+        self.guarantee_ = _promise(request, steps, trained, more, head)
 
     # ------------------------------------------------------------------------- predictions
 
@@ -382,7 +389,7 @@ def _promise(
     request: FitRequest,
     steps: SampledSteps,
     trained: TrainedMaps | None,
-    declared_rows: bool,
+    more_assumptions: Sequence[str],
     head: str,
 ) -> Guarantee:
     training = request.training
@@ -396,7 +403,7 @@ def _promise(
         *(UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS),
         _IDEAL,
         *unit_assumptions(request.neighbourhood),
-        *([_DECLARED_ROWS] if declared_rows else []),
+        *more_assumptions,
     ]
     return Guarantee(
         epsilon=request.epsilon,

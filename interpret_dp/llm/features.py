@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.llm.config import FEATURE_LENGTH
-from interpret_dp.llm.gradients import products
+from interpret_dp.llm.integers import exact_rows
 from interpret_dp.llm.request import CENTRE
 from interpret_dp.release import ReleaseDoor
 
@@ -27,6 +27,8 @@ __all__ = ["Frame", "projected_features", "released_frame"]
 _LONGEST = 1.5
 # Room for the rounding of a row's length, before its values are truncated to the lattice.
 _ROOM = 1.0 - 1e-9
+# Entries beyond so many bounds are cut, so that squares stay below 64 bits.
+_WIDEST = 16
 _ROWS = 4096
 
 
@@ -53,11 +55,10 @@ class Frame:
 
 
 def projected_features(inputs: torch.Tensor, projection: torch.Tensor) -> torch.Tensor:
-    """Return R x of each row, float32, shape (n_rows, dimension), summed in double precision."""
+    """Return R x of each row, float32, shape (n_rows, dimension); a row decides its own."""
     found = inputs.new_empty((len(inputs), len(projection)))
-    wide = projection.to(torch.float64).T
     for part, rows in zip(found.split(_ROWS), inputs.split(_ROWS), strict=True):
-        part.copy_(products(rows, wide))
+        part.copy_(exact_rows(rows, projection.T))
     return found
 
 
@@ -112,9 +113,13 @@ def _lattice_sums(features: torch.Tensor, bound: float) -> NDArray[np.int64]:
     """Return the private sums in lattice units, shape (dimension + 2,)."""
     total = torch.zeros(features.shape[1] + 2, dtype=torch.int64, device=features.device)
     for part in features.split(_ROWS):
-        rows = part.to(torch.float64) * (_ROOM / bound)
-        rows /= rows.square().sum(dim=1, keepdim=True).sqrt_().clamp_(min=1.0)
-        squares = rows.square().sum(dim=1, keepdim=True)
-        values = torch.cat([rows * _ROOM, squares * _ROOM, torch.ones_like(squares)], dim=1)
-        total += (values * LATTICE).trunc_().to(torch.int64).sum(dim=0)
+        # Integers first, so that the length of a row is exact, and so that row's alone.
+        units = (part.to(torch.float64) * (LATTICE / bound)).round_()
+        units = units.clamp_(-_WIDEST * LATTICE, _WIDEST * LATTICE)
+        squares = units.to(torch.int64).square_().sum(dim=1, keepdim=True)
+        lengths = squares.to(torch.float64).sqrt_() / LATTICE
+        rows = units * (_ROOM / lengths.clamp(min=1.0))
+        second = lengths.clamp(max=1.0).square_().mul_(_ROOM * LATTICE)
+        values = torch.cat([rows, second, torch.full_like(second, LATTICE)], dim=1)
+        total += values.trunc_().to(torch.int64).sum(dim=0)
     return np.asarray(total.cpu().numpy())

@@ -17,8 +17,8 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
-from interpret_dp.llm.config import CLIP_SHARE, rows_at_a_time
-from interpret_dp.llm.gradients import TrainingRows
+from interpret_dp.llm.config import CLIP_SHARE, lattice_points, rows_at_a_time
+from interpret_dp.llm.rows import TrainingRows, rounded_rows
 
 __all__ = ["MapLayer", "OpacusSums"]
 
@@ -71,7 +71,19 @@ class LocallyLinearModule(nn.Module):
 
 
 class OpacusSums:
-    """Sums of clipped gradients by Opacus; takes what ``ClosedForm`` takes."""
+    """Sums of clipped gradients by Opacus, of the rounded rows that ``ClosedForm`` sees.
+
+    Parameters
+    ----------
+    rows, projections, inverse_temperature, clip_norm
+        As :class:`ClosedForm` takes them.
+    n_parameters : int
+
+    Attributes
+    ----------
+    row_norm : int
+        Bound on the norm of the integers that a row adds; it stands for ``clip_norm``.
+    """
 
     def __init__(
         self,
@@ -79,8 +91,12 @@ class OpacusSums:
         projections: torch.Tensor | None,
         inverse_temperature: float,
         clip_norm: float,
+        *,
+        n_parameters: int,
     ) -> None:
-        self._rows = rows
+        self._rows, self._classes = rounded_rows(rows.inputs), rows.classes
+        self.row_norm = lattice_points(n_parameters)
+        self._clip_norm = clip_norm
         # Double precision all through: in single precision one row more moves other rows' values
         # and the sum of many by more than the room that clipping leaves (docs/proofs/dp_llm.md).
         self._projections = None if projections is None else projections.to(torch.float64)
@@ -88,10 +104,17 @@ class OpacusSums:
         self._limit = clip_norm * CLIP_SHARE
         self._made: tuple[Any, Any] | None = None
 
+    def lattice_sum(
+        self, weights: torch.Tensor, biases: torch.Tensor, positions: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the sum in integers, as :meth:`ClosedForm.lattice_sum` does, truncated."""
+        found = self.clipped_sum(weights, biases, positions)
+        return found.mul_(self.row_norm / self._clip_norm).trunc_().to(torch.int64)
+
     def clipped_sum(
         self, weights: torch.Tensor, biases: torch.Tensor, positions: torch.Tensor
     ) -> torch.Tensor:
-        """Return the sum, as :meth:`ClosedForm.clipped_sum` does."""
+        """Return the sum before truncation, float64, shape (n_parameters,). Private."""
         model, optimizer = self._model(weights)
         layer = model.maps
         with torch.no_grad():
@@ -99,7 +122,7 @@ class OpacusSums:
             layer.bias.copy_(biases)
         size = weights.numel() + biases.numel()
         total = torch.zeros(size, dtype=torch.float64, device=weights.device)
-        for part in positions.split(rows_at_a_time(2 * size, self._rows.inputs.shape[1])):
+        for part in positions.split(rows_at_a_time(2 * size, self._rows.n_inputs)):
             optimizer.zero_grad()
             self._backward(model, part)
             optimizer.clip_and_accumulate()
@@ -111,8 +134,8 @@ class OpacusSums:
         with warnings.catch_warnings():
             # torch says that hooks see no gradients by the inputs: nobody needs them.
             warnings.filterwarnings("ignore", message="Full backward hook is firing")
-            scores = model(self._rows.inputs[part].to(torch.float64))
-            classes = self._rows.classes[part]
+            scores = model(self._rows.inputs(part))
+            classes = self._classes[part]
             loss = functional.cross_entropy(scores, classes, ignore_index=-1, reduction="sum")
             loss.backward()
 

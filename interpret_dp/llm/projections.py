@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.llm.config import TrainingSettings
+from interpret_dp.llm.config import PROJECTION_BITS, TrainingSettings
 
 __all__ = ["public_projections"]
 
@@ -39,6 +39,9 @@ def public_projections(
         entries = _cosines(image_shape, dimension, settings.smoothing)[np.newaxis]
     else:
         entries = _random(n_inputs, dimension, settings, image_shape, public)
+        # Bytes, so that products of integers with them are exact and fast.
+        units = np.rint(np.sqrt(0.5) * entries * 2**PROJECTION_BITS)
+        return np.asarray(np.clip(units, -127, 127) / 2**PROJECTION_BITS, dtype=np.float32)
     return np.asarray(np.sqrt(0.5) * entries, dtype=np.float32)
 
 

@@ -14,12 +14,13 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from interpret_dp.llm.config import TrainingSettings, lattice_points
+from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.features import Frame, projected_features, released_frame
-from interpret_dp.llm.gradients import ClosedForm, TrainingRows
+from interpret_dp.llm.gradients import ClosedForm
 from interpret_dp.llm.maps import LocallyLinearMaps
 from interpret_dp.llm.projections import public_projections
 from interpret_dp.llm.request import GRADIENTS
+from interpret_dp.llm.rows import TrainingRows
 from interpret_dp.release import ReleaseDoor, SampledSteps
 
 __all__ = ["TrainedMaps", "Training", "compute_device", "train"]
@@ -29,12 +30,20 @@ _FIRST_MOMENT, _SECOND_MOMENT, _TINY = 0.9, 0.999, 1e-8
 
 
 class ClippedSums(Protocol):
-    """What sums the clipped gradients of some rows: an engine."""
+    """What sums the clipped gradients of some rows: an engine.
 
-    def clipped_sum(
+    Attributes
+    ----------
+    row_norm : int
+        Bound on the norm of the integers that a row adds.
+    """
+
+    row_norm: int
+
+    def lattice_sum(
         self, weights: torch.Tensor, biases: torch.Tensor, positions: torch.Tensor
     ) -> torch.Tensor:
-        """Return the sum, float64, shape (n_parameters,). Private."""
+        """Return the sum in integers, int64, shape (n_parameters,). Private."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +132,7 @@ class Training:
         if settings.shares_features:
             rows, self._frame = _shared(rows, projections, settings, door)
             projections = None
-        self._sums = _engine(engine, rows, projections, settings)
+        self._sums = _engine(engine, rows, projections, settings, len(start.parameters))
         self._adam = _Adam(torch.from_numpy(start.parameters).to(where), settings.averaging)
         self._start, self._settings, self._steps, self._door = start, settings, steps, door
         self._n_rows = len(inputs)
@@ -147,19 +156,18 @@ class Training:
     def _release(self) -> NDArray[np.float32]:
         """Release one step's sum, in units of its noise."""
         parameters, shape = self._adam.parameters, self._start.shape
-        clip_norm = self._settings.clip_norm
-        points = lattice_points(len(parameters))
         n_weights = int(np.prod(shape))
         weights = parameters[:n_weights].reshape(shape)
         biases = parameters[n_weights:].reshape(shape[:2])
 
         def exact(positions: NDArray[np.int64]) -> NDArray[np.int64]:
             sampled = torch.from_numpy(positions).to(parameters.device)
-            found = self._sums.clipped_sum(weights, biases, sampled)
-            on_lattice = found.mul_(points / clip_norm).trunc_().to(torch.int64)
-            return np.asarray(on_lattice.cpu().numpy())
+            found = self._sums.lattice_sum(weights, biases, sampled)
+            return np.asarray(found.cpu().numpy())
 
-        noisy, sigma = self._door.sampled_gaussian(GRADIENTS, self._n_rows, exact, row_norm=points)
+        noisy, sigma = self._door.sampled_gaussian(
+            GRADIENTS, self._n_rows, exact, row_norm=self._sums.row_norm
+        )
         return (noisy / sigma).astype(np.float32)
 
 
@@ -234,12 +242,13 @@ def _engine(
     rows: TrainingRows,
     projections: torch.Tensor | None,
     settings: TrainingSettings,
+    n_parameters: int,
 ) -> ClippedSums:
     arguments = (rows, projections, settings.inverse_temperature, settings.clip_norm)
     if name == "opacus":
         from interpret_dp.llm.opacus_engine import OpacusSums
 
-        return OpacusSums(*arguments)
+        return OpacusSums(*arguments, n_parameters=n_parameters)
     return ClosedForm(*arguments)
 
 

@@ -20,10 +20,11 @@ from interpret_dp.mechanisms.choice import choice_rate
 from interpret_dp.mechanisms.coins import draw_exponentially
 from interpret_dp.mechanisms.samplers import discrete_gaussian
 from interpret_dp.mechanisms.sampling import (
+    ByteSource,
     fresh_generator,
     rounded_gaussian,
     sampled_rows,
-    system_words,
+    system_bytes,
 )
 
 __all__ = [
@@ -173,7 +174,7 @@ class SystemRandomness(Randomness):
 
     def sample(self, n_rows: int, probability: float) -> NDArray[np.int64]:
         """Draw a sample with bits of the operating system's cryptographic generator."""
-        return sampled_rows(system_words(n_rows), probability)
+        return sampled_rows(n_rows, probability, system_bytes, system_bytes)
 
 
 class SeededRandomness(Randomness):
@@ -205,8 +206,12 @@ class SeededRandomness(Randomness):
 
     def sample(self, n_rows: int, probability: float) -> NDArray[np.int64]:
         """Draw a sample in which a row at the end changes nothing for those before it."""
-        generator = np.random.default_rng(self._samples.spawn(1)[0])
-        return sampled_rows(generator.integers(2**64, size=n_rows, dtype=np.uint64), probability)
+        first, more = (np.random.default_rng(seed) for seed in self._samples.spawn(2))
+
+        def drawn(generator: np.random.Generator) -> ByteSource:
+            return lambda count: generator.integers(256, size=count, dtype=np.uint8)
+
+        return sampled_rows(n_rows, probability, drawn(first), drawn(more))
 
 
 _active: ContextVar[Randomness | None] = ContextVar("interpret_dp_randomness", default=None)

@@ -29,14 +29,17 @@ __all__ = [
     "rounded_gaussian",
     "sampled_gaussian_mechanism",
     "sampled_rows",
-    "system_words",
+    "system_bytes",
 ]
+
+ByteSource = Callable[[int], NDArray[np.uint8]]
 
 # 2**63 is 512 sigma, and sums of variates stay below 40.
 _LARGEST_SIGMA = 2.0**54
 
-# Adding several variates hides which doubles a single one can be (Holohan and Braghin 2021).
-_VARIATES = 4
+# Adding variates hides which doubles a single one can be (Holohan and Braghin 2021); that only
+# sums rounded to integers are released hides it as well.
+_VARIATES = 2
 
 
 def sampled_gaussian_mechanism(
@@ -103,9 +106,9 @@ def fresh_generator() -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=key))
 
 
-def system_words(count: int) -> NDArray[np.uint64]:
-    """Return independent uniform words from the operating system's cryptographic generator."""
-    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+def system_bytes(count: int) -> NDArray[np.uint8]:
+    """Return independent uniform bytes from the operating system's cryptographic generator."""
+    return np.frombuffer(os.urandom(count), dtype=np.uint8)
 
 
 def rounded_gaussian(generator: np.random.Generator, sigma: float, size: int) -> NDArray[np.int64]:
@@ -121,7 +124,7 @@ def rounded_gaussian(generator: np.random.Generator, sigma: float, size: int) ->
     Returns
     -------
     ndarray of int64, shape (size,)
-        Each is the rounded sum of four variates of half the scale.
+        Each is the rounded sum of two variates of the scale over the root of 2.
     """
     noise = generator.standard_normal(size)
     for _ in range(_VARIATES - 1):
@@ -130,16 +133,21 @@ def rounded_gaussian(generator: np.random.Generator, sigma: float, size: int) ->
     return np.rint(noise, out=noise).astype(np.int64)
 
 
-def sampled_rows(words: NDArray[np.uint64], probability: float) -> NDArray[np.int64]:
+def sampled_rows(
+    n_rows: int, probability: float, first: ByteSource, more: ByteSource
+) -> NDArray[np.int64]:
     """Return the positions of a Poisson sample.
 
     Parameters
     ----------
-    words : ndarray of uint64, shape (n_rows,)
-        Independent and uniform.
+    n_rows : int
     probability : float
         Above 0 and at most 1. A row is in the sample with exactly this probability, rounded down
         to a multiple of 2**-64, independently of all others.
+    first, more : callable
+        Return as many independent uniform bytes, uint8, as they are asked for. Of ``first`` each
+        row takes one; of ``more`` seven are taken by each row whose first byte leaves it open
+        whether its number of 64 bits is below the probability, in order.
 
     Returns
     -------
@@ -148,5 +156,14 @@ def sampled_rows(words: NDArray[np.uint64], probability: float) -> NDArray[np.in
     """
     threshold = int(Fraction(probability) * 2**64)
     if threshold >= 2**64:
-        return np.arange(len(words), dtype=np.int64)
-    return np.flatnonzero(words < np.uint64(threshold)).astype(np.int64, copy=False)
+        return np.arange(n_rows, dtype=np.int64)
+    highest, rest = divmod(threshold, 2**56)
+    leading = first(n_rows)
+    inside = leading < highest
+    open_rows = np.flatnonzero(leading == highest)
+    digits = more(7 * len(open_rows)).reshape(-1, 7).astype(np.uint64)
+    numbers = np.zeros(len(open_rows), dtype=np.uint64)
+    for place in range(7):
+        numbers = numbers << np.uint64(8) | digits[:, place]
+    inside[open_rows] = numbers < rest
+    return np.flatnonzero(inside).astype(np.int64, copy=False)

@@ -16,25 +16,38 @@ from interpret_dp import BudgetExceededError, PrivacyLedger, load_model
 from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.audit import replay
 from interpret_dp.llm import training
-from interpret_dp.llm.config import lattice_points
-from interpret_dp.llm.gradients import ClosedForm, TrainingRows
+from interpret_dp.llm.gradients import ClosedForm
 from interpret_dp.llm.opacus_engine import OpacusSums
+from interpret_dp.llm.rows import TrainingRows, rounded_rows
+from interpret_dp.llm.training import ClippedSums
 from tests.llm.tables import classifier, three_classes
 
 CLIP_NORM = 0.5
 ENGINES = [ClosedForm, OpacusSums]
 
 
-def ratio(sums: Any, weights: torch.Tensor, table: torch.Tensor, neighbour: torch.Tensor) -> float:
+def made(
+    engine: Any,
+    inputs: torch.Tensor,
+    classes: torch.Tensor,
+    weights: torch.Tensor,
+    temperature: float = 1.0,
+) -> ClippedSums:
+    """Return an engine on rows, without projections."""
+    n_parameters = weights.numel() + weights.shape[0] * weights.shape[1]
+    more = {"n_parameters": n_parameters} if engine is OpacusSums else {}
+    rows = TrainingRows(inputs, classes)
+    found: ClippedSums = engine(rows, None, temperature, CLIP_NORM, **more)
+    return found
+
+
+def ratio(
+    sums: ClippedSums, weights: torch.Tensor, table: torch.Tensor, neighbour: torch.Tensor
+) -> float:
     """Return how far the integers that are released move, over the declared sensitivity."""
     biases = torch.zeros(weights.shape[:2])
-    points = lattice_points(weights.numel() + biases.numel())
-
-    def on_lattice(positions: torch.Tensor) -> Any:
-        found = sums.clipped_sum(weights, biases, positions)
-        return found.mul_(points / CLIP_NORM).trunc_().to(torch.int64).numpy().astype(float)
-
-    return float(np.linalg.norm(on_lattice(table) - on_lattice(neighbour))) / points
+    moved = sums.lattice_sum(weights, biases, table) - sums.lattice_sum(weights, biases, neighbour)
+    return float(np.linalg.norm(moved.numpy().astype(float))) / sums.row_norm
 
 
 def test_control_single_precision_loses_the_room_among_like_rows() -> None:
@@ -55,8 +68,7 @@ def test_like_rows_by_the_thousand_give_one_more_no_more_than_its_share(
     inputs = np.tile(drawn, (n_rows // kinds + 1, 1))[: n_rows + 1].astype(np.float32)
     classes = torch.zeros(n_rows + 1, dtype=torch.int64)
     weights = torch.from_numpy(rng.uniform(-0.2, 0.2, size=(1, 2, 14)).astype(np.float32))
-    rows = TrainingRows(torch.from_numpy(inputs), classes)
-    sums = engine(rows, None, 1.0, CLIP_NORM)
+    sums = made(engine, torch.from_numpy(inputs), classes, weights)
     everybody = torch.arange(n_rows + 1)
     for others in (everybody[1:], everybody[:-1]):
         assert 0.1 < ratio(sums, weights, everybody, others) <= 1.0
@@ -69,19 +81,88 @@ def test_large_values_near_a_tie_keep_rows_apart(engine: Any) -> None:
     for seed in range(30):
         rng = np.random.default_rng(seed)
         width, n_maps, n_classes = (60, 4, 10) if seed % 2 else (784, 4, 10)
-        row = rng.normal(size=width) * 10 ** rng.uniform(5, 6)
+        drawn_row = torch.from_numpy(rng.normal(size=(1, width)) * 10 ** rng.uniform(3, 3.5))
+        # What the engines see of it, so that ties are ties.
+        inputs = rounded_rows(drawn_row.to(torch.float32)).inputs(torch.zeros(12).long())
+        row = inputs[0].numpy()
         way = row / np.linalg.norm(row)
-        drawn = rng.uniform(-1, 1, size=(n_maps, n_classes, width)) * 10 ** rng.uniform(-2, 0)
+        drawn = rng.uniform(-1, 1, size=(n_maps, n_classes, width)) * 10 ** rng.uniform(0, 2)
         # The row's own share is taken out of the weights: all classes tie but for rounding.
         tied = drawn - (drawn @ way)[:, :, None] * way
-        inputs = torch.from_numpy(np.tile(row, (12, 1)).astype(np.float32))
-        rows = TrainingRows(inputs, torch.from_numpy(rng.integers(0, n_classes, 12)))
-        sums = engine(rows, None, 10.0, CLIP_NORM)
+        classes = torch.from_numpy(rng.integers(0, n_classes, 12))
         weights = torch.from_numpy(tied.astype(np.float32))
+        sums = made(engine, inputs.to(torch.float32), classes, weights, 10.0)
         for size in (1, 2, 3, 7, 11):
             found = ratio(sums, weights, torch.arange(size + 1), torch.arange(1, size + 1))
             worst = max(worst, found)
     assert 0.9 < worst <= 1.0
+
+
+def at_the_edges(rng: np.random.Generator, width: int) -> torch.Tensor:
+    """Return rows that rounding, size or company could make add more than alone."""
+    ordinary = rng.normal(size=(60, width))
+    halves = (rng.integers(-126, 126, size=(60, width)) + 0.5) / 127
+    halves[:, 0] = 1.0
+    one_entry = np.zeros((60, width))
+    one_entry[np.arange(60), rng.integers(0, width, 60)] = rng.normal(size=60) * 3
+    rows = [
+        ordinary,
+        halves,
+        np.nextafter(halves, np.inf),
+        one_entry,
+        ordinary * 2.0**20,
+        np.full((60, width), 2.0**20),
+        np.full((60, width), -1.0),
+        ordinary * 1e-30,
+        rng.choice([-1.0, 1.0], size=(60, width)),
+    ]
+    return torch.from_numpy(np.concatenate(rows).astype(np.float32))
+
+
+@pytest.mark.parametrize("loudness", [1e-3, 0.1, 3.0, 1e3, 1e30])
+def test_a_row_moves_the_integers_by_what_it_adds_alone_whatever_the_company(
+    loudness: float,
+) -> None:
+    """Exactly, and by no more than is declared, in Python's own integers."""
+    rng = np.random.default_rng(int(100 + 10 * np.log10(loudness)))
+    inputs = at_the_edges(rng, 23)
+    n_kinds = len(inputs)
+    # Like rows by the thousand beside one of each kind
+    inputs = torch.cat([inputs, inputs[rng.integers(n_kinds)].expand(4_000, -1)])
+    classes = torch.from_numpy(rng.integers(-1, 3, len(inputs)))
+    weights = torch.from_numpy((rng.normal(size=(4, 3, 23)) * loudness).astype(np.float32))
+    sums = made(ClosedForm, inputs, classes, weights)
+    biases = torch.zeros(4, 3)
+    everybody = torch.arange(len(inputs))
+    whole = sums.lattice_sum(weights, biases, everybody)
+    for row in rng.choice(n_kinds, 60, replace=False).tolist():
+        alone = sums.lattice_sum(weights, biases, torch.tensor([row]))
+        without = sums.lattice_sum(weights, biases, everybody[everybody != row])
+        assert torch.equal(whole - without, alone)
+        assert sum(int(number) ** 2 for number in alone) <= sums.row_norm**2
+
+
+def test_rows_that_nearest_integers_would_make_too_long_are_truncated() -> None:
+    """At the clipping bound itself, nearest integers are too long for about half of all rows."""
+    rng = np.random.default_rng(5)
+    inputs = torch.from_numpy(rng.normal(size=(400, 40)).astype(np.float32)) * 20
+    weights = torch.from_numpy(rng.normal(size=(5, 4, 40)).astype(np.float32)) * 0.02
+    biases, classes = torch.zeros(5, 4), torch.from_numpy(rng.integers(0, 4, 400))
+
+    def norms(surely: float) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("interpret_dp.llm.gradients.CLIP_SHARE", 1.0)
+            patch.setattr("interpret_dp.llm.gradients._SURELY", surely)
+            sums = made(ClosedForm, inputs, classes, weights)
+            alone = [sums.lattice_sum(weights, biases, torch.tensor([row])) for row in range(400)]
+        return np.array([np.linalg.norm(one.numpy().astype(float)) for one in alone]) / (
+            sums.row_norm
+        )
+
+    checked, nearest = norms(1 - 2.0**-30), norms(2.0)
+    assert checked.max() <= 1.0
+    assert 0.2 < (nearest > 1.0).mean() < 0.8
+    assert (checked[nearest > 1.0] > 0.99).all()
 
 
 def test_rows_whose_gradients_leave_single_precision_add_no_more_by_opacus() -> None:
@@ -89,7 +170,7 @@ def test_rows_whose_gradients_leave_single_precision_add_no_more_by_opacus() -> 
     weights = torch.from_numpy((rng.normal(size=(4, 2, 14)) * 1e35).astype(np.float32))
     inputs = torch.from_numpy(rng.normal(size=(5, 14)).astype(np.float32))
     inputs[2] *= 1e3
-    sums = OpacusSums(TrainingRows(inputs, torch.zeros(5, dtype=torch.int64)), None, 1.0, CLIP_NORM)
+    sums = made(OpacusSums, inputs, torch.zeros(5, dtype=torch.int64), weights)
     assert ratio(sums, weights, torch.arange(5), torch.tensor([0, 1, 3, 4])) <= 1.0
 
 

@@ -16,7 +16,7 @@ from interpret_dp.audit import replay
 from interpret_dp.llm import features
 from interpret_dp.llm.config import FEATURE_LENGTH, default_settings
 from interpret_dp.llm.features import Frame, projected_features, released_frame
-from interpret_dp.llm.gradients import products
+from interpret_dp.llm.integers import exact_rows
 from tests.llm.tables import classifier
 
 SCHEMA = Schema(default=Continuous(0, 255), target=Categorical([0, 1]))
@@ -173,8 +173,16 @@ def test_a_projected_row_is_the_same_bits_in_any_company(n_rows: int) -> None:
     draws = np.random.default_rng(n_rows)
     rows = torch.from_numpy(draws.standard_normal((n_rows, 784)).astype(np.float32))
     matrix = torch.from_numpy(draws.standard_normal((784, 100)))
-    whole = products(rows, matrix)
-    assert whole.numpy() == pytest.approx((rows.to(torch.float64) @ matrix).numpy(), abs=1e-10)
+    whole = exact_rows(rows, matrix)
+    assert whole.numpy() == pytest.approx((rows.to(torch.float64) @ matrix).numpy(), abs=1e-3)
     for left_out in {0, n_rows // 2, n_rows - 1}:
         others = [row for row in range(n_rows) if row != left_out]
-        assert torch.equal(products(rows[others], matrix), whole[others])
+        assert torch.equal(exact_rows(rows[others], matrix), whole[others])
+    # Sums of integers, as Python's own
+    one, wide = rows[0].to(torch.float64), matrix[:, 0]
+    step, unit = float(one.abs().max()) / 2**21, float(matrix.abs().max()) / 2**21
+    exact = sum(
+        int(number) * int(other)
+        for number, other in zip((one / step).round(), (wide / unit).round(), strict=True)
+    )
+    assert float(whole[0, 0]) == exact * (step * unit)

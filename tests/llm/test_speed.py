@@ -14,9 +14,10 @@ from benchmarks.llm_engines import (
     folded_norms,
     grouped_gradients,
     grouped_norms,
+    projected,
+    squared_norms,
 )
 from benchmarks.llm_speed import table_of
-from interpret_dp.llm.gradients import project_rows
 
 N_INPUTS, DIMENSION, N_CLASSES, N_ROWS = 6, 3, 4, 50
 
@@ -50,7 +51,7 @@ def model(layout: str, *, is_given: bool = True) -> PeerModel:
 
 def test_all_layouts_give_the_same_scores() -> None:
     rows, projections = drawn(N_ROWS, N_INPUTS), drawn(N_MAPS, DIMENSION, N_INPUTS)
-    kept, norms = project_rows(rows, projections, keep=True)
+    kept, norms = projected(rows, projections), squared_norms(rows, projections)
     expected = model("grouped")(kept)
     for scores in (
         model("linears")(kept),
@@ -64,7 +65,7 @@ def test_all_layouts_give_the_same_scores() -> None:
 @pytest.mark.parametrize("layout", ["grouped", "folded"])
 def test_registered_norms_are_those_of_each_rows_gradient(layout: str) -> None:
     rows, projections = drawn(N_ROWS, N_INPUTS), drawn(N_MAPS, DIMENSION, N_INPUTS)
-    kept, norms = project_rows(rows, projections, keep=True)
+    kept, norms = projected(rows, projections), squared_norms(rows, projections)
     backprops = drawn(N_ROWS, N_MAPS, N_CLASSES)
     expected = grouped_gradients(model("grouped").maps, [kept], backprops)
     layer = model(layout).maps

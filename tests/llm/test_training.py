@@ -14,6 +14,7 @@ from scipy.ndimage import gaussian_filter
 from interpret_dp.llm import training
 from interpret_dp.llm.config import (
     CLIP_SHARE,
+    PROJECTION_BITS,
     default_settings,
     lattice_points,
     rows_at_a_time,
@@ -41,7 +42,7 @@ def test_gaussian_projections_have_variance_one_half() -> None:
 
 def test_smooth_projections_have_the_same_length_and_like_neighbours() -> None:
     smooth, rough = drawn(smoothing=1.0), drawn(smoothing=0.0)
-    assert (smooth**2).sum(axis=2) == pytest.approx(60.0, rel=1e-5)
+    assert (smooth**2).sum(axis=2) == pytest.approx(60.0, rel=1e-2)
     for projections, low, high in ((smooth, 0.6, 0.95), (rough, -0.1, 0.1)):
         images = projections.reshape(4, 30, *IMAGE)
         assert low < np.corrcoef(images[..., 1:].ravel(), images[..., :-1].ravel())[0, 1] < high
@@ -50,7 +51,11 @@ def test_smooth_projections_have_the_same_length_and_like_neighbours() -> None:
 @pytest.mark.parametrize("smoothing", [0.0, 1.0])
 def test_orthonormal_projections_are_orthogonal_and_of_the_same_length(smoothing: float) -> None:
     for projection in drawn(projection="orthonormal", smoothing=smoothing):
-        assert projection @ projection.T == pytest.approx(60.0 * np.eye(30), abs=1e-3)
+        # Random projections are rounded to bytes.
+        assert projection @ projection.T == pytest.approx(60.0 * np.eye(30), abs=0.6)
+        assert np.array_equal(
+            projection * 2**PROJECTION_BITS, np.rint(projection * 2**PROJECTION_BITS)
+        )
 
 
 @pytest.mark.parametrize("shape", [(12, 10), (10, 12), (8, 5, 3)])
