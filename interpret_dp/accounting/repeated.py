@@ -157,14 +157,22 @@ def calibrated_run_mu(total: float, repetitions: Repetitions) -> float:
         If each run's mu would be out of the range that :func:`selection_mu` takes.
     """
     mend = "Ask for another epsilon or delta, or for fewer runs."
-    run = total / 2.0
-    while True:
+    run, low, high = total / 2.0, 0.0, math.inf
+    while low == 0.0 or high > (1.0 + _CALIBRATION) * low:
         check_real("mu of each run", run, low=_SMALLEST_MU, high=_LARGEST_MU, mend=mend)
         factor = total / selection_mu(run, repetitions)
         # Room below it, for what the split of a run's budget rounds.
-        if 1.0 + _CALIBRATION / 10.0 <= factor <= 1.0 + 2.0 * _CALIBRATION:
+        if factor < 1.0 + _CALIBRATION / 10.0:
+            high = min(high, run)
+        elif factor > 1.0 + 2.0 * _CALIBRATION:
+            low = max(low, run)
+        else:
             return run
         run *= factor * (1.0 - _CALIBRATION)
+        if not low < run < high:
+            # The cost of a large mu has steps, so that the secant may jump to and fro.
+            run = math.sqrt(low * high) if low > 0.0 else high / 2.0
+    return low
 
 
 def selection_profile(

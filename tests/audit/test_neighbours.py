@@ -151,7 +151,7 @@ def test_float_arrays_and_nullable_frames(task: str) -> None:
     "parameters",
     [
         {"max_rounds": 0},
-        {"max_rounds": 1, "learning_rate": 1e6},
+        {"max_rounds": 1, "learning_rate": 2.0},
         {"max_rounds": 12, "max_leaves": 1},
         {"max_bins": 300},
         {"exclude": ["age", "site"]},
