@@ -243,7 +243,9 @@ def test_other_versions_are_refused_with_what_to_do(
     content = json.loads(path.read_text(encoding="utf-8"))
     del content[SEAL]
     _rewrite(path, sealed(content | {"version": version}))
-    with pytest.raises(ValueError, match=r"reads 1( and 2)?\. A newer file needs a newer interpret_dp"):
+    with pytest.raises(
+        ValueError, match=r"reads 1( and 2)?\. A newer file needs a newer interpret_dp"
+    ):
         kind.read(path)
 
 
