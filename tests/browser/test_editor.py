@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, PrivacyLedger
+from interpret_dp._documents import sealed
 from interpret_dp.editor import EditSession
 from interpret_dp.schema import Categorical, Continuous, Schema
 
@@ -261,7 +262,7 @@ def test_save_download_and_load(open_editor, shown, fitted, tmp_path):
     with editor.dashboard.page.expect_download() as download:
         editor.press("download")
     document = json.loads(download.value.path().read_text())
-    assert document == session.to_dict()
+    assert document == sealed(session.to_dict())
 
     editor.press("undo")
     editor.card.locator('input[type="file"]').set_input_files(path)
