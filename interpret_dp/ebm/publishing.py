@@ -38,6 +38,7 @@ _SAVED_PARAMETERS = (
     "neighboring",
     "monotone_constraints",
     "objective",
+    "interactions",
 )
 
 

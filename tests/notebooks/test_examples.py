@@ -61,7 +61,12 @@ def test_notebook_is_stored_without_outputs(path):
 
 
 @pytest.mark.notebook
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    # It trains two networks, with and without privacy: a minute.
+    [pytest.param(path, marks=[pytest.mark.slow] * (path == MAPS)) for path in NOTEBOOKS],
+    ids=lambda path: path.name,
+)
 def test_notebook_runs_without_a_warning(path):
     errors = [entry for entry in _outputs(_executed(path)) if entry.get("name") == "stderr"]
     assert errors == []

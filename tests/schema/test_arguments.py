@@ -170,9 +170,16 @@ def test_other_types_are_refused(given: Any) -> None:
         schema_from_arguments(["a"], [given], None, 0, 1)
 
 
-@pytest.mark.parametrize("types", ["continuous", ["continuous"], {"a": "nominal", "b": "nominal"}])
-def test_types_are_one_a_column(types: Any) -> None:
-    with pytest.raises(ValueError, match="one type for each of the 2 columns"):
+@pytest.mark.parametrize(
+    ("types", "error"),
+    [
+        ("continuous", TypeError),
+        (["continuous"], ValueError),
+        ({"a": "nominal", "b": "nominal"}, TypeError),
+    ],
+)
+def test_types_are_one_a_column(types: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="one type for each of the 2 columns"):
         schema_from_arguments(["a", "b"], types)
 
 

@@ -88,11 +88,12 @@ def test_bands_are_honest(kind, task, epsilon):
 RISING = {"age": 1, "length_of_stay": 1, "prior_admissions": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "task"),
     [
         (DPExplainableBoostingClassifier, "classification"),
-        pytest.param(DPExplainableBoostingRegressor, "regression", marks=pytest.mark.slow),
+        (DPExplainableBoostingRegressor, "regression"),
     ],
 )
 def test_bands_of_monotone_terms_are_honest(kind, task):
