@@ -140,6 +140,7 @@ def _assert_compared(notebook: nbformat.NotebookNode, accuracy: tuple[float, flo
 
 
 @pytest.mark.notebook
+@pytest.mark.slow
 def test_maps_are_compared_on_the_digits_that_scikit_learn_brings():
     # Measured over ten fits: 97 and 88 to 93.
     _assert_compared(_executed(MAPS), accuracy=(90.0, 75.0))
