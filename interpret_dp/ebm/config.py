@@ -8,7 +8,7 @@ on simulated data and training splits; docs/accuracy.md has the measurements.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from interpret_dp.release import PlannedRelease, ReleasePlan
 from interpret_dp.schema.declarations import MAX_BINS
@@ -16,11 +16,14 @@ from interpret_dp.schema.declarations import MAX_BINS
 __all__ = ["BoostingSettings", "TrainerConfig", "Unit", "residual_clip"]
 
 _ROUNDS = 40
+_MOST_TIMES = 4  # so many times as many rounds, at most, where terms cannot move
 _BLOCKS = 4
 _MOST_IN_BLOCK = 32
 _TARGET_SHARE = 0.02
-_RESIDUAL_CLIP = 0.25
-_ROWS_PER_BIN_IN_NOISE = 4.0
+_CLIP_SPREADS = 1.25
+_LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
+_ROWS_PER_BIN_IN_NOISE = 1.5
+_LARGEST_LOGIT = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +37,9 @@ class Unit:
         4 p (1 - p) for log loss at base rate p, averaged over the classes.
     step : float
         Score per unit of mean residual that a full step takes.
+    start : float or None
+        Second derivative per row where boosting starts, for a loss whose curvature varies with the
+        score; None where it is constant.
     norm : float
         Norm of one row's residuals, in units of the clipping bound: the noise is made for it.
     """
@@ -41,6 +47,7 @@ class Unit:
     curvature: float
     step: float
     norm: float = 1.0
+    start: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +64,20 @@ class BoostingSettings:
         Leaves of an ordered feature's partition (missing and unseen bins come on top).
     step : float
         Score per unit of mean residual of one update: the learning rate.
+    curvature : float or None
+        :attr:`Unit.start`.
+    least_stiffness : float
+        Leaves of less weight, times curvature over ``curvature``, take smaller steps.
+    largest_change : float
+        Bound on the change of a bin in one update, in units of score.
     """
 
     noise_level: float
     leaves: int
     step: float
+    curvature: float | None = None
+    least_stiffness: float = 0.0
+    largest_change: float = math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +154,24 @@ class TrainerConfig:
             )
         )
 
+    def among(self, n_movable: int) -> TrainerConfig:
+        """Return the settings once it is known how many terms can move at all.
+
+        Parameters
+        ----------
+        n_movable : int
+            Terms that boosting updates, from 1 to ``n_features``.
+
+        Notes
+        -----
+        What the plan holds for the others is spent on further rounds, of the same noise each: no
+        more releases than planned. Rounds that the caller chose stay as they are.
+        """
+        if n_movable == self.n_features or self.rounds is not None:
+            return self
+        rounds = min(self.n_rounds * self.n_features // n_movable, _MOST_TIMES * self.n_rounds)
+        return replace(self, n_features=n_movable, rounds=rounds)
+
     def target_bins(self, n_rows: float, count_noise: float) -> int:
         """Choose the number of merged bins: no finer than the noise of the counts allows.
 
@@ -173,20 +207,45 @@ class TrainerConfig:
             return BoostingSettings(noise_level=math.inf, leaves=1, step=0.0)
         whole = boosting.mu * math.sqrt(self.n_rounds)
         level = unit.norm / (whole * n_rows * unit.curvature)
-        leaves = self.leaves if self.leaves is not None else round(0.2 / math.sqrt(level))
+        leaves = self.leaves if self.leaves is not None else round(0.25 / math.sqrt(level))
         rate = 0.2 * (0.002 / level) ** (1 / 3)
-        step = unit.step * min(max(rate, 0.05), 0.4)
+        rate = min(max(rate, 0.05), 0.4)
+        if self.learning_rate is not None:
+            rate = self.learning_rate / unit.step
+        bent: dict[str, float] = {}
+        if unit.start is not None:
+            bent = {
+                "curvature": unit.start,
+                "least_stiffness": unit.norm / boosting.mu / unit.start,
+                "largest_change": _LARGEST_LOGIT * rate,
+            }
         return BoostingSettings(
+            **bent,
             noise_level=level,
             leaves=max(1, leaves) if self.leaves is not None else min(max(leaves, 2), 16),
-            step=step if self.learning_rate is None else self.learning_rate,
+            step=unit.step * rate,
         )
 
 
-def residual_clip(lower: float, upper: float) -> float:
-    """Bound on the absolute residual of a regression: a share of the declared range.
+def residual_clip(half: float, second: float, noise: float) -> float:
+    """Bound on the absolute residual of a regression: a little above the target's spread.
 
+    Parameters
+    ----------
+    half : float
+        Half of the declared range, in units of the target.
+    second : float
+        Released variance of the target, as a share of ``half**2``.
+    noise : float
+        Standard deviation of the noise of ``second``.
+
+    Notes
+    -----
     Clipping well below the range costs little bias, since residuals shrink as the model learns,
-    and the noise is made for the bound. A range of zero leaves nothing to learn; any bound serves.
+    and the noise is made for the bound. One standard deviation of noise is added, so that a
+    variance that noise hides is not taken for none: the bound then grows towards half the range.
+    A range of zero leaves nothing to learn; any bound serves.
     """
-    return _RESIDUAL_CLIP * (upper - lower) if upper > lower else 1.0
+    spread = math.sqrt(max(second, 0.0) + noise)
+    share = min(max(_CLIP_SPREADS * spread, _LEAST_CLIP), 1.0)
+    return share * half if half > 0 else 1.0

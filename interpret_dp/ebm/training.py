@@ -6,6 +6,7 @@ between them is post-processing.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,10 +21,10 @@ from interpret_dp.backends.local import (
     LocalRegressionRows,
 )
 from interpret_dp.ebm.binning import Bins, merge_bins
-from interpret_dp.ebm.boosting import BoostingResult, boost
+from interpret_dp.ebm.boosting import BoostingResult, boost, movable_terms
 from interpret_dp.ebm.config import TrainerConfig, Unit, residual_clip
 from interpret_dp.ebm.rows import PrivateRows
-from interpret_dp.ebm.uncertainty import TermNoise, term_noise
+from interpret_dp.ebm.uncertainty import TermNoise, denoised_terms, term_noise
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import (
     Categorical,
@@ -97,21 +98,22 @@ class TrainedTerms:
 class _Start:
     """Where boosting starts: released by the first request, in units of the score lattice.
 
-    ``n_rows`` counts a row of the largest weight as one.
+    ``n_rows`` counts a row of the largest weight as one. ``clip`` is the bound on a regression's
+    residual, in units of the target; 1 for a classification.
     """
 
     n_rows: float
     level: NDArray[np.float64]
     unit: Unit
+    clip: float = 1.0
 
 
 @dataclass(frozen=True)
 class _Scale:
-    """Range of a regression's target and its clipping bound, in units of the target."""
+    """Range of a regression's target, in units of the target."""
 
     lower: float
     upper: float
-    clip: float
 
     @property
     def middle(self) -> float:
@@ -149,8 +151,13 @@ def train(
     scale = _scale(task.target, has_start=private.init_scores is not None)
     rows = _encoded(private, task, config, scale, n_threads)
     start = _release_target(rows, scale, door, has_start=private.init_scores is not None)
+    if scale is not None and isinstance(rows, LocalRegressionRows):
+        rows.clip_residuals(start.clip)
     bins, count_noise = _release_bins(rows, task, config, door, start.n_rows)
     rows.merge_bins([b.code_map for b in bins])
+    # Where nothing is above the noise, no term is better than another.
+    movable = movable_terms(bins, count_noise) or list(range(len(bins)))
+    config = config.among(len(movable))
     settings = config.boosting(start.n_rows, start.unit)
     result = boost(
         rows,
@@ -163,8 +170,9 @@ def train(
         n_rows=start.n_rows,
         count_noise=count_noise,
         verbose=verbose,
+        movable=movable,
     )
-    in_units = 1.0 if scale is None else scale.clip
+    in_units = start.clip
     noise = term_noise(
         result,
         bins,
@@ -173,10 +181,12 @@ def train(
         scale=in_units,
         rng=door.public_choices,
     )
+    scores = [in_units * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores]
+    scores, noise = denoised_terms(scores, noise, bins, [_is_ordered(spec) for spec in task.specs])
     offset = 0.0 if scale is None else scale.middle
     return TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
-        scores=[in_units * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores],
+        scores=scores,
         noise=noise,
         intercept=offset + in_units * result.intercept,
         n_rows=task.largest_weight * start.n_rows,
@@ -198,11 +208,10 @@ def _scale(target: FeatureSpec, *, has_start: bool) -> _Scale | None:
     """
     if isinstance(target, Categorical):
         return None
-    clip = residual_clip(target.lower, target.upper)
     if not has_start:
-        return _Scale(target.lower, target.upper, clip)
+        return _Scale(target.lower, target.upper)
     width = target.upper - target.lower
-    return _Scale(-width, width, clip)
+    return _Scale(-width, width)
 
 
 def _encoded(
@@ -230,7 +239,7 @@ def _encoded(
             target,
             lower=scale.lower,
             upper=scale.upper,
-            clip=scale.clip,
+            clip=scale.half if scale.half > 0 else 1.0,  # until the spread is released
             weights=weights,
             n_threads=n_threads,
         )
@@ -263,7 +272,8 @@ def _release_target(
     """Release how many rows there are and where their mean lies.
 
     A row is in one class, so it adds 1 to one count; in a regression it adds 1 to the count and at
-    most 1 to the scaled target, together sqrt(2). With a weight, both are multiplied by it.
+    most 1 to the scaled target and to its square, together sqrt(3). With a weight, all are
+    multiplied by it.
     """
     released, sigma = door.gaussian(
         "target", rows.target_sums()[np.newaxis], row_norm=rows.target_norm, aligned=True
@@ -273,12 +283,16 @@ def _release_target(
     if scale is not None:
         n_rows = max(float(sums[0]), noise)
         mean = min(max(float(sums[1]) / n_rows, -1.0), 1.0)
-        level = mean * scale.half / scale.clip
-        return _Start(n_rows, np.array([level]), Unit(curvature=1.0, step=1.0, norm=norm))
+        # Noise of a mean square and of a squared mean, which is a second order smaller.
+        spread = math.hypot(noise, 2.0 * mean * noise) / n_rows
+        clip = residual_clip(scale.half, float(sums[2]) / n_rows - mean**2, spread)
+        level = np.array([mean * scale.half / clip])
+        return _Start(n_rows, level, Unit(curvature=1.0, step=1.0, norm=norm), clip)
     # A class may be empty or drowned in noise: no count is believed to be below one noise unit.
     counts = np.maximum(sums, noise)
     shares = counts / counts.sum()
-    unit = Unit(curvature=4.0 * float(np.mean(shares * (1.0 - shares))), step=2.0, norm=norm)
+    curvature = float(np.mean(shares * (1.0 - shares)))
+    unit = Unit(curvature=4.0 * curvature, step=1.0 / curvature, norm=norm, start=curvature)
     logs = np.log(counts)
     levels = logs[1:] - logs[0] if len(counts) == 2 else logs - logs.mean()
     # Scores that rows start from know of the classes' sizes already.

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from interpret_dp.ebm.binning import Bins
 from interpret_dp.ebm.boosting import BoostingResult
-from interpret_dp.ebm.propagation import noise_covariance, noise_variances
+from interpret_dp.ebm.denoising import Curve, denoise
+from interpret_dp.ebm.propagation import noise_variances, unit_covariance
 
 __all__ = ["TermNoise", "bin_curvatures", "no_noise", "term_noise"]
 
@@ -35,10 +36,13 @@ class TermNoise:
         None where it would have more than 512**2 entries.
     variances : ndarray of float64, shape (n_codes,) or (n_codes, n_classes), or None
         Its diagonal, for a term without ``covariance``.
+    response : ndarray of float64, shaped as ``covariance``, or None
+        How boosting blurs the curve, until the term is denoised.
     """
 
     covariance: NDArray[np.float64] | None = None
     variances: NDArray[np.float64] | None = None
+    response: NDArray[np.float64] | None = None
 
 
 def bin_curvatures(
@@ -131,9 +135,82 @@ def term_noise(
         facts = [(updates, b.weights, column) for column in curvature.T]
         how: dict[str, Any] = {"noise": noise, "averaged_rounds": averaged_rounds}
         if _is_narrow(b.n_codes, n_scores):
-            square = np.stack([noise_covariance(*fact, **how) for fact in facts])
-            noises.append(TermNoise(covariance=square[0] if n_scores == 1 else square))
+            both = [
+                unit_covariance(updates, b.weights, column * b.weights, averaged_rounds)
+                for column in curvature.T
+            ]
+            square, response = (np.stack(found) for found in zip(*both, strict=True))
+            square *= noise**2
+            if n_scores == 1:
+                square, response = square[0], response[0]
+            noises.append(TermNoise(covariance=square, response=response))
         else:
             columns = np.stack([noise_variances(*fact, **how, rng=rng) for fact in facts], axis=1)
             noises.append(TermNoise(variances=columns[:, 0] if n_scores == 1 else columns))
     return noises
+
+
+def denoised_terms(
+    scores: Sequence[NDArray[np.float64]],
+    noise: Sequence[TermNoise],
+    bins: Sequence[Bins],
+    is_ordered: Sequence[bool],
+) -> tuple[list[NDArray[np.float64]], list[TermNoise]]:
+    """Denoise the terms; return their curves and what is then unknown of them.
+
+    Parameters
+    ----------
+    scores : sequence of ndarray, shape (n_codes,) or (n_codes, n_classes) each
+        Released curves.
+    noise : sequence of TermNoise
+        Of these curves.
+    bins : sequence of Bins
+    is_ordered : sequence of bool
+
+    Notes
+    -----
+    An ordered term without ``covariance`` stays as it is: neighbours share their noise, and how
+    much is not kept.
+    """
+    owners: list[int] = []
+    curves: list[Curve] = []
+    for k, (score, spread, b) in enumerate(zip(scores, noise, bins, strict=True)):
+        if spread.covariance is None and is_ordered[k]:
+            continue
+        for index, column in enumerate(np.atleast_2d(score.T)):
+            owners.append(k)
+            curves.append(_curve(column, spread, b.weights, is_ordered[k], index, score.ndim))
+    found = denoise(curves)
+    means, spreads = list(scores), list(noise)
+    for k in dict.fromkeys(owners):
+        own = [one for owner, one in zip(owners, found, strict=True) if owner == k]
+        known = np.stack([one.noise for one in own])
+        if scores[k].ndim == 1:
+            means[k], known = own[0].mean, known[0]
+        else:
+            # What the classes have in common changes no probability.
+            columns = np.stack([one.mean for one in own], axis=1)
+            means[k] = columns - columns.mean(axis=1, keepdims=True)
+        if noise[k].covariance is not None:
+            spreads[k] = TermNoise(covariance=known)
+        else:
+            spreads[k] = TermNoise(variances=known.T)
+    return means, spreads
+
+
+def _curve(
+    scores: NDArray[np.float64],
+    noise: TermNoise,
+    weights: NDArray[np.float64],
+    is_ordered: bool,
+    index: int,
+    n_axes: int,
+) -> Curve:
+    """Return one class's curve, or that of a term with one score."""
+    if noise.covariance is None or noise.response is None:
+        if noise.variances is None:
+            raise ValueError("The noise of a term is unknown; it must be given to denoise it.")
+        return Curve(scores, np.atleast_2d(noise.variances.T)[index], weights, is_ordered)
+    if n_axes == 1:
+        return Curve(scores, noise.covariance, weights, is_ordered, noise.response)
+    return Curve(scores, noise.covariance[index], weights, is_ordered, noise.response[index])

@@ -146,13 +146,14 @@ class SimplestRegressionRows(SimplestRows):
         return [min(max(min(max(centred, -limit), limit) - scores[0], -LATTICE), LATTICE)]
 
     def target_sums(self) -> list[int]:
-        total = 0
+        total = squares = 0
         for _, target, weight, _ in self.rows:
             centred = float(target) - self.middle
             fraction = centred / self.half if self.half > 0 else 0.0
             scaled = min(max(math.trunc(fraction * LATTICE), -LATTICE), LATTICE)
             total += weighted(scaled, weight)
-        return [sum(weight for _, _, weight, _ in self.rows), total]
+            squares += weighted(scaled**2 // LATTICE, weight)
+        return [sum(weight for _, _, weight, _ in self.rows), total, squares]
 
 
 def as_lists(sums: Any) -> Any:
