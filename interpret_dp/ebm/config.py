@@ -24,6 +24,9 @@ _CLIP_SPREADS = 1.25
 _LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
 _ROWS_PER_BIN_IN_NOISE = 1.5
 _LARGEST_LOGIT = 3.0
+# Above this noise level steps of a classification shrink in proportion: large logits made of noise
+# flatten the loss, so that the residuals of the signal die while the noise goes on.
+_LOUD = 0.002
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,8 +211,10 @@ class TrainerConfig:
         whole = boosting.mu * math.sqrt(self.n_rounds)
         level = unit.norm / (whole * n_rows * unit.curvature)
         leaves = self.leaves if self.leaves is not None else round(0.25 / math.sqrt(level))
-        rate = 0.2 * (0.002 / level) ** (1 / 3)
+        rate = 0.2 * (_LOUD / level) ** (1 / 3)
         rate = min(max(rate, 0.05), 0.4)
+        if unit.start is not None and level > _LOUD:
+            rate = max(0.2 * _LOUD / level, 0.01)
         if self.learning_rate is not None:
             rate = self.learning_rate / unit.step
         bent: dict[str, float] = {}
