@@ -86,7 +86,7 @@ def check_both_ways(fit: Fit, table: Table, neighbour: Table) -> None:
         assert report.worst_ratio <= 1.0
 
 
-@pytest.mark.parametrize("container", [frame, objects])
+@pytest.mark.parametrize("container", [frame, pytest.param(objects, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("kind", ADDED_ROWS)
 @pytest.mark.parametrize("task", FITS)
 def test_one_row_with_awkward_cells(task: str, kind: str, container: Any) -> None:
