@@ -7,7 +7,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
-# Each worker holds up to 1.5 GB.
+# Each worker holds up to 1.5 GB; 0 runs the tests in one process, as a debugger wants it.
 PYTEST_WORKERS ?= 2
 
 ifndef INTERPRET_DP_DATA
