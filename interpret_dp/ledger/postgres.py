@@ -256,6 +256,9 @@ _ABSENT = (
 
 _BUSY = (
     "is starting up",
+    # After a crash: while it reads its own log, and until what that holds is consistent.
+    "is in recovery mode",
+    "is not yet accepting connections",
     "is shutting down",
     "too many c",
     "remaining connection slots are reserved",
@@ -294,6 +297,8 @@ _BY_TEXT = {
         "has no connection left. Wait, or raise max_connections"
     ),
     "is starting up": "is starting up. Try again in a moment",
+    "is in recovery mode": "is starting up. Try again in a moment",
+    "is not yet accepting connections": "is starting up. Try again in a moment",
     "is shutting down": "is shutting down. Try again when it is back",
     "SSL": (
         "cannot be reached by an encrypted connection as the URL asks for. Check sslmode and the "

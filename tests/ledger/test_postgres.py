@@ -7,13 +7,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from interpret_dp.ebm.account import ledger_of
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger
-from interpret_dp.ledger.database import resolve_url
+from interpret_dp.ledger.database import open_database, resolve_url
 from interpret_dp.ledger.store import Store
 from tests.ledger.cut_wire import Cut, CutWire
 from tests.ledger.postgres_server import PostgresServer, find_programs, running_server, why_not
@@ -146,6 +147,18 @@ def test_a_client_that_hangs_does_not_hold_up_the_others(
     assert 4 < time.monotonic() - started < 19
     with other.reading() as log:
         assert log.datasets() == ["wine"]
+
+
+@pytest.mark.parametrize(
+    "state",
+    ["starting up", "shutting down", "in recovery mode", "not yet accepting connections"],
+)
+def test_every_state_of_a_restart_is_waited_for(state: str) -> None:
+    """The texts of PostgreSQL's canAcceptConnections; a crash goes through all but the second."""
+    refusal = OSError(f"FATAL:  the database system is {state}")
+    database: Any = open_database(resolve_url("postgresql://u@h/d"), 1.0)
+    assert database.may_come_back(refusal)
+    assert "Try again" in database._explain_connection(str(refusal))
 
 
 def test_a_server_that_restarts_is_waited_for() -> None:
