@@ -110,7 +110,13 @@ class PrivateEBM:
                 "known, so standard_deviations_ has the error bands without them."
             )
         request = open_request(
-            self, X, y, sample_weight=sample_weight, init_score=init_score, unit=unit
+            self,
+            X,
+            y,
+            sample_weight=sample_weight,
+            init_score=init_score,
+            unit=unit,
+            reads_dask=True,
         )
         with ReleaseDoor(
             request.ledger,

@@ -102,6 +102,11 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         and so from all other terms: the default is none, since noise is what limits a private
         fit. Its grid is coarse, by a rule in released numbers. Two classes and regressions only;
         categorical features need at most 64 declared levels.
+    backend : {"auto", "local", "dask"}, default="auto"
+        Where rows are summed. ``"dask"`` takes Dask DataFrames and arrays, on the workers of the
+        current ``distributed`` client or, without one, on threads of this process; needs the
+        extra ``dask``. ``"auto"`` takes it for Dask collections, and this process's memory for all
+        else. Noise is drawn here in any case, and the result does not depend on it.
 
     Attributes
     ----------
@@ -159,6 +164,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         dataset: str | None = None,
         verbose: bool = False,
         interactions: Interactions = 0,
+        backend: str = "auto",
     ) -> None:
         super().__init__(
             feature_names=feature_names,
@@ -186,6 +192,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         self.dataset = dataset
         self.verbose = verbose
         self.interactions = interactions
+        self.backend = backend
 
     def predict_proba(self, X: Any, init_score: Any = None) -> Any:
         """Return class probabilities, shape (n_rows, 2); cells are read by the schema's rule."""
@@ -258,6 +265,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         dataset: str | None = None,
         verbose: bool = False,
         interactions: Interactions = 0,
+        backend: str = "auto",
     ) -> None:
         super().__init__(
             feature_names=feature_names,
@@ -288,3 +296,4 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         self.dataset = dataset
         self.verbose = verbose
         self.interactions = interactions
+        self.backend = backend

@@ -154,9 +154,9 @@ def train(
     verbose : bool
         Show rounds and time.
     """
-    scale = _scale(task, has_start=private.init_scores is not None)
-    rows = _encoded(private, task, config, scale, n_threads)
-    start = _release_target(rows, scale, door, has_start=private.init_scores is not None)
+    scale = _scale(task, has_start=private.has_start)
+    rows = private.encoded(_encoded, task, config, scale, n_threads=n_threads)
+    start = _release_target(rows, scale, door, has_start=private.has_start)
     bins, count_noise = _release_bins(rows, task, config, door, start.n_rows)
     rows.merge_bins([b.code_map for b in bins])
     settings = config.boosting(start.n_rows, start.unit)
