@@ -104,7 +104,11 @@ class _ThreadWorkers(Workers):
         return list(dask.compute(*tasks, **self._options))
 
     def each(self, name: str, function: Callable[..., Any], *held: Sequence[Any]) -> list[Any]:
-        return self.begin(name, function, list(zip(*held, strict=True)))
+        rows = list(zip(*held, strict=True))
+        if self._options["scheduler"] == "sync":
+            # Nothing is lazy any more, and nothing waits.
+            return [_held(function, *arguments) for arguments in rows]
+        return self.begin(name, function, rows)
 
     def total(self, answers: Sequence[Any]) -> Answer:
         return _checked(added([held.value for held in answers]))
