@@ -14,6 +14,8 @@ from interpret.privacy import (
 )
 
 from interpret_dp.ebm.base import PrivateEBM
+from interpret_dp.ebm.lazy import answered_lazily
+from interpret_dp.schema.containers import is_dask
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
@@ -196,10 +198,14 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
 
     def predict_proba(self, X: Any, init_score: Any = None) -> Any:
         """Return class probabilities, shape (n_rows, 2); cells are read by the schema's rule."""
+        if is_dask(X):
+            return answered_lazily(self, "predict_proba", X, init_score)
         return super().predict_proba(self._readable(X), init_score)
 
     def decision_function(self, X: Any, init_score: Any = None) -> Any:
         """Return logits of the second class, shape (n_rows,)."""
+        if is_dask(X):
+            return answered_lazily(self, "decision_function", X, init_score)
         return super().decision_function(self._readable(X), init_score)
 
 

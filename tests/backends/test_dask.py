@@ -275,3 +275,42 @@ def test_names_of_tasks_do_not_tell_of_cells(monkeypatch: pytest.MonkeyPatch) ->
         return seen
 
     assert names_of(ROWS) == names_of(ROWS.assign(dose=1.0, person=3))
+
+
+@pytest.mark.parametrize("case", ["binary", "classes", "gamma", "pairs"])
+def test_rows_are_scored_where_they_are(case: str) -> None:
+    model = fitted(case, ROWS)
+    rows = cut(ROWS, [1, 1, 300])[NAMES]
+    methods = ["predict", "eval_terms", "predict_with_uncertainty"]
+    methods += ["predict_proba", "decision_function"] if case != "gamma" else []
+    for method in methods:
+        lazy = getattr(model, method)(rows)
+        assert isinstance(lazy, da.Array)
+        assert lazy.numblocks[0] == 4
+        expected = getattr(model, method)(ROWS[NAMES])
+        assert lazy.dtype == expected.dtype
+        np.testing.assert_array_equal(lazy.compute(), expected)
+
+
+def test_scores_to_start_from_are_cut_like_the_rows() -> None:
+    model = fitted("scores", ROWS.fillna({"score": 0.0}))
+    rows = cut(ROWS.fillna({"score": 0.0}), [100, 350])
+    lazy = model.predict_proba(rows[NAMES], init_score=rows["score"])
+    expected = model.predict_proba(ROWS[NAMES], init_score=ROWS["score"].fillna(0.0))
+    np.testing.assert_array_equal(lazy.compute(), expected)
+    with pytest.raises(TypeError, match="init_score is of type numpy"):
+        model.predict_proba(rows[NAMES], init_score=np.zeros(N_ROWS))
+
+
+def test_arrays_are_scored_by_blocks() -> None:
+    X = ROWS[["age", "dose"]].to_numpy()
+    schema = Schema(default=Continuous(0, 90), target=CLASSES)
+    model = CLASSIFIER(schema=schema, max_rounds=2, random_state=1).fit(X, ROWS["yes"])
+    lazy = model.predict(da.from_array(X, chunks=(200, 1)))
+    np.testing.assert_array_equal(lazy.compute(), model.predict(X))
+
+
+def test_other_readers_of_rows_refuse_collections() -> None:
+    model = fitted("binary", ROWS)
+    with pytest.raises(TypeError, match=r"X is lazy .*X\.compute\(\)"):
+        model.explain_local(cut(ROWS, [100])[NAMES])
