@@ -195,7 +195,11 @@ def answered(
 
 
 def changed_part(
-    first: int, commands: Sequence[Command], change: Command, part: Part | Trouble
+    first: int,
+    commands: Sequence[Command],
+    change: Command,
+    tables: Mapping[str, Any],
+    part: Part | Trouble,
 ) -> Part | Trouble:
     """Return a new part whose rows were changed for good; the old one stays as it is.
 
@@ -205,7 +209,9 @@ def changed_part(
     commands : sequence of Command
         From the ``begin`` on, so that any part can follow.
     change : Command
-        A method that sets other codes.
+        A method that sets other codes, or another bound of residuals.
+    tables : mapping of str to ndarray
+        As :func:`table_facts` returns them of the caller's rows after the change.
     part : Part
     """
 
@@ -213,6 +219,7 @@ def changed_part(
         held.follow(first, commands, None)
         rows = _copied(held.rows)
         getattr(rows, change[0])(*change[1])
+        vars(rows).update(tables)
         return Part(rows)
 
     found: Part | Trouble = attempted(change_copy, part)

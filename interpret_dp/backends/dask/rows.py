@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.backends.dask.parts import Command, added, answered, changed_part
+from interpret_dp.backends.base import AdditiveRows, RegressionRows
+from interpret_dp.backends.dask.parts import Command, added, answered, changed_part, table_facts
 from interpret_dp.backends.dask.scheduling import Workers
 
 __all__ = ["DaskRows"]
@@ -57,7 +57,10 @@ class DaskRows:
         return sums
 
     def clip_residuals(self, clip: float) -> None:
-        """Choose the clipping bound of a regression's residuals, before the first round."""
+        """Choose the bound of a regression's residuals, before the first round."""
+        # The form's tables are the ones that all parts take over.
+        if isinstance(self._form, RegressionRows):
+            self._form.clip_residuals(clip)
         self._change("clip_residuals", clip)
 
     def merge_bins(self, maps: Sequence[NDArray[np.uint16]]) -> None:
@@ -109,7 +112,8 @@ class DaskRows:
         """Replace all parts by changed ones; Dask can make these again from the collections."""
         if name != "pair_up" and len(self._commands) > 1:
             raise RuntimeError(f"{name} was called after advance; codes are set before scores.")
-        change = partial(changed_part, self._first, tuple(self._commands), (name, arguments))
+        commands, tables = tuple(self._commands), table_facts(self._form)
+        change = partial(changed_part, self._first, commands, (name, arguments), tables)
         self._parts = self._workers.each(name, change, self._parts)
         # New parts have followed nothing.
         self._sent = 0
