@@ -57,24 +57,37 @@ def block(number: int) -> tuple[Any, ...]:
     return first, updates, (first + _BLOCK) % _FEATURES, _BINS
 
 
-def seconds(action: Callable[[int], Any], repeats: int) -> list[float]:
-    """Time an action, after one that is not counted."""
+def seconds(
+    action: Callable[[int], Any], repeats: int, clock: Callable[[], float] = time.process_time
+) -> list[float]:
+    """Time an action, after one that is not counted; by default in seconds of this process."""
     action(0)
     found = []
     for number in range(1, repeats + 1):
-        start = time.perf_counter()
+        start = clock()
         action(number)
-        found.append(time.perf_counter() - start)
+        found.append(clock() - start)
     return found
 
 
-def round_trips(client: Client, n_partitions: int, repeats: int) -> list[float]:
-    """Return the times of round trips over partitions of one row each: all of it is overhead."""
+def round_trips(n_partitions: int, repeats: int) -> tuple[list[float], list[float]]:
+    """Return the times of round trips over partitions of one row each: all of it is overhead.
+
+    Returns
+    -------
+    waited : list of float
+        Seconds by the wall clock.
+    worked : list of float
+        Processor seconds of this process, which is client and scheduler.
+    """
     workers = current_workers(1)
     parts = workers.each("part", part_of, list(range(n_partitions)), [1] * n_partitions)
     wait(parts)
     rows = DaskRows(workers, parts, rows_of(0, 0))
-    return seconds(lambda number: rows.advance(*block(number)), repeats)
+    both: list[list[float]] = []
+    for clock in (time.perf_counter, time.process_time):
+        both.append(seconds(lambda number: rows.advance(*block(number)), repeats, clock))
+    return both[0], both[1]
 
 
 def kernel_nanoseconds(n_rows: int, repeats: int) -> list[float]:
@@ -95,29 +108,34 @@ def measured(repeats: int) -> dict[str, Any]:
         "answer_bytes": len(pickle.dumps(answer, protocol=5)),
         "question_bytes": len(pickle.dumps(block(0), protocol=5)),
         "trip_ms": {},
+        "scheduler_ms": {},
     }
     with (
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
         ) as cluster,
-        Client(cluster) as client,
+        Client(cluster),
     ):
         for count in _PARTITIONS:
-            found = round_trips(client, count, repeats)
-            facts["trip_ms"][count] = [1e3 * one for one in found]
-            sys.stdout.write(f"{count} partitions: {statistics.median(found) * 1e3:.1f} ms\n")
+            waited, worked = round_trips(count, repeats)
+            facts["trip_ms"][count] = [1e3 * one for one in waited]
+            facts["scheduler_ms"][count] = [1e3 * one for one in worked]
+            sys.stdout.write(f"{count} partitions: {statistics.median(waited) * 1e3:.1f} ms\n")
             sys.stdout.flush()
     return facts
 
 
 def constants(facts: dict[str, Any]) -> dict[str, float]:
-    """Return the model's constants: medians, and a line through the round trips."""
-    counts = np.array([int(count) for count in facts["trip_ms"]], dtype=float)
-    trips = np.array([statistics.median(times) for times in facts["trip_ms"].values()])
+    """Return the model's constants: medians, and a line through the scheduler's work.
+
+    What a worker does for a task is done by all workers at once; what the scheduler does is not.
+    """
+    counts = np.array([int(count) for count in facts["scheduler_ms"]], dtype=float)
+    work = np.array([statistics.median(times) for times in facts["scheduler_ms"].values()])
     # Relative errors count, or the largest number of partitions alone would decide.
-    slope, base = np.polyfit(counts, trips, 1, w=1 / trips)
+    slope, _ = np.polyfit(counts, work, 1, w=1 / work)
     return {
-        "base_ms": float(base),
+        "base_ms": statistics.median(next(iter(facts["trip_ms"].values()))),
         "per_partition_ms": float(slope),
         "kernel_ns": statistics.median(facts["kernel_ns_per_row"]),
         "add_ms": statistics.median(facts["add_16_answers_ms"]),
@@ -157,18 +175,21 @@ def lines_of(facts: dict[str, Any]) -> list[str]:
         f"Python {platform.python_version()}, Dask {dask.__version__}; two worker processes of one "
         f"thread. {_FEATURES} features of {_BINS} bins, {_BLOCK} of them a round trip.",
         "",
-        "| partitions of one row | median ms a round trip | quarter | three quarters |",
-        "|---|---|---|---|",
+        "| partitions of one row | median ms a round trip | quarter | three quarters | processor ms "
+        "of client and scheduler |",
+        "|---|---|---|---|---|",
     ]
     for count, times in facts["trip_ms"].items():
         low, middle, high = statistics.quantiles(times, n=4)
-        lines.append(f"| {count} | {middle:.1f} | {low:.1f} | {high:.1f} |")
+        worked = statistics.median(facts["scheduler_ms"][count])
+        lines.append(f"| {count} | {middle:.1f} | {low:.1f} | {high:.1f} | {worked:.1f} |")
     lines += [
         "",
-        f"A line through these: {known['base_ms']:.1f} ms, and {known['per_partition_ms']:.2f} ms "
-        f"more for each partition. One pass over the rows: {known['kernel_ns']:.1f} ns a row on "
-        f"one thread. Adding 16 answers: {known['add_ms']:.2f} ms. A question has "
-        f"{facts['question_bytes']:,} bytes, an answer {facts['answer_bytes']:,}.",
+        f"A round trip over {_PARTITIONS[0]} partitions takes {known['base_ms']:.0f} ms. Each further "
+        f"partition is {known['per_partition_ms']:.2f} ms of work for client and scheduler. One "
+        f"pass over the rows: {known['kernel_ns']:.1f} ns a row on one thread. Adding 16 answers: "
+        f"{known['add_ms']:.2f} ms. A question has {facts['question_bytes']:,} bytes, an answer "
+        f"{facts['answer_bytes']:,}.",
         "",
         "## What follows for more workers (a model, not a measurement)",
         "",

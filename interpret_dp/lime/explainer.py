@@ -62,7 +62,8 @@ class DPLimeTabular(ExplainerMixin):
         rows once, inside this process.
     data : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
         Private explanation data, shape (n_rows, n_columns), as the model takes it; images also as
-        (n_rows, height, width).
+        (n_rows, height, width). Of a Dask DataFrame or array the workers ask the model, which is
+        pickled to them, and return sums; for all methods but "surrogate".
     feature_names : sequence of str, default=None
         Names of the columns of data without names; or the columns to explain.
     feature_types : sequence of {"continuous", "nominal", "ordinal", None}, default=None

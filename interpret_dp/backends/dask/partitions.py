@@ -9,7 +9,7 @@ from typing import Any
 from interpret_dp.backends.dask.parts import Part, attempted, summed
 from interpret_dp.backends.dask.scheduling import Workers, current_workers
 
-__all__ = ["Partitions"]
+__all__ = ["Held", "Partitions"]
 
 # Each partition is split into as many parts as there are buckets, so that their product is the
 # number of tasks.
@@ -63,9 +63,19 @@ class Partitions:
         Parameters
         ----------
         function : callable
-            Called as in :meth:`total`; returns AdditiveRows.
+            Called as in :meth:`total`; returns rows.
         """
         return self._begin("encode", partial(attempted, partial(_as_part, function)))
+
+    def held(self, function: Callable[..., Any]) -> Held:
+        """Return what a function makes of each partition, which stays with the workers.
+
+        Parameters
+        ----------
+        function : callable
+            Called as in :meth:`total`.
+        """
+        return Held(self._workers, self.parts(function))
 
     def _begin(self, name: str, function: Callable[..., Any]) -> list[Any]:
         pieces = self._pieces
@@ -106,6 +116,36 @@ class Partitions:
         gathered = _gathered(workers, "gather", list, answers)
         notes = workers.each("note", partial(attempted, note), items, gathered)
         return Partitions(self._pieces, workers, notes)
+
+
+class Held:
+    """One value a partition, which stays with the workers and answers with sums.
+
+    Parameters
+    ----------
+    workers : Workers
+    parts : sequence of handles
+        Of :class:`~interpret_dp.backends.dask.parts.Part`.
+    """
+
+    def __init__(self, workers: Workers, parts: Sequence[Any]) -> None:
+        self._workers = workers
+        self._parts = list(parts)
+
+    def total(self, function: Callable[[Any], Any]) -> Any:
+        """Return the sum over partitions of what a function of the value gives. Private.
+
+        Parameters
+        ----------
+        function : callable
+            Returns integers, as in :meth:`Partitions.total`.
+        """
+        call = partial(summed, partial(_on_rows, function))
+        return self._workers.total(self._workers.each("ask", call, self._parts)).total
+
+
+def _on_rows(function: Callable[[Any], Any], part: Part) -> Any:
+    return function(part.rows)
 
 
 def _as_part(function: Callable[..., Any], *pieces: Any) -> Part:
