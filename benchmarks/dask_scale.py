@@ -175,8 +175,8 @@ def lines_of(facts: dict[str, Any]) -> list[str]:
         f"Python {platform.python_version()}, Dask {dask.__version__}; two worker processes of one "
         f"thread. {_FEATURES} features of {_BINS} bins, {_BLOCK} of them a round trip.",
         "",
-        "| partitions of one row | median ms a round trip | quarter | three quarters | processor ms "
-        "of client and scheduler |",
+        "| partitions of one row | median ms a round trip | quarter | three quarters | "
+        "processor ms of client and scheduler |",
         "|---|---|---|---|---|",
     ]
     for count, times in facts["trip_ms"].items():
@@ -185,11 +185,11 @@ def lines_of(facts: dict[str, Any]) -> list[str]:
         lines.append(f"| {count} | {middle:.1f} | {low:.1f} | {high:.1f} | {worked:.1f} |")
     lines += [
         "",
-        f"A round trip over {_PARTITIONS[0]} partitions takes {known['base_ms']:.0f} ms. Each further "
-        f"partition is {known['per_partition_ms']:.2f} ms of work for client and scheduler. One "
-        f"pass over the rows: {known['kernel_ns']:.1f} ns a row on one thread. Adding 16 answers: "
-        f"{known['add_ms']:.2f} ms. A question has {facts['question_bytes']:,} bytes, an answer "
-        f"{facts['answer_bytes']:,}.",
+        f"A round trip over {_PARTITIONS[0]} partitions takes {known['base_ms']:.0f} ms. Each "
+        f"further partition is {known['per_partition_ms']:.2f} ms of work for client and "
+        f"scheduler. One pass over the rows: {known['kernel_ns']:.1f} ns a row on one thread. "
+        f"Adding 16 answers: {known['add_ms']:.2f} ms. A question has "
+        f"{facts['question_bytes']:,} bytes, an answer {facts['answer_bytes']:,}.",
         "",
         "## What follows for more workers (a model, not a measurement)",
         "",

@@ -136,5 +136,7 @@ def _form(value: Any) -> Any:
 
 
 def _delayed(value: Any) -> list[Any]:
-    pieces = value.to_delayed()
+    # Not optimised one by one: Dask would read columns of the same files in other partitions, and
+    # the same file several times.
+    pieces = value.to_delayed(optimize_graph=False)
     return list(pieces.ravel()) if isinstance(pieces, np.ndarray) else list(pieces)
