@@ -16,12 +16,17 @@ from interpret_dp import (
     Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
+    DPRandomizedSearch,
     PrivacyLedger,
     PrivacyUnit,
     ReleaseError,
     Schema,
     SchemaError,
+    private_metrics,
 )
+from interpret_dp.ebm import partitioned
+from interpret_dp.ebm.partitioned import DASK_ASSUMPTION
+from interpret_dp.schema import units
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
@@ -314,3 +319,45 @@ def test_other_readers_of_rows_refuse_collections() -> None:
     model = fitted("binary", ROWS)
     with pytest.raises(TypeError, match=r"X is lazy .*X\.compute\(\)"):
         model.explain_local(cut(ROWS, [100])[NAMES])
+
+
+def test_a_guarantee_says_whom_it_trusts_with_the_rows() -> None:
+    on_dask = fitted("binary", cut(ROWS, [100])).guarantee_.assumptions
+    in_memory = fitted("binary", ROWS).guarantee_.assumptions
+    assert [text for text in on_dask if text not in in_memory] == [DASK_ASSUMPTION]
+
+
+@pytest.mark.parametrize("n_workers", [2, 5])
+def test_control_a_unit_that_is_not_brought_together_keeps_too_many_rows(
+    n_workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If every partition kept its own rows of a person, the fit would be another one."""
+    expected = released(fitted("people", ROWS))
+
+    def apart(max_rows: int, key: int, items: list[Any]) -> list[Any]:
+        return [units.kept_of_units(max_rows, key, [item])[0] for item in items]
+
+    rows = cut(ROWS, list(range(100, 100 * n_workers, 100)))
+    assert released(fitted("people", rows)) == expected
+    monkeypatch.setattr(partitioned, "kept_of_units", apart)
+    assert released(fitted("people", rows)) != expected
+
+
+def test_searches_and_metrics_refuse_collections() -> None:
+    ledger = PrivacyLedger.in_memory()
+    rows = cut(ROWS, [100])
+    model = CLASSIFIER(**CASES["binary"][1], ledger=ledger, dataset="d")
+    search = DPRandomizedSearch(model, {"max_rounds": [1, 2]})
+    with pytest.raises(TypeError, match="X is lazy"):
+        search.fit(rows[NAMES], rows["yes"])
+    with pytest.raises(TypeError, match="X is lazy"):
+        private_metrics(
+            {"model": fitted("binary", ROWS)},
+            rows[NAMES],
+            rows["yes"],
+            epsilon=1.0,
+            delta=1e-6,
+            ledger=ledger,
+            dataset="d",
+        )
+    assert ledger.datasets() == []

@@ -62,7 +62,7 @@ def on_many_threads(task: str, codes: Any, target: Any, **settings: Any) -> Any:
 def on_dask(task: str, codes: Any, target: Any, **settings: Any) -> Any:
     """Cut the rows into three partitions, one of them often empty."""
     dask = pytest.importorskip("dask")
-    from interpret_dp.backends.dask.parts import Part, table_facts
+    from interpret_dp.backends.dask.parts import Part, joined, table_facts
     from interpret_dp.backends.dask.rows import DaskRows
     from interpret_dp.backends.dask.scheduling import current_workers
 
@@ -77,7 +77,9 @@ def on_dask(task: str, codes: Any, target: Any, **settings: Any) -> Any:
         vars(part).update(table_facts(form))
     with dask.config.set(scheduler="synchronous"):
         workers = current_workers(1)
-    return DaskRows(workers, workers.each("test", Part, parts), form)
+    handles = workers.each("test", Part, parts)
+    two = [*workers.together("test", joined, handles[:2]), handles[2]]
+    return DaskRows(workers, two, form)
 
 
 def on_dask_that_forgets(task: str, codes: Any, target: Any, **settings: Any) -> Any:
@@ -89,7 +91,8 @@ def on_dask_that_forgets(task: str, codes: Any, target: Any, **settings: Any) ->
         answer = ask(*arguments)
         lost = len(rows._commands) % len(rows._parts)
         part = pickle.loads(pickle.dumps(rows._parts[lost].value))
-        part.rows._scores[...] = 77  # whatever the scores of a new copy are, they are not used
+        for own in part.rows:
+            own._scores[...] = 77  # whatever the scores of a new copy are, they are not used
         rows._parts[lost].value = part
         return answer
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from interpret_dp.backends.dask.parts import Part, attempted, summed
+from interpret_dp.backends.dask.parts import Part, attempted, joined, summed
 from interpret_dp.backends.dask.scheduling import Workers, current_workers
 
 __all__ = ["Held", "Partitions"]
@@ -58,14 +58,16 @@ class Partitions:
         return self._workers.total(answers).total
 
     def parts(self, function: Callable[..., Any]) -> list[Any]:
-        """Return handles of the rows of each partition, which stay with the workers.
+        """Return handles of the rows, which stay with the workers: one part a thread, or fewer.
 
         Parameters
         ----------
         function : callable
             Called as in :meth:`total`; returns rows.
         """
-        return self._begin("encode", partial(attempted, partial(_as_part, function)))
+        parts = self._begin("encode", partial(attempted, partial(_as_part, function)))
+        # One task a thread in each round trip: the scheduler's work grows with their number.
+        return self._workers.together("group", joined, parts)
 
     def held(self, function: Callable[..., Any]) -> Held:
         """Return what a function makes of each partition, which stays with the workers.
@@ -119,7 +121,7 @@ class Partitions:
 
 
 class Held:
-    """One value a partition, which stays with the workers and answers with sums.
+    """Rows of all partitions, which stay with the workers and answer with sums.
 
     Parameters
     ----------
@@ -145,7 +147,7 @@ class Held:
 
 
 def _on_rows(function: Callable[[Any], Any], part: Part) -> Any:
-    return function(part.rows)
+    return part.total(function)
 
 
 def _as_part(function: Callable[..., Any], *pieces: Any) -> Part:

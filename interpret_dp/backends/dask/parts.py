@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "answered",
     "attempted",
     "changed_part",
+    "joined",
     "summed",
     "table_facts",
 ]
@@ -51,7 +53,7 @@ class Trouble:
 
 
 class Part:
-    """The rows of one partition, and how much of the caller's commands their scores have followed.
+    """Rows of some partitions, and how much of the caller's commands their scores have followed.
 
     Codes, labels and weights never change. Scores do, but only as a note of what the commands make
     of them: whoever holds the part without that note (after a worker was lost, or the part was
@@ -59,11 +61,11 @@ class Part:
 
     Parameters
     ----------
-    rows : AdditiveRows
-        Private; left out of the representation.
+    *rows : AdditiveRows
+        Of each partition. Private; left out of the representation.
     """
 
-    def __init__(self, rows: AdditiveRows) -> None:
+    def __init__(self, *rows: Any) -> None:
         self.rows = rows
         self._followed: int | None = None  # number of the command up to which scores are known
         self._lock = threading.Lock()
@@ -74,11 +76,16 @@ class Part:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Start as a part whose scores are not known."""
-        self.__init__(state["rows"])  # type: ignore[misc]
+        self.__init__(*state["rows"])  # type: ignore[misc]
 
     def __sizeof__(self) -> int:
         """Return the bytes of all arrays, so that Dask knows what a worker holds."""
-        return sum(a.nbytes for a in vars(self.rows).values() if isinstance(a, np.ndarray)) + 1000
+        held = [array for rows in self.rows for array in vars(rows).values()]
+        return 1000 + sum(array.nbytes for array in held if isinstance(array, np.ndarray))
+
+    def total(self, function: Callable[[Any], Any]) -> Any:
+        """Return the sum over partitions of what a function of their rows gives."""
+        return reduce(_plus, map(function, self.rows))
 
     def follow(
         self, first: int, commands: Sequence[Command], question: Command | None
@@ -111,28 +118,40 @@ class Part:
                 return False, None
             # If anything below fails, the scores are not known.
             self._followed = None
-            answer = self._answer(pending, question)
+            answers = [_answer(rows, pending, question) for rows in self.rows]
+            answer = None if question is None else reduce(_plus, answers)
             self._followed = last
             return True, answer
 
-    def _answer(self, pending: Sequence[Command], question: Command | None) -> Any:
-        """Follow commands, the last of them in the same pass as the sums where that can be."""
-        asks_sums = question is not None and question[0] == "advance"
-        last = pending[-1] if pending and pending[-1][0] == "advance" and asks_sums else None
-        for name, arguments in pending[:-1] if last is not None else pending:
-            if name == "advance":
-                updated, updates = arguments
-                self.rows.advance(updated, updates, _NOTHING, updates.shape[1])
-            else:
-                getattr(self.rows, name)(*arguments)
-        if question is None:
-            return None
-        if not asks_sums:
-            return getattr(self.rows, question[0])(*question[1])
-        no_change = _NOTHING, np.zeros((0, 1, self.rows.n_scores), dtype=np.int32)
-        updated, updates = no_change if last is None else last[1]
-        wanted, n_bins = question[1]
-        return self.rows.advance(updated, updates, wanted, n_bins)
+
+def _answer(rows: AdditiveRows, pending: Sequence[Command], question: Command | None) -> Any:
+    """Follow commands, the last of them in the same pass as the sums where that can be."""
+    asks_sums = question is not None and question[0] == "advance"
+    last = pending[-1] if pending and pending[-1][0] == "advance" and asks_sums else None
+    for name, arguments in pending[:-1] if last is not None else pending:
+        if name == "advance":
+            updated, updates = arguments
+            rows.advance(updated, updates, _NOTHING, updates.shape[1])
+        else:
+            getattr(rows, name)(*arguments)
+    if question is None:
+        return None
+    if not asks_sums:
+        return getattr(rows, question[0])(*question[1])
+    no_change = _NOTHING, np.zeros((0, 1, rows.n_scores), dtype=np.int32)
+    updated, updates = no_change if last is None else last[1]
+    wanted, n_bins = question[1]
+    return rows.advance(updated, updates, wanted, n_bins)
+
+
+def joined(*parts: Part | Trouble) -> Part | Trouble:
+    """Return one part with the rows of all, which stay the same arrays."""
+
+    def join(*held: Part) -> Part:
+        return Part(*(rows for part in held for rows in part.rows))
+
+    found: Part | Trouble = attempted(join, *parts)
+    return found
 
 
 class Answer:
@@ -217,10 +236,11 @@ def changed_part(
 
     def change_copy(held: Part) -> Part:
         held.follow(first, commands, None)
-        rows = _copied(held.rows)
-        getattr(rows, change[0])(*change[1])
-        vars(rows).update(tables)
-        return Part(rows)
+        changed = [_copied(rows) for rows in held.rows]
+        for rows in changed:
+            getattr(rows, change[0])(*change[1])
+            vars(rows).update(tables)
+        return Part(*changed)
 
     found: Part | Trouble = attempted(change_copy, part)
     return found

@@ -23,7 +23,7 @@ class DaskRows:
     ----------
     workers : Workers
     parts : sequence of handles
-        Of :class:`~interpret_dp.backends.dask.parts.Part`, one a partition.
+        Of :class:`~interpret_dp.backends.dask.parts.Part`.
     form : AdditiveRows
         The same kind of rows, without any: its norms are those of all parts. Public.
 

@@ -50,6 +50,13 @@ class Workers(ABC):
         """Apply a function to handles of one or more lists, one of each list at a time."""
 
     @abstractmethod
+    def together(self, name: str, function: Callable[..., Any], held: Sequence[Any]) -> list[Any]:
+        """Apply a function to groups of handles, at most one group a thread.
+
+        What is in a group lies on one worker, so that nothing moves.
+        """
+
+    @abstractmethod
     def total(self, answers: Sequence[Any]) -> Answer:
         """Add answers, given as handles, and bring the sum here; raises ``BackendError``."""
 
@@ -110,6 +117,10 @@ class _ThreadWorkers(Workers):
             return [_held(function, *arguments) for arguments in rows]
         return self.begin(name, function, rows)
 
+    def together(self, name: str, function: Callable[..., Any], held: Sequence[Any]) -> list[Any]:
+        groups = _split(held, self._options.get("num_workers", 1))
+        return [_held(function, *group) for group in groups]
+
     def total(self, answers: Sequence[Any]) -> Answer:
         return _checked(added([held.value for held in answers]))
 
@@ -130,6 +141,28 @@ class _ClusterWorkers(Workers):
         with _without_loss():
             return list(self._client.map(function, *held, key=names, pure=False))
 
+    def together(self, name: str, function: Callable[..., Any], held: Sequence[Any]) -> list[Any]:
+        from distributed import wait
+
+        with _without_loss():
+            wait(list(held))
+            holders, threads = self._client.who_has(list(held)), self._client.nthreads()
+            of_worker: dict[str, list[Any]] = {}
+            for one in held:
+                # What failed, or was lost since, lies nowhere.
+                place = next(iter(holders.get(one.key) or ()), "")
+                of_worker.setdefault(place, []).append(one)
+            groups = [
+                group
+                for worker, own in of_worker.items()
+                for group in _split(own, threads.get(worker, 1))
+            ]
+            names = _keys(self._client.id, name, len(groups))
+            return [
+                self._client.submit(function, *group, key=key, pure=False)
+                for group, key in zip(groups, names, strict=True)
+            ]
+
     def total(self, answers: Sequence[Any]) -> Answer:
         level = list(answers)
         with _without_loss():
@@ -146,6 +179,13 @@ class _ClusterWorkers(Workers):
 def _keys(owner: str, name: str, count: int) -> list[str]:
     number = next(_numbers)
     return [f"interpret-dp-{name}-{owner}-{number}-{at}" for at in range(count)]
+
+
+def _split(held: Sequence[Any], most: int) -> list[list[Any]]:
+    """Cut into at most so many groups of about the same size; none is empty."""
+    count = max(1, min(most, len(held)))
+    groups = [list(held[at::count]) for at in range(count)]
+    return [group for group in groups if group]
 
 
 def _checked(answer: Answer) -> Answer:
