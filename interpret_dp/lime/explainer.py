@@ -20,6 +20,7 @@ from interpret_dp.lime.cost import ExplanationCost
 from interpret_dp.lime.history import History
 from interpret_dp.lime.labels import black_box
 from interpret_dp.lime.opening import open_model_rows
+from interpret_dp.lime.partitioned import PartitionedData
 from interpret_dp.lime.promise import explainer_guarantee, model_promise, warn_of_two_names
 from interpret_dp.lime.records import Effects, effects_of, mean_absolute, record
 from interpret_dp.lime.settings import (
@@ -410,6 +411,7 @@ class DPLimeTabular(ExplainerMixin):
             dataset=engine.budget.dataset,
             head=engine.head,
             tests_only=engine.randomness().tests_only,
+            on_dask=isinstance(engine.data, PartitionedData),
         )
 
     @property

@@ -130,8 +130,10 @@ def _only_element(cell: Any) -> Any:
 
 
 def is_dask(values: Any) -> bool:
-    """Return whether something is a Dask collection, by Dask's own protocol."""
-    return hasattr(values, "__dask_graph__") and not isinstance(values, type)
+    """Return whether something is a DataFrame, Series or array of Dask."""
+    # Others, such as xarray's, may speak Dask's protocol and hold their rows all the same.
+    library = type(values).__module__.partition(".")[0]
+    return library in ("dask", "dask_expr") and hasattr(values, "__dask_graph__")
 
 
 def _read(role: str, values: Any) -> Source:

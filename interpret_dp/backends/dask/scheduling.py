@@ -42,7 +42,12 @@ class Workers(ABC):
         Returns
         -------
         list of handles
-            Of what was returned. Errors are raised by :meth:`total`.
+            Of what was returned.
+
+        Raises
+        ------
+        BackendError
+            Here or in :meth:`total`, if a step before the function raises.
         """
 
     @abstractmethod
@@ -108,7 +113,11 @@ class _ThreadWorkers(Workers):
         call = delayed(partial(_held, function), pure=False)
         names = _keys(f"{os.getpid()}", name, len(pieces))
         tasks = [call(*some, dask_key_name=key) for some, key in zip(pieces, names, strict=True)]
-        return list(dask.compute(*tasks, **self._options))
+        try:
+            return list(dask.compute(*tasks, **self._options))
+        except Exception:
+            # Steps before the fit may raise, and speak of rows.
+            raise BackendError("failed") from None
 
     def each(self, name: str, function: Callable[..., Any], *held: Sequence[Any]) -> list[Any]:
         rows = list(zip(*held, strict=True))
@@ -173,7 +182,22 @@ class _ClusterWorkers(Workers):
                     self._client.submit(added, group, key=key, pure=False)
                     for group, key in zip(groups, names, strict=True)
                 ]
-            return _checked(level[0].result() if level else Answer())
+            return _checked(_result(level[0]) if level else Answer())
+
+
+def _result(future: Any) -> Answer:
+    from distributed import KilledWorker
+
+    try:
+        answer: Answer = future.result()
+    except KilledWorker:
+        raise
+    except Exception:
+        if future.status == "error":
+            # A step before the fit raised; what it says, such as a missing file, may be an OSError.
+            raise BackendError("failed") from None
+        raise
+    return answer
 
 
 def _keys(owner: str, name: str, count: int) -> list[str]:
@@ -196,7 +220,7 @@ def _checked(answer: Answer) -> Answer:
 
 @contextmanager
 def _without_loss() -> Iterator[None]:
-    """Raise BackendError where the cluster is lost; errors of tasks pass, for the door."""
+    """Raise BackendError where the cluster is lost."""
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
 
