@@ -8,6 +8,7 @@ line names the measured constant that it is made of.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -34,7 +35,7 @@ _FEATURES, _BLOCK, _BINS = 14, 4, 66
 _ROUNDS, _BLOCKS = 40, 4
 _PARTITIONS = (2, 16, 64, 256)
 _FAN_IN = 16
-_WORKERS = (100, 1_000, 10_000)
+_THREADS, _WORKERS = (1, 32), (100, 1_000, 10_000)
 _ROWS = (10**8, 10**9, 10**10)
 
 
@@ -112,7 +113,7 @@ def measured(repeats: int) -> dict[str, Any]:
     }
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster,
         Client(cluster),
     ):
@@ -143,7 +144,7 @@ def constants(facts: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def modelled(known: dict[str, float], n_workers: int, n_rows: int, per_worker: int) -> list[float]:
+def modelled(known: dict[str, float], n_workers: int, n_rows: int, n_threads: int) -> list[float]:
     """Return seconds of one fit: passes over the rows, the scheduler, and the tree's levels.
 
     Parameters
@@ -151,17 +152,16 @@ def modelled(known: dict[str, float], n_workers: int, n_rows: int, per_worker: i
     known : dict
         As :func:`constants` returns it.
     n_workers, n_rows : int
-    per_worker : int
-        Partitions, and threads, of each worker.
+    n_threads : int
+        Of each worker, which gets one task a round trip.
     """
     trips = _ROUNDS * _BLOCKS + 3
-    partitions = n_workers * per_worker
     # The constants hold two levels of tasks and the way there and back; each further level of the
     # tree is another hop between workers.
-    levels = max(1, math.ceil(math.log(partitions, _FAN_IN)))
+    levels = max(1, math.ceil(math.log(n_workers, _FAN_IN)))
     hop = known["base_ms"] / 2
-    passes = known["kernel_ns"] * 1e-6 * n_rows / partitions
-    scheduler = known["base_ms"] + known["per_partition_ms"] * partitions
+    passes = known["kernel_ns"] * 1e-6 * n_rows / (n_workers * n_threads)
+    scheduler = known["base_ms"] + known["per_partition_ms"] * n_workers
     tree = (levels - 1) * (hop + known["add_ms"])
     return [trips * one / 1e3 for one in (passes, scheduler, tree)]
 
@@ -195,17 +195,15 @@ def lines_of(facts: dict[str, Any]) -> list[str]:
         "## What follows for more workers (a model, not a measurement)",
         "",
         f"{_ROUNDS} rounds of {_BLOCKS} blocks; seconds a fit: all, and of these the passes over "
-        "the rows, the scheduler, and further levels of the tree. One partition a worker, one "
-        "thread each.",
+        "the rows, the scheduler, and further levels of the tree. One task a worker.",
         "",
-        "| workers | rows | seconds | passes | scheduler | tree |",
-        "|---|---|---|---|---|---|",
+        "| threads a worker | workers | rows | seconds | passes | scheduler | tree |",
+        "|---|---|---|---|---|---|---|",
     ]
-    for n_workers in _WORKERS:
-        for n_rows in _ROWS:
-            own = modelled(known, n_workers, n_rows, 1)
-            parts = " | ".join(f"{one:,.0f}" for one in own)
-            lines.append(f"| {n_workers:,} | {n_rows:,} | {sum(own):,.0f} | {parts} |")
+    for n_threads, n_workers, n_rows in itertools.product(_THREADS, _WORKERS, _ROWS):
+        own = modelled(known, n_workers, n_rows, n_threads)
+        parts = " | ".join(f"{one:,.0f}" for one in own)
+        lines.append(f"| {n_threads} | {n_workers:,} | {n_rows:,} | {sum(own):,.0f} | {parts} |")
     return lines
 
 
@@ -213,10 +211,15 @@ def main() -> None:
     """Measure, and write the page of results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--model-only", action="store_true", help="of what was measured before")
     parser.add_argument("--out", type=Path, default=_OUT)
     arguments = parser.parse_args()
-    facts = measured(arguments.repeats)
-    arguments.out.with_suffix(".json").write_text(json.dumps(facts), encoding="utf-8")
+    raw = arguments.out.with_suffix(".json")
+    if arguments.model_only:
+        facts = json.loads(raw.read_text(encoding="utf-8"))
+    else:
+        facts = measured(arguments.repeats)
+        raw.write_text(json.dumps(facts), encoding="utf-8")
     text = "\n".join(lines_of(facts)) + "\n"
     arguments.out.with_suffix(".md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)

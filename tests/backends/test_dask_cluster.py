@@ -71,7 +71,7 @@ def client() -> Iterator[Any]:
     """Start two workers, each a process with a nanny that starts it again."""
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster) as found,
     ):
@@ -114,7 +114,7 @@ CLUSTER = """
 import sys
 from distributed import LocalCluster
 if __name__ == "__main__":
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None,
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0",
                       silence_logs=50) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()

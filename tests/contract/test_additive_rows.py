@@ -77,8 +77,12 @@ def on_dask(task: str, codes: Any, target: Any, **settings: Any) -> Any:
         vars(part).update(table_facts(form))
     with dask.config.set(scheduler="synchronous"):
         workers = current_workers(1)
+
+    def two_threads(_: int, *some_parts: Part) -> Any:
+        return joined(2, *some_parts)
+
     handles = workers.each("test", Part, parts)
-    two = [*workers.together("test", joined, handles[:2]), handles[2]]
+    two = [*workers.together("test", two_threads, handles[:2]), handles[2]]
     return DaskRows(workers, two, form)
 
 

@@ -58,7 +58,7 @@ class Partitions:
         return self._workers.total(answers).total
 
     def parts(self, function: Callable[..., Any]) -> list[Any]:
-        """Return handles of the rows, which stay with the workers: one part a thread, or fewer.
+        """Return handles of the rows, which stay with the workers: one part a worker.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class Partitions:
             Called as in :meth:`total`; returns rows.
         """
         parts = self._begin("encode", partial(attempted, partial(_as_part, function)))
-        # One task a thread in each round trip: the scheduler's work grows with their number.
+        # One task a worker in each round trip: the scheduler's work grows with their number.
         return self._workers.together("group", joined, parts)
 
     def held(self, function: Callable[..., Any]) -> Held:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -63,20 +64,23 @@ class Part:
     ----------
     *rows : AdditiveRows
         Of each partition. Private; left out of the representation.
+    n_threads : int
+        Most threads that sum over partitions at a time.
     """
 
-    def __init__(self, *rows: Any) -> None:
+    def __init__(self, *rows: Any, n_threads: int = 1) -> None:
         self.rows = rows
+        self.n_threads = n_threads
         self._followed: int | None = None  # number of the command up to which scores are known
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out how far scores are: they may be moving while a copy is made."""
-        return {"rows": self.rows}
+        return {"rows": self.rows, "n_threads": self.n_threads}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Start as a part whose scores are not known."""
-        self.__init__(*state["rows"])  # type: ignore[misc]
+        self.__init__(*state["rows"], n_threads=state["n_threads"])  # type: ignore[misc]
 
     def __sizeof__(self) -> int:
         """Return the bytes of all arrays, so that Dask knows what a worker holds."""
@@ -85,7 +89,14 @@ class Part:
 
     def total(self, function: Callable[[Any], Any]) -> Any:
         """Return the sum over partitions of what a function of their rows gives."""
-        return reduce(_plus, map(function, self.rows))
+        return reduce(_plus, self._of_each(function))
+
+    def _of_each(self, function: Callable[[Any], Any]) -> list[Any]:
+        threads = min(self.n_threads, len(self.rows))
+        if threads < 2:
+            return [function(rows) for rows in self.rows]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(function, self.rows))
 
     def follow(
         self, first: int, commands: Sequence[Command], question: Command | None
@@ -118,13 +129,13 @@ class Part:
                 return False, None
             # If anything below fails, the scores are not known.
             self._followed = None
-            answers = [_answer(rows, pending, question) for rows in self.rows]
+            answers = self._of_each(partial(_answer, pending, question))
             answer = None if question is None else reduce(_plus, answers)
             self._followed = last
             return True, answer
 
 
-def _answer(rows: AdditiveRows, pending: Sequence[Command], question: Command | None) -> Any:
+def _answer(pending: Sequence[Command], question: Command | None, rows: AdditiveRows) -> Any:
     """Follow commands, the last of them in the same pass as the sums where that can be."""
     asks_sums = question is not None and question[0] == "advance"
     last = pending[-1] if pending and pending[-1][0] == "advance" and asks_sums else None
@@ -144,11 +155,11 @@ def _answer(rows: AdditiveRows, pending: Sequence[Command], question: Command | 
     return rows.advance(updated, updates, wanted, n_bins)
 
 
-def joined(*parts: Part | Trouble) -> Part | Trouble:
-    """Return one part with the rows of all, which stay the same arrays."""
+def joined(n_threads: int, *parts: Part | Trouble) -> Part | Trouble:
+    """Return one part with the rows of all, which stay the same arrays, for some threads."""
 
     def join(*held: Part) -> Part:
-        return Part(*(rows for part in held for rows in part.rows))
+        return Part(*(rows for part in held for rows in part.rows), n_threads=n_threads)
 
     found: Part | Trouble = attempted(join, *parts)
     return found
@@ -240,7 +251,7 @@ def changed_part(
         for rows in changed:
             getattr(rows, change[0])(*change[1])
             vars(rows).update(tables)
-        return Part(*changed)
+        return Part(*changed, n_threads=held.n_threads)
 
     found: Part | Trouble = attempted(change_copy, part)
     return found

@@ -56,9 +56,12 @@ class Workers(ABC):
 
     @abstractmethod
     def together(self, name: str, function: Callable[..., Any], held: Sequence[Any]) -> list[Any]:
-        """Apply a function to groups of handles, at most one group a thread.
+        """Apply a function to groups of handles: one group a worker, so that nothing moves.
 
-        What is in a group lies on one worker, so that nothing moves.
+        Parameters
+        ----------
+        function : callable
+            Called with the number of threads of its own, and what is in the group.
         """
 
     @abstractmethod
@@ -128,7 +131,7 @@ class _ThreadWorkers(Workers):
 
     def together(self, name: str, function: Callable[..., Any], held: Sequence[Any]) -> list[Any]:
         groups = _split(held, self._options.get("num_workers", 1))
-        return [_held(function, *group) for group in groups]
+        return [_held(function, 1, *group) for group in groups]
 
     def total(self, answers: Sequence[Any]) -> Answer:
         return _checked(added([held.value for held in answers]))
@@ -161,15 +164,10 @@ class _ClusterWorkers(Workers):
                 # What failed, or was lost since, lies nowhere.
                 place = next(iter(holders.get(one.key) or ()), "")
                 of_worker.setdefault(place, []).append(one)
-            groups = [
-                group
-                for worker, own in of_worker.items()
-                for group in _split(own, threads.get(worker, 1))
-            ]
-            names = _keys(self._client.id, name, len(groups))
+            names = _keys(self._client.id, name, len(of_worker))
             return [
-                self._client.submit(function, *group, key=key, pure=False)
-                for group, key in zip(groups, names, strict=True)
+                self._client.submit(function, threads.get(place, 1), *group, key=key, pure=False)
+                for (place, group), key in zip(of_worker.items(), names, strict=True)
             ]
 
     def total(self, answers: Sequence[Any]) -> Answer:
