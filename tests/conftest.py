@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,12 @@ from hypothesis import settings
 # The same examples at every run on a build machine, where a new one would stop an unrelated change.
 settings.register_profile("default", deadline=None, print_blob=True, derandomize="CI" in os.environ)
 settings.load_profile("default")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage what was imported: a million objects that stay."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

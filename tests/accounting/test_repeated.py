@@ -39,6 +39,9 @@ from interpret_dp.accounting.repeated import (
 
 LAWS = [(0.0, 5.0), (0.5, 10.0), (1.0, 2.0), (1.0, 5.0), (1.0, 50.0)]
 MUS = [0.1, 0.4, 1.5]
+EACH_MU = pytest.mark.parametrize(
+    "mu", [pytest.param(mu, marks=[pytest.mark.thorough] * (mu != 0.4)) for mu in MUS]
+)
 
 
 def law(shape: float, mean: float) -> Repetitions:
@@ -115,7 +118,7 @@ ORDERS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize(("shape", "mean"), LAWS)
-@pytest.mark.parametrize("mu", MUS)
+@EACH_MU
 def test_no_order_of_outcomes_loses_more_than_the_profile_and_its_cover(
     mu: float, shape: float, mean: float
 ) -> None:
@@ -154,7 +157,7 @@ def worst(mu: float, repetitions: Repetitions, epsilon: float) -> tuple[float, f
 
 
 @pytest.mark.parametrize(("shape", "mean"), LAWS)
-@pytest.mark.parametrize("mu", MUS)
+@EACH_MU
 def test_the_profile_is_the_worst_case_but_for_a_few_hundredths(
     mu: float, shape: float, mean: float
 ) -> None:
@@ -197,7 +200,7 @@ def test_the_relative_slopes_vary_little_inside_a_cell(mean: float) -> None:
 
 
 @pytest.mark.parametrize(("shape", "mean"), LAWS)
-@pytest.mark.parametrize("mu", MUS)
+@EACH_MU
 def test_far_out_the_cover_is_above_a_bound_in_closed_form(
     mu: float, shape: float, mean: float
 ) -> None:
@@ -234,7 +237,7 @@ def test_what_a_search_costs_to_three_digits() -> None:
 
 
 @pytest.mark.parametrize(("shape", "mean"), LAWS)
-@pytest.mark.parametrize("mu", MUS)
+@EACH_MU
 def test_renyi_bounds_of_dp_accounting_say_more_epsilon(
     mu: float, shape: float, mean: float
 ) -> None:

@@ -52,6 +52,7 @@ from tests.audit.fits import (
     base_records,
     classifier,
     frame,
+    lists,
     objects,
     regressor,
 )
@@ -86,7 +87,7 @@ def check_both_ways(fit: Fit, table: Table, neighbour: Table) -> None:
         assert report.worst_ratio <= 1.0
 
 
-@pytest.mark.parametrize("container", [frame, objects])
+@pytest.mark.parametrize("container", [frame, pytest.param(objects, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("kind", ADDED_ROWS)
 @pytest.mark.parametrize("task", FITS)
 def test_one_row_with_awkward_cells(task: str, kind: str, container: Any) -> None:
@@ -97,13 +98,16 @@ def test_one_row_with_awkward_cells(task: str, kind: str, container: Any) -> Non
 
 
 @pytest.mark.parametrize(
+    "container",
+    [frame, *(pytest.param(other, marks=pytest.mark.thorough) for other in (objects, lists))],
+)
+@pytest.mark.parametrize(
     ("task", "target"), [(task, target) for task in FITS for target in TARGETS[task]]
 )
-def test_one_row_with_an_awkward_target(task: str, target: Any) -> None:
+def test_one_row_with_an_awkward_target(task: str, target: Any, container: Any) -> None:
     records = base_records(task)
     neighbour = [*records, (50, 1e3, "a", 2, 5, target)]
-    for container in CONTAINERS:
-        check_both_ways(FITS[task], container(records), container(neighbour))
+    check_both_ways(FITS[task], container(records), container(neighbour))
 
 
 @pytest.mark.parametrize("container", CONTAINERS, ids=lambda container: container.__name__)

@@ -43,6 +43,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------------- the small version, for CI
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", REPLAYS)
 def test_replays_of_every_explainer_find_nothing(name: str) -> None:
     """No level: noise is frozen. Three pairs of tables, both ways."""
@@ -129,6 +130,7 @@ def test_the_full_audit_has_every_explainer_claim_and_control() -> None:
         tasks_of("huge")
 
 
+@pytest.mark.thorough
 def test_processes_give_the_lines_of_one(small: None) -> None:
     tasks = [AuditTask("replay", name, 0.0, "quick") for name in list(REPLAYS)[2:4]]
     alone = list(run_tasks(tasks))

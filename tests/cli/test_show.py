@@ -71,7 +71,9 @@ def test_a_port_in_use_is_refused(command, model):
     assert f"--port is {port}" in outcome.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=str)
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)], ids=str
+)
 def test_the_dashboard_is_served_until_it_is_stopped(model, number):
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, "show", str(model), "--no-browser"],

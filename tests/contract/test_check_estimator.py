@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import Counter
 from typing import Any
@@ -85,32 +86,26 @@ def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
 KINDS = ["DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor"]
 
 
-@pytest.fixture(scope="module")
-def outcomes() -> dict[tuple[str, Any], list[tuple[str, str]]]:
-    """Return (check, outcome) for the classes of both packages, at their constructors' defaults."""
+@functools.cache
+def outcomes(kind: str, package: Any) -> list[tuple[str, str]]:
+    """Return (check, outcome) for a class of either package, at its constructor's defaults."""
     with warnings.catch_warnings(action="ignore"):
-        return {
-            (kind, package): [
-                (result["check_name"], result["status"])
-                for result in check_estimator(getattr(package, kind)(), on_fail=None, on_skip=None)
-            ]
-            for kind in KINDS
-            for package in (interpret_dp, interpret.privacy)
-        }
+        return [
+            (result["check_name"], result["status"])
+            for result in check_estimator(getattr(package, kind)(), on_fail=None, on_skip=None)
+        ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_more_checks_pass_and_fewer_fail_than_for_interprets_class(
-    kind: str, outcomes: Any
-) -> None:
+def test_more_checks_pass_and_fewer_fail_than_for_interprets_class(kind: str) -> None:
     """Every failure counts here, the expected ones included.
 
     A check is skipped where a library for it is not installed. interpret's tags claim the array
     API, whose checks are then all but one skipped; ours do not, so that skips alone would not tell
     which class is better. Therefore the checks that both classes ran are compared as well.
     """
-    ours, theirs = outcomes[kind, interpret_dp], outcomes[kind, interpret.privacy]
+    ours, theirs = outcomes(kind, interpret_dp), outcomes(kind, interpret.privacy)
     our_counts, their_counts = (Counter(status for _, status in run) for run in (ours, theirs))
     assert our_counts["passed"] > their_counts["passed"]
     assert our_counts["failed"] < their_counts["failed"]
@@ -127,13 +122,15 @@ def test_more_checks_pass_and_fewer_fail_than_for_interprets_class(
     assert len(our_failures) < len(their_failures)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
-def test_at_the_defaults_nothing_fails_but_what_is_expected(kind: str, outcomes: Any) -> None:
-    failed = {name for name, status in outcomes[kind, interpret_dp] if status == "failed"}
+def test_at_the_defaults_nothing_fails_but_what_is_expected(kind: str) -> None:
+    failed = {name for name, status in outcomes(kind, interpret_dp) if status == "failed"}
     assert failed <= set(expected_failed_checks(getattr(interpret_dp, kind)()))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_check_is_skipped_but_for_the_array_api(kind: str, outcomes: Any) -> None:
-    skipped = {name for name, status in outcomes[kind, interpret_dp] if status == "skipped"}
+def test_no_check_is_skipped_but_for_the_array_api(kind: str) -> None:
+    skipped = {name for name, status in outcomes(kind, interpret_dp) if status == "skipped"}
     assert skipped <= {"check_array_api_input"}

@@ -25,7 +25,13 @@ from interpret_dp.accounting import epsilon_of_mu, mu_of_budget
 
 EPSILON, DELTA = 0.5, 1e-6
 SCHEMA = Schema(default=Continuous(-3, 3), target=Categorical([0, 1]))
-JOBS = pytest.mark.parametrize("n_jobs", [None, 2], ids=["one process", "two processes"])
+JOBS = pytest.mark.parametrize(
+    "n_jobs",
+    [
+        pytest.param(None, id="one process"),
+        pytest.param(2, id="two processes", marks=pytest.mark.thorough),
+    ],
+)
 
 
 @pytest.fixture(scope="module")

@@ -63,13 +63,20 @@ def run(path, serve, control=""):
     )
 
 
-@pytest.mark.parametrize("serve", [SERVED, SHOWN], ids=["show_link", "show"])
+@pytest.mark.parametrize(
+    "serve",
+    [
+        pytest.param(SERVED, id="show_link"),
+        pytest.param(SHOWN, id="show", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_script_that_served_a_page_ends_cleanly(model_file, serve):
     done = run(model_file, serve)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "stopped 127.0.0.1"
 
 
+@pytest.mark.thorough
 def test_control_without_us_the_server_outlives_the_script(model_file):
     done = run(model_file, SERVED, CONTROL)
     assert "alive 127.0.0.1" in done.stdout

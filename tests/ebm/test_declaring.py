@@ -341,8 +341,10 @@ ADDED = {
 }
 
 
-@pytest.mark.parametrize("parameters", [{}, {"epsilon": 0.1}], ids=repr)
-@pytest.mark.parametrize("container", [typed, plain])
+@pytest.mark.parametrize(
+    "parameters", [{}, pytest.param({"epsilon": 0.1}, marks=pytest.mark.thorough)], ids=repr
+)
+@pytest.mark.parametrize("container", [typed, pytest.param(plain, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("added", ADDED)
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_one_row_moves_nothing_that_is_not_charged(

@@ -62,6 +62,7 @@ def test_a_file_says_the_same_at_every_reading(written: Written) -> None:
     assert written.kind.read(written.copy) == written.says
 
 
+@pytest.mark.thorough
 def test_a_changed_byte_is_an_error_or_changes_nothing(written: Written) -> None:
     """At every place of a file, or 1,500 of them; the ledger's pages have a test of their own."""
     if written.kind.file.endswith(".db"):
@@ -83,6 +84,7 @@ def ledger_file(tmp_path_factory: pytest.TempPathFactory) -> Written:
     return Written(FORMATS["ledger"], tmp_path_factory.mktemp("ledger"))
 
 
+@pytest.mark.thorough
 @settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_changed_byte_of_a_ledger_is_an_error_or_changes_nothing(
@@ -104,6 +106,7 @@ def test_damage_around_the_entries_of_a_ledger_is_an_error(ledger_file: Written)
     assert ledger_file.is_refused(content[:text] + b"\xd3" + content[text + 1 :])
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_spoiled_files_raise_the_errors_of_their_format(

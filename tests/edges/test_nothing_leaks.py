@@ -33,6 +33,7 @@ def _specs(draw: st.DrawFn) -> Any:
     return Categorical(draw(LEVELS), ordered=draw(st.booleans()))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("task", ["classification", "regression"])
 @settings(max_examples=6)
 @given(age=st.none() | _specs(), site=st.none() | _specs(), bins=st.integers(2, 40))

@@ -68,6 +68,7 @@ def _is_slow(parameter: str, value: Any) -> bool:
         return False
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", EXPLAINERS)
 def test_any_value_of_a_parameter_is_taken_or_refused(name: str) -> None:
     if name == "maps":

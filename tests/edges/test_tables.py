@@ -59,6 +59,7 @@ def _named(drawn: Drawn, X: Any) -> dict[str, Any]:
     return {} if has_names else {"feature_names": drawn.names}
 
 
+@pytest.mark.thorough
 def test_any_table_is_fitted_or_refused(name: str) -> None:
     results: list[Any] = []
 
@@ -189,6 +190,7 @@ NOTHING = st.sampled_from([None, True, "1", "x", b"a", 1j, float("nan"), 10**400
 ANYTHING = NOTHING | st.integers() | st.floats() | st.text(max_size=4) | st.booleans()
 
 
+@pytest.mark.thorough
 @settings(max_examples=150)
 @given(st.data())
 def test_declarations_are_taken_or_refused(data: st.DataObject) -> None:

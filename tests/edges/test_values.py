@@ -180,6 +180,7 @@ def _wide(n_rows: int = 60) -> pd.DataFrame:
 ACROSS = Schema(default=Continuous(0, 1), target=Categorical([0, 1]))
 
 
+@pytest.mark.thorough
 def test_an_additive_model_of_2000_columns_is_fitted_explained_and_saved(tmp_path: Path) -> None:
     """Two rounds in place of forty, which only take longer; all else is as it is by default."""
     X = _wide()
@@ -201,6 +202,7 @@ def test_an_additive_model_of_2000_columns_is_fitted_explained_and_saved(tmp_pat
     assert (tmp_path / "model.json").stat().st_size < 5e6
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["statistics", "interactive"])
 def test_explanations_of_2000_columns_are_made_or_refused(method: str) -> None:
     X = _wide()
@@ -221,6 +223,7 @@ def test_a_surrogate_of_2000_columns_is_refused_with_what_to_do() -> None:
     assert ledger.entries() == before
 
 
+@pytest.mark.thorough
 def test_maps_of_2000_columns_are_fitted_and_explained() -> None:
     pytest.importorskip("torch")
     X = _wide()

@@ -231,7 +231,7 @@ def test_all_buttons_are_compared_below():
 
 
 @pytest.mark.parametrize("label", BUTTONS)
-@pytest.mark.parametrize("recentre", [True, False])
+@pytest.mark.parametrize("recentre", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_button_does_what_the_method_does(editor, label, recentre):
     kind, arguments = BUTTONS[label]
     editor.controls.number.value = 0.25 if label == "Cap at" else -0.25

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -78,6 +79,7 @@ def queries(rows: list[Record]) -> Queries:
 ASKED = [(30, 2e5, "a", 5), (99, 0, "rare", 5), (None, 5e5, None, 5)]
 
 
+@functools.cache
 def weights(c: float = 0.5) -> WeightTable:
     return weight_table(stable_weight, c, FEATURES.largest_square, FEATURES.stretch)
 

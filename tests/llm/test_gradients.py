@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -152,16 +153,24 @@ def test_physical_batches_of_opacus_change_nothing_but_last_bits(
 # Sums are those of the rows, in any order and any way of computing
 
 
+@functools.cache
+def rows_one_by_one(projected: bool) -> tuple[TrainingRows, Any, list[torch.Tensor]]:
+    """Return 600 rows of all sizes (floating point would lose the small ones), and their sums."""
+    rows, *model = problem(projected=projected, n_rows=600)
+    rows = TrainingRows(rows.inputs * 10.0 ** torch.linspace(-6, 6, 600)[:, None], rows.classes)
+    projections, weights, biases = model
+    sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM)
+    single = [sums.lattice_sum(weights, biases, torch.tensor([row])) for row in range(600)]
+    return rows, model, single
+
+
 @pytest.mark.parametrize("projected", [True, False])
 @pytest.mark.parametrize("way", ["bytes", "floats", "parts", "threads", "blocks"])
 def test_sums_are_exactly_those_of_the_rows_one_by_one(
     way: str, projected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows, projections, weights, biases = problem(projected=projected, n_rows=600)
-    # Rows of all sizes: floating point would lose the small ones.
-    rows = TrainingRows(rows.inputs * 10.0 ** torch.linspace(-6, 6, 600)[:, None], rows.classes)
+    rows, (projections, weights, biases), single = rows_one_by_one(projected)
     sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM)
-    single = [sums.lattice_sum(weights, biases, torch.tensor([row])) for row in range(600)]
     expected = torch.stack(single).sum(dim=0)
     if way == "floats":
         monkeypatch.setattr(integers, "_multiplies_bytes", lambda *_: False)
