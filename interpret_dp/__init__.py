@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from interpret_dp.ebm.evaluation import PrivateMetrics, private_metrics
     from interpret_dp.editor import EditSession
     from interpret_dp.exceptions import (
+        BackendError,
         BudgetExceededError,
         LedgerError,
         PrivacyWarning,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from interpret_dp.tune.search import DPRandomizedSearch
 
 __all__ = [
+    "BackendError",
     "BudgetExceededError",
     "Categorical",
     "Continuous",
@@ -61,6 +63,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BackendError": "exceptions",
     "BudgetExceededError": "exceptions",
     "Categorical": "schema",
     "Continuous": "schema",

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import ClassVar
+
 from interpret_dp._figures import floor_text
 
 __all__ = [
+    "BackendError",
     "BudgetExceededError",
     "InterpretDPError",
     "LedgerError",
@@ -35,6 +40,61 @@ class ReleaseError(InterpretDPError, RuntimeError):
 
     The message never holds a value, a level or a count of the private table.
     """
+
+
+class BackendError(ReleaseError):
+    """The machines that hold the rows failed, or what they hold does not fit together.
+
+    Parameters
+    ----------
+    reason : str
+        A key of ``REASONS``. The message is a fixed text, so that it cannot speak of a row.
+    charge : str, default=""
+        What the request was charged, as a sentence.
+
+    Attributes
+    ----------
+    reason : str
+    """
+
+    REASONS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "lost": (
+                "The connection to the Dask scheduler was lost, or workers died again and again, "
+                "so that the rows could not be summed. Start a cluster whose workers have enough "
+                "memory, connect a new Client, and fit again."
+            ),
+            "unaligned": (
+                "Partitions of X and of y (or sample_weight, init_score, unit) that stand in the "
+                "same place differ in their number of rows. Take them as columns of one Dask "
+                "DataFrame, or repartition them alike."
+            ),
+            "identifiers": (
+                "A partition holds the identifiers of the privacy unit in another type than the "
+                "collection declares, or as floats, in which large integers cannot be told apart. "
+                "Read them as 'Int64' or 'string' from the start."
+            ),
+            "arithmetic": (
+                "A worker computes other public tables (bin edges, exponentials) than this "
+                "process, so that its sums would not be those of one machine. Run the same "
+                "version of NumPy on the same kind of processor everywhere."
+            ),
+            "failed": (
+                "A worker failed on its partition of the rows. Its own message is withheld, "
+                "because it may speak of them. Run the same call on public or simulated rows of "
+                "the same types to see the cause."
+            ),
+        }
+    )
+
+    def __init__(self, reason: str, charge: str = "") -> None:
+        self.reason = reason
+        self.charge = charge
+        super().__init__(f"{self.REASONS[reason]} {charge}".strip())
+
+    def __reduce__(self) -> tuple[type[BackendError], tuple[str, str]]:
+        """Rebuild from the reason, so that the error crosses process borders."""
+        return type(self), (self.reason, self.charge)
 
 
 class BudgetExceededError(InterpretDPError, RuntimeError):

@@ -28,7 +28,7 @@ from interpret_dp.accounting.releases import (
     PlannedSearch,
     PlannedSelection,
 )
-from interpret_dp.exceptions import ReleaseError
+from interpret_dp.exceptions import BackendError, ReleaseError
 from interpret_dp.mechanisms.additive import gaussian_mechanism
 from interpret_dp.mechanisms.choice import exponential_mechanism
 from interpret_dp.mechanisms.entropy import Randomness
@@ -94,7 +94,8 @@ class ReleaseDoor:
     BudgetExceededError
         On entry, if the plan does not fit; nothing is spent.
     ReleaseError
-        On exit, in place of any error that the block raised: an error message is a release too.
+        On exit, in place of any error that the block raised: an error message is a release too. A
+        ``BackendError`` keeps its reason, which is one of a few fixed texts.
         The request is charged in full if anything was released, and not at all otherwise.
 
     Attributes
@@ -426,6 +427,7 @@ class ReleaseDoor:
             return
         # An interruption comes from the user, not from the rows, and passes.
         failed = isinstance(error, Exception)
+        reason = error.reason if isinstance(error, BackendError) else None
         if error is not None and not failed:
             error.__cause__ = error.__context__ = None
         try:
@@ -440,7 +442,7 @@ class ReleaseDoor:
             # This frame is part of the traceback that the caller sees, with its variables.
             del kind, error, trace
         if failed:
-            _raise_failure(self._anything_released)
+            _raise_failure(self._anything_released, reason)
 
     def _commit(self, reservation: Reservation, *, whole: bool) -> None:
         # Noted before the commit: if that fails the reservation stays open, which is spent too.
@@ -459,13 +461,18 @@ class ReleaseDoor:
         self.head = self._ledger.commit(reservation, charged_mu=self.charged.mu)
 
 
-def _raise_failure(charged: bool) -> NoReturn:
+def _raise_failure(charged: bool, reason: str | None) -> NoReturn:
     charge = (
         "The request was charged in full, since part of it had been released."
         if charged
         else "Nothing was released and nothing was charged."
     )
-    failure = ReleaseError(_FAILURE.format(charge=charge))
+    # A backend's own reason is one of a few fixed texts.
+    failure = (
+        ReleaseError(_FAILURE.format(charge=charge))
+        if reason is None
+        else BackendError(reason, charge)
+    )
     try:
         raise failure from None
     finally:

@@ -28,6 +28,7 @@ __all__ = [
     "LocalGammaRows",
     "LocalPoissonRows",
     "gamma_table",
+    "log_edges",
     "log_means",
     "log_steps",
     "lowest_log_step",
@@ -97,10 +98,15 @@ def log_steps(target: NDArray[np.float64], lower: float, upper: float) -> NDArra
     By comparison with one table of edges: the last bit of a logarithm may depend on where in an
     array a number stands.
     """
-    first, last = (math.floor(math.log(bound) * _STEPS) for bound in (lower, upper))
-    edges = np.exp(np.arange(first + 1, last + 1) / _STEPS)
-    steps = first + np.searchsorted(edges, target, side="right")
+    first = math.floor(math.log(lower) * _STEPS)
+    steps = first + np.searchsorted(log_edges(lower, upper), target, side="right")
     return ((steps << _TABLE_BITS) + (1 << (_TABLE_BITS - 1))).astype(np.int32)
+
+
+def log_edges(lower: float, upper: float) -> NDArray[np.float64]:
+    """Return the targets at which the steps of :func:`log_steps` change, increasing."""
+    first, last = (math.floor(math.log(bound) * _STEPS) for bound in (lower, upper))
+    return np.exp(np.arange(first + 1, last + 1) / _STEPS)
 
 
 @_compile

@@ -21,6 +21,7 @@ from interpret_dp.ebm.actual import actual_values
 from interpret_dp.ebm.constant import has_one_class, train_constant
 from interpret_dp.ebm.declaring import declare
 from interpret_dp.ebm.interpret_json import completed
+from interpret_dp.ebm.lazy import answered_lazily
 from interpret_dp.ebm.pipelines import warn_of_learning_steps
 from interpret_dp.ebm.promise import promise_of
 from interpret_dp.ebm.publishing import (
@@ -41,6 +42,7 @@ from interpret_dp.release import ReleaseDoor
 from interpret_dp.released import AdditiveModel
 from interpret_dp.released.lookup import lookup_tables
 from interpret_dp.schema import Schema, canonical_frame
+from interpret_dp.schema.containers import is_dask
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +75,9 @@ class PrivateEBM:
         Parameters
         ----------
         X : DataFrame, array or list of rows, shape (n_rows, n_features)
-            Private. Missing cells, infinities and undeclared levels are encoded, never refused.
+            Private. Missing cells, infinities and undeclared levels are encoded, never refused. A
+            Dask DataFrame or array stays where it is; ``y`` and all else that belongs to the rows
+            must then be Dask collections too, cut into the same partitions.
         y : array-like, shape (n_rows,)
             Private. Rows whose target is missing or undeclared contribute nothing.
         sample_weight : array-like, shape (n_rows,), default=None
@@ -110,7 +114,13 @@ class PrivateEBM:
                 "known, so standard_deviations_ has the error bands without them."
             )
         request = open_request(
-            self, X, y, sample_weight=sample_weight, init_score=init_score, unit=unit
+            self,
+            X,
+            y,
+            sample_weight=sample_weight,
+            init_score=init_score,
+            unit=unit,
+            reads_dask=True,
         )
         with ReleaseDoor(
             request.ledger,
@@ -200,7 +210,12 @@ class PrivateEBM:
         return Schema({name: known[name] for name in self.feature_names_in_})
 
     def predict(self, X: Any, init_score: Any = None) -> Any:
-        """Return predictions, shape (n_rows,); cells are read by the schema's rule."""
+        """Return predictions, shape (n_rows,); cells are read by the schema's rule.
+
+        Of a Dask collection, here and in the other methods that score rows, a lazy Dask array.
+        """
+        if is_dask(X):
+            return answered_lazily(self, "predict", X, init_score)
         return super().predict(self._readable(X), init_score)  # type: ignore[misc]
 
     def predict_with_uncertainty(self, X: Any, init_score: Any = None) -> Any:
@@ -213,6 +228,8 @@ class PrivateEBM:
         -------
         ndarray of float64, shape (n_rows, 2), or (n_rows, 2, n_classes) for more than two classes
         """
+        if is_dask(X):
+            return answered_lazily(self, "predict_with_uncertainty", X, init_score)
         rows = self._readable(X)
         scores = super()._predict_score(rows, init_score)  # type: ignore[misc]
         deviations = [d for d in self.standard_deviations_ if d is not None]
@@ -226,6 +243,8 @@ class PrivateEBM:
 
     def eval_terms(self, X: Any) -> Any:
         """Return each term's score, pairs included, shape (n_rows, n_terms)."""
+        if is_dask(X):
+            return answered_lazily(self, "eval_terms", X)
         return super().eval_terms(self._readable(X))  # type: ignore[misc]
 
     # ------------------------------------------------------------------------- explanations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.ebm.binning import Bins
@@ -46,11 +47,7 @@ def train_constant(
     """
     if not isinstance(task.target, Categorical):
         raise TypeError(f"The target is {task.target!r}; only a classifier can lack labels.")
-    has_label = encode_classes(private.y, task.target) == 0
-    weights = np.full(len(has_label), LATTICE, dtype=np.int32)
-    if private.weights is not None:
-        weights = encode_weights(private.weights, task.largest_weight, LATTICE)
-    exact = np.array([[weights[has_label].sum(dtype=np.int64)]])
+    exact = private.total(_weight_of_the_label, task.target, task.largest_weight)
     released, sigma = door.gaussian("target", exact, row_norm=LATTICE, aligned=True)
     bins = [_one_bin_each(spec, config.n_fine_bins) for spec in task.specs]
     scores = [np.zeros(b.n_codes) for b in bins]
@@ -67,6 +64,17 @@ def train_constant(
             [s[:, np.newaxis] for s in scores], intercept, [[] for _ in bins], 0.0
         ),
     )
+
+
+def _weight_of_the_label(
+    private: PrivateRows, target: Categorical, largest_weight: float
+) -> NDArray[np.int64]:
+    """Add the weights of the rows that have the only label; shape (1, 1), in lattice units."""
+    has_label = encode_classes(private.y, target) == 0
+    weights = np.full(len(has_label), LATTICE, dtype=np.int32)
+    if private.weights is not None:
+        weights = encode_weights(private.weights, largest_weight, LATTICE)
+    return np.array([[weights[has_label].sum(dtype=np.int64)]])
 
 
 def _one_bin_each(spec: FeatureSpec, n_fine_bins: int) -> Bins:

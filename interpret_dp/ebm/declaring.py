@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, gaussian_part
 from interpret_dp.accounting.lattice import LATTICE
@@ -49,6 +50,10 @@ _WIDE = 2.0**30
 _WEIGHT_IF_UNKNOWN = 1.0
 _MOST_LABELS = int(np.iinfo(np.int16).max)
 _NAMES_IN_HINT = 8
+
+# Where something is counted: the number of a column, or one of these.
+_Place = int | str
+_TARGET, _WEIGHTS = "target", "weights"
 
 
 @dataclass(frozen=True)
@@ -188,43 +193,82 @@ def declare(task: DeclaringTask, rows: PrivateRows, door: ReleaseDoor) -> Declar
     which is what one row adds to each release (docs/proofs/partition_selection.md and
     docs/proofs/approximate_bounds.md).
     """
+    asked = _questions(task)
+    # All from one pass over the rows, which may be on disk.
+    exact = rows.total(_counted, tuple(asked.values())) if asked else []
+    found = dict(zip(asked, exact, strict=True))
     target: FeatureSpec | None = None
     gap = task.partial.target_gap
     if isinstance(gap, UndeclaredCategorical):
-        target = _labels(rows.y, door)
+        target = _labels(found[_TARGET], number_kind(rows.y), door)
     elif gap is not None:
-        found = _released_bounds("target bounds", rows.y, _TARGET_GRID, door)
-        target = _unknown_target(gap) if found is None else _between(gap, *found)
+        bounds = _released_bounds("target bounds", found[_TARGET], _TARGET_GRID, door)
+        target = _unknown_target(gap) if bounds is None else _between(gap, *bounds)
     largest_weight = task.largest_weight
     if task.lacks_weight:
-        found = _released_bounds("largest weight", rows.weights, _TARGET_GRID, door)
-        if found is not None and found[1] > 0:
-            largest_weight = found[1]
+        bounds = _released_bounds("largest weight", found[_WEIGHTS], _TARGET_GRID, door)
+        if bounds is not None and bounds[1] > 0:
+            largest_weight = bounds[1]
     filled: dict[str, FeatureSpec] = {}
     for name, spec in task.partial.gaps.items():
         filled[name] = _unknown_feature(spec)
         if name not in task.terms:
             continue
-        values = rows.table.column(task.names.index(name))
+        column = task.names.index(name)
         if isinstance(spec, UndeclaredCategorical):
-            filled[name] = _levels(values, spec, door)
+            kind = number_kind(rows.table.column(column))
+            filled[name] = _levels(found[column], kind, spec, door)
         else:
-            found = _released_bounds("bounds", values, _FEATURE_GRID, door)
-            if found is not None:
-                filled[name] = _between(spec, *found)
+            bounds = _released_bounds("bounds", found[column], _FEATURE_GRID, door)
+            if bounds is not None:
+                filled[name] = _between(spec, *bounds)
     return Declared(task.partial.completed(filled, target), largest_weight)
 
 
-def _levels(values: Any, gap: UndeclaredCategorical, door: ReleaseDoor) -> Categorical:
-    selection = door.select("levels", count_occurring(values))
+def _questions(task: DeclaringTask) -> dict[_Place, tuple[_Place, MagnitudeGrid | None]]:
+    """Return where to count what: magnitudes on a grid, or, for None, the values that occur."""
+    grids: dict[_Place, MagnitudeGrid | None] = {}
+    gap = task.partial.target_gap
+    if gap is not None:
+        grids[_TARGET] = None if isinstance(gap, UndeclaredCategorical) else _TARGET_GRID
+    if task.lacks_weight:
+        grids[_WEIGHTS] = _TARGET_GRID
+    for name, spec in task.gaps.items():
+        is_nominal = isinstance(spec, UndeclaredCategorical)
+        grids[task.names.index(name)] = None if is_nominal else _FEATURE_GRID
+    return {place: (place, grid) for place, grid in grids.items()}
+
+
+def _counted(
+    rows: PrivateRows, questions: Sequence[tuple[_Place, MagnitudeGrid | None]]
+) -> list[Any]:
+    """Return what each question counts: an array, or counts by value. Private."""
+    found: list[Any] = []
+    for place, grid in questions:
+        values = (
+            rows.y
+            if place == _TARGET
+            else rows.weights
+            if place == _WEIGHTS
+            else rows.table.column(int(place))
+        )
+        found.append(count_occurring(values) if grid is None else grid.counts(values))
+    return found
+
+
+def _levels(
+    counts: Mapping[str | float, int],
+    kind: str | None,
+    gap: UndeclaredCategorical,
+    door: ReleaseDoor,
+) -> Categorical:
+    selection = door.select("levels", counts)
     keys = _most_frequent(selection, MAX_BINS)
-    levels = levels_of_keys(keys, number_kind(values)) or [NO_LEVEL]
-    return Categorical(levels, ordered=gap.ordered)
+    return Categorical(levels_of_keys(keys, kind) or [NO_LEVEL], ordered=gap.ordered)
 
 
-def _labels(y: Any, door: ReleaseDoor) -> Categorical:
-    selection = door.select("labels", count_occurring(y))
-    kind = number_kind(y)
+def _labels(counts: Mapping[str | float, int], kind: str | None, door: ReleaseDoor) -> Categorical:
+    selection = door.select("labels", counts)
     keys = _of_one_type(selection, _most_frequent(selection, _MOST_LABELS))
     unknown: Level = {"i": 0, "f": 0.0}.get(kind or "", NO_LEVEL)
     return Categorical(levels_of_keys(keys, kind) or [unknown])
@@ -245,9 +289,9 @@ def _of_one_type(selection: Selection, keys: Sequence[str | float]) -> list[str 
 
 
 def _released_bounds(
-    name: str, values: Any, grid: MagnitudeGrid, door: ReleaseDoor
+    name: str, counts: NDArray[np.int64], grid: MagnitudeGrid, door: ReleaseDoor
 ) -> tuple[float, float] | None:
-    exact = grid.counts(values) * LATTICE
+    exact = counts * LATTICE
     noisy, sigma = door.gaussian(name, exact[np.newaxis], row_norm=LATTICE, aligned=True)
     found = occupied_range(noisy[0], sigma)
     return None if found is None else grid.bounds(*found)

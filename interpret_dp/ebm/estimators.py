@@ -14,6 +14,8 @@ from interpret.privacy import (
 )
 
 from interpret_dp.ebm.base import PrivateEBM
+from interpret_dp.ebm.lazy import answered_lazily
+from interpret_dp.schema.containers import is_dask
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
@@ -102,6 +104,11 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         and so from all other terms: the default is none, since noise is what limits a private
         fit. Its grid is coarse, by a rule in released numbers. Two classes and regressions only;
         categorical features need at most 64 declared levels.
+    backend : {"auto", "local", "dask"}, default="auto"
+        Where rows are summed. ``"dask"`` takes Dask DataFrames and arrays, on the workers of the
+        current ``distributed`` client or, without one, on threads of this process; needs the
+        extra ``dask``. ``"auto"`` takes it for Dask collections, and this process's memory for all
+        else. Noise is drawn here in any case, and the result does not depend on it.
 
     Attributes
     ----------
@@ -160,6 +167,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         dataset: str | None = None,
         verbose: bool = False,
         interactions: Interactions = 0,
+        backend: str = "auto",
     ) -> None:
         super().__init__(
             feature_names=feature_names,
@@ -187,13 +195,18 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         self.dataset = dataset
         self.verbose = verbose
         self.interactions = interactions
+        self.backend = backend
 
     def predict_proba(self, X: Any, init_score: Any = None) -> Any:
         """Return class probabilities, shape (n_rows, 2); cells are read by the schema's rule."""
+        if is_dask(X):
+            return answered_lazily(self, "predict_proba", X, init_score)
         return super().predict_proba(self._readable(X), init_score)
 
     def decision_function(self, X: Any, init_score: Any = None) -> Any:
         """Return logits of the second class, shape (n_rows,)."""
+        if is_dask(X):
+            return answered_lazily(self, "decision_function", X, init_score)
         return super().decision_function(self._readable(X), init_score)
 
 
@@ -259,6 +272,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         dataset: str | None = None,
         verbose: bool = False,
         interactions: Interactions = 0,
+        backend: str = "auto",
     ) -> None:
         super().__init__(
             feature_names=feature_names,
@@ -289,3 +303,4 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         self.dataset = dataset
         self.verbose = verbose
         self.interactions = interactions
+        self.backend = backend

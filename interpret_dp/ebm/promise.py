@@ -11,6 +11,7 @@ from interpret_dp.accounting.guarantee import (
 )
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.ebm.init_score import INIT_SCORE_ASSUMPTION
+from interpret_dp.ebm.partitioned import DASK_ASSUMPTION, PartitionedRows
 from interpret_dp.ebm.request import FitRequest
 
 __all__ = ["promise_of", "unit_assumptions"]
@@ -58,6 +59,8 @@ def _assumptions(request: FitRequest) -> Iterator[str]:
     yield from UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS
     if request.rows.start is not None:
         yield INIT_SCORE_ASSUMPTION
+    if isinstance(request.rows, PartitionedRows):
+        yield DASK_ASSUMPTION
     yield from unit_assumptions(request.neighbourhood)
     if request.rows.weights is not None and request.declaring.declared_weight is not None:
         yield "the largest sample weight is public and was not read off the rows"

@@ -25,6 +25,7 @@ from interpret_dp.ebm.init_score import open_init_score
 from interpret_dp.ebm.interactions import NO_PAIRS, PairTask, excluded_pairs, pair_task
 from interpret_dp.ebm.monotone import constrained_directions
 from interpret_dp.ebm.objectives import checked_objective, link_of, with_target_of
+from interpret_dp.ebm.partitioned import open_collections, partitioned
 from interpret_dp.ebm.rows import PrivateRows, open_rows
 from interpret_dp.ebm.training import TrainingTask
 from interpret_dp.exceptions import SchemaError
@@ -111,6 +112,7 @@ def open_request(
     init_score: Any = None,
     unit: Any = None,
     declared_only: bool = False,
+    reads_dask: bool = False,
 ) -> FitRequest:
     """Check an estimator's parameters and the form of the data, never a value in a row.
 
@@ -121,6 +123,8 @@ def open_request(
         As ``fit`` takes them.
     declared_only : bool
         Refuse what would have to be found out first.
+    reads_dask : bool
+        Whether the caller can do without rows in memory.
 
     Raises
     ------
@@ -129,12 +133,12 @@ def open_request(
     """
     epsilon, delta = _asked(estimator)
     _refuse_bags(estimator)
-    if init_score is not None and link_of(_objective(estimator)) == "log":
-        raise ValueError(
-            f"init_score was given with objective={estimator.objective!r}; under a log link rows "
-            "cannot start from scores of their own. Pass it as a column of X, or use "
-            "objective='rmse'."
-        )
+    _refuse_start_of_logarithms(estimator, init_score)
+    given = {"X": X, "y": y, "sample_weight": sample_weight, "init_score": init_score, "unit": unit}
+    collections = open_collections(estimator.backend, given) if reads_dask else None
+    if collections is not None:
+        # From here on a table of the same form, without rows.
+        X, y, sample_weight, init_score, unit = collections.form_of(given)
     rows, privacy_unit = open_rows(
         X,
         y,
@@ -145,12 +149,8 @@ def open_request(
     )
     names = rows.table.names
     declaring = _declaring_task(estimator, rows)
-    if declared_only and declaring.is_needed:
-        raise SchemaError(
-            "The estimator leaves columns or the target undeclared; a search would pay for them "
-            "in every run. Declare all columns, bounds and levels in its schema, or fit the "
-            "estimator itself."
-        )
+    if declared_only:
+        _refuse_gaps(declaring)
     schema = declaring.without_rows()
     columns = tuple(names.index(name) for name in declaring.terms)
     target = schema.target
@@ -165,13 +165,16 @@ def open_request(
     task = replace(task, pairs=_pairs(estimator, names, task, declaring))
     target = None if declaring.partial.target_gap is not None else task.target
     start = open_init_score(init_score, X, rows.table.n_rows, target, task=estimator._task)
+    rows = replace(rows, start=start)
+    if collections is not None:
+        rows = partitioned(rows, collections, estimator, target, init_score)
     mu = _mu_of(estimator, epsilon, declaring.gaussian_delta(delta))
     config = trainer_config(estimator, declaring.training_mu(mu, delta), len(columns), task.pairs)
     neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit)
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
     refuse_unnamed_unit(estimator.ledger, unit, schema)
     request = FitRequest(
-        rows=replace(rows, start=start),
+        rows=rows,
         epsilon=epsilon,
         delta=delta,
         neighbourhood=neighbourhood,
@@ -187,6 +190,15 @@ def open_request(
     )
     hint_once(declaring)
     return request
+
+
+def _refuse_start_of_logarithms(estimator: Any, init_score: Any) -> None:
+    if init_score is not None and link_of(_objective(estimator)) == "log":
+        raise ValueError(
+            f"init_score was given with objective={estimator.objective!r}; under a log link rows "
+            "cannot start from scores of their own. Pass it as a column of X, or use "
+            "objective='rmse'."
+        )
 
 
 def _asked(estimator: Any) -> tuple[float, float]:
@@ -249,6 +261,15 @@ def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
         has_weights=rows.weights is not None,
         declared_weight=_declared_weight(estimator.privacy_weight_max),
     )
+
+
+def _refuse_gaps(declaring: DeclaringTask) -> None:
+    if declaring.is_needed:
+        raise SchemaError(
+            "The estimator leaves columns or the target undeclared; a search would pay for them "
+            "in every run. Declare all columns, bounds and levels in its schema, or fit the "
+            "estimator itself."
+        )
 
 
 def _declared_weight(maximum: float | None) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.schema import PrivacyUnit, Schema, Table, open_target
 from interpret_dp.schema.people import open_people
 from interpret_dp.schema.tables import Values, open_column
@@ -45,6 +46,39 @@ class PrivateRows:
         """Return the rows with the scores that they start from, if there are any."""
         return self if self.start is None else replace(self, init_scores=self.start())
 
+    @property
+    def has_start(self) -> bool:
+        """Whether rows start from scores of their own."""
+        return self.init_scores is not None
+
+    def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a function of the rows and of public arguments gives: integer sums. Private.
+
+        Rows in partitions add up what it gives for each of them.
+        """
+        return function(self, *arguments)
+
+    def encoded(
+        self, encode: Callable[..., AdditiveRows], *arguments: Any, n_threads: int
+    ) -> AdditiveRows:
+        """Return the rows as integers, each by itself; private.
+
+        Parameters
+        ----------
+        encode : callable
+            From rows, the arguments and a number of threads to rows in memory.
+        """
+        return encode(self, *arguments, n_threads)
+
+    def of(self, kept: NDArray[np.bool_]) -> PrivateRows:
+        """Return the rows for which ``kept``, shape (n_rows,), is true, without identifiers."""
+        return PrivateRows(
+            self.table.rows(kept),
+            self.y[kept],
+            weights=None if self.weights is None else self.weights[kept],
+            init_scores=None if self.init_scores is None else self.init_scores[kept],
+        )
+
     def kept(self, max_rows: int, public: np.random.Generator) -> NDArray[np.bool_]:
         """Return which rows :meth:`drawn` keeps, shape (n_rows,). Private."""
         if self.identifiers is None:
@@ -63,13 +97,7 @@ class PrivateRows:
         """
         if self.identifiers is None:
             return self
-        kept = self.kept(max_rows, public)
-        return PrivateRows(
-            self.table.rows(kept),
-            self.y[kept],
-            weights=None if self.weights is None else self.weights[kept],
-            init_scores=None if self.init_scores is None else self.init_scores[kept],
-        )
+        return self.of(self.kept(max_rows, public))
 
 
 def open_rows(

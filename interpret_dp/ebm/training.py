@@ -156,9 +156,9 @@ def train(
     verbose : bool
         Show rounds and time.
     """
-    scale = _scale(task, has_start=private.init_scores is not None)
-    rows = _encoded(private, task, config, scale, n_threads)
-    start = _release_target(rows, scale, door, has_start=private.init_scores is not None)
+    scale = _scale(task, has_start=private.has_start)
+    rows = private.encoded(_encoded, task, config, scale, n_threads=n_threads)
+    start = _release_target(rows, scale, door, has_start=private.has_start)
     scale = start.scale
     if scale is not None and isinstance(rows, RegressionRows):
         rows.clip_residuals(scale.clip)

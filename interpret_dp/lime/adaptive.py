@@ -340,7 +340,7 @@ class _Computing:
 
     def _released_rows(self) -> float:
         """Release the number of rows, at least 1."""
-        exact = np.array([[len(self._data.points) * LATTICE]])
+        exact = np.array([[self._data.count() * LATTICE]])
         noisy, _ = self._door.gaussian(_ROWS, exact, row_norm=LATTICE, aligned=True)
         return max(1.0, float(noisy[0, 0]) / LATTICE)
 

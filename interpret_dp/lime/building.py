@@ -16,7 +16,8 @@ from interpret_dp.lime.budget import ExplainerBudget
 from interpret_dp.lime.engine import ExplanationEngine
 from interpret_dp.lime.features import LocalFeatures
 from interpret_dp.lime.labels import BlackBox
-from interpret_dp.lime.opening import open_model_rows
+from interpret_dp.lime.opening import OpenedRows, open_model_rows
+from interpret_dp.lime.partitioned import PartitionedData, PartOpening, open_collection
 from interpret_dp.lime.private_data import PrivateData
 from interpret_dp.lime.settings import Settings, check_types
 from interpret_dp.lime.weighting import weight_table
@@ -24,6 +25,7 @@ from interpret_dp.mechanisms import Randomness, active_randomness
 from interpret_dp.schema import Schema
 
 if TYPE_CHECKING:
+    from interpret_dp.backends.dask import Pieces
     from interpret_dp.ledger import PrivacyLedger
 
 __all__ = ["Charging", "Opening", "open_engine"]
@@ -62,11 +64,16 @@ def open_engine(
     TypeError, ValueError, SchemaError, LedgerError
         If an argument is of another form. Nothing was spent.
     """
+    collection = open_collection(data, charging.unit)
+    unit = charging.unit
+    if collection is not None:
+        # From here on a table of the same form, without rows.
+        data, unit = collection.form_of({"X": data, "unit": unit})
     rows, privacy_unit = open_model_rows(
         data,
         feature_names=opening.feature_names,
         schema=opening.schema,
-        unit=charging.unit,
+        unit=unit,
         image_shape=opening.image_shape,
     )
     refuse_unnamed_unit(charging.ledger, charging.unit, opening.schema)
@@ -88,12 +95,32 @@ def open_engine(
             settings.weight, settings.c, features.largest_square, features.stretch
         ),
         neighbourhood=neighbourhood,
-        data=PrivateData(rows, features, box),
+        data=_private_data(rows, features, box, opening, collection),
         budget=ExplainerBudget(
             settings.epsilon, settings.delta, settings.per_query, ledger, dataset
         ),
         randomness=_randomness(charging.random_state),
     )
+
+
+def _private_data(
+    rows: OpenedRows,
+    features: LocalFeatures,
+    box: BlackBox,
+    opening: Opening,
+    collection: Pieces | None,
+) -> PrivateData:
+    if collection is None:
+        return PrivateData(rows, features, box)
+    on_workers = PartOpening(
+        collection.roles,
+        opening.feature_names,
+        opening.schema,
+        opening.image_shape,
+        features,
+        box,
+    )
+    return PartitionedData(rows, features, box, opening=on_workers, pieces=collection)
 
 
 def _randomness(random_state: int | None) -> Callable[[], Randomness]:

@@ -25,6 +25,7 @@ from interpret_dp.lime.budget import ExplainerBudget
 from interpret_dp.lime.features import LocalFeatures, Points
 from interpret_dp.lime.fitted import LinearFit
 from interpret_dp.lime.history import Explained, History
+from interpret_dp.lime.partitioned import PartitionedData
 from interpret_dp.lime.private_data import PrivateData
 from interpret_dp.lime.proxies import explain_from_history
 from interpret_dp.lime.settings import Settings
@@ -242,9 +243,16 @@ class ExplanationEngine:
 
         Raises
         ------
+        TypeError
+            If the explanation data are a Dask collection. Nothing was spent.
         BudgetExceededError
             If nothing is left.
         """
+        if isinstance(self.data, PartitionedData):
+            raise TypeError(
+                "method is 'surrogate', and the explanation data are a Dask collection, of which "
+                "labels stay with the workers. Use method='statistics', or pass data.compute()."
+            )
         mu = self.budget.left_mu()
         if mu == 0.0:
             raise self.budget.refusal(1, _FREE_ADVICE)

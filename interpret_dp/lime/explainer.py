@@ -20,6 +20,7 @@ from interpret_dp.lime.cost import ExplanationCost
 from interpret_dp.lime.history import History
 from interpret_dp.lime.labels import black_box
 from interpret_dp.lime.opening import open_model_rows
+from interpret_dp.lime.partitioned import PartitionedData
 from interpret_dp.lime.promise import explainer_guarantee, model_promise, warn_of_two_names
 from interpret_dp.lime.records import Effects, effects_of, mean_absolute, record
 from interpret_dp.lime.settings import (
@@ -62,7 +63,8 @@ class DPLimeTabular(ExplainerMixin):
         rows once, inside this process.
     data : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
         Private explanation data, shape (n_rows, n_columns), as the model takes it; images also as
-        (n_rows, height, width).
+        (n_rows, height, width). Of a Dask DataFrame or array the workers ask the model, which is
+        pickled to them, and return sums; for all methods but "surrogate".
     feature_names : sequence of str, default=None
         Names of the columns of data without names; or the columns to explain.
     feature_types : sequence of {"continuous", "nominal", "ordinal", None}, default=None
@@ -409,6 +411,7 @@ class DPLimeTabular(ExplainerMixin):
             dataset=engine.budget.dataset,
             head=engine.head,
             tests_only=engine.randomness().tests_only,
+            on_dask=isinstance(engine.data, PartitionedData),
         )
 
     @property

@@ -58,6 +58,24 @@ class ExplanationData:
         """Return the rows for which ``mask``, shape (n_rows,), is true."""
         return ExplanationData(self.points[mask], self.labels[mask])
 
+    def count(self) -> int:
+        """Return the number of rows; private."""
+        return len(self.points)
+
+    def moments(self, queries: Queries, weights: WeightTable) -> list[ExactMoments]:
+        """Sum the moments of each query; see :func:`exact_moments`."""
+        sums = [_Sums(queries, at, weights) for at in range(len(queries))]
+        # No entry of what a row adds is larger than its norm, so that no partial sum of a block
+        # leaves the integers that floats hold exactly.
+        most_rows = min(_MOST_ROWS, _MOST_ENTRIES // queries.points.shape[1])
+        n_rows = max(1, min(most_rows, _EXACT // weights.moments_norm))
+        blocks = np.empty((2, n_rows, queries.points.shape[1]))
+        for start in range(0, len(self.points), n_rows):
+            rows = slice(start, start + n_rows)
+            for one in sums:
+                one.add(self.points[rows], self.labels[rows], blocks)
+        return [one.moments() for one in sums]
+
 
 @dataclass(frozen=True)
 class Queries:
@@ -139,17 +157,7 @@ def exact_moments(
         the query to it, all integers; ``weights.unit`` units of t, and of f, are 1. With anchors,
         f is half of how far the label is from the query's, truncated towards zero.
     """
-    sums = [_Sums(queries, at, weights) for at in range(len(queries))]
-    # No entry of what a row adds is larger than its norm, so that no partial sum of a block
-    # leaves the integers that floats hold exactly.
-    most_rows = min(_MOST_ROWS, _MOST_ENTRIES // queries.points.shape[1])
-    n_rows = max(1, min(most_rows, _EXACT // weights.moments_norm))
-    blocks = np.empty((2, n_rows, queries.points.shape[1]))
-    for start in range(0, len(data.points), n_rows):
-        rows = slice(start, start + n_rows)
-        for one in sums:
-            one.add(data.points[rows], data.labels[rows], blocks)
-    return [one.moments() for one in sums]
+    return data.moments(queries, weights)
 
 
 class _Sums:

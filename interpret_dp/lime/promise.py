@@ -14,6 +14,7 @@ from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
 from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.ebm.partitioned import DASK_ASSUMPTION
 from interpret_dp.ebm.promise import unit_assumptions
 from interpret_dp.exceptions import PrivacyWarning
 
@@ -79,6 +80,7 @@ def explainer_guarantee(
     dataset: str,
     head: str | None,
     tests_only: bool,
+    on_dask: bool = False,
 ) -> Guarantee:
     """Return the guarantee of everything that an explainer releases within its budget.
 
@@ -94,10 +96,14 @@ def explainer_guarantee(
     head : str or None
         Hash of the ledger after the last request.
     tests_only : bool
+    on_dask : bool, default=False
+        Whether workers hold the explanation data.
     """
     assumptions = [*DEFAULT_ASSUMPTIONS, *_ASSUMPTIONS, *unit_assumptions(neighbourhood)]
     if not trained_on_same_people:
         assumptions.append("nobody in the explanation data was used to train the model")
+    if on_dask:
+        assumptions.append(DASK_ASSUMPTION)
     guarantee = Guarantee(
         epsilon=epsilon,
         delta=delta,

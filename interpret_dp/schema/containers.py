@@ -19,7 +19,7 @@ from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.arrow import arrow_values, series_dtype, series_values
 from interpret_dp.schema.columns import CodedColumn, Values
 
-__all__ = ["Source", "read_column", "read_table", "read_target"]
+__all__ = ["Source", "is_dask", "read_column", "read_table", "read_target"]
 
 _ALLOWED = (
     "a DataFrame or Series of pandas, polars or another library that narwhals reads, a pyarrow "
@@ -129,12 +129,25 @@ def _only_element(cell: Any) -> Any:
     return cell[0] if isinstance(cell, list | tuple | np.ndarray) and len(cell) == 1 else cell
 
 
+def is_dask(values: Any) -> bool:
+    """Return whether something is a DataFrame, Series or array of Dask."""
+    # Others, such as xarray's, may speak Dask's protocol and hold their rows all the same.
+    library = type(values).__module__.partition(".")[0]
+    return library in ("dask", "dask_expr") and hasattr(values, "__dask_graph__")
+
+
 def _read(role: str, values: Any) -> Source:
     if isinstance(values, np.ndarray):
         # np.matrix keeps two dimensions when a column is taken.
         return _array(np.asarray(values) if isinstance(values, np.matrix) else values)
     if isinstance(values, CodedColumn):
         return _single(len(values), values.dtype, lambda: values)
+    if is_dask(values):
+        raise TypeError(
+            f"{role} is lazy ({_kind(values)}, a Dask collection), which only fit, predict, "
+            "predict_proba, decision_function and eval_terms of a DP-EBM read. Pass "
+            f"{role}.compute()."
+        )
     if _is_a(values, "pandas", "DataFrame"):
         return _pandas_frame(values)
     if _is_a(values, "pandas", "Series"):

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from interpret_dp.schema.cells import level_key
 from interpret_dp.schema.columns import Values, category_values, is_category_coded
 
-__all__ = ["kept_rows"]
+__all__ = ["deal_units", "kept_of_units", "kept_rows", "noted_units"]
 
 Key: TypeAlias = str | int | float | Decimal
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -59,6 +59,86 @@ def kept_rows(identifiers: Values, max_rows: int, key: int) -> Mask:
         that is known exactly are not: they might be somebody's who has other rows.
     """
     units, keys = _numbered(identifiers)
+    return _kept(units, keys, max_rows, key)
+
+
+def deal_units(identifiers: Values, n_buckets: int, key: int) -> list[Any]:
+    """Deal the rows of one partition into buckets by their unit, so that each unit is in one.
+
+    Parameters
+    ----------
+    identifiers : Values, shape (n_rows,)
+        Private.
+    n_buckets : int
+    key : int
+        64 public random bits.
+
+    Returns
+    -------
+    list
+        For each bucket its units, the unit of each of its rows, and where these rows stand; then
+        which rows are used whatever the others are, shape (n_rows,). Private.
+    """
+    units, keys = _numbered(identifiers)
+    bucket_of = np.array([_bucket(own, n_buckets, key) for own in keys], dtype=np.int64)
+    has_unit = np.flatnonzero(units >= 0)
+    buckets = bucket_of[units[has_unit]] if len(keys) else has_unit
+    items: list[Any] = []
+    for bucket in range(n_buckets):
+        rows = has_unit[buckets == bucket]
+        own, of_row = np.unique(units[rows], return_inverse=True)
+        items.append(([keys[unit] for unit in own.tolist()], of_row.reshape(-1), rows))
+    return [*items, units == _ALONE]
+
+
+def kept_of_units(max_rows: int, key: int, items: list[Any]) -> list[Mask]:
+    """Return which rows of one bucket are used, as :func:`kept_rows` of the whole table says.
+
+    Parameters
+    ----------
+    max_rows : int
+    key : int
+        As in :func:`kept_rows`.
+    items : list
+        The bucket's entry of :func:`deal_units` of every partition, in the order of their rows.
+
+    Returns
+    -------
+    list of ndarray of bool
+        One for each partition. Private.
+    """
+    numbers_of_keys: dict[Key, int] = {}
+    units = [np.zeros(0, dtype=np.int64)]
+    for keys, of_row, _ in items:
+        own = [numbers_of_keys.setdefault(one, len(numbers_of_keys)) for one in keys]
+        units.append(np.array(own, dtype=np.int64)[of_row])
+    kept = _kept(np.concatenate(units), list(numbers_of_keys), max_rows, key)
+    borders = np.cumsum([len(some) for some in units[1:]])
+    return list(np.split(kept, borders)[:-1])
+
+
+def noted_units(items: list[Any], answers: list[Mask]) -> Mask:
+    """Return which rows of a partition are used, from :func:`deal_units` and each bucket's answer.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,)
+        Private.
+    """
+    kept: Mask = items[-1].copy()
+    for (_, _, rows), answer in zip(items[:-1], answers, strict=True):
+        kept[rows] = answer
+    return kept
+
+
+def _bucket(own: Key, n_buckets: int, key: int) -> int:
+    """Return a unit's bucket: the same for equal keys, in every process."""
+    if not isinstance(own, str):
+        return hash(own) % n_buckets  # of equal numbers of any type the same
+    return int(_hashes([own], key)[0] % np.uint64(n_buckets))
+
+
+def _kept(units: Integers, keys: list[Key], max_rows: int, key: int) -> Mask:
     kept: Mask = units != _LEFT_OUT
     rows = np.flatnonzero(units >= 0)
     order = rows[np.argsort(units[rows], kind="stable")]

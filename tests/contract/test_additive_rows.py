@@ -7,6 +7,7 @@ sensible trainer would make, and compare every sum.
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -58,7 +59,57 @@ def on_many_threads(task: str, codes: Any, target: Any, **settings: Any) -> Any:
         return LOCAL[task](codes, target, n_threads=5, **settings)
 
 
-BACKENDS: dict[str, Backend] = {"local": on_one_thread, "local, threads": on_many_threads}
+def on_dask(task: str, codes: Any, target: Any, **settings: Any) -> Any:
+    """Cut the rows into three partitions, one of them often empty."""
+    dask = pytest.importorskip("dask")
+    from interpret_dp.backends.dask.parts import Part, joined, table_facts
+    from interpret_dp.backends.dask.rows import DaskRows
+    from interpret_dp.backends.dask.scheduling import current_workers
+
+    def some(rows: slice) -> Any:
+        own = {k: v[rows] if k in ("weights", "offsets") else v for k, v in settings.items()}
+        return LOCAL[task]([c[rows] for c in codes], target[rows], n_threads=1, **own)
+
+    form = some(slice(0, 0))
+    third = len(target) // 3
+    parts = [some(slice(0, third)), some(slice(third, third)), some(slice(third, None))]
+    for part in parts:
+        vars(part).update(table_facts(form))
+    with dask.config.set(scheduler="synchronous"):
+        workers = current_workers(1)
+
+    def two_threads(_: int, *some_parts: Part) -> Any:
+        return joined(2, *some_parts)
+
+    handles = workers.each("test", Part, parts)
+    two = [*workers.together("test", two_threads, handles[:2]), handles[2]]
+    return DaskRows(workers, two, form)
+
+
+def on_dask_that_forgets(task: str, codes: Any, target: Any, **settings: Any) -> Any:
+    """Lose the scores of some partition after every answer, as when a worker is killed."""
+    rows = on_dask(task, codes, target, **settings)
+    ask = rows._ask
+
+    def ask_and_forget(*arguments: Any) -> Any:
+        answer = ask(*arguments)
+        lost = len(rows._commands) % len(rows._parts)
+        part = pickle.loads(pickle.dumps(rows._parts[lost].value))
+        for own in part.rows:
+            own._scores[...] = 77  # whatever the scores of a new copy are, they are not used
+        rows._parts[lost].value = part
+        return answer
+
+    rows._ask = ask_and_forget
+    return rows
+
+
+BACKENDS: dict[str, Backend] = {
+    "local": on_one_thread,
+    "local, threads": on_many_threads,
+    "dask": on_dask,
+    "dask, forgetting": on_dask_that_forgets,
+}
 TASKS = list(LOCAL)
 BOUNDS: dict[str, Any] = {
     "binary": {},

@@ -1,0 +1,13 @@
+"""Rows on Dask workers: exact sums over partitions, and never noise.
+
+The one room that imports Dask. Workers hold integer codes and answer with integer sums; which rows
+are used, what is asked and what is released is decided by the caller.
+"""
+
+from __future__ import annotations
+
+from interpret_dp.backends.dask.collections import Pieces, open_pieces
+from interpret_dp.backends.dask.partitions import Held, Partitions
+from interpret_dp.backends.dask.rows import DaskRows
+
+__all__ = ["DaskRows", "Held", "Partitions", "Pieces", "open_pieces"]

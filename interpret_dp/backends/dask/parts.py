@@ -1,0 +1,293 @@
+"""What a Dask worker holds of one partition of the rows, and the functions that it is sent.
+
+Nothing here raises because of a row, and nothing that a worker reports holds more than sums: Dask
+writes the errors and arguments of failed tasks into logs.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from interpret_dp.backends.base import AdditiveRows
+from interpret_dp.exceptions import BackendError
+
+__all__ = [
+    "Answer",
+    "Command",
+    "Part",
+    "Trouble",
+    "added",
+    "answered",
+    "attempted",
+    "changed_part",
+    "joined",
+    "summed",
+    "table_facts",
+]
+
+#: A method of the rows that moves or sets their scores, and its arguments; public.
+Command = tuple[str, tuple[Any, ...]]
+
+# Tables of exponentials, which the caller computes once: another machine's last digits may differ.
+_TABLES = ("_table", "_errors", "_lowest")
+_NOTHING = np.zeros(0, dtype=np.int64)
+
+
+class Trouble:
+    """What stands in the place of a result that could not be computed; it says nothing of rows.
+
+    Parameters
+    ----------
+    reason : str
+        A key of ``BackendError.REASONS``.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
+class Part:
+    """Rows of some partitions, and how much of the caller's commands their scores have followed.
+
+    Codes, labels and weights never change. Scores do, but only as a note of what the commands make
+    of them: whoever holds the part without that note (after a worker was lost, or the part was
+    moved or spilled) starts over from the first command and comes to the same integers.
+
+    Parameters
+    ----------
+    *rows : AdditiveRows
+        Of each partition. Private; left out of the representation.
+    n_threads : int
+        Most threads that sum over partitions at a time.
+    """
+
+    def __init__(self, *rows: Any, n_threads: int = 1) -> None:
+        self.rows = rows
+        self.n_threads = n_threads
+        self._followed: int | None = None  # number of the command up to which scores are known
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out how far scores are: they may be moving while a copy is made."""
+        return {"rows": self.rows, "n_threads": self.n_threads}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Start as a part whose scores are not known."""
+        self.__init__(*state["rows"], n_threads=state["n_threads"])  # type: ignore[misc]
+
+    def __sizeof__(self) -> int:
+        """Return the bytes of all arrays, so that Dask knows what a worker holds."""
+        held = [array for rows in self.rows for array in vars(rows).values()]
+        return 1000 + sum(array.nbytes for array in held if isinstance(array, np.ndarray))
+
+    def total(self, function: Callable[[Any], Any]) -> Any:
+        """Return the sum over partitions of what a function of their rows gives."""
+        return reduce(_plus, self._of_each(function))
+
+    def _of_each(self, function: Callable[[Any], Any]) -> list[Any]:
+        threads = min(self.n_threads, len(self.rows))
+        if threads < 2:
+            return [function(rows) for rows in self.rows]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(function, self.rows))
+
+    def follow(
+        self, first: int, commands: Sequence[Command], question: Command | None
+    ) -> tuple[bool, Any]:
+        """Bring the scores up to date, then answer.
+
+        Parameters
+        ----------
+        first : int
+            Number of the first command. The one at which all scores start is a ``begin``.
+        commands : sequence of Command
+            All up to the present.
+        question : Command, or None
+            What is asked at the present scores. Of an ``advance`` at the end of the commands, the
+            last three arguments say what is to be summed in the same pass.
+
+        Returns
+        -------
+        is_up_to_date : bool
+            False if the scores lack commands before ``first``. Nothing was done then.
+        answer : object
+        """
+        with self._lock:
+            last = first + len(commands)
+            if self._followed == last:
+                pending: Sequence[Command] = ()
+            elif (commands and commands[0][0] == "begin") or self._followed == first:
+                pending = commands
+            else:
+                return False, None
+            # If anything below fails, the scores are not known.
+            self._followed = None
+            answers = self._of_each(partial(_answer, pending, question))
+            answer = None if question is None else reduce(_plus, answers)
+            self._followed = last
+            return True, answer
+
+
+def _answer(pending: Sequence[Command], question: Command | None, rows: AdditiveRows) -> Any:
+    """Follow commands, the last of them in the same pass as the sums where that can be."""
+    asks_sums = question is not None and question[0] == "advance"
+    last = pending[-1] if pending and pending[-1][0] == "advance" and asks_sums else None
+    for name, arguments in pending[:-1] if last is not None else pending:
+        if name == "advance":
+            updated, updates = arguments
+            rows.advance(updated, updates, _NOTHING, updates.shape[1])
+        else:
+            getattr(rows, name)(*arguments)
+    if question is None:
+        return None
+    if not asks_sums:
+        return getattr(rows, question[0])(*question[1])
+    no_change = _NOTHING, np.zeros((0, 1, rows.n_scores), dtype=np.int32)
+    updated, updates = no_change if last is None else last[1]
+    wanted, n_bins = question[1]
+    return rows.advance(updated, updates, wanted, n_bins)
+
+
+def joined(n_threads: int, *parts: Part | Trouble) -> Part | Trouble:
+    """Return one part with the rows of all, which stay the same arrays, for some threads."""
+
+    def join(*held: Part) -> Part:
+        return Part(*(rows for part in held for rows in part.rows), n_threads=n_threads)
+
+    found: Part | Trouble = attempted(join, *parts)
+    return found
+
+
+class Answer:
+    """A sum over parts, and which parts could not answer yet; private.
+
+    Parameters
+    ----------
+    total : object
+        Integers: an int, an array, a list of arrays, or counts by key. None if there is none.
+    late : tuple of int
+        Numbers of parts whose scores lack commands.
+    trouble : str, or None
+        Why there is no total, as a key of ``BackendError.REASONS``.
+    """
+
+    def __init__(
+        self, total: Any = None, late: tuple[int, ...] = (), trouble: str | None = None
+    ) -> None:
+        self.total = total
+        self.late = late
+        self.trouble = trouble
+
+
+def attempted(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a function returns, or Trouble: a worker's error may speak of rows."""
+    for argument in arguments:
+        if isinstance(argument, Trouble):
+            return argument
+    try:
+        return function(*arguments)
+    except BackendError as error:
+        return Trouble(error.reason)
+    except Exception:
+        return Trouble("failed")
+
+
+def summed(function: Callable[..., Any], *arguments: Any) -> Answer:
+    """Return what a function of one partition returns as a sum of one."""
+    found = attempted(function, *arguments)
+    return Answer(trouble=found.reason) if isinstance(found, Trouble) else Answer(found)
+
+
+def answered(
+    first: int,
+    commands: Sequence[Command],
+    question: Command,
+    part: Part | Trouble,
+    number: int,
+) -> Answer:
+    """Return one part's answer; see :meth:`Part.follow`."""
+
+    def follow(held: Part) -> tuple[bool, Any]:
+        return held.follow(first, commands, question)
+
+    found = attempted(follow, part)
+    if isinstance(found, Trouble):
+        return Answer(trouble=found.reason)
+    is_up_to_date, answer = found
+    return Answer(answer) if is_up_to_date else Answer(late=(number,))
+
+
+def changed_part(
+    first: int,
+    commands: Sequence[Command],
+    change: Command,
+    tables: Mapping[str, Any],
+    part: Part | Trouble,
+) -> Part | Trouble:
+    """Return a new part whose rows were changed for good; the old one stays as it is.
+
+    Parameters
+    ----------
+    first : int
+    commands : sequence of Command
+        From the ``begin`` on, so that any part can follow.
+    change : Command
+        A method that sets other codes, or another bound of residuals.
+    tables : mapping of str to ndarray
+        As :func:`table_facts` returns them of the caller's rows after the change.
+    part : Part
+    """
+
+    def change_copy(held: Part) -> Part:
+        held.follow(first, commands, None)
+        changed = [_copied(rows) for rows in held.rows]
+        for rows in changed:
+            getattr(rows, change[0])(*change[1])
+            vars(rows).update(tables)
+        return Part(*changed, n_threads=held.n_threads)
+
+    found: Part | Trouble = attempted(change_copy, part)
+    return found
+
+
+def _copied(rows: Any) -> Any:
+    """Return rows that share all arrays but the scores."""
+    copied = copy.copy(rows)
+    copied._scores = rows._scores.copy()
+    return copied
+
+
+def table_facts(rows: Any) -> dict[str, Any]:
+    """Return the tables that rows look probabilities or means up in; public."""
+    return {name: vars(rows)[name] for name in _TABLES if name in vars(rows)}
+
+
+def added(answers: Sequence[Answer]) -> Answer:
+    """Add sums over parts; integers, so that their order does not matter."""
+    total: Any = None
+    late: tuple[int, ...] = ()
+    for answer in answers:
+        if answer.trouble is not None:
+            return Answer(trouble=answer.trouble)
+        late += answer.late
+        if answer.total is not None:
+            total = answer.total if total is None else _plus(total, answer.total)
+    return Answer(total, late)
+
+
+def _plus(one: Any, other: Any) -> Any:
+    if isinstance(one, Mapping):
+        both = dict(one)
+        for key, count in other.items():
+            both[key] = both.get(key, 0) + count
+        return both
+    if isinstance(one, list):
+        return [_plus(a, b) for a, b in zip(one, other, strict=True)]
+    return one + other

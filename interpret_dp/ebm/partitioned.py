@@ -1,0 +1,325 @@
+"""The private rows of one fit in partitions on Dask workers.
+
+Each partition is opened and encoded by the functions that open and encode a table in memory, on the
+worker that holds it. What a row becomes depends on that row alone, so the sums are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp._validate import check_choice
+from interpret_dp.backends.base import AdditiveRows
+from interpret_dp.ebm.account import thread_count
+from interpret_dp.ebm.init_score import open_init_score
+from interpret_dp.ebm.rows import PrivateRows, open_rows
+from interpret_dp.exceptions import BackendError, SchemaError
+from interpret_dp.schema import Continuous, FeatureSpec, Schema, fine_edges
+from interpret_dp.schema.containers import is_dask
+from interpret_dp.schema.units import deal_units, kept_of_units, noted_units
+
+if TYPE_CHECKING:
+    from interpret_dp.backends.dask import Partitions, Pieces
+
+__all__ = [
+    "DASK_ASSUMPTION",
+    "Opening",
+    "PartitionedRows",
+    "open_collections",
+    "partitioned",
+]
+
+DASK_ASSUMPTION = (
+    "the Dask scheduler and workers, and whoever reads their memory, disks, logs and traffic, are "
+    "the curator's own, and the collections hold the same rows whenever they are computed"
+)
+
+_BACKENDS = ("auto", "local", "dask")
+
+
+def open_collections(backend: Any, given: Mapping[str, Any]) -> Pieces | None:
+    """Return Dask collections in pieces, or None if the rows are in this process.
+
+    Parameters
+    ----------
+    backend : {"auto", "local", "dask"}
+    given : mapping of str to object
+        The arguments of ``fit`` by name, X first. None and a model in ``init_score`` are no
+        collections.
+
+    Raises
+    ------
+    ValueError, TypeError, SchemaError
+        If the parameter is another one, the rows are not where it says, or the collections do not
+        fit together.
+    ModuleNotFoundError
+        If Dask is not installed.
+    """
+    chosen = check_choice(
+        "backend", backend, _BACKENDS, mend="'auto' takes Dask for Dask collections."
+    )
+    lazy = [role for role, value in given.items() if is_dask(value)]
+    if chosen == "local" and lazy:
+        raise TypeError(
+            f"backend is 'local', and {lazy[0]} is a Dask collection. Pass {lazy[0]}.compute(), "
+            "or backend='dask'."
+        )
+    if not lazy and chosen != "dask":
+        return None
+    if "X" not in lazy:
+        what = f"{lazy[0]} is a Dask collection" if lazy else "backend is 'dask'"
+        kind = type(given["X"])
+        raise TypeError(
+            f"{what}, and X is of type {kind.__module__}.{kind.__name__}; all that belongs to the "
+            "rows must be Dask collections. Use dask.dataframe.from_pandas(X, npartitions=...), or "
+            "backend='local'."
+        )
+    from interpret_dp.backends.dask import open_pieces
+
+    rows = {
+        role: value
+        for role, value in given.items()
+        if value is not None and not (role == "init_score" and _is_model(value))
+    }
+    return open_pieces(rows)
+
+
+def _is_model(value: Any) -> bool:
+    return callable(getattr(value, "predict", None)) or callable(
+        getattr(value, "predict_proba", None)
+    )
+
+
+def partitioned(
+    form: PrivateRows,
+    collections: Pieces,
+    estimator: Any,
+    target: FeatureSpec | None,
+    init_score: Any,
+) -> PartitionedRows:
+    """Return rows on the workers of the current Dask client, or on threads of this process.
+
+    Parameters
+    ----------
+    form : PrivateRows
+        Without any row, as opened from the collections' forms.
+    collections : Pieces
+    estimator : PrivateEBM
+    target : Continuous, Categorical or None
+        As declared.
+    init_score : object
+        As ``fit`` took it.
+    """
+    from interpret_dp.backends.dask import Partitions
+
+    opening = Opening(
+        collections.roles,
+        estimator.feature_names,
+        estimator.schema,
+        target,
+        estimator._task,
+        None if "init_score" in collections.roles else init_score,
+    )
+    return PartitionedRows(
+        form.table,
+        form.y,
+        weights=form.weights,
+        start=form.start,
+        identifiers=form.identifiers,
+        opening=opening,
+        partitions=Partitions.of(collections.pieces, thread_count(estimator.n_jobs)),
+    )
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a worker opens the pieces of one partition; public, but for a model in ``init_score``.
+
+    Attributes
+    ----------
+    roles : tuple of str
+        Which argument each piece is.
+    feature_names : sequence of str, or None
+    schema : Schema or None
+    target : Continuous, Categorical or None
+        As declared, for scores to start from.
+    task : {"classification", "regression"}
+    init_score : object
+        A model, or None.
+    """
+
+    roles: tuple[str, ...]
+    feature_names: Any
+    schema: Schema | None
+    target: FeatureSpec | None
+    task: str
+    init_score: Any = field(default=None, repr=False)
+
+    def __call__(self, *pieces: Any) -> PrivateRows:
+        """Return the rows of a partition; a note after the pieces says which are used. Private."""
+        given = dict(zip(self.roles, pieces, strict=False))
+        self._check_lengths(given)
+        rows, _ = open_rows(
+            given["X"],
+            given["y"],
+            feature_names=self.feature_names,
+            schema=self.schema,
+            sample_weight=given.get("sample_weight"),
+            unit=given.get("unit"),
+        )
+        start = open_init_score(
+            given.get("init_score", self.init_score),
+            given["X"],
+            rows.table.n_rows,
+            self.target,
+            task=self.task,
+        )
+        rows = replace(rows, start=start).started()
+        note = pieces[len(self.roles) :]
+        return rows.of(note[0]) if note else replace(rows, identifiers=None)
+
+    def _check_lengths(self, given: dict[str, Any]) -> None:
+        if len({len(piece) for piece in given.values()}) > 1:
+            raise BackendError("unaligned")
+
+    def identifiers(self, *pieces: Any) -> Any:
+        """Return the identifiers of a partition's rows; private."""
+        given = dict(zip(self.roles, pieces, strict=True))
+        self._check_lengths(given)
+        try:
+            rows, _ = open_rows(
+                given["X"],
+                given["y"],
+                feature_names=self.feature_names,
+                schema=self.schema,
+                sample_weight=None,
+                unit=given.get("unit"),
+            )
+        except SchemaError:
+            # The form of all partitions was declared to be another one, which was in order.
+            raise BackendError("identifiers") from None
+        return rows.identifiers
+
+
+@dataclass(frozen=True)
+class PartitionedRows(PrivateRows):
+    """Rows on workers. What it inherits has no rows: it is the form of them all, and public.
+
+    Attributes
+    ----------
+    opening : Opening
+    partitions : Partitions
+    """
+
+    opening: Opening | None = None
+    partitions: Partitions | None = field(default=None, repr=False)
+
+    @property
+    def has_start(self) -> bool:
+        """Whether rows start from scores of their own."""
+        return self.start is not None
+
+    def started(self) -> PartitionedRows:
+        """Return the rows; each worker finds the scores of its own."""
+        return self
+
+    def kept(self, max_rows: int, public: np.random.Generator) -> NDArray[np.bool_]:
+        """Refuse: which rows are used is known to the workers alone."""
+        raise TypeError("Which rows are used is known to the Dask workers alone.")
+
+    def drawn(self, max_rows: int, public: np.random.Generator) -> PartitionedRows:
+        """Return at most ``max_rows`` rows of each unit; one shuffle of the identifiers."""
+        opening, partitions = self._placed()
+        if self.identifiers is None:
+            return self
+        key = int(public.integers(2**64, dtype=np.uint64))
+        return replace(
+            self,
+            partitions=partitions.dealt(
+                partial(_dealt, opening, key), partial(kept_of_units, max_rows, key), noted_units
+            ),
+        )
+
+    def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the sum over partitions of a function of their rows; private."""
+        opening, partitions = self._placed()
+        return partitions.total(partial(_called, opening, function, arguments))
+
+    def encoded(
+        self, encode: Callable[..., AdditiveRows], *arguments: Any, n_threads: int
+    ) -> AdditiveRows:
+        """Return the rows as integers on the workers, which take one thread a partition.
+
+        Parameters
+        ----------
+        encode : callable
+            From private rows, the arguments and a number of threads to rows in memory.
+        n_threads : int
+            Of this process; workers have threads of their own.
+        """
+        from interpret_dp.backends.dask import DaskRows
+        from interpret_dp.backends.dask.parts import table_facts
+
+        opening, partitions = self._placed()
+        form = encode(self._form(), *arguments, n_threads)
+        parts = partitions.parts(
+            partial(_encoded, opening, encode, arguments, table_facts(form), _arithmetic(arguments))
+        )
+        return DaskRows(partitions.workers, parts, form)
+
+    def _form(self) -> PrivateRows:
+        return PrivateRows(self.table, self.y, weights=self.weights)
+
+    def _placed(self) -> tuple[Opening, Partitions]:
+        if self.opening is None or self.partitions is None:
+            raise TypeError("PartitionedRows needs an opening and partitions.")
+        return self.opening, self.partitions
+
+
+def _dealt(opening: Opening, key: int, n_buckets: int, *pieces: Any) -> list[Any]:
+    return deal_units(opening.identifiers(*pieces), n_buckets, key)
+
+
+def _called(
+    opening: Opening, function: Callable[..., Any], arguments: Sequence[Any], *pieces: Any
+) -> Any:
+    return function(opening(*pieces), *arguments)
+
+
+def _encoded(
+    opening: Opening,
+    encode: Callable[..., AdditiveRows],
+    arguments: Sequence[Any],
+    tables: dict[str, Any],
+    arithmetic: str,
+    *pieces: Any,
+) -> AdditiveRows:
+    if _arithmetic(arguments) != arithmetic:
+        raise BackendError("arithmetic")
+    rows = encode(opening(*pieces), *arguments, 1)
+    vars(rows).update(tables)
+    return rows
+
+
+def _arithmetic(arguments: Sequence[Any]) -> str:
+    """Return a digest of the public numbers that encoding compares cells with.
+
+    They are computed where they are used, by functions of which another machine's library might
+    give other last digits.
+    """
+    task, config, scale = arguments
+    edges = [
+        fine_edges(spec, config.n_fine_bins) for spec in task.specs if isinstance(spec, Continuous)
+    ]
+    if scale is not None and scale.objective == "gamma_deviance":
+        from interpret_dp.backends.log_link import log_edges
+
+        edges.append(log_edges(scale.lower, scale.upper))
+    return hashlib.sha256(b"".join(e.astype("<f8").tobytes() + b"|" for e in edges)).hexdigest()

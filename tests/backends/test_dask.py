@@ -1,0 +1,362 @@
+"""Fits on Dask collections equal those in memory bit for bit, and refuse what they cannot read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interpret_dp import (
+    BackendError,
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    DPRandomizedSearch,
+    PrivacyLedger,
+    PrivacyUnit,
+    Schema,
+    SchemaError,
+    private_metrics,
+)
+from interpret_dp.ebm import partitioned
+from interpret_dp.ebm.partitioned import DASK_ASSUMPTION
+from interpret_dp.schema import units
+
+dask = pytest.importorskip("dask")
+dd = pytest.importorskip("dask.dataframe")
+da = pytest.importorskip("dask.array")
+
+FEATURES = {"age": Continuous(20, 80), "dose": Continuous(0, 9), "sex": Categorical(["f", "m"])}
+NAMES = list(FEATURES)
+N_ROWS = 700
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:random_state:interpret_dp.PrivacyWarning"),
+    pytest.mark.filterwarnings("ignore:Bounds or levels:interpret_dp.UndeclaredWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def cohort() -> pd.DataFrame:
+    """Rows with cells of every kind, people with many rows, and an index that repeats."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.uniform(10, 90, N_ROWS),
+            "dose": rng.uniform(0, 9, N_ROWS),
+            "sex": pd.array(rng.choice(["f", "m", "x", None], N_ROWS), dtype="string"),
+            "person": rng.integers(0, 90, N_ROWS),
+            "weight": rng.uniform(-1, 6, N_ROWS),
+            "score": rng.normal(size=N_ROWS),
+        }
+    )
+    frame.loc[rng.uniform(size=N_ROWS) < 0.1, ["age", "weight", "score"]] = np.nan
+    risk = 1 / (1 + np.exp(-(frame["dose"] - 4)))
+    frame["yes"] = pd.array(np.where(rng.uniform(size=N_ROWS) < risk, "yes", "no"), dtype="string")
+    frame["kind"] = rng.integers(0, 3, N_ROWS)
+    frame["amount"] = np.exp(frame["dose"] / 4) * rng.uniform(0.5, 1.5, N_ROWS)
+    frame.index = np.arange(N_ROWS) // 2
+    return frame
+
+
+ROWS = cohort()
+CLASSES = Categorical(["no", "yes"])
+AMOUNTS = Continuous(0.2, 12)
+CLASSIFIER, REGRESSOR = DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
+
+# Estimator, its parameters, the target's column, and columns given to fit by argument.
+CASES: dict[str, tuple[Any, dict[str, Any], str, dict[str, str]]] = {
+    "binary": (CLASSIFIER, {"schema": Schema(FEATURES, target=CLASSES)}, "yes", {}),
+    "classes": (
+        CLASSIFIER,
+        {"schema": Schema(FEATURES, target=Categorical([0, 1, 2]))},
+        "kind",
+        {},
+    ),
+    "regression": (REGRESSOR, {"schema": Schema(FEATURES, target=AMOUNTS)}, "amount", {}),
+    "poisson": (
+        REGRESSOR,
+        {"schema": Schema(FEATURES, target=AMOUNTS), "objective": "poisson_deviance"},
+        "amount",
+        {},
+    ),
+    "gamma": (
+        REGRESSOR,
+        {"schema": Schema(FEATURES, target=AMOUNTS), "objective": "gamma_deviance"},
+        "amount",
+        {},
+    ),
+    "weights": (
+        CLASSIFIER,
+        {"schema": Schema(FEATURES, target=CLASSES), "privacy_weight_max": 5.0},
+        "yes",
+        {"sample_weight": "weight"},
+    ),
+    "scores": (
+        CLASSIFIER,
+        {"schema": Schema(FEATURES, target=CLASSES)},
+        "yes",
+        {"init_score": "score"},
+    ),
+    "scores of a regression": (
+        REGRESSOR,
+        {"schema": Schema(FEATURES, target=AMOUNTS)},
+        "amount",
+        {"init_score": "score"},
+    ),
+    "nothing declared": (CLASSIFIER, {"epsilon": 30.0}, "yes", {"sample_weight": "weight"}),
+    "no bounds": (REGRESSOR, {"epsilon": 20.0}, "amount", {}),
+    "one label": (CLASSIFIER, {"epsilon": 0.01}, "yes", {}),
+    "people": (
+        CLASSIFIER,
+        {"schema": Schema(FEATURES, target=CLASSES, unit=PrivacyUnit("person", max_rows=3))},
+        "yes",
+        {"unit": "person"},
+    ),
+    "pairs": (
+        CLASSIFIER,
+        {"schema": Schema(FEATURES, target=CLASSES), "interactions": 2},
+        "yes",
+        {},
+    ),
+    "monotone": (
+        REGRESSOR,
+        {"schema": Schema(FEATURES, target=AMOUNTS), "monotone_constraints": {"dose": 1}},
+        "amount",
+        {},
+    ),
+}
+
+
+def released(model: Any) -> list[Any]:
+    """Return all that a fit publishes but for the ledger's head."""
+    document = model.to_released().to_dict()
+    document.pop("guarantee")
+    return document
+
+
+def fitted(case: str, rows: Any, names: list[str] = NAMES, **more: Any) -> Any:
+    kind, parameters, target, arguments = CASES[case]
+    parameters = {"max_rounds": 3, "random_state": 5, "n_jobs": 1, **parameters, **more}
+    extras = {name: rows[column] for name, column in arguments.items()}
+    return kind(**parameters).fit(rows[names], rows[target], **extras)
+
+
+def cut(rows: pd.DataFrame, borders: list[int]) -> Any:
+    """Return a Dask DataFrame of partitions that end at the borders; equal ones are empty."""
+    edges = [0, *borders, len(rows)]
+    parts = [rows.iloc[start:stop] for start, stop in pairwise(edges)]
+    return dd.from_map(lambda part: part, parts, meta=rows.iloc[:0])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_fit_on_partitions_is_the_fit_in_memory(case: str) -> None:
+    expected = released(fitted(case, ROWS))
+    for borders in ([], [1, 1, 300, 699]):
+        assert released(fitted(case, cut(ROWS, borders))) == expected
+
+
+def test_the_unit_may_be_a_column_of_x() -> None:
+    kind, parameters, target, _ = CASES["people"]
+    names = [*NAMES, "person"]
+
+    def fit(rows: Any) -> Any:
+        return kind(**parameters, max_rounds=2, random_state=1).fit(rows[names], rows[target])
+
+    assert released(fit(cut(ROWS, [100, 350]))) == released(fit(ROWS))
+
+
+def test_a_model_to_start_from_is_asked_on_each_partition() -> None:
+    start = fitted("binary", ROWS)
+    kind, parameters, target, _ = CASES["binary"]
+
+    def fit(rows: Any) -> Any:
+        model = kind(**parameters, max_rounds=2, random_state=1)
+        return model.fit(rows[NAMES], rows[target], init_score=start)
+
+    assert released(fit(cut(ROWS, [100, 350]))) == released(fit(ROWS))
+
+
+def test_arrays_of_any_chunks_and_threads() -> None:
+    X = ROWS[["age", "dose"]].to_numpy()
+    y = ROWS["kind"].to_numpy()
+    schema = Schema(
+        {"feature_0000": FEATURES["age"], "feature_0001": FEATURES["dose"]},
+        target=Categorical([0, 1, 2]),
+    )
+
+    def fit(*rows: Any, **more: Any) -> Any:
+        model = CLASSIFIER(schema=schema, max_rounds=2, random_state=1, **more)
+        return released(model.fit(*rows))
+
+    expected = fit(X, y)
+    with dask.config.set(scheduler="threads"):
+        lazy = da.from_array(X, chunks=(130, 1))
+        assert fit(lazy, da.from_array(y, chunks=99), backend="dask", n_jobs=3) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, y: (X, y.compute()), "y is of type pandas"),
+        (lambda X, y: (X.compute(), y), "y is a Dask collection, and X is of type pandas"),
+        (lambda X, y: (X, cut(ROWS, [5])["yes"]), "X has 3 partitions and y has 2"),
+        (
+            lambda X, y: (X.drop(columns="age"), y),
+            "does not have column .age.",
+        ),
+    ],
+)
+def test_collections_that_do_not_fit_are_refused_before_anything_is_read(
+    change: Any, message: str
+) -> None:
+    rows = cut(ROWS, [5, 9])
+    ledger = PrivacyLedger.in_memory()
+    model = CLASSIFIER(**CASES["binary"][1], ledger=ledger, dataset="d")
+    with pytest.raises((TypeError, SchemaError), match=message):
+        model.fit(*change(rows[NAMES], rows["yes"]))
+    assert ledger.datasets() == []
+
+
+def test_the_backend_is_checked() -> None:
+    rows = cut(ROWS, [5])
+    for backend, given, message in (
+        ("local", rows, "backend is 'local', and X is a Dask collection"),
+        ("dask", ROWS, "backend is 'dask', and X is of type pandas"),
+        ("spark", ROWS, "backend is 'spark'"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            fitted("binary", given, backend=backend)
+
+
+def test_partitions_of_other_lengths_are_an_error_of_their_own() -> None:
+    ledger = PrivacyLedger.in_memory()
+    model = CLASSIFIER(**CASES["binary"][1], ledger=ledger, dataset="d")
+    with pytest.raises(BackendError, match=r"differ in their.*nothing was charged"):
+        model.fit(cut(ROWS, [5, 9])[NAMES], cut(ROWS, [5, 10])["yes"])
+    assert ledger.spent("d").mu == 0.0
+
+
+def test_identifiers_that_became_floats_are_an_error_of_their_own() -> None:
+    parts = [ROWS.iloc[:9], ROWS.iloc[9:].assign(person=lambda f: f["person"].astype(float))]
+    rows = dd.from_map(lambda part: part, parts, meta=ROWS.iloc[:0])
+    with pytest.raises(BackendError, match="identifiers of the privacy unit"):
+        fitted("people", rows)
+
+
+def test_what_a_partition_raises_is_withheld() -> None:
+    def fail(part: pd.DataFrame) -> pd.DataFrame:
+        raise ValueError("a secret cell")
+
+    rows = cut(ROWS, [5]).map_partitions(fail, meta=ROWS.iloc[:0])
+    with pytest.raises(BackendError, match=r"A worker failed.*withheld") as caught:
+        fitted("binary", rows)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_names_of_tasks_do_not_tell_of_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two tables give the same names, but for the counter; a hash of cells would differ."""
+    from interpret_dp.backends.dask import scheduling
+
+    def names_of(rows: pd.DataFrame) -> list[str]:
+        seen: list[str] = []
+        real = scheduling._keys
+        with monkeypatch.context() as patch:
+            patch.setattr(scheduling, "_numbers", iter(range(10**6)))
+            patch.setattr(scheduling, "_keys", lambda *a: seen.extend(real(*a)) or real(*a))
+            fitted("people", cut(rows, [100]))
+        return seen
+
+    assert names_of(ROWS) == names_of(ROWS.assign(dose=1.0, person=3))
+
+
+@pytest.mark.parametrize("case", ["binary", "classes", "gamma", "pairs"])
+def test_rows_are_scored_where_they_are(case: str) -> None:
+    model = fitted(case, ROWS)
+    rows = cut(ROWS, [1, 1, 300])[NAMES]
+    methods = ["predict", "eval_terms", "predict_with_uncertainty"]
+    methods += ["predict_proba", "decision_function"] if case != "gamma" else []
+    for method in methods:
+        lazy = getattr(model, method)(rows)
+        assert isinstance(lazy, da.Array)
+        assert lazy.numblocks[0] == 4
+        expected = getattr(model, method)(ROWS[NAMES])
+        assert lazy.dtype == expected.dtype
+        np.testing.assert_array_equal(lazy.compute(), expected)
+
+
+def test_scores_to_start_from_are_cut_like_the_rows() -> None:
+    model = fitted("scores", ROWS.fillna({"score": 0.0}))
+    rows = cut(ROWS.fillna({"score": 0.0}), [100, 350])
+    lazy = model.predict_proba(rows[NAMES], init_score=rows["score"])
+    expected = model.predict_proba(ROWS[NAMES], init_score=ROWS["score"].fillna(0.0))
+    np.testing.assert_array_equal(lazy.compute(), expected)
+    with pytest.raises(TypeError, match="init_score is of type numpy"):
+        model.predict_proba(rows[NAMES], init_score=np.zeros(N_ROWS))
+
+
+def test_arrays_are_scored_by_blocks() -> None:
+    X = ROWS[["age", "dose"]].to_numpy()
+    schema = Schema(default=Continuous(0, 90), target=CLASSES)
+    model = CLASSIFIER(schema=schema, max_rounds=2, random_state=1).fit(X, ROWS["yes"])
+    lazy = model.predict(da.from_array(X, chunks=(200, 1)))
+    np.testing.assert_array_equal(lazy.compute(), model.predict(X))
+
+
+def test_other_readers_of_rows_refuse_collections() -> None:
+    model = fitted("binary", ROWS)
+    with pytest.raises(TypeError, match=r"X is lazy .*X\.compute\(\)"):
+        model.explain_local(cut(ROWS, [100])[NAMES])
+
+
+def test_a_guarantee_says_whom_it_trusts_with_the_rows() -> None:
+    on_dask = fitted("binary", cut(ROWS, [100])).guarantee_.assumptions
+    in_memory = fitted("binary", ROWS).guarantee_.assumptions
+    assert [text for text in on_dask if text not in in_memory] == [DASK_ASSUMPTION]
+
+
+@pytest.mark.parametrize("n_workers", [2, 5])
+def test_control_a_unit_that_is_not_brought_together_keeps_too_many_rows(
+    n_workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If every partition kept its own rows of a person, the fit would be another one."""
+    expected = released(fitted("people", ROWS))
+
+    def apart(max_rows: int, key: int, items: list[Any]) -> list[Any]:
+        return [units.kept_of_units(max_rows, key, [item])[0] for item in items]
+
+    rows = cut(ROWS, list(range(100, 100 * n_workers, 100)))
+    assert released(fitted("people", rows)) == expected
+    monkeypatch.setattr(partitioned, "kept_of_units", apart)
+    assert released(fitted("people", rows)) != expected
+
+
+def test_searches_and_metrics_refuse_collections() -> None:
+    ledger = PrivacyLedger.in_memory()
+    rows = cut(ROWS, [100])
+    model = CLASSIFIER(**CASES["binary"][1], ledger=ledger, dataset="d")
+    search = DPRandomizedSearch(model, {"max_rounds": [1, 2]})
+    with pytest.raises(TypeError, match="X is lazy"):
+        search.fit(rows[NAMES], rows["yes"])
+    with pytest.raises(TypeError, match="X is lazy"):
+        private_metrics(
+            {"model": fitted("binary", ROWS)},
+            rows[NAMES],
+            rows["yes"],
+            epsilon=1.0,
+            delta=1e-6,
+            ledger=ledger,
+            dataset="d",
+        )
+    assert ledger.datasets() == []

@@ -1,0 +1,169 @@
+"""Fits on a cluster of real processes: a worker that is killed, a scheduler that is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interpret_dp import (
+    BackendError,
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    PrivacyLedger,
+    PrivacyUnit,
+    Schema,
+)
+
+distributed = pytest.importorskip("distributed")
+dd = pytest.importorskip("dask.dataframe")
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:random_state:interpret_dp.PrivacyWarning"),
+    # Sockets of processes that were killed are closed by the collector.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+SCHEMA = Schema(
+    {"age": Continuous(20, 80), "dose": Continuous(0, 9)},
+    target=Categorical(["no", "yes"]),
+    unit=PrivacyUnit("person", max_rows=4),
+)
+
+
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.uniform(20, 80, 3000),
+            "dose": rng.uniform(0, 9, 3000),
+            "person": rng.integers(0, 500, 3000),
+        }
+    )
+    frame["y"] = np.where(rng.uniform(size=3000) < frame["dose"] / 9, "yes", "no")
+    return frame
+
+
+def fit(rows: Any, **more: Any) -> Any:
+    settings: dict[str, Any] = {"max_rounds": 6, "random_state": 1, **more}
+    model = DPExplainableBoostingClassifier(schema=SCHEMA, n_jobs=1, **settings)
+    return model.fit(rows[["age", "dose", "person"]], rows["y"])
+
+
+def released(model: Any) -> Any:
+    document = model.to_released().to_dict()
+    document.pop("guarantee")
+    return document
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Start two workers, each a process with a nanny that starts it again."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as found,
+    ):
+        yield found
+
+
+def test_real_workers_give_the_result_of_one_process(client: Any) -> None:
+    rows = table()
+    expected = released(fit(rows))
+    assert released(fit(dd.from_pandas(rows, npartitions=3))) == expected
+
+
+@pytest.mark.slow
+def test_a_killed_worker_changes_nothing(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from interpret_dp.backends.dask.rows import DaskRows
+
+    rows = table()
+    expected = released(fit(rows))
+    real = DaskRows._ask
+    asked: list[str] = []
+    killed: list[int] = []
+
+    def ask(self: Any, name: str, *arguments: Any) -> Any:
+        asked.append(name)
+        if asked.count("advance") in (4, 8) and name == "advance":
+            holders = client.has_what()
+            # Which of the two does not matter; one that holds rows.
+            address = max(holders, key=lambda worker: len(holders[worker]))
+            pid = client.run(os.getpid, workers=[address])[address]
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+        return real(self, name, *arguments)
+
+    monkeypatch.setattr(DaskRows, "_ask", ask)
+    assert released(fit(dd.from_pandas(rows, npartitions=4))) == expected
+    assert len(set(killed)) == 2
+
+
+CLUSTER = """
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0",
+                      silence_logs=50) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.mark.slow
+def test_a_lost_scheduler_is_an_error_of_our_own_and_charged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from interpret_dp.backends.dask.rows import DaskRows
+
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER)
+    process = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    address = process.stdout.readline().strip()
+    real = DaskRows._ask
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create_budget("d", epsilon=5.0, delta=1e-4)
+    asked: list[str] = []
+
+    def ask(self: Any, name: str, *arguments: Any) -> Any:
+        asked.append(name)
+        if asked.count("advance") == 3:
+            os.killpg(process.pid, signal.SIGKILL)
+        return real(self, name, *arguments)
+
+    monkeypatch.setattr(DaskRows, "_ask", ask)
+    try:
+        with (
+            distributed.Client(address, timeout=20),
+            pytest.raises(BackendError, match=r"scheduler was lost.*charged in full") as caught,
+        ):
+            fit(dd.from_pandas(table(), npartitions=2), ledger=ledger, dataset="d")
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            pipe.close()
+    assert caught.value.__context__ is None
+    assert ledger.report("d")["asked_epsilon"].tolist() == [1.0]
+    assert ledger.spent("d").mu > 0.0
