@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE
+from interpret_dp.backends.grids import Grids
 from interpret_dp.backends.kernels import (
     advance_binary,
     advance_multiclass,
@@ -26,6 +29,17 @@ __all__ = ["LocalBinaryRows", "LocalMulticlassRows", "LocalRegressionRows"]
 
 _ROWS_PER_THREAD = 50_000  # below this a second thread costs more than it saves
 _PAIRS_AT_ONCE = 32  # a byte a row each
+
+
+@functools.cache
+def _workers(n_threads: int) -> ThreadPoolExecutor:
+    """Return threads that all fits of this process share: starting them takes as long as a pass."""
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="interpret_dp-rows")
+
+
+# Threads do not survive a fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_workers.cache_clear)
 
 
 class _LocalRows(ABC):
@@ -53,6 +67,11 @@ class _LocalRows(ABC):
         self._weights = np.empty(0, dtype=np.int32) if weights is None else weights[keep]
         self._offsets = None if offsets is None else offsets[keep].astype(np.int64)
         self._scores = np.zeros(n_rows, dtype=np.int32)
+        # Of each feature; None before merging, when the caller says how many there are at most.
+        self._widths: Sequence[int] | None = None
+        self._reach = 0  # no score is farther from zero; public
+        self._offset_reach = 0 if offsets is None else MAX_SCORE
+        self._n_threads = n_threads
         parts = max(1, min(n_threads, n_rows // _ROWS_PER_THREAD))
         borders = np.linspace(0, n_rows, parts + 1).astype(int).tolist()
         self._parts = list(pairwise(borders))
@@ -75,9 +94,11 @@ class _LocalRows(ABC):
         for feature, table in enumerate(maps):
             np.take(table.astype(narrow), self._codes[feature], out=merged[feature])
         self._codes = merged
+        self._widths = [int(table.max()) + 1 for table in maps]
 
     def begin(self, scores: NDArray[np.int64]) -> None:
         clipped = np.clip(scores, -MAX_SCORE, MAX_SCORE)
+        self._reach = int(np.abs(clipped).max()) + self._offset_reach
         if self._offsets is not None:
             clipped = np.clip(clipped + self._offsets, -MAX_SCORE, MAX_SCORE)
         self._scores[...] = clipped if self._scores.ndim == 2 else clipped[..., 0]
@@ -91,36 +112,57 @@ class _LocalRows(ABC):
         wanted: NDArray[np.int64],
         n_bins: int,
     ) -> NDArray[np.int64]:
-        """Run a kernel over each part of the rows and add the exact sums.
+        """Run a kernel of one score a row over each part of the rows and add the exact sums.
 
         ``facts`` are what the kernel knows of the rows beside their codes and scores.
         """
-        sums = np.zeros((len(self._parts), len(wanted), n_bins, self.n_scores), dtype=np.int64)
-        if self.n_scores == 1:  # these kernels have no axis of scores
-            updates, views = np.ascontiguousarray(updates[..., 0]), sums[..., 0]
-        else:
-            views = sums
+        # Changes may be added up before they reach a score only if none of them can saturate it:
+        # a public bound, by which all rows are treated alike.
+        self._reach += sum(int(np.abs(change.astype(np.int64)).max()) for change in updates)
+        saturate = self._reach > MAX_SCORE
+        widths = self._widths_within(n_bins)
+        moved = Grids.of(updated, widths, most_cells=1) if saturate else Grids.of(updated, widths)
+        changes, asked = moved.changes(updates[..., 0]), Grids.of(wanted, widths)
 
-        def run(part: int) -> None:
-            first, last = self._parts[part]
+        def run(first: int, last: int, sums: NDArray[np.int64]) -> None:
             kernel(
                 self._codes,
+                widths,
                 self._weights,
                 *facts,
-                updated,
-                updates,
-                wanted,
+                moved.features,
+                changes,
+                saturate,
+                asked.features,
                 self._scores,
                 first,
                 last,
-                views[part],
+                sums,
             )
 
+        cells = self._in_parts((len(asked.members), asked.n_cells), run)
+        return asked.sums(cells, n_bins)[..., np.newaxis]
+
+    def _widths_within(self, n_bins: int) -> NDArray[np.int64]:
+        """Return how many codes each feature may have, if the widest one has ``n_bins``."""
+        if self._widths is None:
+            return np.full(len(self._codes), n_bins, dtype=np.int64)
+        return np.minimum(np.array(self._widths, dtype=np.int64), n_bins)
+
+    def _in_parts(
+        self, shape: tuple[int, ...], run: Callable[[int, int, NDArray[np.int64]], None]
+    ) -> NDArray[np.int64]:
+        """Let ``run(first, last, sums)`` add to sums over each part of the rows; return the sum."""
+        sums = np.zeros((len(self._parts), *shape), dtype=np.int64)
         if len(self._parts) == 1:
-            run(0)
+            run(*self._parts[0], sums[0])
         else:
-            with ThreadPoolExecutor(len(self._parts)) as pool:
-                list(pool.map(run, range(len(self._parts))))
+            tasks = [
+                _workers(self._n_threads).submit(run, first, last, own)
+                for (first, last), own in zip(self._parts, sums, strict=True)
+            ]
+            for task in tasks:
+                task.result()
         total: NDArray[np.int64] = sums.sum(axis=0)
         return total
 
@@ -131,17 +173,18 @@ class _LocalRows(ABC):
         widths: Sequence[int],
     ) -> list[NDArray[np.int64]]:
         shapes = [(widths[first], widths[second]) for first, second in pairs]
-        own, answers = self._codes, []
+        own, own_widths, answers = self._codes, self._widths, []
         nothing = np.zeros(0, dtype=np.int64), np.zeros((0, 1, self.n_scores), dtype=np.int32)
         try:
             for start in range(0, len(pairs), _PAIRS_AT_ONCE):
                 part = pairs[start : start + _PAIRS_AT_ONCE]
                 self._codes = pair_codes(own, part, maps, widths)
-                width = max(a * b for a, b in shapes[start : start + len(part)])
+                self._widths = [a * b for a, b in shapes[start : start + len(part)]]
+                width = max(self._widths)
                 sums = self.advance(*nothing, np.arange(len(part)), width)
                 answers += list(sums)
         finally:
-            self._codes = own
+            self._codes, self._widths = own, own_widths
         return [
             answer[: a * b].reshape(a, b, self.n_scores)
             for answer, (a, b) in zip(answers, shapes, strict=True)
@@ -154,6 +197,8 @@ class _LocalRows(ABC):
         widths: Sequence[int],
     ) -> None:
         self._codes = pair_codes(self._codes, pairs, maps, widths)
+        self._widths = [widths[first] * widths[second] for first, second in pairs]
+        self._offset_reach = self._reach
         self._offsets = self._scores.reshape(len(self._scores), self.n_scores).astype(np.int64)
 
     @abstractmethod
@@ -284,8 +329,23 @@ class LocalMulticlassRows(_LocalRows):
         n_bins: int,
     ) -> NDArray[np.int64]:
         """Sum ``weight * (onehot(label) - softmax)`` per bin and class."""
-        facts = (self._labels, self._table)
-        return self._advance(advance_multiclass, facts, updated, updates, wanted, n_bins)
+
+        def run(first: int, last: int, sums: NDArray[np.int64]) -> None:
+            advance_multiclass(
+                self._codes,
+                self._weights,
+                self._labels,
+                self._table,
+                updated,
+                updates,
+                wanted,
+                self._scores,
+                first,
+                last,
+                sums,
+            )
+
+        return self._in_parts((len(wanted), n_bins, self.n_scores), run)
 
 
 class LocalRegressionRows(_LocalRows):

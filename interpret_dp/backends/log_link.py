@@ -106,12 +106,14 @@ def log_steps(target: NDArray[np.float64], lower: float, upper: float) -> NDArra
 @_compile
 def advance_poisson(
     codes: NDArray[np.unsignedinteger],
+    widths: NDArray[np.int64],
     weights: NDArray[np.int32],
     target: NDArray[np.int32],
     table: NDArray[np.int32],
     lowest: int,
     updated: NDArray[np.int64],
     updates: NDArray[np.int32],
+    saturate: bool,
     wanted: NDArray[np.int64],
     scores: NDArray[np.int32],
     first: int,
@@ -119,27 +121,29 @@ def advance_poisson(
     sums: NDArray[np.int64],
 ) -> None:
     """Add updates to the scores, then ``weight * clipped (target - exp(score))`` to the sums."""
-    residuals = np.empty(_CHUNK, np.int32)
+    residuals, cells = np.empty(_CHUNK, np.int32), np.empty(_CHUNK, np.uint16)
     for start in range(first, last, _CHUNK):
         stop = min(start + _CHUNK, last)
-        _add_updates(codes, updated, updates, scores, start, stop)
+        _add_updates(codes, widths, updated, updates, saturate, scores, start, stop, cells)
         for row in range(start, stop):
             entry = (int(scores[row]) >> _TABLE_BITS) - lowest
             entry = min(max(entry, 0), table.shape[0] - 1)
             residual = int(target[row]) - int(table[entry])
             residuals[row - start] = min(max(residual, -LATTICE), LATTICE)
         _weigh(weights, residuals, start, stop)
-        _sum_residuals(codes, wanted, residuals, start, stop, sums)
+        _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
 
 
 @_compile
 def advance_gamma(
     codes: NDArray[np.unsignedinteger],
+    widths: NDArray[np.int64],
     weights: NDArray[np.int32],
     logs: NDArray[np.int32],
     table: NDArray[np.int32],
     updated: NDArray[np.int64],
     updates: NDArray[np.int32],
+    saturate: bool,
     wanted: NDArray[np.int64],
     scores: NDArray[np.int32],
     first: int,
@@ -147,15 +151,15 @@ def advance_gamma(
     sums: NDArray[np.int64],
 ) -> None:
     """Add updates to the scores, then ``weight * clipped (target / exp(score) - 1)``."""
-    residuals = np.empty(_CHUNK, np.int32)
+    residuals, cells = np.empty(_CHUNK, np.int32), np.empty(_CHUNK, np.uint16)
     for start in range(first, last, _CHUNK):
         stop = min(start + _CHUNK, last)
-        _add_updates(codes, updated, updates, scores, start, stop)
+        _add_updates(codes, widths, updated, updates, saturate, scores, start, stop, cells)
         for row in range(start, stop):
             entry = ((int(logs[row]) - int(scores[row])) >> _TABLE_BITS) + _ENTRIES
             residuals[row - start] = table[min(max(entry, 0), table.shape[0] - 1)]
         _weigh(weights, residuals, start, stop)
-        _sum_residuals(codes, wanted, residuals, start, stop, sums)
+        _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
 
 
 class LocalPoissonRows(LocalRegressionRows):
