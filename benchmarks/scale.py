@@ -1,8 +1,8 @@
 """Speed and memory of DP-EBM against the reference: ``python -m benchmarks.scale``.
 
 14 features, epsilon 1, delta 1e-6, a fixed generator and seed; the default rule of each engine.
-Each size is a process of its own, in which the engines take turns on the same rows. Raw numbers go to
-``benchmarks/results/scale.json``; docs/performance.md and its figures are written from them.
+Each size is a process of its own, in which the engines take turns on the same rows. Raw numbers go
+to ``benchmarks/results/scale.json``; docs/performance.md and its figures are written from them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """One measurement of speed in one process: ``python -m benchmarks.scale_worker TASK JSON``.
 
 Tasks are ``paired`` (engines in turns on one table), ``memory`` (of one fit), ``cold`` (the first
-fit of this process) and ``passes`` (the loop over rows alone). The last line that is printed is the result, as JSON.
+fit of this process) and ``passes`` (the loop over rows alone). The last line that is printed is the
+result, as JSON.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Grids:
         widths : ndarray of int64
             Number of codes of every feature of the table.
         most_cells : int
-            A feature of more codes is a group of its own; with 1, every feature is.
+            A feature of more codes is a group of its own; with 0, every feature is.
         """
         members: list[list[int]] = []
         cells = most_cells + 1

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,15 @@ from interpret_dp.backends.kernels import (
     exponential_table,
     sigmoid_table,
 )
+from interpret_dp.schema.encode import code_dtype
 
 __all__ = ["LocalBinaryRows", "LocalMulticlassRows", "LocalRegressionRows"]
 
+#: One array a feature, or all of them in one block, which is then the backend's own.
+Codes: TypeAlias = Sequence[NDArray[np.unsignedinteger]] | NDArray[np.unsignedinteger]
+
 _ROWS_PER_THREAD = 50_000  # below this a second thread costs more than it saves
+_ROWS_COUNTED = 2**16  # at a time: their temporary arrays stay in the cache
 _PAIRS_AT_ONCE = 32  # a byte a row each
 
 
@@ -51,18 +56,15 @@ class _LocalRows(ABC):
 
     def __init__(
         self,
-        codes: Sequence[NDArray[np.unsignedinteger]],
+        codes: Codes,
         keep: NDArray[np.bool_],
         *,
         weights: NDArray[np.int32] | None,
         offsets: NDArray[np.int32] | None = None,
         n_threads: int,
     ) -> None:
-        dtype = np.result_type(np.uint8, *codes)
-        n_rows = int(np.count_nonzero(keep))
-        self._codes: NDArray[np.unsignedinteger] = np.empty((len(codes), n_rows), dtype=dtype)
-        for feature, column in enumerate(codes):
-            self._codes[feature] = column[keep]
+        self._codes: NDArray[np.unsignedinteger] = _kept_codes(codes, keep)
+        n_rows = self._codes.shape[1]
         # Without weights the kernels skip the multiplication.
         self._weights = np.empty(0, dtype=np.int32) if weights is None else weights[keep]
         self._offsets = None if offsets is None else offsets[keep].astype(np.int64)
@@ -83,16 +85,31 @@ class _LocalRows(ABC):
 
     def _counts(self, codes: NDArray[Any], width: int) -> NDArray[np.int64]:
         """Add the weights of the rows of each code, in lattice units."""
-        if not len(self._weights):
-            return np.bincount(codes, minlength=width).astype(np.int64) * LATTICE
-        # NumPy adds floats here: exact and free of order up to 2**53, that is 2**33 rows.
-        return np.bincount(codes, weights=self._weights, minlength=width).astype(np.int64)
+        counts = np.zeros(width, dtype=np.int64)
+        # In chunks, since NumPy makes 64-bit integers of the codes.
+        for start in range(0, len(codes), _ROWS_COUNTED):
+            rows = slice(start, start + _ROWS_COUNTED)
+            if not len(self._weights):
+                counts += np.bincount(codes[rows], minlength=width) * LATTICE
+            else:
+                # NumPy adds floats here: exact and free of order up to 2**53.
+                found = np.bincount(codes[rows], weights=self._weights[rows], minlength=width)
+                counts += found.astype(np.int64)
+        return counts
 
     def merge_bins(self, maps: Sequence[NDArray[np.uint16]]) -> None:
-        narrow = np.uint8 if max(int(table.max()) for table in maps) < 256 else np.uint16
-        merged = np.empty(self._codes.shape, dtype=narrow)
+        narrow = code_dtype(max(int(table.max()) for table in maps) + 1)
+        n_features, n_rows = self._codes.shape
+        if n_features == 0 or np.dtype(narrow).itemsize > self._codes.itemsize:
+            raise ValueError(f"maps lead to {narrow.__name__}; bins can be merged, not split.")
+        # In place: a merged code never takes more bytes than the fine one did.
+        flat: NDArray[Any] = self._codes.reshape(-1).view(narrow)
+        merged = flat[: n_features * n_rows].reshape(n_features, n_rows)
         for feature, table in enumerate(maps):
-            np.take(table.astype(narrow), self._codes[feature], out=merged[feature])
+            small = table.astype(narrow)
+            for start in range(0, n_rows, _ROWS_COUNTED):
+                rows = slice(start, start + _ROWS_COUNTED)
+                merged[feature, rows] = small[self._codes[feature, rows]]
         self._codes = merged
         self._widths = [int(table.max()) + 1 for table in maps]
 
@@ -121,7 +138,7 @@ class _LocalRows(ABC):
         self._reach += sum(int(np.abs(change.astype(np.int64)).max()) for change in updates)
         saturate = self._reach > MAX_SCORE
         widths = self._widths_within(n_bins)
-        moved = Grids.of(updated, widths, most_cells=1) if saturate else Grids.of(updated, widths)
+        moved = Grids.of(updated, widths, most_cells=0) if saturate else Grids.of(updated, widths)
         changes, asked = moved.changes(updates[..., 0]), Grids.of(wanted, widths)
 
         def run(first: int, last: int, sums: NDArray[np.int64]) -> None:
@@ -212,6 +229,26 @@ class _LocalRows(ABC):
         """Sum residuals; see :class:`interpret_dp.backends.base.AdditiveRows`."""
 
 
+def _kept_codes(
+    codes: Codes,
+    keep: NDArray[np.bool_],
+) -> NDArray[np.unsignedinteger]:
+    """Return the codes of the rows to keep, shape (n_features, n_kept), contiguous.
+
+    An array of two dimensions is the caller's no more: what is kept moves to its beginning.
+    """
+    n_kept = int(np.count_nonzero(keep))
+    if isinstance(codes, np.ndarray) and codes.flags.c_contiguous:
+        if n_kept == len(keep):
+            return codes
+        flat = codes.reshape(-1)
+    else:
+        flat = np.empty(len(codes) * n_kept, dtype=np.result_type(np.uint8, *codes))
+    for feature, column in enumerate(codes):
+        flat[feature * n_kept : (feature + 1) * n_kept] = column[keep]
+    return flat[: len(codes) * n_kept].reshape(len(codes), n_kept)
+
+
 def pair_codes(
     codes: NDArray[np.unsignedinteger],
     pairs: Sequence[tuple[int, int]],
@@ -233,8 +270,9 @@ class LocalBinaryRows(_LocalRows):
 
     Parameters
     ----------
-    codes : sequence of unsigned integer ndarray, each of shape (n_rows,)
-        Fine bin of each row, per feature.
+    codes : sequence of unsigned integer ndarray, each of shape (n_rows,), or one ndarray
+        Fine bin of each row, per feature. One array of shape (n_features, n_rows) is taken over,
+        and changed, by the new object.
     labels : ndarray of int16, shape (n_rows,)
         0 or 1; rows with any other code (missing or undeclared label) contribute nothing.
     weights : ndarray of int32, shape (n_rows,), optional
@@ -247,7 +285,7 @@ class LocalBinaryRows(_LocalRows):
 
     def __init__(
         self,
-        codes: Sequence[NDArray[np.unsignedinteger]],
+        codes: Codes,
         labels: NDArray[np.int16],
         *,
         weights: NDArray[np.int32] | None = None,
@@ -280,8 +318,9 @@ class LocalMulticlassRows(_LocalRows):
 
     Parameters
     ----------
-    codes : sequence of unsigned integer ndarray, each of shape (n_rows,)
-        Fine bin of each row, per feature.
+    codes : sequence of unsigned integer ndarray, each of shape (n_rows,), or one ndarray
+        Fine bin of each row, per feature. One array of shape (n_features, n_rows) is taken over,
+        and changed, by the new object.
     labels : ndarray of int16, shape (n_rows,)
         0 to n_classes - 1; rows with a negative code contribute nothing.
     n_classes : int
@@ -302,7 +341,7 @@ class LocalMulticlassRows(_LocalRows):
 
     def __init__(
         self,
-        codes: Sequence[NDArray[np.unsignedinteger]],
+        codes: Codes,
         labels: NDArray[np.int16],
         *,
         n_classes: int,
@@ -353,8 +392,9 @@ class LocalRegressionRows(_LocalRows):
 
     Parameters
     ----------
-    codes : sequence of unsigned integer ndarray, each of shape (n_rows,)
-        Fine bin of each row, per feature.
+    codes : sequence of unsigned integer ndarray, each of shape (n_rows,), or one ndarray
+        Fine bin of each row, per feature. One array of shape (n_features, n_rows) is taken over,
+        and changed, by the new object.
     target : ndarray of float64, shape (n_rows,)
         Clipped into [lower, upper]; rows with NaN contribute nothing.
     lower, upper : float
@@ -371,7 +411,7 @@ class LocalRegressionRows(_LocalRows):
 
     def __init__(
         self,
-        codes: Sequence[NDArray[np.unsignedinteger]],
+        codes: Codes,
         target: NDArray[np.float64],
         *,
         lower: float,

@@ -7,7 +7,6 @@ an integer that depends on that row alone, the same wherever it is computed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from interpret_dp.backends.kernels import (
     _sum_residuals,
     _weigh,
 )
-from interpret_dp.backends.local import LocalRegressionRows
+from interpret_dp.backends.local import Codes, LocalRegressionRows
 
 __all__ = [
     "LocalGammaRows",
@@ -170,7 +169,7 @@ class LocalPoissonRows(LocalRegressionRows):
 
     def __init__(
         self,
-        codes: Sequence[NDArray[np.unsignedinteger]],
+        codes: Codes,
         target: NDArray[np.float64],
         *,
         lower: float,
@@ -205,7 +204,7 @@ class LocalGammaRows(LocalRegressionRows):
 
     def __init__(
         self,
-        codes: Sequence[NDArray[np.unsignedinteger]],
+        codes: Codes,
         target: NDArray[np.float64],
         *,
         lower: float,
