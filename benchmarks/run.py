@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 
 from benchmarks.cold import cold_fit
 from benchmarks.engines import ENGINES, Engine, load_engine
+from benchmarks.figure import draw_accuracy
 from benchmarks.problems import DELTA, TEST_FRACTION, Problem, Split, load_problem
 from benchmarks.records import Fit, Results
 from benchmarks.summary import write_summary
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+_FIGURE = Path(__file__).parent.parent / "docs" / "figures" / "accuracy.png"
 _RESULTS = Path(__file__).parent / "results" / "accuracy.json"
 
 
@@ -129,9 +131,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--problems", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS))
     parser.add_argument(
-        "--epsilons", nargs="+", type=float, default=[0.5, 1.0, 2.0, 4.0, 8.0], metavar="EPSILON"
+        "--epsilons",
+        nargs="+",
+        type=float,
+        default=[0.1, 0.5, 1.0, 2.0, 4.0, 8.0],
+        metavar="EPSILON",
     )
-    parser.add_argument("--splits", type=int, default=5, help="number of splits (default: 5)")
+    parser.add_argument("--splits", type=int, default=10, help="number of splits (default: 10)")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument(
         "--cold",
@@ -160,6 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     began = time.perf_counter()
     _measure_all(options, results)
     print(write_summary(results, options.out))
+    draw_accuracy(results, options.out.with_suffix(".png") if options.out != _RESULTS else _FIGURE)
     print(f"{time.perf_counter() - began:.0f} s; tables in {options.out.with_suffix('.md')}")
 
 

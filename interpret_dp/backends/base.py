@@ -7,12 +7,12 @@ row contributes through a rule that looks at that row and at public numbers alon
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAX_SCORE", "AdditiveRows"]
+__all__ = ["MAX_SCORE", "AdditiveRows", "RegressionRows"]
 
 #: Scores of rows saturate here (lattice units), so that no sum of updates can wrap around.
 MAX_SCORE = 2**30
@@ -43,9 +43,10 @@ class AdditiveRows(Protocol):
         ...
 
     def target_sums(self) -> NDArray[np.int64]:
-        """Sum the target on the lattice: class counts, or (rows, centred and scaled target).
+        """Sum the target on the lattice: class counts, or rows, target and its square.
 
-        What any two rows contribute has a non-negative inner product.
+        A number is centred and scaled to [-1, 1] first. What any two rows contribute has a
+        non-negative inner product.
         """
         ...
 
@@ -119,4 +120,13 @@ class AdditiveRows(Protocol):
         Afterwards feature k of every other method is pair k, whose code is
         ``maps[first][code] * widths[second] + maps[second][code]``.
         """
+        ...
+
+
+@runtime_checkable
+class RegressionRows(AdditiveRows, Protocol):
+    """Rows with a number, whose residuals have no bound of their own."""
+
+    def clip_residuals(self, clip: float) -> None:
+        """Choose the bound of the residuals, before the first round."""
         ...

@@ -407,7 +407,7 @@ class LocalRegressionRows(_LocalRows):
         Most threads to sum with.
     """
 
-    target_norm = math.isqrt(2 * LATTICE**2) + 1
+    target_norm = math.isqrt(3 * LATTICE**2) + 1
 
     def __init__(
         self,
@@ -422,23 +422,40 @@ class LocalRegressionRows(_LocalRows):
     ) -> None:
         keep = ~np.isnan(target)
         super().__init__(codes, keep, weights=weights, n_threads=n_threads)
-        middle, half = (lower + upper) / 2, (upper - lower) / 2
-        centred = target[keep] - middle
-        # Truncation towards zero and the clip keep both integers within their declared bounds.
-        limit = int(half / clip * LATTICE)
-        self._target = np.clip(np.trunc(centred / clip * LATTICE), -limit, limit).astype(np.int32)
-        fraction = centred / half if half > 0 else np.zeros_like(centred)
-        scaled: NDArray[Any] = np.clip(np.trunc(fraction * LATTICE), -LATTICE, LATTICE)
-        scaled = scaled.astype(np.int64)
+        middle, self._half = (lower + upper) / 2, (upper - lower) / 2
+        self._centred = target[keep] - middle
+        fraction = self._centred / self._half if self._half > 0 else np.zeros_like(self._centred)
+        scaled = np.clip(np.trunc(fraction * LATTICE), -LATTICE, LATTICE).astype(np.int64)
+        square = scaled**2 // LATTICE
         if weights is not None:
             # As the kernels weigh residuals: truncated towards zero.
-            scaled = np.sign(scaled) * (np.abs(scaled) * self._weights // LATTICE)
-        self._fraction = scaled
+            large = self._weights.astype(np.int64)
+            scaled = np.sign(scaled) * (np.abs(scaled) * large // LATTICE)
+            square = square * large // LATTICE
+        count = self._counts(np.zeros(len(scaled), dtype=np.intp), 1)[0]
+        self._sums = np.array([count, scaled.sum(), square.sum()], dtype=np.int64)
+        self._target = np.empty(0, dtype=np.int32)
+        self.clip_residuals(clip)
+
+    def clip_residuals(self, clip: float) -> None:
+        """Choose the clipping bound, before the first round.
+
+        Parameters
+        ----------
+        clip : float
+            Above 0, and not below half the range over 1,024: targets are 32 bits.
+        """
+        # Truncation towards zero and the clip keep the integers within their declared bounds.
+        limit = int(self._half / clip * LATTICE)
+        scaled = np.trunc(self._centred / clip * LATTICE)
+        self._target = np.clip(scaled, -limit, limit).astype(np.int32)
 
     def target_sums(self) -> NDArray[np.int64]:
-        """Add the weights, and weight * (target - middle) / half the range; shape (2,)."""
-        weight = self._counts(np.zeros(len(self._fraction), dtype=np.intp), 1)[0]
-        return np.array([weight, self._fraction.sum()], dtype=np.int64)
+        """Add the weights, and weight times fraction and its square; shape (3,).
+
+        The fraction is (target - middle) / half the range, from -1 to 1.
+        """
+        return self._sums.copy()
 
     def advance(
         self,

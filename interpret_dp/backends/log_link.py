@@ -178,10 +178,15 @@ class LocalPoissonRows(LocalRegressionRows):
         weights: NDArray[np.int32] | None = None,
         n_threads: int = 1,
     ) -> None:
+        self._bounds = (lower, upper)
         bounds: dict[str, Any] = {"lower": lower, "upper": upper, "clip": clip}
         super().__init__(codes, target, **bounds, weights=weights, n_threads=n_threads)
-        self._table = poisson_table(**bounds)
         self._lowest = lowest_log_step(upper)
+
+    def clip_residuals(self, clip: float) -> None:
+        """Choose the clipping bound of targets and means, before the first round."""
+        super().clip_residuals(clip)
+        self._table = poisson_table(*self._bounds, clip)
 
     def advance(
         self,
@@ -218,11 +223,14 @@ class LocalGammaRows(LocalRegressionRows):
             target,
             lower=lower,
             upper=upper,
-            clip=upper - lower or 1.0,  # of the linear target, of which only the mean is used
+            clip=clip,
             weights=weights,
             n_threads=n_threads,
         )
         self._logs = log_steps(target[~np.isnan(target)], lower, upper)
+
+    def clip_residuals(self, clip: float) -> None:
+        """Choose the clipping bound of relative errors, at least 1, before the first round."""
         self._errors = gamma_table(clip)
 
     def advance(

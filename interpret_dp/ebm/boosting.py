@@ -20,6 +20,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.ebm.binning import Bins
 from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
+from interpret_dp.ebm.curvature import log_loss_curvatures
 from interpret_dp.ebm.monotone import monotone_change
 from interpret_dp.ebm.objectives import mean_gains
 from interpret_dp.release import ReleaseDoor
@@ -31,6 +32,7 @@ __all__ = [
     "boost",
     "centred_change",
     "leaf_gains",
+    "movable_terms",
     "partition_bins",
 ]
 
@@ -40,6 +42,12 @@ _BALANCE_BY_BINS = 0.3
 _GOLDEN_RATIO = (5**0.5 - 1) / 2
 # Leaves whose weight is below this many standard deviations of a count are not updated.
 _SHRINK_BELOW = 2.0
+# In lattice units: beyond any sensible score, but well inside int32: an update cannot wrap around.
+_LARGEST_CHANGE = 2.0**29
+# No bin counts as flatter than this share of the mean curvature: its noise would grow as much.
+_FLATTEST = 0.25
+# Of the quadrature in each round: the curvature only sets the length of a step.
+_NODES = 8
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,12 @@ def partition_bins(
 
 
 def leaf_gains(
-    weights: NDArray[np.float64], *, step: float, count_noise: float, lightest: float
+    weights: NDArray[np.float64],
+    *,
+    step: float,
+    count_noise: float,
+    lightest: float,
+    stiffness: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return the score per unit of residual sum of each leaf.
 
@@ -138,12 +151,14 @@ def leaf_gains(
     weights : ndarray of float64, shape (n_leaves,)
         Released weight of each leaf.
     step : float
-        Score per unit of mean residual.
+        Share of a Newton step.
     count_noise : float
         Standard deviation of a released count.
     lightest : float
-        Leaves lighter than this take smaller steps, as if they weighed this much, so that the
-        noise of a light level is not larger than that of an average leaf.
+        Leaves whose stiffness is below this take smaller steps, as if they had this much, so that
+        the noise of a light level is not larger than that of an average leaf.
+    stiffness : ndarray of float64, shape (n_leaves,), optional
+        Weight times curvature of the loss, summed over each leaf; by default the weights.
 
     Notes
     -----
@@ -152,7 +167,8 @@ def leaf_gains(
     """
     threshold = _SHRINK_BELOW * count_noise
     weights = np.maximum(weights, threshold)
-    gains: NDArray[np.float64] = step / np.maximum(weights, lightest)
+    stiffness = weights if stiffness is None else stiffness
+    gains: NDArray[np.float64] = step / np.maximum(stiffness, max(lightest, 1e-300))
     return gains * (1.0 - (threshold / weights) ** 2)
 
 
@@ -205,12 +221,13 @@ class _Terms:
         self.sums = [np.zeros((b.n_codes, n_scores)) for b in bins]
         self.updates: list[list[TermUpdate]] = [[] for _ in bins]
 
-    def add(self, term: int, update: TermUpdate, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
+    def add(
+        self, term: int, update: TermUpdate, noisy: NDArray[np.int64], largest: float
+    ) -> NDArray[np.float64]:
         """Move a term by its noisy leaf sums; return the integer change per bin and score."""
         sums = without_common_part(noisy)
         change = np.rint(centred_change(update, self.weights[term], sums))
-        # Far beyond any sensible score, but well inside int32: an update cannot wrap around.
-        change = np.clip(change, -(2**29), 2**29)
+        change = np.clip(change, -largest, largest)
         if self.directions[term]:
             change = monotone_change(
                 self.scores[term], change, self.weights[term], self.directions[term]
@@ -246,6 +263,7 @@ def boost(
     count_noise: float,
     divide_by_means: bool,
     verbose: bool,
+    movable: Sequence[int] | None = None,
 ) -> BoostingResult:
     """Train the shape functions.
 
@@ -269,31 +287,35 @@ def boost(
         Whether the loss bends in proportion to the mean, as the Poisson deviance does.
     verbose : bool
         Show rounds and time.
+    movable : sequence of int, optional
+        Terms to update; by default all. The others stay zero.
     """
+    movable = range(len(bins)) if movable is None else movable
     rng = door.public_choices
     terms = _Terms(bins, rows.n_scores, directions)
     width = max(b.n_codes for b in bins)
     level = np.rint(intercept * LATTICE)
+    largest = min(settings.largest_change * LATTICE, _LARGEST_CHANGE)
     rows.begin(level.astype(np.int64))
     pending = np.zeros(0, dtype=np.int64)
     changes = np.zeros((0, width, rows.n_scores), dtype=np.int32)
     averaged, level_sum, noise = 0, np.zeros(rows.n_scores), 0.0
     for number in _rounds(config.n_rounds, verbose):
-        for block in np.array_split(rng.permutation(len(bins)), config.n_blocks):
+        stiffness = _stiffness(terms, level, settings)
+        for block in np.array_split(rng.permutation(movable), min(config.n_blocks, len(movable))):
             exact = rows.advance(pending, changes, block, width)
             pending = block
             changes = np.zeros((len(block), width, rows.n_scores), dtype=np.int32)
             mean = np.zeros(rows.n_scores)
             for slot, k in enumerate(block):
                 part = partition_bins(bins[k].weights, is_ordered[k], settings.leaves, number)
-                leaf_weights = np.bincount(
-                    part.leaf, bins[k].weights, minlength=part.n_leaves
-                ).astype(np.float64)
+                average = 0.0 if is_ordered[k] else n_rows / settings.leaves
                 gain = leaf_gains(
-                    leaf_weights,
+                    _leaf_totals(part, bins[k].weights),
                     step=settings.step,
                     count_noise=count_noise,
-                    lightest=0.0 if is_ordered[k] else n_rows / settings.leaves,
+                    lightest=max(settings.least_stiffness, average),
+                    stiffness=_leaf_totals(part, stiffness[k]),
                 )
                 if divide_by_means:
                     scores = terms.scores[k][:, 0] / LATTICE
@@ -306,9 +328,12 @@ def boost(
                     aligned=False,
                 )
                 noise, sums = sigma / LATTICE, noisy[0]
-                changes[slot, : bins[k].n_codes] = terms.add(k, TermUpdate(part, gain), sums)
-                mean += without_common_part(sums[leaf_weights > 0].sum(axis=0)) / n_rows
-            shift = np.clip(np.rint(settings.step * mean / len(block)), -(2**29), 2**29)
+                changes[slot, : bins[k].n_codes] = terms.add(
+                    k, TermUpdate(part, gain), sums, largest
+                )
+                weighted = _leaf_totals(part, bins[k].weights) > 0
+                mean += without_common_part(sums[weighted].sum(axis=0)) / n_rows
+            shift = np.clip(np.rint(settings.step * mean / len(block)), -largest, largest)
             changes[0] += shift.astype(np.int32)
             level += shift
         if number >= config.n_rounds - config.averaged_rounds:
@@ -319,6 +344,44 @@ def boost(
     return BoostingResult(
         terms.averaged(averaged), level_sum / averaged / LATTICE, terms.updates, noise
     )
+
+
+def movable_terms(bins: Sequence[Bins], count_noise: float) -> list[int]:
+    """Return the terms that an update can move: rows above the noise in two bins or more.
+
+    Parameters
+    ----------
+    bins : sequence of Bins, one per term
+    count_noise : float
+        Standard deviation of a released count.
+    """
+    threshold = _SHRINK_BELOW * count_noise
+    return [
+        k
+        for k, b in enumerate(bins)
+        if np.count_nonzero(b.weights > threshold) > 1
+        or b.weights.sum() - b.weights.max() > threshold * np.sqrt(b.n_codes)
+    ]
+
+
+def _stiffness(
+    terms: _Terms, level: NDArray[np.float64], settings: BoostingSettings
+) -> list[NDArray[np.float64]]:
+    """Return the weight of each bin times its curvature, over the curvature at the start."""
+    if settings.curvature is None:
+        return terms.weights
+    curves = [scores / LATTICE for scores in terms.scores]
+    curvatures = log_loss_curvatures(curves, level / LATTICE, terms.weights, _NODES)
+    return [
+        # Of the class in which it is largest.
+        weights * np.maximum(curvature.max(axis=1) / settings.curvature, _FLATTEST)
+        for weights, curvature in zip(terms.weights, curvatures, strict=True)
+    ]
+
+
+def _leaf_totals(part: Partition, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add a released number of each bin over its leaf; shape (n_leaves,)."""
+    return np.bincount(part.leaf, values, minlength=part.n_leaves).astype(np.float64)
 
 
 def _leaf_sums(sums: NDArray[np.int64], part: Partition) -> NDArray[np.int64]:

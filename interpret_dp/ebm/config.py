@@ -17,11 +17,18 @@ from interpret_dp.schema.declarations import MAX_BINS
 __all__ = ["BoostingSettings", "TrainerConfig", "Unit", "residual_clip"]
 
 _ROUNDS = 40
+_MOST_TIMES = 4  # so many times as many rounds, at most, where terms cannot move
 _BLOCKS = 4
 _MOST_IN_BLOCK = 32
 _TARGET_SHARE = 0.02
-_RESIDUAL_CLIP = 0.25
-_ROWS_PER_BIN_IN_NOISE = 4.0
+_CLIP_SPREADS = 1.25
+_CLIP_SPREADS_OF_COUNTS = 3.0
+_LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
+_ROWS_PER_BIN_IN_NOISE = 1.5
+_LARGEST_LOGIT = 3.0
+# Above this noise level steps of a classification shrink in proportion: large logits made of noise
+# flatten the loss, so that the residuals of the signal die while the noise goes on.
+_LOUD = 0.002
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +42,9 @@ class Unit:
         4 p (1 - p) for log loss at base rate p, averaged over the classes.
     step : float
         Score per unit of mean residual that a full step takes.
+    start : float or None
+        Second derivative per row where boosting starts, for a loss whose curvature varies with the
+        score; None where it is constant.
     norm : float
         Norm of one row's residuals, in units of the clipping bound: the noise is made for it.
     per_rate : float
@@ -42,13 +52,17 @@ class Unit:
     loudest : float
         Noise level above which steps shrink in proportion. Under a log link noise in a score is a
         factor, so that a mean that is drowned in noise must not be chased.
+    fastest : float
+        Largest share of a full step, however little noise there is.
     """
 
     curvature: float
     step: float
     norm: float = 1.0
+    start: float | None = None
     per_rate: float = 1.0
     loudest: float = math.inf
+    fastest: float = 0.4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +79,20 @@ class BoostingSettings:
         Leaves of an ordered feature's partition (missing and unseen bins come on top).
     step : float
         Score per unit of mean residual of one update: the learning rate.
+    curvature : float or None
+        :attr:`Unit.start`.
+    least_stiffness : float
+        Leaves of less weight, times curvature over ``curvature``, take smaller steps.
+    largest_change : float
+        Bound on the change of a bin in one update, in units of score.
     """
 
     noise_level: float
     leaves: int
     step: float
+    curvature: float | None = None
+    least_stiffness: float = 0.0
+    largest_change: float = math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +119,8 @@ class TrainerConfig:
         Number of terms of two features.
     n_chosen_pairs : int
         How many of them are chosen privately.
+    n_movable : int or None
+        Terms that boosting can move, from 1 to ``n_features``, once the bins are released.
     """
 
     mu: float
@@ -107,11 +132,24 @@ class TrainerConfig:
     binning_share: float = 0.1
     n_pairs: int = 0
     n_chosen_pairs: int = 0
+    n_movable: int | None = None
+
+    @property
+    def planned_rounds(self) -> int:
+        """Rounds of boosting that are paid for; fixed before a row is read, as the plan is."""
+        return _ROUNDS if self.rounds is None else self.rounds
 
     @property
     def n_rounds(self) -> int:
-        """Rounds of boosting; fixed before a row is read, so that the plan is."""
-        return _ROUNDS if self.rounds is None else self.rounds
+        """Rounds of boosting, in which every term that can move is updated once.
+
+        What the plan holds for the others is spent on further rounds, of the same noise each: no
+        more releases than planned. Rounds that the caller chose stay as they are.
+        """
+        if self.n_movable is None or self.rounds is not None:
+            return self.planned_rounds
+        paid = self.planned_rounds * self.n_features
+        return min(paid // self.n_movable, _MOST_TIMES * self.planned_rounds)
 
     @property
     def n_blocks(self) -> int:
@@ -141,7 +179,7 @@ class TrainerConfig:
         rest = 1.0 - shares["target"] - self.binning_share
         shares |= pair_shares(
             self.binning_share,
-            rest if self.n_rounds > 0 or self.n_chosen_pairs else 0.0,
+            rest if self.planned_rounds > 0 or self.n_chosen_pairs else 0.0,
             n_features=self.n_features,
             n_pairs=self.n_pairs,
             n_chosen=self.n_chosen_pairs,
@@ -151,8 +189,8 @@ class TrainerConfig:
             "bins": self.n_features,
             "pair bins": self.n_pairs,
             "pair selection": self.n_chosen_pairs,
-            "boosting": self.n_rounds * self.n_features,
-            "pairs": self.n_rounds * self.n_pairs,
+            "boosting": self.planned_rounds * self.n_features,
+            "pairs": self.planned_rounds * self.n_pairs,
         }
         total = sum(shares[name] for name in shares if counts[name])
         kinds = {"pair selection": PlannedChoice}
@@ -199,8 +237,9 @@ class TrainerConfig:
         level = self._noise_level("boosting", n_rows, unit)
         if level == math.inf:
             return BoostingSettings(noise_level=math.inf, leaves=1, step=0.0)
-        leaves = self.leaves if self.leaves is not None else round(0.2 / math.sqrt(level))
+        leaves = self.leaves if self.leaves is not None else round(0.25 / math.sqrt(level))
         return BoostingSettings(
+            **self._bent(level, n_rows, unit),
             noise_level=level,
             leaves=max(1, leaves) if self.leaves is not None else min(max(leaves, 2), 16),
             step=self._step(level, unit),
@@ -220,7 +259,10 @@ class TrainerConfig:
         if level == math.inf:
             return BoostingSettings(noise_level=math.inf, leaves=1, step=0.0)
         return BoostingSettings(
-            noise_level=level, leaves=pair_grid(level), step=self._step(level, unit)
+            **self._bent(level, n_rows, unit),
+            noise_level=level,
+            leaves=pair_grid(level),
+            step=self._step(level, unit),
         )
 
     def _noise_level(self, name: str, n_rows: float, unit: Unit) -> float:
@@ -231,17 +273,51 @@ class TrainerConfig:
         whole = planned.mu * math.sqrt(self.n_rounds)
         return unit.norm / (whole * n_rows * unit.curvature)
 
+    def _bent(self, level: float, n_rows: float, unit: Unit) -> dict[str, float]:
+        """Return the settings of a loss whose curvature varies with the score."""
+        largest = _LARGEST_LOGIT * self._step(level, unit) / unit.step
+        if unit.start is None:
+            return {} if unit.loudest == math.inf else {"largest_change": largest}
+        noise_of_sum = level * math.sqrt(self.n_rounds) * n_rows * unit.curvature
+        return {
+            "curvature": unit.start,
+            "least_stiffness": noise_of_sum / unit.start,
+            "largest_change": largest,
+        }
+
     def _step(self, level: float, unit: Unit) -> float:
         if self.learning_rate is not None:
             return unit.per_rate * self.learning_rate
-        rate = 0.2 * math.pow(0.002 / level, 1 / 3)
-        return min(unit.loudest / level, 1.0) * unit.step * min(max(rate, 0.05), 0.4)
+        rate = min(max(0.2 * math.pow(_LOUD / level, 1 / 3), 0.05), unit.fastest)
+        if unit.start is not None and level > _LOUD:
+            rate = max(0.2 * _LOUD / level, 0.01)
+        return min(unit.loudest / level, 1.0) * unit.step * rate
 
 
-def residual_clip(lower: float, upper: float) -> float:
-    """Bound on the absolute residual of a regression: a share of the declared range.
+def residual_clip(half: float, second: float, noise: float, *, is_count: bool = False) -> float:
+    """Bound on the absolute residual of a regression: a little above the target's spread.
 
+    Parameters
+    ----------
+    half : float
+        Half of the declared range, in units of the target.
+    second : float
+        Released variance of the target, as a share of ``half**2``.
+    noise : float
+        Standard deviation of the noise of ``second``.
+    is_count : bool
+        Whether the target is a count.
+
+    Notes
+    -----
     Clipping well below the range costs little bias, since residuals shrink as the model learns,
-    and the noise is made for the bound. A range of zero leaves nothing to learn; any bound serves.
+    and the noise is made for the bound. One standard deviation of noise is added, so that a
+    variance that noise hides is not taken for none: the bound then grows towards half the range.
+    Counts stay as far from their mean as they are, and farther above than below, however good the
+    model: their bound is wider, but never above a quarter of the range. A range of zero leaves
+    nothing to learn; any bound serves.
     """
-    return _RESIDUAL_CLIP * (upper - lower) if upper > lower else 1.0
+    spread = math.sqrt(max(second, 0.0) + noise)
+    spreads, most = (_CLIP_SPREADS_OF_COUNTS, 0.5) if is_count else (_CLIP_SPREADS, 1.0)
+    share = min(max(spreads * spread, _LEAST_CLIP), most)
+    return share * half if half > 0 else 1.0

@@ -118,7 +118,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     classes_ : ndarray of shape (2,)
         The declared labels, sorted.
     standard_deviations_ : list of ndarray
-        Standard deviation of the added noise per bin; interpret's plots draw it as the band.
+        How far each bin may be from its curve without the added noise, as a standard deviation;
+        interpret's plots draw it as the band.
     bin_weights_, bag_weights_ : list of ndarray, ndarray
         Released (noisy) numbers of rows.
     noise_scale_binning_, noise_scale_boosting_ : float

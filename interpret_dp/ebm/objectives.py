@@ -40,6 +40,8 @@ OBJECTIVES = {"rmse": "identity", "poisson_deviance": "log", "gamma_deviance": "
 _GAMMA_CLIP = 2.0
 # With the smallest steps and leaves, noise of this level is about half a unit of a curve's score.
 _LOUDEST = 0.125
+# Of terms that say the same the loss bends more than each of them is told (its own mean).
+_FASTEST = 0.2
 # No mean is believed to be a smaller share of the upper bound: about -14 on the log scale.
 _SMALLEST_SHARE = 2.0**-20
 # A leaf whose mean is small moves as if it were this share of the average: with less, the noise of
@@ -113,6 +115,7 @@ class TargetScale:
         In units of the target.
     clip : float
         Bound on the residual: in units of the target, or relative to the mean for gamma deviance.
+        Until :meth:`clipped`, half of the range (gamma deviance: as it stays).
     """
 
     objective: str
@@ -130,10 +133,28 @@ class TargetScale:
         lower, upper = target.lower, target.upper
         if objective == "gamma_deviance":
             return cls(objective, lower, upper, _GAMMA_CLIP)
-        clip = residual_clip(lower, upper)
-        if not has_start:
-            return cls(objective, lower, upper, clip)
-        return cls(objective, lower - upper, upper - lower, clip)
+        if has_start:
+            lower, upper = lower - upper, upper - lower
+        return cls(objective, lower, upper, (upper - lower) / 2 if upper > lower else 1.0)
+
+    def clipped(self, ratio: float, square: float, deviation: float) -> TargetScale:
+        """Return the scale with the clipping bound that suits a released mean and mean square.
+
+        Parameters
+        ----------
+        ratio, square : float
+            Released means of (target - middle) / half and of its square.
+        deviation : float
+            Standard deviation of the noise in each.
+        """
+        if self.objective == "gamma_deviance":
+            return self
+        ratio = min(max(ratio, -1.0), 1.0)
+        # Noise of a mean square and of a squared mean, which is a second order smaller.
+        noise = math.hypot(deviation, 2.0 * ratio * deviation)
+        is_count = self.objective == "poisson_deviance"
+        clip = residual_clip(self.half, square - ratio**2, noise, is_count=is_count)
+        return replace(self, clip=clip)
 
     @property
     def has_log_link(self) -> bool:
@@ -188,7 +209,12 @@ class TargetScale:
         curvature = (mean if self.objective == "poisson_deviance" else 1.0) / self.clip
         step = 1.0 / curvature
         return np.array([math.log(mean)]), Unit(
-            curvature=curvature, step=step, per_rate=step, loudest=_LOUDEST, norm=norm
+            curvature=curvature,
+            step=step,
+            per_rate=step,
+            loudest=_LOUDEST,
+            fastest=_FASTEST,
+            norm=norm,
         )
 
 

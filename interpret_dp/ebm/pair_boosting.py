@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.ebm.boosting import leaf_gains
-from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
 from interpret_dp.release import ReleaseDoor
 
 __all__ = ["PairCells", "PairUpdates", "boost_pairs", "pair_noise"]
@@ -105,15 +105,14 @@ class PairUpdates:
 
 
 def pair_updates(
-    cells: PairCells, *, step: float, count_noise: float, n_rows: float
+    cells: PairCells, *, settings: BoostingSettings, count_noise: float, n_rows: float
 ) -> PairUpdates:
     """Return the map of a pair's rounds.
 
     Parameters
     ----------
     cells : PairCells
-    step : float
-        Score per unit of mean residual.
+    settings : BoostingSettings
     count_noise : float
         Standard deviation of the released count of a cell; cells below two of them do not move.
     n_rows : float
@@ -121,7 +120,10 @@ def pair_updates(
     """
     inner = max((cells.weights.shape[0] - 2) * (cells.weights.shape[1] - 2), 1)
     gain = leaf_gains(
-        cells.weights.ravel(), step=step, count_noise=count_noise, lightest=n_rows / inner
+        cells.weights.ravel(),
+        step=settings.step,
+        count_noise=count_noise,
+        lightest=max(settings.least_stiffness, n_rows / inner),
     )
     return PairUpdates(gain, cells.weights)
 

@@ -14,10 +14,11 @@ from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.ebm.binning import Bins, merge_bins, project_to_total
 from interpret_dp.ebm.boosting import BoostingResult
 from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.curvature import mean_curvature
 from interpret_dp.ebm.interactions import PairTask
 from interpret_dp.ebm.pair_boosting import PairCells, boost_pairs, pair_noise, pair_updates
 from interpret_dp.ebm.pair_selection import select_pairs
-from interpret_dp.ebm.uncertainty import TermNoise, mean_curvature
+from interpret_dp.ebm.uncertainty import TermNoise
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import Continuous, FeatureSpec
 
@@ -134,7 +135,7 @@ def train_pairs(
     rows.pair_up(chosen, maps, widths)
     cells = _release_cells(rows, chosen, coarse, specs, door, n_rows)
     updates = [
-        pair_updates(c, step=settings.step, count_noise=count_noise, n_rows=n_rows) for c in cells
+        pair_updates(c, settings=settings, count_noise=count_noise, n_rows=n_rows) for c in cells
     ]
     scores, noise = boost_pairs(rows, cells, updates, config=config, door=door)
     curvatures = _curvatures(trained, bins, coarse, cells, scores, is_classification)

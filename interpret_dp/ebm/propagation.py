@@ -21,7 +21,13 @@ from numpy.typing import NDArray
 
 from interpret_dp.ebm.boosting import Partition, TermUpdate, centred_change
 
-__all__ = ["cells_of_bins", "noise_covariance", "noise_variances", "run_starts"]
+__all__ = [
+    "cells_of_bins",
+    "noise_covariance",
+    "noise_variances",
+    "run_starts",
+    "unit_covariance",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -62,17 +68,32 @@ def noise_covariance(
     ndarray of float64, shape (n_codes, n_codes)
         In units of score squared.
     """
-    return noise**2 * _unit_covariance(updates, weights, curvature * weights, averaged_rounds)
+    return noise**2 * unit_covariance(updates, weights, curvature * weights, averaged_rounds)[0]
 
 
-def _unit_covariance(
+def unit_covariance(
     updates: Sequence[TermUpdate],
     weights: FloatArray,
     stiffness: FloatArray,
     averaged_rounds: int,
-) -> FloatArray:
-    """Return the covariance for noise of one."""
+) -> tuple[FloatArray, FloatArray]:
+    """Return the covariance for noise of one, and the response of the averaged curve.
+
+    Parameters
+    ----------
+    updates, weights, averaged_rounds
+        As for :func:`noise_covariance`.
+    stiffness : ndarray of float64, shape (n_codes,)
+        Weight times curvature of each bin.
+
+    Returns
+    -------
+    covariance, response : ndarray of float64, shape (n_codes, n_codes)
+        Were f the curve at which this term's residuals vanish, the averaged curve without noise
+        would be ``response @ f``: few rounds or leaves blur it.
+    """
     covariance = np.zeros((len(weights), len(weights)))
+    response = np.zeros_like(covariance)
     # Backwards in time: `onward` maps a deviation after a round to one of the averaged curve. To
     # centre the average would change nothing: every update is centred by the same weights.
     onward = np.zeros_like(covariance)
@@ -83,8 +104,10 @@ def _unit_covariance(
         starts = run_starts(leaf)
         carried = _carried(updates[index], weights, onward, starts)
         covariance += carried @ carried.T
-        onward -= np.repeat(carried, np.diff(starts, append=len(leaf)), axis=1) * stiffness
-    return covariance
+        part = np.repeat(carried, np.diff(starts, append=len(leaf)), axis=1) * stiffness
+        response += part
+        onward -= part
+    return covariance, response
 
 
 def run_starts(leaf: NDArray[np.uint16]) -> NDArray[np.int64]:
@@ -139,7 +162,7 @@ def noise_variances(
     if len(starts) > _MOST_CELLS:
         variances = _simulated_variances(cells, weights, stiffness, averaged_rounds, rng)
     else:
-        variances = np.diagonal(_unit_covariance(cells, weights, stiffness, averaged_rounds))
+        variances = np.diagonal(unit_covariance(cells, weights, stiffness, averaged_rounds)[0])
     return noise**2 * np.repeat(variances, np.diff(starts, append=len(curvature)))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.base import MAX_SCORE, AdditiveRows
+from interpret_dp.backends.base import MAX_SCORE, AdditiveRows, RegressionRows
 from interpret_dp.backends.local import (
     LocalBinaryRows,
     LocalMulticlassRows,
@@ -20,13 +20,14 @@ from interpret_dp.backends.local import (
 )
 from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from interpret_dp.ebm.binning import Bins, merge_bins
-from interpret_dp.ebm.boosting import BoostingResult, boost
+from interpret_dp.ebm.boosting import BoostingResult, boost, movable_terms
 from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.curvature import log_loss_curvatures
 from interpret_dp.ebm.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.objectives import TargetScale, relative_means
 from interpret_dp.ebm.pair_training import TrainedPair, train_pairs
 from interpret_dp.ebm.rows import PrivateRows
-from interpret_dp.ebm.uncertainty import TermNoise, log_loss_curvatures, term_noise
+from interpret_dp.ebm.uncertainty import TermNoise, denoised_terms, term_noise
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import (
     Categorical,
@@ -113,15 +114,16 @@ class TrainedTerms:
 class _Start:
     """Where boosting starts: released by the first request, in units of the score lattice.
 
-    ``n_rows`` counts a row of the largest weight as one.
+    ``n_rows`` counts a row of the largest weight as one; ``scale`` is that of a regression.
     """
 
     n_rows: float
     level: NDArray[np.float64]
     unit: Unit
+    scale: TargetScale | None = None
 
 
-_REGRESSION_ROWS = {
+_REGRESSION_ROWS: dict[str, type[LocalRegressionRows]] = {
     "rmse": LocalRegressionRows,
     "poisson_deviance": LocalPoissonRows,
     "gamma_deviance": LocalGammaRows,
@@ -155,15 +157,21 @@ def train(
     scale = _scale(task, has_start=private.init_scores is not None)
     rows = _encoded(private, task, config, scale, n_threads)
     start = _release_target(rows, scale, door, has_start=private.init_scores is not None)
+    scale = start.scale
+    if scale is not None and isinstance(rows, RegressionRows):
+        rows.clip_residuals(scale.clip)
     bins, count_noise = _release_bins(rows, task, config, door, start.n_rows)
     rows.merge_bins([b.code_map for b in bins])
-    settings = config.boosting(start.n_rows, start.unit)
+    # Where nothing is above the noise, no term is better than another.
+    movable = movable_terms(bins, count_noise) or list(range(len(bins)))
+    boosting = replace(config, n_movable=len(movable))
+    settings = boosting.boosting(start.n_rows, start.unit)
     result = boost(
         rows,
         bins,
         [_is_ordered(spec) for spec in task.specs],
         task.directions,
-        config=config,
+        config=boosting,
         settings=settings,
         door=door,
         intercept=start.level,
@@ -171,21 +179,14 @@ def train(
         count_noise=count_noise,
         divide_by_means=_has_means(scale),
         verbose=verbose,
+        movable=movable,
     )
-    in_units = 1.0 if scale is None else scale.score_unit
-    noise = term_noise(
-        result,
-        bins,
-        task.directions,
-        averaged_rounds=config.averaged_rounds,
-        curvatures=_curvatures(result, bins, scale, start.unit),
-        scale=in_units,
-        rng=door.public_choices,
-    )
+    in_units = _score_unit(start)
+    scores, noise = _denoised(result, bins, task, start, door, boosting.averaged_rounds)
     offset = 0.0 if scale is None else scale.score_origin
     trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
-        scores=[in_units * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores],
+        scores=scores,
         noise=noise,
         intercept=offset + in_units * result.intercept,
         n_rows=task.largest_weight * start.n_rows,
@@ -199,7 +200,7 @@ def train(
         rows,
         bins,
         task.specs,
-        result,
+        replace(result, scores=[_columns(s) / in_units for s in scores]),
         task.pairs,
         config=config,
         door=door,
@@ -215,6 +216,39 @@ def train(
         pairs=[pair.in_units(in_units, task.largest_weight) for pair in stage.pairs],
         pair_cuts={k: b.cuts for k, b in stage.coarse.items() if b.cuts is not None},
     )
+
+
+def _denoised(
+    result: BoostingResult,
+    bins: list[Bins],
+    task: TrainingTask,
+    start: _Start,
+    door: ReleaseDoor,
+    averaged_rounds: int,
+) -> tuple[list[NDArray[np.float64]], list[TermNoise]]:
+    """Return the curves without what is likely noise, and what is then unknown of them."""
+    unit = _score_unit(start)
+    noise = term_noise(
+        result,
+        bins,
+        task.directions,
+        averaged_rounds=averaged_rounds,
+        curvatures=_curvatures(result, bins, start.scale, start.unit),
+        scale=unit,
+        rng=door.public_choices,
+    )
+    scores = [unit * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores]
+    return denoised_terms(scores, noise, bins, [_is_ordered(spec) for spec in task.specs])
+
+
+def _score_unit(start: _Start) -> float:
+    """Return what one unit of the score lattice is in a released score."""
+    return 1.0 if start.scale is None else start.scale.score_unit
+
+
+def _columns(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return scores with one column a class; shape (n_codes, n_scores)."""
+    return scores[:, np.newaxis] if scores.ndim == 1 else scores
 
 
 def _is_ordered(spec: FeatureSpec) -> bool:
@@ -238,7 +272,7 @@ def _curvatures(
 ) -> list[NDArray[np.float64]]:
     """Return the expected second derivative of the loss in each bin, from released numbers."""
     if scale is None:
-        return log_loss_curvatures(result, bins)
+        return log_loss_curvatures(result.scores, result.intercept, [b.weights for b in bins])
     return [
         unit.curvature * relative_means(scores[:, 0], b.weights)[:, np.newaxis]
         if _has_means(scale)
@@ -304,7 +338,8 @@ def _release_target(
     """Release how many rows there are and where their mean lies.
 
     A row is in one class, so it adds 1 to one count; in a regression it adds 1 to the count and at
-    most 1 to the scaled target, together sqrt(2). With a weight, both are multiplied by it.
+    most 1 to the scaled target and to its square, together sqrt(3). With a weight, all are
+    multiplied by it.
     """
     released, sigma = door.gaussian(
         "target", rows.target_sums()[np.newaxis], row_norm=rows.target_norm, aligned=True
@@ -313,12 +348,15 @@ def _release_target(
     norm = door.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
     if scale is not None:
         n_rows = max(float(sums[0]), noise)
-        level, unit = scale.start(float(sums[1]) / n_rows, noise / n_rows, norm)
-        return _Start(n_rows, level, unit)
+        mean, square = float(sums[1]) / n_rows, float(sums[2]) / n_rows
+        scale = scale.clipped(mean, square, noise / n_rows)
+        level, unit = scale.start(mean, noise / n_rows, norm)
+        return _Start(n_rows, level, unit, scale)
     # A class may be empty or drowned in noise: no count is believed to be below one noise unit.
     counts = np.maximum(sums, noise)
     shares = counts / counts.sum()
-    unit = Unit(curvature=4.0 * float(np.mean(shares * (1.0 - shares))), step=2.0, norm=norm)
+    curvature = float(np.mean(shares * (1.0 - shares)))
+    unit = Unit(curvature=4.0 * curvature, step=1.0 / curvature, norm=norm, start=curvature)
     logs = np.log(counts)
     levels = logs[1:] - logs[0] if len(counts) == 2 else logs - logs.mean()
     # Scores that rows start from know of the classes' sizes already.

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from interpret_dp.ebm.binning import Bins
 from interpret_dp.ebm.boosting import BoostingResult
+from interpret_dp.ebm.denoising import Curve, denoise
 from interpret_dp.ebm.monotone_noise import projected_variances
-from interpret_dp.ebm.propagation import noise_covariance, noise_variances
+from interpret_dp.ebm.propagation import noise_variances, unit_covariance
 
-__all__ = ["TermNoise", "log_loss_curvatures", "mean_curvature", "no_noise", "term_noise"]
+__all__ = ["TermNoise", "denoised_terms", "no_noise", "term_noise"]
 
-_NODES = 32
 # A term keeps at most so many covariances: 512 bins, or 295 with three classes. They go into the
 # model file, and a matrix of all 65,536 bins would take 34 GB.
 _MOST_COVARIANCES = 512**2
@@ -37,52 +37,13 @@ class TermNoise:
         monotone.
     variances : ndarray of float64, shape (n_codes,) or (n_codes, n_classes), or None
         Its diagonal, for a term without ``covariance``.
+    response : ndarray of float64, shaped as ``covariance``, or None
+        How boosting blurs the curve, until the term is denoised.
     """
 
     covariance: NDArray[np.float64] | None = None
     variances: NDArray[np.float64] | None = None
-
-
-def log_loss_curvatures(result: BoostingResult, bins: Sequence[Bins]) -> list[NDArray[np.float64]]:
-    """Return the expected second derivative of the log loss in each bin, from released numbers.
-
-    It is the mean of p (1 - p) when the other terms' scores are taken as independent and normal.
-
-    Returns
-    -------
-    list of ndarray of float64, shape (n_codes, n_scores) each
-    """
-    spreads = np.array(
-        [
-            b.weights @ scores**2 / max(b.weights.sum(), 1e-300)
-            for b, scores in zip(bins, result.scores, strict=True)
-        ]
-    )
-    curvatures = []
-    for scores, own in zip(result.scores, spreads, strict=True):
-        others = np.sqrt(np.maximum(spreads.sum(axis=0) - own, 0.0))
-        curvatures.append(mean_curvature(result.intercept + scores, others))
-    return curvatures
-
-
-def mean_curvature(
-    centres: NDArray[np.float64], spread: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Average p (1 - p) over normal scores around ``centres``, by Gauss-Hermite quadrature.
-
-    With several classes the others' scores stay at their centres.
-    """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    weights = weights / weights.sum()
-    if centres.shape[1] > 1:
-        rest = np.logaddexp.reduce(centres, axis=1, keepdims=True)
-        own = np.exp(np.minimum(centres - rest, -1e-12))
-        centres = np.log(own) - np.log1p(-own)
-    averaged = np.zeros_like(centres)
-    for node, weight in zip(nodes, weights, strict=True):  # one at a time: there may be many bins
-        probabilities = 1.0 / (1.0 + np.exp(-np.clip(centres + spread * node, -500, 500)))
-        averaged += weight * probabilities * (1.0 - probabilities)
-    return averaged
+    response: NDArray[np.float64] | None = None
 
 
 def _is_narrow(n_codes: int, n_scores: int) -> bool:
@@ -136,9 +97,82 @@ def term_noise(
             square = projected_variances(*facts[0], curve, directions[k], **how, rng=rng)
             noises.append(TermNoise(variances=square))
         elif _is_narrow(b.n_codes, n_scores):
-            square = np.stack([noise_covariance(*fact, **how) for fact in facts])
-            noises.append(TermNoise(covariance=square[0] if n_scores == 1 else square))
+            both = [
+                unit_covariance(updates, b.weights, column * b.weights, averaged_rounds)
+                for column in curvature.T
+            ]
+            square, response = (np.stack(found) for found in zip(*both, strict=True))
+            square *= noise**2
+            if n_scores == 1:
+                square, response = square[0], response[0]
+            noises.append(TermNoise(covariance=square, response=response))
         else:
             columns = np.stack([noise_variances(*fact, **how, rng=rng) for fact in facts], axis=1)
             noises.append(TermNoise(variances=columns[:, 0] if n_scores == 1 else columns))
     return noises
+
+
+def denoised_terms(
+    scores: Sequence[NDArray[np.float64]],
+    noise: Sequence[TermNoise],
+    bins: Sequence[Bins],
+    is_ordered: Sequence[bool],
+) -> tuple[list[NDArray[np.float64]], list[TermNoise]]:
+    """Denoise the terms; return their curves and what is then unknown of them.
+
+    Parameters
+    ----------
+    scores : sequence of ndarray, shape (n_codes,) or (n_codes, n_classes) each
+        Released curves.
+    noise : sequence of TermNoise
+        Of these curves.
+    bins : sequence of Bins
+    is_ordered : sequence of bool
+
+    Notes
+    -----
+    An ordered term without ``covariance`` stays as it is: neighbours share their noise, and how
+    much is not kept.
+    """
+    owners: list[int] = []
+    curves: list[Curve] = []
+    for k, (score, spread, b) in enumerate(zip(scores, noise, bins, strict=True)):
+        if spread.covariance is None and is_ordered[k]:
+            continue
+        for index, column in enumerate(np.atleast_2d(score.T)):
+            owners.append(k)
+            curves.append(_curve(column, spread, b.weights, is_ordered[k], index, score.ndim))
+    found = denoise(curves)
+    means, spreads = list(scores), list(noise)
+    for k in dict.fromkeys(owners):
+        own = [one for owner, one in zip(owners, found, strict=True) if owner == k]
+        known = np.stack([one.noise for one in own])
+        if scores[k].ndim == 1:
+            means[k], known = own[0].mean, known[0]
+        else:
+            # What the classes have in common changes no probability.
+            columns = np.stack([one.mean for one in own], axis=1)
+            means[k] = columns - columns.mean(axis=1, keepdims=True)
+        if noise[k].covariance is not None:
+            spreads[k] = TermNoise(covariance=known)
+        else:
+            spreads[k] = TermNoise(variances=known.T)
+    return means, spreads
+
+
+def _curve(
+    scores: NDArray[np.float64],
+    noise: TermNoise,
+    weights: NDArray[np.float64],
+    is_ordered: bool,
+    index: int,
+    n_axes: int,
+) -> Curve:
+    """Return one class's curve, or that of a term with one score."""
+    if noise.covariance is None or noise.response is None:
+        if noise.variances is None:
+            raise ValueError("The noise of a term is unknown; it must be given to denoise it.")
+        return Curve(scores, np.atleast_2d(noise.variances.T)[index], weights, is_ordered)
+    if n_axes == 1:
+        return Curve(scores, noise.covariance, weights, is_ordered, noise.response)
+    return Curve(scores, noise.covariance[index], weights, is_ordered, noise.response[index])

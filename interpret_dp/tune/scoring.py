@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from interpret_dp._validate import check_choice
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.ebm.cells import CERTAIN, label_shares
-from interpret_dp.ebm.config import residual_clip
 from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
 from interpret_dp.schema.tables import Values
 
@@ -30,6 +29,8 @@ SCORINGS = {
 # Losses of a label in octaves: a probability of 2**-6 or less counts as that.
 _OCTAVES, _STEPS = 6, 64
 _LOSS_EDGES = np.floor(CERTAIN * 2.0 ** (-np.arange(_OCTAVES * _STEPS, 0, -1) / _STEPS))
+
+_SHARE_OF_RANGE = 0.25
 
 
 class Scoring:
@@ -58,7 +59,7 @@ class Scoring:
         """
         if isinstance(self._target, Continuous):
             target = encode_target(y, self._target, table.n_rows)
-            clip = residual_clip(self._target.lower, self._target.upper)
+            clip = _largest_error(self._target)
             # Comparisons with NaN are false: a row without a target keeps the 0.
             error = np.minimum(np.abs(model.predict(table) - target) / clip, 1.0)
             loss = error * error if self.name == "neg_mean_squared_error" else error
@@ -82,8 +83,14 @@ class Scoring:
             return 1.0 - share
         if isinstance(self._target, Categorical):
             return -share * _OCTAVES * float(np.log(2.0))
-        clip = residual_clip(self._target.lower, self._target.upper)
+        clip = _largest_error(self._target)
         return -share * (clip * clip if self.name == "neg_mean_squared_error" else clip)
+
+
+def _largest_error(target: Continuous) -> float:
+    """Return a quarter of the declared range: larger errors count as that."""
+    width = target.upper - target.lower
+    return _SHARE_OF_RANGE * width if width > 0 else 1.0
 
 
 def scoring_of(name: str | None, target: Any) -> Scoring:

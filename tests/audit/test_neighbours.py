@@ -293,13 +293,13 @@ def test_control_an_unclipped_target(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_control_centring_by_an_exact_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     """The row moves everybody's residual."""
-    original = local.LocalRegressionRows.__init__
+    original = local.LocalRegressionRows.clip_residuals
 
-    def centring(self: Any, codes: Any, target: Any, **others: Any) -> None:
-        original(self, codes, target, **others)
+    def centring(self: Any, clip: float) -> None:
+        original(self, clip)
         self._target = (self._target - self._target.mean()).astype(np.int32)
 
-    monkeypatch.setattr(local.LocalRegressionRows, "__init__", centring)
+    monkeypatch.setattr(local.LocalRegressionRows, "clip_residuals", centring)
     report = replay(regressor, *neighbours("regression", (99, 1e6, "rare", 3, 5, 30)))
     assert kinds(report) == {"sensitivity"}
 

@@ -286,13 +286,13 @@ def test_control_a_row_that_moves_the_others_breaks_the_sum(
 ) -> None:
     from interpret_dp.backends import local
 
-    original = local.LocalRegressionRows.__init__
+    original = local.LocalRegressionRows.clip_residuals
 
-    def centring(self: Any, codes: Any, target: Any, **others: Any) -> None:
-        original(self, codes, target, **others)
+    def centring(self: Any, clip: float) -> None:
+        original(self, clip)
         self._target = (self._target - self._target.mean()).astype(np.int32)
 
-    monkeypatch.setattr(local.LocalRegressionRows, "__init__", centring)
+    monkeypatch.setattr(local.LocalRegressionRows, "clip_residuals", centring)
     with pytest.raises(AssertionError, match="call"):
         test_every_released_sum_is_that_of_its_parts("regressor")
 

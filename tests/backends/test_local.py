@@ -70,9 +70,10 @@ def test_targets_stay_within_their_integers(lower: float, upper: float, clip: fl
         rows = LocalRegressionRows(
             [codes[0][:1]], target[row : row + 1], lower=lower, upper=upper, clip=clip
         )
-        count, total = rows.target_sums().tolist()
+        count, total, squares = rows.target_sums().tolist()
         assert count == (0 if np.isnan(target[row]) else LATTICE)
         assert abs(total) <= count
+        assert 0 <= squares <= abs(total)
         assert np.abs(rows._target, dtype=np.int64).sum() <= int(
             (upper - lower) / 2 / clip * LATTICE
         )
@@ -86,7 +87,7 @@ def test_truncation_is_towards_zero() -> None:
         upper=1.0,
         clip=1.0,
     )
-    assert rows.target_sums().tolist() == [2 * LATTICE, 0]
+    assert rows.target_sums().tolist() == [2 * LATTICE, 0, 0]
     assert rows._target.tolist() == [0, 0]
 
 

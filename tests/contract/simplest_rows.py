@@ -146,29 +146,37 @@ class SimplestRegressionRows(SimplestRows):
     def has_target(self, target: Any) -> bool:
         return not math.isnan(target)
 
+    def clip_residuals(self, clip: float) -> None:
+        self.clip = clip
+
     def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
         limit = int(self.half / self.clip * LATTICE)
         centred = math.trunc((float(target) - self.middle) / self.clip * LATTICE)
         return [min(max(min(max(centred, -limit), limit) - scores[0], -LATTICE), LATTICE)]
 
     def target_sums(self) -> list[int]:
-        total = 0
+        total = squares = 0
         for _, target, weight, _ in self.rows:
             centred = float(target) - self.middle
             fraction = centred / self.half if self.half > 0 else 0.0
             scaled = min(max(math.trunc(fraction * LATTICE), -LATTICE), LATTICE)
             total += weighted(scaled, weight)
-        return [sum(weight for _, _, weight, _ in self.rows), total]
+            squares += weighted(scaled**2 // LATTICE, weight)
+        return [sum(weight for _, _, weight, _ in self.rows), total, squares]
 
 
 class SimplestPoissonRows(SimplestRegressionRows):
     """Counts; the mean exp(score) is tabulated in steps of 1/256."""
 
     def __init__(self, codes: Any, targets: Any, **facts: Any) -> None:
+        self.bounds = {name: facts[name] for name in ("lower", "upper")}
         super().__init__(codes, targets, **facts)
-        bounds = {name: facts[name] for name in ("lower", "upper", "clip")}
-        self.means = poisson_table(**bounds).tolist()
-        self.lowest = lowest_log_step(bounds["upper"])
+        self.clip_residuals(facts["clip"])
+        self.lowest = lowest_log_step(facts["upper"])
+
+    def clip_residuals(self, clip: float) -> None:
+        super().clip_residuals(clip)
+        self.means = poisson_table(**self.bounds, clip=clip).tolist()
 
     def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
         entry = min(max(scores[0] // 2**12 - self.lowest, 0), len(self.means) - 1)
@@ -184,7 +192,10 @@ class SimplestGammaRows(SimplestRegressionRows):
     def __init__(self, codes: Any, targets: Any, **facts: Any) -> None:
         super().__init__(codes, targets, **facts)
         self.bounds = {name: facts[name] for name in ("lower", "upper")}
-        self.errors = gamma_table(facts["clip"]).tolist()
+        self.clip_residuals(facts["clip"])
+
+    def clip_residuals(self, clip: float) -> None:
+        self.errors = gamma_table(clip).tolist()
 
     def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
         log = int(log_steps(np.array([target]), **self.bounds)[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -40,7 +41,7 @@ def test_more_rows_allow_more_leaves_and_bins():
     assert few.leaves < many.leaves
     assert few.step < many.step
     assert few.noise_level == pytest.approx(1_000 * many.noise_level)
-    assert config.target_bins(1_000, 50.0) == 5
+    assert config.target_bins(1_000, 50.0) == 13
     assert config.target_bins(1_000_000, 50.0) == 64
     assert config.target_bins(1.0, 50.0) == 1
 
@@ -57,7 +58,8 @@ def test_explicit_settings_win_over_the_rule():
         mu=0.3, n_features=3, max_bins=64, rounds=7, leaves=3, learning_rate=0.01
     )
     settings = config.boosting(10_000, SQUARED_LOSS)
-    assert (config.n_rounds, settings.leaves, settings.step) == (7, 3, 0.01)
+    assert (config.n_rounds, settings.leaves) == (7, 3)
+    assert settings.step == pytest.approx(0.01)
     assert config.n_blocks == 3
 
 
@@ -79,6 +81,35 @@ def test_no_rounds_spends_on_bins_and_target_only():
     assert math.isinf(config.boosting(100.0, SQUARED_LOSS).noise_level)
 
 
-def test_residual_clip_is_below_the_declared_range():
-    assert residual_clip(9_000.0, 10_000.0) == 250.0
-    assert residual_clip(3.0, 3.0) > 0
+def test_residual_clip_follows_the_released_spread():
+    # Half a range of 500 and a standard deviation of a tenth of it.
+    assert residual_clip(500.0, 0.01, 0.0) == pytest.approx(62.5)
+    assert residual_clip(500.0, 0.01, 0.03) == pytest.approx(125.0)
+    # Noise alone, and a variance that noise made negative: never above half the range, never 0.
+    assert residual_clip(500.0, -3.0, 2.0) == 500.0
+    assert residual_clip(500.0, -3.0, 0.0) == 5.0
+    assert residual_clip(0.0, 0.0, 0.1) > 0
+
+
+def test_a_varying_curvature_damps_steps():
+    config = TrainerConfig(mu=0.3, n_features=10, max_bins=64)
+    constant = config.boosting(50_000, SQUARED_LOSS)
+    assert (constant.curvature, constant.least_stiffness) == (None, 0.0)
+    assert math.isinf(constant.largest_change)
+    rare = config.boosting(50_000, Unit(curvature=0.04, step=100.0, start=0.01))
+    boosting = next(part for part in config.plan().releases if part.name == "boosting")
+    # A leaf of this stiffness moves by one logit a full step for one standard deviation of noise.
+    assert rare.least_stiffness == pytest.approx(1 / boosting.mu / 0.01)
+    assert rare.largest_change == pytest.approx(3 * rare.step / 100.0)
+
+
+@given(n_features=st.integers(1, 200), movable=st.integers(1, 200))
+def test_terms_that_cannot_move_leave_rounds_to_the_others(n_features, movable):
+    movable = min(movable, n_features)
+    config = TrainerConfig(mu=0.3, n_features=n_features, max_bins=64)
+    inner = replace(config, n_movable=movable)
+    assert inner.plan() == config.plan()
+    assert inner.n_rounds * movable <= config.n_rounds * n_features
+    assert inner.n_rounds >= config.n_rounds
+    chosen = TrainerConfig(mu=0.3, n_features=n_features, max_bins=64, rounds=7)
+    assert replace(chosen, n_movable=movable).n_rounds == 7
