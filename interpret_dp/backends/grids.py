@@ -6,7 +6,7 @@ of both is one, and the sums of each feature are sums of cells: the same integer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,7 +76,7 @@ class Grids:
     @property
     def n_cells(self) -> int:
         """Number of cells of the largest group."""
-        return max((int(np.prod(shape)) for shape in self.shapes), default=1)
+        return max(map(math.prod, self.shapes), default=1)
 
     def changes(self, updates: NDArray[np.int32]) -> NDArray[np.int32]:
         """Add the updates of each group's features per cell, shape (n_groups, n_cells).
@@ -88,9 +88,10 @@ class Grids:
         """
         found = np.zeros((len(self.members), self.n_cells), dtype=np.int32)
         for group, (places, shape) in enumerate(zip(self.members, self.shapes, strict=True)):
-            total = found[group, : int(np.prod(shape))].reshape(shape)
-            for axis, (place, width) in enumerate(zip(places, shape, strict=True)):
-                total += updates[place, :width].reshape(_along(axis, len(shape)))
+            total = updates[places[0], : shape[0]]
+            for place, width in zip(places[1:], shape[1:], strict=True):
+                total = (total[:, np.newaxis] + updates[place, :width]).reshape(-1)
+            found[group, : len(total)] = total
         return found
 
     def sums(self, cells: NDArray[np.int64], n_bins: int) -> NDArray[np.int64]:
@@ -104,12 +105,10 @@ class Grids:
         """
         found = np.zeros((sum(map(len, self.members)), n_bins), dtype=np.int64)
         for group, (places, shape) in enumerate(zip(self.members, self.shapes, strict=True)):
-            grid = cells[group, : int(np.prod(shape))].reshape(shape)
-            for axis, (place, width) in enumerate(zip(places, shape, strict=True)):
-                others = tuple(other for other in range(len(shape)) if other != axis)
-                found[place, :width] = grid.sum(axis=others)
+            left = cells[group, : math.prod(shape)]
+            # From the last feature to the first: what is left are the sums over those behind it.
+            for place, width in zip(places[:0:-1], shape[:0:-1], strict=True):
+                grid = left.reshape(-1, width)
+                found[place, :width], left = grid.sum(axis=0), grid.sum(axis=1)
+            found[places[0], : shape[0]] = left
         return found
-
-
-def _along(axis: int, n_axes: int) -> Sequence[int]:
-    return [-1 if other == axis else 1 for other in range(n_axes)]

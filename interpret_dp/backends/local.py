@@ -24,6 +24,7 @@ from interpret_dp.backends.kernels import (
     exponential_table,
     sigmoid_table,
 )
+from interpret_dp.schema.cells import chunks
 from interpret_dp.schema.encode import code_dtype
 
 __all__ = ["LocalBinaryRows", "LocalMulticlassRows", "LocalRegressionRows"]
@@ -32,7 +33,6 @@ __all__ = ["LocalBinaryRows", "LocalMulticlassRows", "LocalRegressionRows"]
 Codes: TypeAlias = Sequence[NDArray[np.unsignedinteger]] | NDArray[np.unsignedinteger]
 
 _ROWS_PER_THREAD = 50_000  # below this a second thread costs more than it saves
-_ROWS_COUNTED = 2**16  # at a time: their temporary arrays stay in the cache
 _PAIRS_AT_ONCE = 32  # a byte a row each
 
 
@@ -87,8 +87,7 @@ class _LocalRows(ABC):
         """Add the weights of the rows of each code, in lattice units."""
         counts = np.zeros(width, dtype=np.int64)
         # In chunks, since NumPy makes 64-bit integers of the codes.
-        for start in range(0, len(codes), _ROWS_COUNTED):
-            rows = slice(start, start + _ROWS_COUNTED)
+        for rows in chunks(len(codes)):
             if not len(self._weights):
                 counts += np.bincount(codes[rows], minlength=width) * LATTICE
             else:
@@ -107,8 +106,7 @@ class _LocalRows(ABC):
         merged = flat[: n_features * n_rows].reshape(n_features, n_rows)
         for feature, table in enumerate(maps):
             small = table.astype(narrow)
-            for start in range(0, n_rows, _ROWS_COUNTED):
-                rows = slice(start, start + _ROWS_COUNTED)
+            for rows in chunks(n_rows):
                 merged[feature, rows] = small[self._codes[feature, rows]]
         self._codes = merged
         self._widths = [int(table.max()) + 1 for table in maps]
@@ -135,7 +133,7 @@ class _LocalRows(ABC):
         """
         # Changes may be added up before they reach a score only if none of them can saturate it:
         # a public bound, by which all rows are treated alike.
-        self._reach += sum(int(np.abs(change.astype(np.int64)).max()) for change in updates)
+        self._reach += int(np.abs(updates.astype(np.int64)).max(axis=(1, 2)).sum())
         saturate = self._reach > MAX_SCORE
         widths = self._widths_within(n_bins)
         moved = Grids.of(updated, widths, most_cells=0) if saturate else Grids.of(updated, widths)
@@ -422,20 +420,30 @@ class LocalRegressionRows(_LocalRows):
     ) -> None:
         keep = ~np.isnan(target)
         super().__init__(codes, keep, weights=weights, n_threads=n_threads)
-        middle, self._half = (lower + upper) / 2, (upper - lower) / 2
-        self._centred = target[keep] - middle
-        fraction = self._centred / self._half if self._half > 0 else np.zeros_like(self._centred)
+        # The numbers themselves, until the bound of the residuals is known: no copy of them.
+        self._numbers = target if keep.all() else target[keep]
+        del keep
+        self._middle, self._half = (lower + upper) / 2, (upper - lower) / 2
+        self._sums = np.zeros(3, dtype=np.int64)
+        for rows in chunks(len(self._numbers)):
+            self._sums += self._moments(rows)
+        self._target = np.empty(len(self._numbers), dtype=np.int32)
+        self.clip_residuals(clip)
+
+    def _moments(self, rows: slice) -> NDArray[np.int64]:
+        """Add weight, fraction and its square over some rows."""
+        centred = self._numbers[rows] - self._middle
+        fraction = centred / self._half if self._half > 0 else np.zeros_like(centred)
         scaled = np.clip(np.trunc(fraction * LATTICE), -LATTICE, LATTICE).astype(np.int64)
         square = scaled**2 // LATTICE
-        if weights is not None:
+        count = LATTICE * len(scaled)
+        if len(self._weights):
             # As the kernels weigh residuals: truncated towards zero.
-            large = self._weights.astype(np.int64)
+            large = self._weights[rows].astype(np.int64)
             scaled = np.sign(scaled) * (np.abs(scaled) * large // LATTICE)
             square = square * large // LATTICE
-        count = self._counts(np.zeros(len(scaled), dtype=np.intp), 1)[0]
-        self._sums = np.array([count, scaled.sum(), square.sum()], dtype=np.int64)
-        self._target = np.empty(0, dtype=np.int32)
-        self.clip_residuals(clip)
+            count = int(large.sum())
+        return np.array([count, scaled.sum(), square.sum()], dtype=np.int64)
 
     def clip_residuals(self, clip: float) -> None:
         """Choose the clipping bound, before the first round.
@@ -447,8 +455,9 @@ class LocalRegressionRows(_LocalRows):
         """
         # Truncation towards zero and the clip keep the integers within their declared bounds.
         limit = int(self._half / clip * LATTICE)
-        scaled = np.trunc(self._centred / clip * LATTICE)
-        self._target = np.clip(scaled, -limit, limit).astype(np.int32)
+        for rows in chunks(len(self._numbers)):
+            scaled = np.trunc((self._numbers[rows] - self._middle) / clip * LATTICE)
+            self._target[rows] = np.clip(scaled, -limit, limit)
 
     def target_sums(self) -> NDArray[np.int64]:
         """Add the weights, and weight times fraction and its square; shape (3,).

@@ -22,6 +22,7 @@ from interpret_dp.backends.kernels import (
     _weigh,
 )
 from interpret_dp.backends.local import Codes, LocalRegressionRows
+from interpret_dp.schema.cells import chunks
 
 __all__ = [
     "LocalGammaRows",
@@ -227,7 +228,9 @@ class LocalGammaRows(LocalRegressionRows):
             weights=weights,
             n_threads=n_threads,
         )
-        self._logs = log_steps(target[~np.isnan(target)], lower, upper)
+        self._logs = np.empty(len(self._numbers), dtype=np.int32)
+        for rows in chunks(len(self._numbers)):
+            self._logs[rows] = log_steps(self._numbers[rows], lower, upper)
 
     def clip_residuals(self, clip: float) -> None:
         """Choose the clipping bound of relative errors, at least 1, before the first round."""

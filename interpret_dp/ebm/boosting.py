@@ -128,7 +128,8 @@ def partition_bins(
         middle = np.minimum(np.cumsum(mass) - mass / 2, 1.0)
         offset = round_number * _GOLDEN_RATIO % 1.0
         groups = np.floor(middle * min(n_leaves, len(inner)) + offset).astype(np.int64)
-        leaf[1:-1] = np.unique(groups, return_inverse=True)[1]
+        # Groups follow each other; a number that no bin got is left out.
+        leaf[1], leaf[2:-1] = 0, np.cumsum(groups[1:] != groups[:-1])
     else:
         leaf[1:-1] = np.arange(len(inner))
     n_inner = int(leaf[-2]) + 1
