@@ -30,8 +30,9 @@ _SIZES = (32_000, 1_000_000, 3_000_000, 10_000_000)
 _LARGE = 3_000_000  # from here on fewer repeats, and a smaller grid
 _GRID = [(rounds, rate) for rounds in (30, 100, 300) for rate in (0.01, 0.05, 0.2)]
 _SAME_ROUNDS = 300
+_MOST_LARGE = 3  # settings of the grid at 3 million rows
 #: What counts as equally accurate when the fastest of the reference's good settings is looked for.
-_AUROC_TOLERANCE = 0.001
+AUROC_TOLERANCE = 0.001
 _SECTIONS = ("sizes", "memory", "cold", "growth", "passes")
 
 
@@ -53,11 +54,12 @@ def _measure_sizes(sizes: Sequence[int], repeats: int, large_repeats: int) -> li
     """Fit both engines' defaults, the reference's grid, and ours with the reference's rounds."""
     found: list[dict[str, Any]] = []
     for n_rows in sorted(sizes):
-        is_largest = n_rows > _LARGE and bool(found)
         print(f"{n_rows:,} rows", file=sys.stderr, flush=True)
-        # At the largest size the whole grid would take as long as all else together: there the two
-        # settings are measured that were best one size below.
-        grid = _best_settings(found[-1]["fits"]) if is_largest else _GRID
+        grid = _GRID
+        if n_rows >= _LARGE and found:
+            # The whole grid would take as long as all else together: what was good one size below.
+            good = _good_settings(found[-1]["fits"])
+            grid = good[:1] if n_rows > _LARGE else good[:_MOST_LARGE]
         defaults: list[Any] = [("ours", None, None), ("reference", None, None)]
         result = _run(
             "paired",
@@ -76,47 +78,48 @@ def _measure_sizes(sizes: Sequence[int], repeats: int, large_repeats: int) -> li
     return found
 
 
+def _good_settings(fits: Sequence[dict[str, Any]]) -> list[tuple[int, float]]:
+    """Return the reference's settings that are about as accurate as its best, the fastest first."""
+    tried = [fit for fit in fits if fit["engine"] == "reference" and fit["rounds"] is not None]
+    best = max(fit["AUROC"] for fit in tried)
+    near = [fit for fit in tried if fit["AUROC"] >= best - AUROC_TOLERANCE]
+    return [(fit["rounds"], fit["rate"]) for fit in sorted(near, key=lambda fit: fit["seconds"])]
+
+
 def _best_settings(fits: Sequence[dict[str, Any]]) -> list[tuple[int, float]]:
     """Return the most accurate of the reference's settings, and the fastest that is nearly so."""
     tried = [fit for fit in fits if fit["engine"] == "reference" and fit["rounds"] is not None]
     best = max(tried, key=lambda fit: fit["AUROC"])
-    near = [fit for fit in tried if fit["AUROC"] >= best["AUROC"] - _AUROC_TOLERANCE]
-    fastest = min(near, key=lambda fit: fit["seconds"])
-    return list(dict.fromkeys((fit["rounds"], fit["rate"]) for fit in (best, fastest)))
+    return list(dict.fromkeys([(best["rounds"], best["rate"]), _good_settings(fits)[0]]))
 
 
 def _measure_memory(sizes: Sequence[int]) -> list[dict[str, Any]]:
-    """Measure the memory of one fit per size and engine; of the reference up to 3 million rows."""
+    """Measure the memory of one fit per size and engine; of the reference below 3 million rows."""
     return [
         _run("memory", {"engine": engine, "n_rows": n_rows, "n_features": N_FEATURES})
         for n_rows in sorted(sizes)
-        for engine in (("ours", "reference") if n_rows <= _LARGE else ("ours",))
+        for engine in (("ours", "reference") if n_rows < _LARGE else ("ours",))
     ]
 
 
 def _measure_cold(repeats: int) -> list[dict[str, Any]]:
     """Measure first fits of fresh processes; ours also before anything was compiled."""
     found = []
+    # The first process may be the one that compiles.
+    _run("cold", {"engine": "ours", "n_rows": _SIZES[0]})
     for _ in range(repeats):
         for engine in ("ours", "reference"):
             found.append({**_run("cold", {"engine": engine, "n_rows": _SIZES[0]}), "new": False})
         with tempfile.TemporaryDirectory() as empty:
-            found.append(
-                {
-                    **_run(
-                        "cold",
-                        {"engine": "ours", "n_rows": _SIZES[0]},
-                        {"NUMBA_CACHE_DIR": empty},
-                    ),
-                    "new": True,
-                }
-            )
+            cache = {"NUMBA_CACHE_DIR": empty}
+            new = _run("cold", {"engine": "ours", "n_rows": _SIZES[0]}, cache)
+        found.append({**new, "new": True})
     return found
 
 
-def _measure_growth(repeats: int) -> list[dict[str, Any]]:
-    """Let features and rounds grow, at a million rows."""
-    n_rows = _SIZES[1]
+def _measure_growth(sizes: Sequence[int], repeats: int) -> list[dict[str, Any]]:
+    """Let features and rounds grow, at the largest size up to a million rows."""
+    n_rows = max((size for size in sizes if size <= _SIZES[1]), default=min(sizes))
     found = [
         _run(
             "paired",
@@ -150,7 +153,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--quick", action="store_true", help="only sizes up to 1 million, one fit each; for a look"
     )
-    parser.add_argument("--only", nargs="+", choices=_SECTIONS, default=list(_SECTIONS))
+    parser.add_argument(
+        "--only",
+        nargs="*",
+        choices=_SECTIONS,
+        default=list(_SECTIONS),
+        help="measure these alone and keep the rest; without a name, just write the page again",
+    )
     parser.add_argument(
         "--out",
         type=Path,
@@ -164,6 +173,8 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, keep the raw numbers, write the page."""
     options = _parser().parse_args(arguments)
+    if not options.only and not options.out.exists():
+        _parser().error(f"{options.out} does not exist; measure something first.")
     if options.quick:
         options.sizes = [n_rows for n_rows in options.sizes if n_rows <= _SIZES[1]]
         options.repeats, options.large_repeats = 1, 1
@@ -171,23 +182,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     raw: dict[str, Any] = {}
     if options.out.exists() and set(options.only) != set(_SECTIONS):
         raw = json.loads(options.out.read_text(encoding="utf-8"))
-    raw["machine"] = describe_machine()
+    if options.only:
+        raw["machine"] = describe_machine()
     measures = {
         "sizes": lambda: _measure_sizes(options.sizes, options.repeats, options.large_repeats),
         "memory": lambda: _measure_memory(options.sizes),
         "cold": lambda: _measure_cold(options.repeats),
-        "growth": lambda: _measure_growth(min(options.repeats, 3)),
+        "growth": lambda: _measure_growth(options.sizes, min(options.repeats, 3)),
         "passes": lambda: _run(
             "passes",
             {"n_rows": 4_000_000, "n_features": N_FEATURES, "n_codes": 66, "repeats": 20},
         ),
     }
+    options.out.parent.mkdir(parents=True, exist_ok=True)
     for section in options.only:
         print(section, file=sys.stderr, flush=True)
         raw[section] = measures[section]()
-    raw["minutes"] = round((time.perf_counter() - began) / 60, 1)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(raw, indent=1), encoding="utf-8")
+        if set(options.only) == set(_SECTIONS):
+            raw["minutes"] = round((time.perf_counter() - began) / 60, 1)
+        options.out.write_text(json.dumps(raw, indent=1), encoding="utf-8")
     is_usual = options.out == _RAW and not options.quick and set(_SECTIONS) <= set(raw)
     print(write_report(raw, _ROOT / "docs" if is_usual else None, _best_settings))
 

@@ -71,23 +71,29 @@ def _memory_bound(n_rows: int, n_features: int, passes: dict[str, Any]) -> float
     return float(n_rows * a_row / passes["bandwidth"])
 
 
+def _same_size(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the fits of as many rows as features and rounds were varied at."""
+    n_rows = raw["growth"][0]["rows"]
+    found: dict[str, Any] = next(size for size in raw["sizes"] if size["rows"] == n_rows)
+    return found
+
+
 def _against_features(axis: Any, raw: dict[str, Any]) -> None:
-    million = next(size for size in raw["sizes"] if size["rows"] == 1_000_000)
+    same = _same_size(raw)
     found = sorted(
-        (size["features"], _seconds(size["fits"], "ours"))
-        for size in (million, *raw["growth"][:-1])
+        (size["features"], _seconds(size["fits"], "ours")) for size in (same, *raw["growth"][:-1])
     )
     axis.plot(*zip(*found, strict=True), "o-", color=_OURS, label="ours")
-    axis.set(xlabel="features (1 million rows)", xlim=(0, None), ylim=(0, None))
+    axis.set(xlabel=f"features ({same['rows']:,} rows)", xlim=(0, None), ylim=(0, None))
 
 
 def _against_rounds(axis: Any, raw: dict[str, Any]) -> None:
-    million = next(size for size in raw["sizes"] if size["rows"] == 1_000_000)
+    same = _same_size(raw)
     rounds = sorted({fit["rounds"] for fit in raw["growth"][-1]["fits"]})
     ours = [(n, _seconds(raw["growth"][-1]["fits"], "ours", n)) for n in rounds]
-    ours = sorted([*ours, (300, _seconds(million["fits"], "ours", 300))])
+    ours = sorted([*ours, (300, _seconds(same["fits"], "ours", 300))])
     axis.plot(*zip(*ours, strict=True), "o-", color=_OURS, label="ours")
     axis.plot(
-        [300], [_seconds(million["fits"], "reference")], "o", color=_REFERENCE, label="reference"
+        [300], [_seconds(same["fits"], "reference")], "o", color=_REFERENCE, label="reference"
     )
-    axis.set(xlabel="rounds (1 million rows)", xlim=(0, None), ylim=(0, None))
+    axis.set(xlabel=f"rounds ({same['rows']:,} rows)", xlim=(0, None), ylim=(0, None))

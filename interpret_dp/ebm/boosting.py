@@ -122,9 +122,10 @@ def partition_bins(
     leaf = np.empty(len(weights), dtype=np.uint16)
     inner = weights[1:-1]
     if is_ordered:
+        total = inner.sum()
         mass = np.full(len(inner), 1.0 / len(inner))
-        if inner.sum() > 0:
-            mass = _BALANCE_BY_BINS * mass + (1.0 - _BALANCE_BY_BINS) * inner / inner.sum()
+        if total > 0:
+            mass = _BALANCE_BY_BINS * mass + (1.0 - _BALANCE_BY_BINS) * inner / total
         middle = np.minimum(np.cumsum(mass) - mass / 2, 1.0)
         offset = round_number * _GOLDEN_RATIO % 1.0
         groups = np.floor(middle * min(n_leaves, len(inner)) + offset).astype(np.int64)

@@ -20,6 +20,13 @@ __all__ = ["NoiseStock"]
 # Beyond what goes to OpenDP, whose draws take seventy times as long.
 _DRAWS = 2 * OPENDP_DRAWS
 
+# One for all stocks, so that a fork can wait for it: no child inherits a lock that nobody opens.
+_lock = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
+
 
 class NoiseStock:
     """Draws of one scale that nobody has seen; another scale empties it.
@@ -29,7 +36,6 @@ class NoiseStock:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._empty()
 
     def _empty(self, sigma: float | None = None) -> None:
@@ -51,7 +57,7 @@ class NoiseStock:
             at the same scale, draw 8,192 at a time.
         size : int
         """
-        with self._lock:
+        with _lock:
             if sigma != self._sigma or self._process != os.getpid():
                 self._empty(sigma)
                 return discrete_gaussian(sigma, size)

@@ -6,6 +6,10 @@ import copy
 import itertools
 import os
 import pickle
+import signal
+import threading
+import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -86,6 +90,32 @@ def test_a_forked_process_draws_its_own():
     os.close(writable)
     # At this scale two independent draws are equal with probability below 2**-41.
     assert not np.intersect1d(of_child, held.take(2.0**40, 8)).size
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_while_another_thread_draws_does_not_block_the_child(monkeypatch):
+    started = threading.Event()
+
+    def slow(sigma, size):
+        started.set()
+        time.sleep(0.2)
+        return np.zeros(size, dtype=np.int64)
+
+    monkeypatch.setattr(stock, "discrete_gaussian", slow)
+    held = NoiseStock()
+    thread = threading.Thread(target=held.take, args=(2.0**20, 1))
+    thread.start()
+    assert started.wait(60)
+    with warnings.catch_warnings():
+        # Python warns of what is tested here.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:  # pragma: no cover  nothing but this runs in the child
+        signal.alarm(60)  # a child that blocks dies, which is seen below
+        held.take(2.0**20, 1)
+        os._exit(0)
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_threads_share_it_and_no_draw(calls):
