@@ -312,8 +312,9 @@ def boost(
             for slot, k in enumerate(block):
                 part = partition_bins(bins[k].weights, is_ordered[k], settings.leaves, number)
                 average = 0.0 if is_ordered[k] else n_rows / settings.leaves
+                leaf_weights = _leaf_totals(part, bins[k].weights)
                 gain = leaf_gains(
-                    _leaf_totals(part, bins[k].weights),
+                    leaf_weights,
                     step=settings.step,
                     count_noise=count_noise,
                     lightest=max(settings.least_stiffness, average),
@@ -333,8 +334,7 @@ def boost(
                 changes[slot, : bins[k].n_codes] = terms.add(
                     k, TermUpdate(part, gain), sums, largest
                 )
-                weighted = _leaf_totals(part, bins[k].weights) > 0
-                mean += without_common_part(sums[weighted].sum(axis=0)) / n_rows
+                mean += without_common_part(sums[leaf_weights > 0].sum(axis=0)) / n_rows
             shift = np.clip(np.rint(settings.step * mean / len(block)), -largest, largest)
             changes[0] += shift.astype(np.int32)
             level += shift
