@@ -29,6 +29,7 @@ _LARGEST_LOGIT = 3.0
 # Above this noise level steps of a classification shrink in proportion: large logits made of noise
 # flatten the loss, so that the residuals of the signal die while the noise goes on.
 _LOUD = 0.002
+_TOO_LOUD_TO_DENOISE = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,6 +245,22 @@ class TrainerConfig:
             leaves=max(1, leaves) if self.leaves is not None else min(max(leaves, 2), 16),
             step=self._step(level, unit),
         )
+
+    def can_denoise(self, n_rows: float, unit: Unit) -> bool:
+        """Return whether enough is known of the curves to denoise them.
+
+        Where noise hides a rare class, even the curvature of the loss is noise, and with it what
+        boosting made of a curve: denoising would drop features at random.
+
+        Parameters
+        ----------
+        n_rows : float
+            Released number of rows.
+        unit : Unit
+            Scale of the loss.
+        """
+        level = self._noise_level("boosting", n_rows, unit)
+        return unit.start is None or level <= _TOO_LOUD_TO_DENOISE
 
     def pair_boosting(self, n_rows: float, unit: Unit) -> BoostingSettings:
         """Choose bins and learning rate of the pairs; ``leaves`` are bins of each feature.

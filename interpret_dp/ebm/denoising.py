@@ -28,6 +28,8 @@ _LENGTHS = (0.05, 0.3, 2.0)
 # Distance between bins: this share by rows, the rest by bins, so that the many light bins of a
 # skewed feature's tail are not one point.
 _DISTANCE_BY_ROWS = 0.5
+# Bins with less than this share of an average bin's rows have no larger effects than that.
+_RAREST = 1e-3
 # How much of a curve is kept where its noise is typical; 0 drops it. Before any curve is seen, each
 # share is as likely as another (a uniform shrinkage prior): to believe in tiny scales from the
 # start would drop the many small effects that only together are above the noise.
@@ -239,6 +241,7 @@ def _kernels(curve: Curve, moved: NDArray[np.intp]) -> list[FloatArray]:
     inner = np.zeros(len(curve.weights), dtype=bool)
     inner[1:-1] = curve.is_ordered
     inner = inner[moved]
+    amplitude = 1.0 / np.sqrt(np.maximum(shares, _RAREST / len(shares)))
     kernels = []
     for length in _LENGTHS if inner.sum() > 1 else (None,):
         kernel = np.eye(len(moved))
@@ -246,6 +249,8 @@ def _kernels(curve: Curve, moved: NDArray[np.intp]) -> list[FloatArray]:
             place = _places(curve.weights)[moved][inner]
             distance = np.abs(place[:, np.newaxis] - place)
             kernel[np.ix_(inner, inner)] = np.exp(-distance / length)
+        # Effects are larger where rows are few: in tails, and in rare levels.
+        kernel *= np.outer(amplitude, amplitude)
         kernel -= shares @ kernel
         kernel -= (kernel @ shares)[:, np.newaxis]
         kernel /= max(float(shares @ np.diagonal(kernel)), 1e-300)

@@ -182,7 +182,7 @@ def train(
         movable=movable,
     )
     in_units = _score_unit(start)
-    scores, noise = _denoised(result, bins, task, start, door, boosting.averaged_rounds)
+    scores, noise = _denoised(result, bins, task, start, door, boosting)
     offset = 0.0 if scale is None else scale.score_origin
     trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
@@ -224,7 +224,7 @@ def _denoised(
     task: TrainingTask,
     start: _Start,
     door: ReleaseDoor,
-    averaged_rounds: int,
+    boosting: TrainerConfig,
 ) -> tuple[list[NDArray[np.float64]], list[TermNoise]]:
     """Return the curves without what is likely noise, and what is then unknown of them."""
     unit = _score_unit(start)
@@ -232,12 +232,14 @@ def _denoised(
         result,
         bins,
         task.directions,
-        averaged_rounds=averaged_rounds,
+        averaged_rounds=boosting.averaged_rounds,
         curvatures=_curvatures(result, bins, start.scale, start.unit),
         scale=unit,
         rng=door.public_choices,
     )
     scores = [unit * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores]
+    if not boosting.can_denoise(start.n_rows, start.unit):
+        return scores, noise
     return denoised_terms(scores, noise, bins, [_is_ordered(spec) for spec in task.specs])
 
 
