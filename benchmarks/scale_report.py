@@ -24,6 +24,10 @@ and seed (benchmarks/scale_table.py), the default rule of each engine. The refer
 the engines take turns on the same rows; a warm fit follows an unmeasured one. Cells are medians, in
 brackets the smallest and the largest. The load average says whether the machine was quiet."""
 
+_BUSY = """\
+**The machine was busy with other work: these times are many times too long, their ratios are rough, and
+few rows suffer most. Run it again on a quiet one.**"""
+
 _WHERE = """\
 ## Where the time goes, and what it cannot fall below
 
@@ -59,6 +63,8 @@ def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
     machine = "; ".join(f"{name} {value}" for name, value in raw["machine"].items())
     minutes = f" The whole run took {raw['minutes']} minutes." if "minutes" in raw else ""
     parts = [_INTRODUCTION, f"Machine: {machine}.{minutes}"]
+    if raw["machine"]["load average before"][0] > raw["machine"]["processors"] / 2:
+        parts.append(_BUSY)
     if "sizes" in raw:
         parts += ["## Warm fits", _table(_WARM, [_warm_cells(size) for size in raw["sizes"]])]
         parts += [

@@ -33,6 +33,7 @@ __all__ = [
     "encode_weights",
 ]
 
+_COMPILED_FROM = 4096  # rows; for fewer the import of the compiled loop takes longer than they do
 _ROWS_PER_THREAD = 100_000  # below this a second thread costs more than it saves
 
 Codes: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
@@ -79,12 +80,16 @@ def encode_column(
         for rows, positions in in_chunks(values, table.positions):
             codes[rows] = positions
         return codes
-    from interpret_dp.schema.bisection import write_bins
-
     edges = fine_edges(spec, n_bins)
     for rows, found in in_chunks(values, numbers_of):
         # The cuts lie inside the bounds: clipping first would not change any bin.
-        write_bins(found, edges, codes[rows], are_even=spec.scale == "linear")
+        if len(values) < _COMPILED_FROM:
+            codes[rows] = np.searchsorted(edges, found, side="right") + 1
+            codes[rows][np.isnan(found)] = 0
+        else:
+            from interpret_dp.schema.bisection import write_bins
+
+            write_bins(found, edges, codes[rows], are_even=spec.scale == "linear")
     return codes
 
 

@@ -302,6 +302,7 @@ def test_no_column_is_copied_whole() -> None:
     n_rows, n_columns = 300_000, 4
     table = open_table(np.asfortranarray(np.random.default_rng(0).random((n_rows, n_columns))))
     specs = [Continuous(0, 1)] * n_columns
+    encode_table(table, specs, 64)  # imports the compiled loop
     tracemalloc.start()
     encode_table(table, specs, 64)
     peak = tracemalloc.get_traced_memory()[1]
@@ -359,10 +360,16 @@ def test_level_keys_of_levels_differ() -> None:
 @pytest.mark.parametrize("scale", ["linear", "log", "symlog"])
 @pytest.mark.parametrize("bounds", [(0, 1), (17, 19), (-8e307, 8e307), (0, 5e-324), (3, 3)])
 @pytest.mark.parametrize("n_bins", [1, 2, 3, 128, 5000])
+@pytest.mark.parametrize("compiled_from", [0, 10**6])
 def test_bins_are_numbered_by_the_cuts_that_are_not_above(
-    scale: Any, bounds: tuple[float, float], n_bins: int
+    scale: Any,
+    bounds: tuple[float, float],
+    n_bins: int,
+    compiled_from: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """At every cut and next to it, and far away: the guess of the bin is only where to look."""
+    monkeypatch.setattr(encode, "_COMPILED_FROM", compiled_from)
     spec = Continuous(*bounds, scale=scale)
     cuts = fine_edges(spec, n_bins)
     far = [np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1e308, -1e308, *bounds]
