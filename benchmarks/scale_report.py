@@ -25,8 +25,8 @@ the engines take turns on the same rows; a warm fit follows an unmeasured one. C
 brackets the smallest and the largest. The load average says whether the machine was quiet."""
 
 _BUSY = """\
-**The machine was busy with other work: these times are many times too long, their ratios are rough, and
-few rows suffer most. Run it again on a quiet one.**"""
+**The machine was busy with other work: these times are many times too long, their ratios are rough,
+and few rows suffer most. Run it again on a quiet one.**"""
 
 _WHERE = """\
 ## Where the time goes, and what it cannot fall below
