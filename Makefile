@@ -22,7 +22,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python $(RUN_TESTS)
 INNER_LOOP := not slow and not statistical and not browser and not notebook and not benchmark \
 	and not thorough
 
-.PHONY: help demo test test-fast lint format bench audit check-release clean chromium postgres
+.PHONY: help demo test test-fast lint format bench bench-accuracy bench-scale audit check-release clean chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
@@ -30,7 +30,8 @@ help:
 	@echo "make test-fast      the unit tests alone, for the inner loop (ARGS=path narrows them)"
 	@echo "make lint           ruff and mypy"
 	@echo "make format         rewrite the sources as the linter wants them"
-	@echo "make bench          accuracy and time against the reference (ARGS is passed on)"
+	@echo "make bench          accuracy, speed and memory against the reference, into tables, pages and figures"
+	@echo "make bench-accuracy the first of it alone, bench-scale the rest (ARGS is passed on to each)"
 	@echo "make audit          attack our own claims, into docs/audit.md and docs/figures (ARGS=--quick: a minute)"
 	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest supported versions"
 	@echo "make clean          remove environments, caches and what the tests left behind"
@@ -65,8 +66,13 @@ test: lint chromium postgres
 test-fast: $(VENV)/.ready
 	$(PYTEST) -m "$(INNER_LOOP)" $(ARGS)
 
-bench: $(VENV)/.ready
+bench: bench-accuracy bench-scale
+
+bench-accuracy: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.run $(ARGS)
+
+bench-scale: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.scale $(ARGS)
 
 audit: $(VENV)/.ready
 	$(BIN)/interpret-dp audit --out docs/figures --page docs/audit.md $(ARGS)

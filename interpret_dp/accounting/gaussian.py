@@ -168,6 +168,7 @@ def classic_mu(epsilon: float, delta: float) -> float:
     return min(formula * (1.0 - _CALIBRATION_SLACK), mu_of_budget(epsilon, delta))
 
 
+@functools.lru_cache(maxsize=64, typed=True)  # a training asks for one scale hundreds of times
 def lattice_sigma(sensitivity: int, mu: float) -> float:
     """Return the noise scale of a discrete Gaussian, in lattice units, that is mu-GDP.
 

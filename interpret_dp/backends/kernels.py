@@ -39,34 +39,69 @@ def sigmoid_table() -> NDArray[np.int32]:
 
 
 @_compile
+def _fill_cells(
+    codes: NDArray[np.unsignedinteger],
+    group: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    start: int,
+    stop: int,
+    cells: NDArray[np.uint16],
+) -> None:
+    """Write the cell of each row in the grid of a group's features, the first one slowest."""
+    # Slices of one dimension: the compiler then needs no more than a register for 32 rows.
+    column = codes[group[0], start:stop]
+    for row in range(stop - start):
+        cells[row] = column[row]
+    for place in range(1, group.shape[0]):
+        if group[place] < 0:
+            break
+        column = codes[group[place], start:stop]
+        width = np.uint16(widths[group[place]])
+        for row in range(stop - start):
+            cells[row] = cells[row] * width + column[row]
+
+
+@_compile
 def _add_updates(
     codes: NDArray[np.unsignedinteger],
+    widths: NDArray[np.int64],
     updated: NDArray[np.int64],
     updates: NDArray[np.int32],
+    saturate: bool,
     scores: NDArray[np.int32],
     start: int,
     stop: int,
+    cells: NDArray[np.uint16],
 ) -> None:
+    chunk = scores[start:stop]
     for slot in range(updated.shape[0]):
-        feature = updated[slot]
-        for row in range(start, stop):
-            moved = int(scores[row]) + int(updates[slot, codes[feature, row]])
-            scores[row] = np.int32(min(max(moved, -MAX_SCORE), MAX_SCORE))
+        _fill_cells(codes, updated[slot], widths, start, stop, cells)
+        change = updates[slot]
+        if saturate:
+            for row in range(stop - start):
+                moved = int(chunk[row]) + int(change[cells[row]])
+                chunk[row] = np.int32(min(max(moved, -MAX_SCORE), MAX_SCORE))
+        else:
+            for row in range(stop - start):
+                chunk[row] += change[cells[row]]
 
 
 @_compile
 def _sum_residuals(
     codes: NDArray[np.unsignedinteger],
+    widths: NDArray[np.int64],
     wanted: NDArray[np.int64],
     residuals: NDArray[np.int32],
     start: int,
     stop: int,
+    cells: NDArray[np.uint16],
     sums: NDArray[np.int64],
 ) -> None:
     for slot in range(wanted.shape[0]):
-        feature = wanted[slot]
-        for row in range(start, stop):
-            sums[slot, codes[feature, row]] += residuals[row - start]
+        _fill_cells(codes, wanted[slot], widths, start, stop, cells)
+        total = sums[slot]
+        for row in range(stop - start):
+            total[cells[row]] += residuals[row]
 
 
 @_compile
@@ -86,11 +121,13 @@ def _weigh(weights: NDArray[np.int32], residuals: NDArray[np.int32], start: int,
 @_compile
 def advance_binary(
     codes: NDArray[np.unsignedinteger],
+    widths: NDArray[np.int64],
     weights: NDArray[np.int32],
     labels: NDArray[np.int8],
     table: NDArray[np.int32],
     updated: NDArray[np.int64],
     updates: NDArray[np.int32],
+    saturate: bool,
     wanted: NDArray[np.int64],
     scores: NDArray[np.int32],
     first: int,
@@ -98,25 +135,30 @@ def advance_binary(
     sums: NDArray[np.int64],
 ) -> None:
     """Add updates to the scores, then ``weight * (label - probability)`` to the sums."""
-    residuals = np.empty(_CHUNK, np.int32)
+    residuals, cells = np.empty(_CHUNK, np.int32), np.empty(_CHUNK, np.uint16)
     for start in range(first, last, _CHUNK):
         stop = min(start + _CHUNK, last)
-        _add_updates(codes, updated, updates, scores, start, stop)
-        for row in range(start, stop):
-            entry = (scores[row] >> _TABLE_BITS) + _TABLE_HALF
-            entry = min(max(entry, 0), 2 * _TABLE_HALF - 1)
-            residuals[row - start] = labels[row] * LATTICE - table[entry]
+        _add_updates(codes, widths, updated, updates, saturate, scores, start, stop, cells)
+        score, label = scores[start:stop], labels[start:stop]
+        # In two loops, of which the first has no look-ups.
+        for row in range(stop - start):
+            step = min(max(score[row] >> _TABLE_BITS, -_TABLE_HALF), _TABLE_HALF - 1)
+            cells[row] = np.uint16(step + _TABLE_HALF)
+        for row in range(stop - start):
+            residuals[row] = label[row] * LATTICE - table[cells[row]]
         _weigh(weights, residuals, start, stop)
-        _sum_residuals(codes, wanted, residuals, start, stop, sums)
+        _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
 
 
 @_compile
 def advance_regression(
     codes: NDArray[np.unsignedinteger],
+    widths: NDArray[np.int64],
     weights: NDArray[np.int32],
     target: NDArray[np.int32],
     updated: NDArray[np.int64],
     updates: NDArray[np.int32],
+    saturate: bool,
     wanted: NDArray[np.int64],
     scores: NDArray[np.int32],
     first: int,
@@ -124,15 +166,15 @@ def advance_regression(
     sums: NDArray[np.int64],
 ) -> None:
     """Add updates to the scores, then ``weight * clipped residual`` to the sums."""
-    residuals = np.empty(_CHUNK, np.int32)
+    residuals, cells = np.empty(_CHUNK, np.int32), np.empty(_CHUNK, np.uint16)
     for start in range(first, last, _CHUNK):
         stop = min(start + _CHUNK, last)
-        _add_updates(codes, updated, updates, scores, start, stop)
+        _add_updates(codes, widths, updated, updates, saturate, scores, start, stop, cells)
         for row in range(start, stop):
             residual = int(target[row]) - int(scores[row])
             residuals[row - start] = min(max(residual, -LATTICE), LATTICE)
         _weigh(weights, residuals, start, stop)
-        _sum_residuals(codes, wanted, residuals, start, stop, sums)
+        _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
 
 
 @_compile

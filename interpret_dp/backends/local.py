@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE
+from interpret_dp.backends.grids import Grids
 from interpret_dp.backends.kernels import (
     advance_binary,
     advance_multiclass,
@@ -21,11 +24,27 @@ from interpret_dp.backends.kernels import (
     exponential_table,
     sigmoid_table,
 )
+from interpret_dp.schema.cells import chunks
+from interpret_dp.schema.encode import code_dtype
 
 __all__ = ["LocalBinaryRows", "LocalMulticlassRows", "LocalRegressionRows"]
 
+#: One array a feature, or all of them in one block, which is then the backend's own.
+Codes: TypeAlias = Sequence[NDArray[np.unsignedinteger]] | NDArray[np.unsignedinteger]
+
 _ROWS_PER_THREAD = 50_000  # below this a second thread costs more than it saves
 _PAIRS_AT_ONCE = 32  # a byte a row each
+
+
+@functools.cache
+def _workers(n_threads: int) -> ThreadPoolExecutor:
+    """Return threads that all fits of this process share: starting them takes as long as a pass."""
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="interpret_dp-rows")
+
+
+# Threads do not survive a fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_workers.cache_clear)
 
 
 class _LocalRows(ABC):
@@ -37,22 +56,24 @@ class _LocalRows(ABC):
 
     def __init__(
         self,
-        codes: Sequence[NDArray[np.unsignedinteger]],
+        codes: Codes,
         keep: NDArray[np.bool_],
         *,
         weights: NDArray[np.int32] | None,
         offsets: NDArray[np.int32] | None = None,
         n_threads: int,
     ) -> None:
-        dtype = np.result_type(np.uint8, *codes)
-        n_rows = int(np.count_nonzero(keep))
-        self._codes: NDArray[np.unsignedinteger] = np.empty((len(codes), n_rows), dtype=dtype)
-        for feature, column in enumerate(codes):
-            self._codes[feature] = column[keep]
+        self._codes: NDArray[np.unsignedinteger] = _kept_codes(codes, keep)
+        n_rows = self._codes.shape[1]
         # Without weights the kernels skip the multiplication.
         self._weights = np.empty(0, dtype=np.int32) if weights is None else weights[keep]
         self._offsets = None if offsets is None else offsets[keep].astype(np.int64)
         self._scores = np.zeros(n_rows, dtype=np.int32)
+        # Of each feature; None before merging, when the caller says how many there are at most.
+        self._widths: Sequence[int] | None = None
+        self._reach = 0  # no score is farther from zero; public
+        self._offset_reach = 0 if offsets is None else MAX_SCORE
+        self._n_threads = n_threads
         parts = max(1, min(n_threads, n_rows // _ROWS_PER_THREAD))
         borders = np.linspace(0, n_rows, parts + 1).astype(int).tolist()
         self._parts = list(pairwise(borders))
@@ -64,20 +85,35 @@ class _LocalRows(ABC):
 
     def _counts(self, codes: NDArray[Any], width: int) -> NDArray[np.int64]:
         """Add the weights of the rows of each code, in lattice units."""
-        if not len(self._weights):
-            return np.bincount(codes, minlength=width).astype(np.int64) * LATTICE
-        # NumPy adds floats here: exact and free of order up to 2**53, that is 2**33 rows.
-        return np.bincount(codes, weights=self._weights, minlength=width).astype(np.int64)
+        counts = np.zeros(width, dtype=np.int64)
+        # In chunks, since NumPy makes 64-bit integers of the codes.
+        for rows in chunks(len(codes)):
+            if not len(self._weights):
+                counts += np.bincount(codes[rows], minlength=width) * LATTICE
+            else:
+                # NumPy adds floats here: exact and free of order up to 2**53.
+                found = np.bincount(codes[rows], weights=self._weights[rows], minlength=width)
+                counts += found.astype(np.int64)
+        return counts
 
     def merge_bins(self, maps: Sequence[NDArray[np.uint16]]) -> None:
-        narrow = np.uint8 if max(int(table.max()) for table in maps) < 256 else np.uint16
-        merged = np.empty(self._codes.shape, dtype=narrow)
+        narrow = code_dtype(max(int(table.max()) for table in maps) + 1)
+        n_features, n_rows = self._codes.shape
+        if n_features == 0 or np.dtype(narrow).itemsize > self._codes.itemsize:
+            raise ValueError(f"maps lead to {narrow.__name__}; bins can be merged, not split.")
+        # In place: a merged code never takes more bytes than the fine one did.
+        flat: NDArray[Any] = self._codes.reshape(-1).view(narrow)
+        merged = flat[: n_features * n_rows].reshape(n_features, n_rows)
         for feature, table in enumerate(maps):
-            np.take(table.astype(narrow), self._codes[feature], out=merged[feature])
+            small = table.astype(narrow)
+            for rows in chunks(n_rows):
+                merged[feature, rows] = small[self._codes[feature, rows]]
         self._codes = merged
+        self._widths = [int(table.max()) + 1 for table in maps]
 
     def begin(self, scores: NDArray[np.int64]) -> None:
         clipped = np.clip(scores, -MAX_SCORE, MAX_SCORE)
+        self._reach = int(np.abs(clipped).max()) + self._offset_reach
         if self._offsets is not None:
             clipped = np.clip(clipped + self._offsets, -MAX_SCORE, MAX_SCORE)
         self._scores[...] = clipped if self._scores.ndim == 2 else clipped[..., 0]
@@ -91,36 +127,57 @@ class _LocalRows(ABC):
         wanted: NDArray[np.int64],
         n_bins: int,
     ) -> NDArray[np.int64]:
-        """Run a kernel over each part of the rows and add the exact sums.
+        """Run a kernel of one score a row over each part of the rows and add the exact sums.
 
         ``facts`` are what the kernel knows of the rows beside their codes and scores.
         """
-        sums = np.zeros((len(self._parts), len(wanted), n_bins, self.n_scores), dtype=np.int64)
-        if self.n_scores == 1:  # these kernels have no axis of scores
-            updates, views = np.ascontiguousarray(updates[..., 0]), sums[..., 0]
-        else:
-            views = sums
+        # Changes may be added up before they reach a score only if none of them can saturate it:
+        # a public bound, by which all rows are treated alike.
+        self._reach += int(np.abs(updates.astype(np.int64)).max(axis=(1, 2)).sum())
+        saturate = self._reach > MAX_SCORE
+        widths = self._widths_within(n_bins)
+        moved = Grids.of(updated, widths, most_cells=0) if saturate else Grids.of(updated, widths)
+        changes, asked = moved.changes(updates[..., 0]), Grids.of(wanted, widths)
 
-        def run(part: int) -> None:
-            first, last = self._parts[part]
+        def run(first: int, last: int, sums: NDArray[np.int64]) -> None:
             kernel(
                 self._codes,
+                widths,
                 self._weights,
                 *facts,
-                updated,
-                updates,
-                wanted,
+                moved.features,
+                changes,
+                saturate,
+                asked.features,
                 self._scores,
                 first,
                 last,
-                views[part],
+                sums,
             )
 
+        cells = self._in_parts((len(asked.members), asked.n_cells), run)
+        return asked.sums(cells, n_bins)[..., np.newaxis]
+
+    def _widths_within(self, n_bins: int) -> NDArray[np.int64]:
+        """Return how many codes each feature may have, if the widest one has ``n_bins``."""
+        if self._widths is None:
+            return np.full(len(self._codes), n_bins, dtype=np.int64)
+        return np.minimum(np.array(self._widths, dtype=np.int64), n_bins)
+
+    def _in_parts(
+        self, shape: tuple[int, ...], run: Callable[[int, int, NDArray[np.int64]], None]
+    ) -> NDArray[np.int64]:
+        """Let ``run(first, last, sums)`` add to sums over each part of the rows; return the sum."""
+        sums = np.zeros((len(self._parts), *shape), dtype=np.int64)
         if len(self._parts) == 1:
-            run(0)
+            run(*self._parts[0], sums[0])
         else:
-            with ThreadPoolExecutor(len(self._parts)) as pool:
-                list(pool.map(run, range(len(self._parts))))
+            tasks = [
+                _workers(self._n_threads).submit(run, first, last, own)
+                for (first, last), own in zip(self._parts, sums, strict=True)
+            ]
+            for task in tasks:
+                task.result()
         total: NDArray[np.int64] = sums.sum(axis=0)
         return total
 
@@ -131,17 +188,18 @@ class _LocalRows(ABC):
         widths: Sequence[int],
     ) -> list[NDArray[np.int64]]:
         shapes = [(widths[first], widths[second]) for first, second in pairs]
-        own, answers = self._codes, []
+        own, own_widths, answers = self._codes, self._widths, []
         nothing = np.zeros(0, dtype=np.int64), np.zeros((0, 1, self.n_scores), dtype=np.int32)
         try:
             for start in range(0, len(pairs), _PAIRS_AT_ONCE):
                 part = pairs[start : start + _PAIRS_AT_ONCE]
                 self._codes = pair_codes(own, part, maps, widths)
-                width = max(a * b for a, b in shapes[start : start + len(part)])
+                self._widths = [a * b for a, b in shapes[start : start + len(part)]]
+                width = max(self._widths)
                 sums = self.advance(*nothing, np.arange(len(part)), width)
                 answers += list(sums)
         finally:
-            self._codes = own
+            self._codes, self._widths = own, own_widths
         return [
             answer[: a * b].reshape(a, b, self.n_scores)
             for answer, (a, b) in zip(answers, shapes, strict=True)
@@ -154,6 +212,8 @@ class _LocalRows(ABC):
         widths: Sequence[int],
     ) -> None:
         self._codes = pair_codes(self._codes, pairs, maps, widths)
+        self._widths = [widths[first] * widths[second] for first, second in pairs]
+        self._offset_reach = self._reach
         self._offsets = self._scores.reshape(len(self._scores), self.n_scores).astype(np.int64)
 
     @abstractmethod
@@ -165,6 +225,26 @@ class _LocalRows(ABC):
         n_bins: int,
     ) -> NDArray[np.int64]:
         """Sum residuals; see :class:`interpret_dp.backends.base.AdditiveRows`."""
+
+
+def _kept_codes(
+    codes: Codes,
+    keep: NDArray[np.bool_],
+) -> NDArray[np.unsignedinteger]:
+    """Return the codes of the rows to keep, shape (n_features, n_kept), contiguous.
+
+    An array of two dimensions is the caller's no more: what is kept moves to its beginning.
+    """
+    n_kept = int(np.count_nonzero(keep))
+    if isinstance(codes, np.ndarray) and codes.flags.c_contiguous:
+        if n_kept == len(keep):
+            return codes
+        flat = codes.reshape(-1)
+    else:
+        flat = np.empty(len(codes) * n_kept, dtype=np.result_type(np.uint8, *codes))
+    for feature, column in enumerate(codes):
+        flat[feature * n_kept : (feature + 1) * n_kept] = column[keep]
+    return flat[: len(codes) * n_kept].reshape(len(codes), n_kept)
 
 
 def pair_codes(
@@ -188,8 +268,9 @@ class LocalBinaryRows(_LocalRows):
 
     Parameters
     ----------
-    codes : sequence of unsigned integer ndarray, each of shape (n_rows,)
-        Fine bin of each row, per feature.
+    codes : sequence of unsigned integer ndarray, each of shape (n_rows,), or one ndarray
+        Fine bin of each row, per feature. One array of shape (n_features, n_rows) is taken over,
+        and changed, by the new object.
     labels : ndarray of int16, shape (n_rows,)
         0 or 1; rows with any other code (missing or undeclared label) contribute nothing.
     weights : ndarray of int32, shape (n_rows,), optional
@@ -202,7 +283,7 @@ class LocalBinaryRows(_LocalRows):
 
     def __init__(
         self,
-        codes: Sequence[NDArray[np.unsignedinteger]],
+        codes: Codes,
         labels: NDArray[np.int16],
         *,
         weights: NDArray[np.int32] | None = None,
@@ -235,8 +316,9 @@ class LocalMulticlassRows(_LocalRows):
 
     Parameters
     ----------
-    codes : sequence of unsigned integer ndarray, each of shape (n_rows,)
-        Fine bin of each row, per feature.
+    codes : sequence of unsigned integer ndarray, each of shape (n_rows,), or one ndarray
+        Fine bin of each row, per feature. One array of shape (n_features, n_rows) is taken over,
+        and changed, by the new object.
     labels : ndarray of int16, shape (n_rows,)
         0 to n_classes - 1; rows with a negative code contribute nothing.
     n_classes : int
@@ -257,7 +339,7 @@ class LocalMulticlassRows(_LocalRows):
 
     def __init__(
         self,
-        codes: Sequence[NDArray[np.unsignedinteger]],
+        codes: Codes,
         labels: NDArray[np.int16],
         *,
         n_classes: int,
@@ -284,8 +366,23 @@ class LocalMulticlassRows(_LocalRows):
         n_bins: int,
     ) -> NDArray[np.int64]:
         """Sum ``weight * (onehot(label) - softmax)`` per bin and class."""
-        facts = (self._labels, self._table)
-        return self._advance(advance_multiclass, facts, updated, updates, wanted, n_bins)
+
+        def run(first: int, last: int, sums: NDArray[np.int64]) -> None:
+            advance_multiclass(
+                self._codes,
+                self._weights,
+                self._labels,
+                self._table,
+                updated,
+                updates,
+                wanted,
+                self._scores,
+                first,
+                last,
+                sums,
+            )
+
+        return self._in_parts((len(wanted), n_bins, self.n_scores), run)
 
 
 class LocalRegressionRows(_LocalRows):
@@ -293,8 +390,9 @@ class LocalRegressionRows(_LocalRows):
 
     Parameters
     ----------
-    codes : sequence of unsigned integer ndarray, each of shape (n_rows,)
-        Fine bin of each row, per feature.
+    codes : sequence of unsigned integer ndarray, each of shape (n_rows,), or one ndarray
+        Fine bin of each row, per feature. One array of shape (n_features, n_rows) is taken over,
+        and changed, by the new object.
     target : ndarray of float64, shape (n_rows,)
         Clipped into [lower, upper]; rows with NaN contribute nothing.
     lower, upper : float
@@ -311,7 +409,7 @@ class LocalRegressionRows(_LocalRows):
 
     def __init__(
         self,
-        codes: Sequence[NDArray[np.unsignedinteger]],
+        codes: Codes,
         target: NDArray[np.float64],
         *,
         lower: float,
@@ -322,20 +420,30 @@ class LocalRegressionRows(_LocalRows):
     ) -> None:
         keep = ~np.isnan(target)
         super().__init__(codes, keep, weights=weights, n_threads=n_threads)
-        middle, self._half = (lower + upper) / 2, (upper - lower) / 2
-        self._centred = target[keep] - middle
-        fraction = self._centred / self._half if self._half > 0 else np.zeros_like(self._centred)
+        # The numbers themselves, until the bound of the residuals is known: no copy of them.
+        self._numbers = target if keep.all() else target[keep]
+        del keep
+        self._middle, self._half = (lower + upper) / 2, (upper - lower) / 2
+        self._sums = np.zeros(3, dtype=np.int64)
+        for rows in chunks(len(self._numbers)):
+            self._sums += self._moments(rows)
+        self._target = np.empty(len(self._numbers), dtype=np.int32)
+        self.clip_residuals(clip)
+
+    def _moments(self, rows: slice) -> NDArray[np.int64]:
+        """Add weight, fraction and its square over some rows."""
+        centred = self._numbers[rows] - self._middle
+        fraction = centred / self._half if self._half > 0 else np.zeros_like(centred)
         scaled = np.clip(np.trunc(fraction * LATTICE), -LATTICE, LATTICE).astype(np.int64)
         square = scaled**2 // LATTICE
-        if weights is not None:
+        count = LATTICE * len(scaled)
+        if len(self._weights):
             # As the kernels weigh residuals: truncated towards zero.
-            large = self._weights.astype(np.int64)
+            large = self._weights[rows].astype(np.int64)
             scaled = np.sign(scaled) * (np.abs(scaled) * large // LATTICE)
             square = square * large // LATTICE
-        count = self._counts(np.zeros(len(scaled), dtype=np.intp), 1)[0]
-        self._sums = np.array([count, scaled.sum(), square.sum()], dtype=np.int64)
-        self._target = np.empty(0, dtype=np.int32)
-        self.clip_residuals(clip)
+            count = int(large.sum())
+        return np.array([count, scaled.sum(), square.sum()], dtype=np.int64)
 
     def clip_residuals(self, clip: float) -> None:
         """Choose the clipping bound, before the first round.
@@ -347,8 +455,9 @@ class LocalRegressionRows(_LocalRows):
         """
         # Truncation towards zero and the clip keep the integers within their declared bounds.
         limit = int(self._half / clip * LATTICE)
-        scaled = np.trunc(self._centred / clip * LATTICE)
-        self._target = np.clip(scaled, -limit, limit).astype(np.int32)
+        for rows in chunks(len(self._numbers)):
+            scaled = np.trunc((self._numbers[rows] - self._middle) / clip * LATTICE)
+            self._target[rows] = np.clip(scaled, -limit, limit)
 
     def target_sums(self) -> NDArray[np.int64]:
         """Add the weights, and weight times fraction and its square; shape (3,).

@@ -7,7 +7,6 @@ an integer that depends on that row alone, the same wherever it is computed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,8 @@ from interpret_dp.backends.kernels import (
     _sum_residuals,
     _weigh,
 )
-from interpret_dp.backends.local import LocalRegressionRows
+from interpret_dp.backends.local import Codes, LocalRegressionRows
+from interpret_dp.schema.cells import chunks
 
 __all__ = [
     "LocalGammaRows",
@@ -112,12 +112,14 @@ def log_edges(lower: float, upper: float) -> NDArray[np.float64]:
 @_compile
 def advance_poisson(
     codes: NDArray[np.unsignedinteger],
+    widths: NDArray[np.int64],
     weights: NDArray[np.int32],
     target: NDArray[np.int32],
     table: NDArray[np.int32],
     lowest: int,
     updated: NDArray[np.int64],
     updates: NDArray[np.int32],
+    saturate: bool,
     wanted: NDArray[np.int64],
     scores: NDArray[np.int32],
     first: int,
@@ -125,27 +127,29 @@ def advance_poisson(
     sums: NDArray[np.int64],
 ) -> None:
     """Add updates to the scores, then ``weight * clipped (target - exp(score))`` to the sums."""
-    residuals = np.empty(_CHUNK, np.int32)
+    residuals, cells = np.empty(_CHUNK, np.int32), np.empty(_CHUNK, np.uint16)
     for start in range(first, last, _CHUNK):
         stop = min(start + _CHUNK, last)
-        _add_updates(codes, updated, updates, scores, start, stop)
+        _add_updates(codes, widths, updated, updates, saturate, scores, start, stop, cells)
         for row in range(start, stop):
             entry = (int(scores[row]) >> _TABLE_BITS) - lowest
             entry = min(max(entry, 0), table.shape[0] - 1)
             residual = int(target[row]) - int(table[entry])
             residuals[row - start] = min(max(residual, -LATTICE), LATTICE)
         _weigh(weights, residuals, start, stop)
-        _sum_residuals(codes, wanted, residuals, start, stop, sums)
+        _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
 
 
 @_compile
 def advance_gamma(
     codes: NDArray[np.unsignedinteger],
+    widths: NDArray[np.int64],
     weights: NDArray[np.int32],
     logs: NDArray[np.int32],
     table: NDArray[np.int32],
     updated: NDArray[np.int64],
     updates: NDArray[np.int32],
+    saturate: bool,
     wanted: NDArray[np.int64],
     scores: NDArray[np.int32],
     first: int,
@@ -153,15 +157,15 @@ def advance_gamma(
     sums: NDArray[np.int64],
 ) -> None:
     """Add updates to the scores, then ``weight * clipped (target / exp(score) - 1)``."""
-    residuals = np.empty(_CHUNK, np.int32)
+    residuals, cells = np.empty(_CHUNK, np.int32), np.empty(_CHUNK, np.uint16)
     for start in range(first, last, _CHUNK):
         stop = min(start + _CHUNK, last)
-        _add_updates(codes, updated, updates, scores, start, stop)
+        _add_updates(codes, widths, updated, updates, saturate, scores, start, stop, cells)
         for row in range(start, stop):
             entry = ((int(logs[row]) - int(scores[row])) >> _TABLE_BITS) + _ENTRIES
             residuals[row - start] = table[min(max(entry, 0), table.shape[0] - 1)]
         _weigh(weights, residuals, start, stop)
-        _sum_residuals(codes, wanted, residuals, start, stop, sums)
+        _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
 
 
 class LocalPoissonRows(LocalRegressionRows):
@@ -172,7 +176,7 @@ class LocalPoissonRows(LocalRegressionRows):
 
     def __init__(
         self,
-        codes: Sequence[NDArray[np.unsignedinteger]],
+        codes: Codes,
         target: NDArray[np.float64],
         *,
         lower: float,
@@ -212,7 +216,7 @@ class LocalGammaRows(LocalRegressionRows):
 
     def __init__(
         self,
-        codes: Sequence[NDArray[np.unsignedinteger]],
+        codes: Codes,
         target: NDArray[np.float64],
         *,
         lower: float,
@@ -230,7 +234,9 @@ class LocalGammaRows(LocalRegressionRows):
             weights=weights,
             n_threads=n_threads,
         )
-        self._logs = log_steps(target[~np.isnan(target)], lower, upper)
+        self._logs = np.empty(len(self._numbers), dtype=np.int32)
+        for rows in chunks(len(self._numbers)):
+            self._logs[rows] = log_steps(self._numbers[rows], lower, upper)
 
     def clip_residuals(self, clip: float) -> None:
         """Choose the clipping bound of relative errors, at least 1, before the first round."""

@@ -122,13 +122,15 @@ def partition_bins(
     leaf = np.empty(len(weights), dtype=np.uint16)
     inner = weights[1:-1]
     if is_ordered:
+        total = inner.sum()
         mass = np.full(len(inner), 1.0 / len(inner))
-        if inner.sum() > 0:
-            mass = _BALANCE_BY_BINS * mass + (1.0 - _BALANCE_BY_BINS) * inner / inner.sum()
+        if total > 0:
+            mass = _BALANCE_BY_BINS * mass + (1.0 - _BALANCE_BY_BINS) * inner / total
         middle = np.minimum(np.cumsum(mass) - mass / 2, 1.0)
         offset = round_number * _GOLDEN_RATIO % 1.0
         groups = np.floor(middle * min(n_leaves, len(inner)) + offset).astype(np.int64)
-        leaf[1:-1] = np.unique(groups, return_inverse=True)[1]
+        # Groups follow each other; a number that no bin got is left out.
+        leaf[1], leaf[2:-1] = 0, np.cumsum(groups[1:] != groups[:-1])
     else:
         leaf[1:-1] = np.arange(len(inner))
     n_inner = int(leaf[-2]) + 1
@@ -310,8 +312,9 @@ def boost(
             for slot, k in enumerate(block):
                 part = partition_bins(bins[k].weights, is_ordered[k], settings.leaves, number)
                 average = 0.0 if is_ordered[k] else n_rows / settings.leaves
+                leaf_weights = _leaf_totals(part, bins[k].weights)
                 gain = leaf_gains(
-                    _leaf_totals(part, bins[k].weights),
+                    leaf_weights,
                     step=settings.step,
                     count_noise=count_noise,
                     lightest=max(settings.least_stiffness, average),
@@ -331,8 +334,7 @@ def boost(
                 changes[slot, : bins[k].n_codes] = terms.add(
                     k, TermUpdate(part, gain), sums, largest
                 )
-                weighted = _leaf_totals(part, bins[k].weights) > 0
-                mean += without_common_part(sums[weighted].sum(axis=0)) / n_rows
+                mean += without_common_part(sums[leaf_weights > 0].sum(axis=0)) / n_rows
             shift = np.clip(np.rint(settings.step * mean / len(block)), -largest, largest)
             changes[0] += shift.astype(np.int32)
             level += shift

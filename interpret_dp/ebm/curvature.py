@@ -7,6 +7,7 @@ scores as independent and normal.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -63,8 +64,7 @@ def mean_curvature(centres: FloatArray, spread: FloatArray, n_nodes: int = 32) -
     n_nodes : int
         Of the quadrature.
     """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
-    weights = weights / weights.sum()
+    nodes, weights = _quadrature(n_nodes)
     if centres.shape[1] > 1:
         # Against all other classes together.
         rest = np.logaddexp.reduce(centres, axis=1, keepdims=True)
@@ -75,3 +75,10 @@ def mean_curvature(centres: FloatArray, spread: FloatArray, n_nodes: int = 32) -
         probabilities = 1.0 / (1.0 + np.exp(-np.clip(centres + spread * node, -500, 500)))
         averaged += weight * probabilities * (1.0 - probabilities)
     return averaged
+
+
+@functools.cache
+def _quadrature(n_nodes: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return where to look and with which weights, which add up to 1."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
+    return tuple(nodes.tolist()), tuple((weights / weights.sum()).tolist())

@@ -97,14 +97,16 @@ def unit_covariance(
     # Backwards in time: `onward` maps a deviation after a round to one of the averaged curve. To
     # centre the average would change nothing: every update is centred by the same weights.
     onward = np.zeros_like(covariance)
+    diagonal = np.einsum("ii->i", onward)  # a view
     for index in range(len(updates) - 1, -1, -1):
         if index >= len(updates) - averaged_rounds:
-            onward[np.diag_indices_from(onward)] += 1.0 / averaged_rounds
+            diagonal += 1.0 / averaged_rounds
         leaf = updates[index].partition.leaf
         starts = run_starts(leaf)
         carried = _carried(updates[index], weights, onward, starts)
         covariance += carried @ carried.T
-        part = np.repeat(carried, np.diff(starts, append=len(leaf)), axis=1) * stiffness
+        lengths = np.append(starts[1:], len(leaf)) - starts
+        part = np.repeat(carried, lengths, axis=1) * stiffness
         response += part
         onward -= part
     return covariance, response
@@ -123,7 +125,7 @@ def _carried(
     carried = np.add.reduceat(onward, starts, axis=1)
     moved = np.where(gain > 0, np.add.reduceat(weights, starts), 0.0)
     if moved.sum() > 0:
-        carried -= np.outer(carried[:, gain > 0].sum(axis=1), moved / moved.sum())
+        carried -= carried[:, gain > 0].sum(axis=1)[:, np.newaxis] * (moved / moved.sum())
     return carried * gain
 
 

@@ -7,7 +7,6 @@ between them is post-processing.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,12 +34,11 @@ from interpret_dp.schema import (
     Continuous,
     FeatureSpec,
     encode_classes,
-    encode_column,
     encode_target,
     fine_bin_count,
     fine_edges,
 )
-from interpret_dp.schema.encode import encode_weights
+from interpret_dp.schema.encode import encode_features, encode_weights
 
 __all__ = ["TrainedTerms", "TrainingTask", "train"]
 
@@ -294,10 +292,9 @@ def _encoded(
 ) -> AdditiveRows:
     """Encode the rows as integers, each by itself."""
     table, start = private.table, private.init_scores
-    codes: list[NDArray[Any]] = [
-        encode_column(table.column(column), spec, config.n_fine_bins)
-        for column, spec in zip(task.columns, task.specs, strict=True)
-    ]
+    codes = encode_features(
+        table, task.columns, task.specs, config.n_fine_bins, n_threads=n_threads
+    )
     weights = None
     if private.weights is not None:
         weights = encode_weights(private.weights, task.largest_weight, LATTICE)

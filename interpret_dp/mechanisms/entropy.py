@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from interpret_dp.mechanisms.choice import choice_rate
 from interpret_dp.mechanisms.coins import draw_exponentially
-from interpret_dp.mechanisms.samplers import discrete_gaussian
 from interpret_dp.mechanisms.sampling import (
     ByteSource,
     fresh_generator,
@@ -26,6 +25,7 @@ from interpret_dp.mechanisms.sampling import (
     sampled_rows,
     system_bytes,
 )
+from interpret_dp.mechanisms.stock import NoiseStock
 
 __all__ = [
     "Randomness",
@@ -159,10 +159,11 @@ class SystemRandomness(Randomness):
 
     def __init__(self) -> None:
         self.public = np.random.default_rng()
+        self._stock = NoiseStock()
 
     def noise(self, sigma: float, size: int) -> NDArray[np.int64]:
-        """Draw exact discrete Gaussian noise."""
-        return discrete_gaussian(sigma, size)
+        """Draw exact discrete Gaussian noise; from the second call at a scale on, ahead."""
+        return self._stock.take(sigma, size)
 
     def below(self, bound: int) -> int:
         """Draw from the operating system's cryptographic generator, exactly uniform."""

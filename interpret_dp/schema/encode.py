@@ -9,6 +9,8 @@ is public.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,12 +23,30 @@ from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges
 from interpret_dp.schema.schema import Schema
 from interpret_dp.schema.tables import Table, Values, open_target
 
-__all__ = ["encode_classes", "encode_column", "encode_table", "encode_target", "encode_weights"]
+__all__ = [
+    "code_dtype",
+    "encode_classes",
+    "encode_column",
+    "encode_features",
+    "encode_table",
+    "encode_target",
+    "encode_weights",
+]
+
+_COMPILED_FROM = 4096  # rows; for fewer the import of the compiled loop takes longer than they do
+_ROWS_PER_THREAD = 100_000  # below this a second thread costs more than it saves
 
 Codes: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 
 
-def encode_column(values: Values, spec: FeatureSpec, n_bins: int) -> Codes:
+def code_dtype(n_codes: int) -> type[np.uint8] | type[np.uint16]:
+    """Return the smallest type that holds so many codes."""
+    return np.uint8 if n_codes <= 256 else np.uint16
+
+
+def encode_column(
+    values: Values, spec: FeatureSpec, n_bins: int, out: Codes | None = None
+) -> Codes:
     """Return the code of each cell of one column, by a rule that sees that cell alone.
 
     Parameters
@@ -37,6 +57,8 @@ def encode_column(values: Values, spec: FeatureSpec, n_bins: int) -> Codes:
         The declaration.
     n_bins : int
         Number of fine bins of a continuous feature.
+    out : ndarray of uint8 or uint16, shape (n_rows,), default=None
+        Where the codes are written; by default a new array.
 
     Returns
     -------
@@ -50,9 +72,9 @@ def encode_column(values: Values, spec: FeatureSpec, n_bins: int) -> Codes:
     No value makes it raise. The argument that row i influences code i alone is in
     docs/proofs/encoding.md; it is the precondition of every sensitivity in this package.
     """
-    n_fine = fine_bin_count(spec, n_bins)
-    is_small = n_fine + 2 <= 256
-    codes: Codes = np.empty(len(values), np.uint8) if is_small else np.empty(len(values), np.uint16)
+    codes: npt.NDArray[Any] = (
+        np.empty(len(values), code_dtype(fine_bin_count(spec, n_bins) + 2)) if out is None else out
+    )
     if isinstance(spec, Categorical):
         table = LevelTable(spec.levels)
         for rows, positions in in_chunks(values, table.positions):
@@ -61,9 +83,56 @@ def encode_column(values: Values, spec: FeatureSpec, n_bins: int) -> Codes:
     edges = fine_edges(spec, n_bins)
     for rows, found in in_chunks(values, numbers_of):
         # The cuts lie inside the bounds: clipping first would not change any bin.
-        binned = np.searchsorted(edges, found, side="right") + 1
-        binned[np.isnan(found)] = 0
-        codes[rows] = binned
+        if len(values) < _COMPILED_FROM:
+            codes[rows] = np.searchsorted(edges, found, side="right") + 1
+            codes[rows][np.isnan(found)] = 0
+        else:
+            from interpret_dp.schema.bisection import write_bins
+
+            write_bins(found, edges, codes[rows], are_even=spec.scale == "linear")
+    return codes
+
+
+def encode_features(
+    table: Table,
+    columns: Sequence[int],
+    specs: Sequence[FeatureSpec],
+    n_bins: int,
+    *,
+    n_threads: int = 1,
+) -> Codes:
+    """Return the codes of some columns in one block of memory, and no more than that.
+
+    Parameters
+    ----------
+    table : Table
+        The private table.
+    columns : sequence of int, shape (n_features,)
+        Their places in the table.
+    specs : sequence of Continuous or Categorical, shape (n_features,)
+    n_bins : int
+        Number of fine bins of the continuous features.
+    n_threads : int
+        Most threads to encode with; the codes do not depend on it.
+
+    Returns
+    -------
+    ndarray of uint8 or uint16, shape (n_features, n_rows)
+        As :func:`encode_column`, in the smallest type that holds all of them. Private.
+    """
+    n_codes = max((fine_bin_count(spec, n_bins) + 2 for spec in specs), default=0)
+    codes: npt.NDArray[Any] = np.empty((len(columns), table.n_rows), code_dtype(n_codes))
+    parts = max(1, min(n_threads, table.n_rows // _ROWS_PER_THREAD))
+    borders = np.linspace(0, table.n_rows, parts + 1).astype(int).tolist()
+    with ThreadPoolExecutor(parts) as pool:
+        for place, (column, spec) in enumerate(zip(columns, specs, strict=True)):
+            values = table.column(column)
+            tasks = [
+                pool.submit(encode_column, values[rows], spec, n_bins, codes[place, rows])
+                for rows in (slice(*ends) for ends in pairwise(borders))
+            ]
+            for task in tasks:
+                task.result()
     return codes
 
 

@@ -249,19 +249,23 @@ EXTREME = (99, 1e6, "rare", 3, 5, 1e9)
 def test_control_residuals_without_a_clip(monkeypatch: pytest.MonkeyPatch) -> None:
     def unclipped(
         codes: Any,
+        widths: Any,
         weights: Any,
         target: Any,
         updated: Any,
         updates: Any,
+        saturate: bool,
         wanted: Any,
         scores: Any,
         first: int,
         last: int,
         sums: Any,
     ) -> None:
-        kernels._add_updates(codes, updated, updates, scores, first, last)
-        for slot, feature in enumerate(wanted):
-            np.add.at(sums[slot], codes[feature, first:last], (target - scores)[first:last])
+        rows, cells = (first, last), np.empty(last - first, dtype=np.uint16)
+        kernels._add_updates(codes, widths, updated, updates, saturate, scores, *rows, cells)
+        for slot, group in enumerate(wanted):
+            kernels._fill_cells(codes, group, widths, *rows, cells)
+            np.add.at(sums[slot], cells, (target - scores)[first:last])
 
     def fit(table: Table) -> Any:
         # With little noise the intercept is near the mean, and the added target far from it.

@@ -210,3 +210,40 @@ def test_logarithms_are_those_of_their_step(bounds: tuple[float, float], share: 
     assert many[1] == alone[0]
     exact = math.log(target) * LATTICE
     assert abs(alone[0] - exact) <= 2**11 + 1e-6 * abs(exact) + 2
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("n_kept", [0, 3, 9, 10])
+def test_a_block_of_codes_is_taken_over(dtype: Any, n_kept: int) -> None:
+    """In place, also where rows drop out and bins are merged into fewer bytes."""
+    rng = np.random.default_rng(0)
+    n_codes = 250 if dtype is np.uint8 else 700
+    block = rng.integers(0, n_codes, (4, 10)).astype(dtype)
+    labels = np.full(10, -1, dtype=np.int16)
+    labels[rng.permutation(10)[:n_kept]] = rng.integers(0, 2, n_kept)
+    maps = [(np.arange(n_codes) // 7 % 40).astype(np.uint16) for _ in range(4)]
+    answers = []
+    for codes in ([column.copy() for column in block], block):
+        rows = LocalBinaryRows(codes, labels)
+        counts = rows.bin_counts([n_codes] * 4)
+        rows.merge_bins(maps)
+        rows.begin(np.zeros(1, dtype=np.int64))
+        nothing = np.zeros(0, dtype=np.int64), np.zeros((0, 40, 1), dtype=np.int32)
+        answers.append((*counts, rows.advance(*nothing, np.arange(4), 40)))
+        assert rows._codes.dtype == np.uint8
+    assert np.shares_memory(rows._codes, block) == (n_kept > 0)
+    for one, other in zip(*answers, strict=True):
+        assert (one == other).all()
+
+
+def test_bins_are_merged_and_never_split() -> None:
+    rows = LocalBinaryRows([np.zeros(2, dtype=np.uint8)], np.array([0, 1], dtype=np.int16))
+    with pytest.raises(ValueError, match="merged, not split"):
+        rows.merge_bins([np.array([300], dtype=np.uint16)])
+
+
+def test_a_forked_process_starts_its_own_threads() -> None:
+    first = local._workers(2)
+    assert local._workers(2) is first
+    local._workers.cache_clear()  # what a fork does in the child
+    assert local._workers(2) is not first

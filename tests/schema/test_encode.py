@@ -21,6 +21,7 @@ from interpret_dp.schema import (
     Categorical,
     Continuous,
     Schema,
+    encode,
     encode_classes,
     encode_column,
     encode_table,
@@ -31,6 +32,7 @@ from interpret_dp.schema import (
     unseen_label,
 )
 from interpret_dp.schema.cells import level_key, number_of
+from interpret_dp.schema.encode import encode_features
 
 HUGE = 10**400
 
@@ -301,6 +303,7 @@ def test_no_column_is_copied_whole() -> None:
     n_rows, n_columns = 300_000, 4
     table = open_table(np.asfortranarray(np.random.default_rng(0).random((n_rows, n_columns))))
     specs = [Continuous(0, 1)] * n_columns
+    encode_table(table, specs, 64)  # imports the compiled loop
     tracemalloc.start()
     encode_table(table, specs, 64)
     peak = tracemalloc.get_traced_memory()[1]
@@ -353,3 +356,52 @@ def test_unseen_label_is_no_level_s() -> None:
 def test_level_keys_of_levels_differ() -> None:
     cells = ["1", 1, 1.5, "a"]
     assert len({level_key(cell) for cell in cells}) == len(cells)
+
+
+@pytest.mark.parametrize("scale", ["linear", "log", "symlog"])
+@pytest.mark.parametrize("bounds", [(0, 1), (17, 19), (-8e307, 8e307), (0, 5e-324), (3, 3)])
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 128, 5000])
+@pytest.mark.parametrize("compiled_from", [0, 10**6])
+def test_bins_are_numbered_by_the_cuts_that_are_not_above(
+    scale: Any,
+    bounds: tuple[float, float],
+    n_bins: int,
+    compiled_from: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At every cut and next to it, and far away: the guess of the bin is only where to look."""
+    monkeypatch.setattr(encode, "_COMPILED_FROM", compiled_from)
+    spec = Continuous(*bounds, scale=scale)
+    cuts = fine_edges(spec, n_bins)
+    far = [np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1e308, -1e308, *bounds]
+    numbers = np.concatenate([far, cuts, np.nextafter(cuts, np.inf), np.nextafter(cuts, -np.inf)])
+    expected = 1 + np.searchsorted(cuts, numbers, side="right")
+    expected[np.isnan(numbers)] = 0
+    assert (encode_column(numbers, spec, n_bins) == expected).all()
+    # Neither strides nor a lock on the memory change anything.
+    strided = np.repeat(numbers, 2)[::2]
+    strided.flags.writeable = False
+    assert (encode_column(strided, spec, n_bins) == expected).all()
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("n_bins", [9, 900])
+def test_a_block_of_codes_is_that_of_its_columns(
+    n_threads: int, n_bins: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encode, "_ROWS_PER_THREAD", 1)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "word": pd.Categorical.from_codes(rng.integers(-1, 2, 50), categories=["x", "y"]),
+            "number": rng.random(50),
+            "text": [str(value) for value in rng.random(50)],
+        }
+    )
+    table = open_table(frame)
+    specs = [Continuous(0, 1), Categorical(["y", "x"])]
+    block = encode_features(table, [2, 0], specs, n_bins, n_threads=n_threads)
+    assert block.flags.c_contiguous
+    assert block.dtype == (np.uint8 if n_bins == 9 else np.uint16)
+    for codes, column, spec in zip(block, [2, 0], specs, strict=True):
+        assert (codes == encode_column(table.column(column), spec, n_bins)).all()

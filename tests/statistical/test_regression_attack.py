@@ -175,19 +175,23 @@ def test_control_our_own_trainer_without_its_clip(monkeypatch: pytest.MonkeyPatc
 
     def without_clip(
         codes: Any,
+        widths: Any,
         weights: Any,
         target: Any,
         updated: Any,
         updates: Any,
+        saturate: bool,
         wanted: Any,
         scores: Any,
         first: int,
         last: int,
         sums: Any,
     ) -> None:
-        kernels._add_updates(codes, updated, updates, scores, first, last)
-        for slot, feature in enumerate(wanted):
-            np.add.at(sums[slot], codes[feature, first:last], (target - scores)[first:last])
+        rows, cells = (first, last), np.empty(last - first, dtype=np.uint16)
+        kernels._add_updates(codes, widths, updated, updates, saturate, scores, *rows, cells)
+        for slot, group in enumerate(wanted):
+            kernels._fill_cells(codes, group, widths, *rows, cells)
+            np.add.at(sums[slot], cells, (target - scores)[first:last])
 
     monkeypatch.setattr(local, "advance_regression", without_clip)
     usual = attack(fit_ours, 800)["prediction in the bin"][0]

@@ -1,0 +1,120 @@
+"""What a fit holds beyond the caller's table: a byte a row and feature, and 16 bytes a row."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    PrivacyWarning,
+    Schema,
+)
+from interpret_dp.ebm import training
+from interpret_dp.schema.encode import encode_features
+
+pytestmark = pytest.mark.filterwarnings(f"ignore::{PrivacyWarning.__module__}.PrivacyWarning")
+
+FEATURES = {
+    "number": Continuous(0, 1),
+    "whole": Continuous(0, 9),
+    "flag": Categorical([False, True]),
+    "word": Categorical(["x", "y"]),
+    "short": Continuous(0, 1),
+    "level": Categorical([0, 1, 2, 3]),
+}
+CLASSES = Schema(FEATURES, target=Categorical([0, 1]))
+AMOUNTS = Schema(FEATURES, target=Continuous(0, 1))
+SIZES = (200_000, 600_000)
+
+
+def frame(n_rows: int) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    words = np.array(["x", "y", "z"], dtype=np.object_)
+    number = rng.random(n_rows)
+    number[::5] = np.nan
+    return pd.DataFrame(
+        {
+            "number": number,
+            "whole": rng.integers(0, 9, n_rows),
+            "flag": rng.random(n_rows) < 0.5,
+            "word": pd.Series(words[rng.integers(0, 3, n_rows)], dtype=object),
+            "short": rng.random(n_rows).astype(np.float32),
+            "level": rng.integers(0, 4, n_rows),
+        }
+    )
+
+
+def table(n_rows: int) -> pa.Table:
+    """Return the frame in Arrow, in two chunks, with nulls."""
+    whole = pa.Table.from_pandas(frame(n_rows), preserve_index=False)
+    return pa.concat_tables([whole.slice(0, n_rows // 3), whole.slice(n_rows // 3)])
+
+
+def coded(n_rows: int) -> pd.DataFrame:
+    return frame(n_rows).astype({"word": "category"})
+
+
+def array(n_rows: int) -> np.ndarray[Any, Any]:
+    """Return numbers alone, a row beside the other, so that no column is contiguous."""
+    return frame(n_rows).drop(columns=["word", "flag"]).to_numpy(dtype=np.float64)
+
+
+def bytes_per_row(fit: Callable[[Any, Any], Any], rows: Callable[[int], Any]) -> float:
+    """Return how much the peak grows with a row; what a fit of no rows takes cancels out."""
+    peaks = []
+    for n_rows in SIZES:
+        X, y = rows(n_rows), np.arange(n_rows) % 2
+        tracemalloc.start()
+        fit(X, y)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    return float((peaks[1] - peaks[0]) / (SIZES[1] - SIZES[0]))
+
+
+def classify(X: Any, y: Any, **settings: Any) -> None:
+    estimator = DPExplainableBoostingClassifier(schema=CLASSES, max_rounds=1, random_state=0)
+    estimator.set_params(**settings).fit(X, y)
+
+
+def regress(X: Any, y: Any, **settings: Any) -> None:
+    estimator = DPExplainableBoostingRegressor(schema=AMOUNTS, max_rounds=1, random_state=0)
+    estimator.set_params(**settings).fit(X, y)
+
+
+@pytest.mark.parametrize("rows", [frame, coded, table])
+@pytest.mark.parametrize("fit", [classify, regress])
+def test_a_byte_a_row_and_feature_and_sixteen_a_row(fit: Any, rows: Any) -> None:
+    assert bytes_per_row(fit, rows) <= len(FEATURES) + 16
+
+
+def test_columns_of_an_array_of_rows_are_not_copied() -> None:
+    features = {f"feature_{i:04}": Continuous(0, 9) for i in range(4)}
+    schema = Schema(features, target=Categorical([0, 1]))
+    grown = bytes_per_row(lambda X, y: classify(X, y, schema=schema), array)
+    assert grown <= len(features) + 16
+
+
+def test_two_bytes_above_256_bins() -> None:
+    grown = bytes_per_row(lambda X, y: classify(X, y, max_bins=400), frame)
+    assert grown <= 2 * len(FEATURES) + 16
+
+
+def test_control_a_copy_of_the_columns_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = []
+
+    def with_copies(table: Any, columns: Any, *others: Any, **settings: Any) -> Any:
+        kept[:] = [np.asarray(table.column(0), dtype=np.float64).copy() for _ in columns[:2]]
+        return encode_features(table, columns, *others, **settings)
+
+    monkeypatch.setattr(training, "encode_features", with_copies)
+    assert bytes_per_row(classify, frame) > len(FEATURES) + 16
