@@ -19,7 +19,7 @@ endif
 PYTEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile
 INNER_LOOP := not slow and not statistical and not browser and not notebook and not benchmark
 
-.PHONY: help demo test test-fast lint format bench audit check-release clean chromium postgres
+.PHONY: help demo test test-fast lint format bench audit examples check-release clean chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
@@ -29,6 +29,7 @@ help:
 	@echo "make format         rewrite the sources as the linter wants them"
 	@echo "make bench          accuracy and time against the reference (ARGS is passed on)"
 	@echo "make audit          attack our own claims, into docs/audit.md and docs/figures (ARGS=--quick: a minute)"
+	@echo "make examples       run all notebooks and scripts of examples/ and store the outputs (ARGS=NAME: some)"
 	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest supported versions"
 	@echo "make clean          remove environments, caches and what the tests left behind"
 
@@ -67,6 +68,9 @@ bench: $(VENV)/.ready
 
 audit: $(VENV)/.ready
 	$(BIN)/interpret-dp audit --out docs/figures --page docs/audit.md $(ARGS)
+
+examples: $(VENV)/.ready chromium
+	$(BIN)/python scripts/run_examples.py $(ARGS)
 
 check-release: $(VENV)/.ready chromium postgres .venv-minimum/.ready
 	$(PYTEST) -m slow
