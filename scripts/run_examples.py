@@ -41,7 +41,7 @@ _CHROMIUM_VARIABLE = "INTERPRET_DP_CHROMIUM"
 _PLOTLY = "application/vnd.plotly.v1+json"
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _FRAME = re.compile(r"http://127\.0\.0\.1:\d+/\d+/?")
-_COLORS = 128
+_COLORS = 256
 _CELL_SECONDS = 600
 _PAGE_MS = 30_000
 _SETTLE_MS = 700
@@ -51,8 +51,11 @@ _LIVE = "An editor with buttons: run the notebook to see it."
 
 
 def digest_of(notebook: nbformat.NotebookNode) -> str:
-    """Return the SHA-256 of the sources of all cells; outputs are stored with that of theirs."""
-    sources = "\0".join(f"{cell.cell_type}\0{cell.source}" for cell in notebook.cells)
+    """Return the SHA-256 of the sources of all code cells; outputs are stored with that of theirs.
+
+    Prose may be mended without a new run.
+    """
+    sources = "\0".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     return hashlib.sha256(sources.encode()).hexdigest()
 
 
