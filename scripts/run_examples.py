@@ -122,8 +122,6 @@ async def _freeze(output: nbformat.NotebookNode, wish: dict[str, Any], browser: 
         output.data = nbformat.NotebookNode({"image/png": picture})
     elif _WIDGET in data:
         output.data = nbformat.NotebookNode({"text/plain": _LIVE})
-    elif "image/png" in data:
-        output.data["image/png"] = _small(base64.b64decode(data["image/png"]))
 
 
 async def _draw_dashboard(browser: Browser, address: str, wish: dict[str, Any]) -> str:
@@ -176,7 +174,7 @@ async def _until_drawn(page: Page) -> None:
 
 
 def _small(png: bytes) -> str:
-    """Return a PNG file with few colours, in base64: a third of its size, and nobody sees it."""
+    """Return a PNG file with few colours, in base64: a third of the size of a screenshot."""
     from PIL import Image
 
     with Image.open(io.BytesIO(png)) as image:
