@@ -22,7 +22,8 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python $(RUN_TESTS)
 INNER_LOOP := not slow and not statistical and not browser and not notebook and not benchmark \
 	and not thorough
 
-.PHONY: help demo test test-fast lint format bench bench-accuracy bench-scale audit check-release clean chromium postgres
+.PHONY: help demo test test-fast lint format bench bench-accuracy bench-scale audit examples check-release clean \
+	chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
@@ -33,6 +34,7 @@ help:
 	@echo "make bench          accuracy, speed and memory against the reference, into tables, pages and figures"
 	@echo "make bench-accuracy the first of it alone, bench-scale the rest (ARGS is passed on to each)"
 	@echo "make audit          attack our own claims, into docs/audit.md and docs/figures (ARGS=--quick: a minute)"
+	@echo "make examples       run all notebooks and scripts of examples/ and store the outputs (ARGS=NAME: some)"
 	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest supported versions"
 	@echo "make clean          remove environments, caches and what the tests left behind"
 
@@ -76,6 +78,9 @@ bench-scale: $(VENV)/.ready
 
 audit: $(VENV)/.ready
 	$(BIN)/interpret-dp audit --out docs/figures --page docs/audit.md $(ARGS)
+
+examples: $(VENV)/.ready chromium
+	$(BIN)/python scripts/run_examples.py $(ARGS)
 
 check-release: $(VENV)/.ready chromium postgres .venv-minimum/.ready
 	$(PYTEST) -m slow

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
 import socket
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "edit_a_model.ipynb"
@@ -35,12 +35,21 @@ def _free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+def _copy_without_outputs(path: Path) -> None:
+    """Copy the example, so that nothing that was stored can pass for what this run shows."""
+    notebook = nbformat.read(EXAMPLE, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    nbformat.write(notebook, path)
+
+
 @pytest.fixture
 def jupyterlab(tmp_path: Path) -> Iterator[str]:
     """Start JupyterLab over a copy of the example; return the address that opens it."""
     work = tmp_path / "work"
     work.mkdir()
-    shutil.copy(EXAMPLE, work)
+    _copy_without_outputs(work / EXAMPLE.name)
     settings = tmp_path / "settings" / "@jupyterlab"
     for name, values in _SETTINGS.items():
         path = settings / f"{name}.jupyterlab-settings"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from interpret_dp.ledger import PrivacyLedger
 from tests.ledger.postgres_server import PostgresServer, running_server, why_not
 
+PAGE = Path(__file__).parents[2] / "docs" / "ledger_team.md"
 STORES = ["file", pytest.param("postgres", marks=pytest.mark.postgres)]
 
 
@@ -53,3 +55,28 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> PrivacyLedger:
     if request.param == "file":
         return PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
     return PrivacyLedger(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+def login(postgres_url: str) -> Iterator[Callable[[str], str]]:
+    """Return URLs of the database by login, after the owner followed the page."""
+    from sqlalchemy import NullPool, create_engine, text
+
+    PrivacyLedger(postgres_url).create_budget("ward", 3.0, 1e-6)
+    (rules,) = re.findall(r"```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    url = postgres_url.replace("postgresql://", "postgresql+psycopg://")
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        for role in ("ben", "anna", "analysts", "officers"):
+            connection.execute(text(f"DROP ROLE IF EXISTS {role}"))
+        connection.execute(text("CREATE ROLE analysts"))
+        connection.execute(text("CREATE ROLE officers"))
+        connection.execute(text("CREATE ROLE ben LOGIN PASSWORD 'pw' IN ROLE analysts"))
+        connection.execute(text("CREATE ROLE anna LOGIN PASSWORD 'pw' IN ROLE officers"))
+        for statement in rules.split(";"):
+            if statement.strip():
+                connection.exec_driver_sql(statement)
+    yield lambda user: re.sub(r"//[^@]*@", f"//{user}:pw@", postgres_url)
+    with engine.begin() as connection:
+        connection.execute(text("DROP OWNED BY analysts, officers, ben, anna"))
+        connection.execute(text("DROP ROLE ben, anna, analysts, officers"))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
-from sqlalchemy import NullPool, create_engine, text
+from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import ProgrammingError
 
 from interpret_dp.exceptions import LedgerError
@@ -15,31 +13,6 @@ from interpret_dp.ledger import PrivacyLedger, RoleError
 from tests.ledger.requests import reserve
 
 pytestmark = pytest.mark.postgres
-
-PAGE = Path(__file__).parents[2] / "docs" / "ledger_team.md"
-
-
-@pytest.fixture
-def login(postgres_url: str) -> Iterator[Callable[[str], str]]:
-    """Return URLs of the database by login, after the owner followed the page."""
-    PrivacyLedger(postgres_url).create_budget("ward", 3.0, 1e-6)
-    (rules,) = re.findall(r"```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    url = postgres_url.replace("postgresql://", "postgresql+psycopg://")
-    engine = create_engine(url, poolclass=NullPool)
-    with engine.begin() as connection:
-        for role in ("ben", "anna", "analysts", "officers"):
-            connection.execute(text(f"DROP ROLE IF EXISTS {role}"))
-        connection.execute(text("CREATE ROLE analysts"))
-        connection.execute(text("CREATE ROLE officers"))
-        connection.execute(text("CREATE ROLE ben LOGIN PASSWORD 'pw' IN ROLE analysts"))
-        connection.execute(text("CREATE ROLE anna LOGIN PASSWORD 'pw' IN ROLE officers"))
-        for statement in rules.split(";"):
-            if statement.strip():
-                connection.exec_driver_sql(statement)
-    yield lambda user: re.sub(r"//[^@]*@", f"//{user}:pw@", postgres_url)
-    with engine.begin() as connection:
-        connection.execute(text("DROP OWNED BY analysts, officers, ben, anna"))
-        connection.execute(text("DROP ROLE ben, anna, analysts, officers"))
 
 
 def test_analysts_spend_under_their_own_login(login: Callable[[str], str]) -> None:

@@ -1,9 +1,11 @@
-"""Every example notebook runs from top to bottom, and none holds what it once printed."""
+"""Every example runs from top to bottom, and what a notebook shows was made by its own cells."""
 
 from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 import tempfile
 from functools import cache
 from importlib.util import find_spec
@@ -14,12 +16,25 @@ import pytest
 from nbclient import NotebookClient
 
 from interpret_dp.datasets import DATA_VARIABLE
+from scripts.run_examples import LARGEST_BYTES, digest_of
 
-FOLDER = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "examples"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+SCRIPTS = sorted(FOLDER.glob("*.py"))
 EDITOR = FOLDER / "edit_a_model.ipynb"
 EXPLAINER = FOLDER / "explain_a_black_box.ipynb"
 MAPS = FOLDER / "compare_with_a_cnn.ipynb"
+# A quarter of a minute of processor time and less; the others are for `make check-release`. The
+# script of the team ledger runs in tests/ledger, and that of the black box resembles its notebook.
+QUICK = {
+    "counts_and_constraints.py",
+    "declare_a_schema.py",
+    "edit_a_model.ipynb",
+    "edit_a_model.py",
+    "explain_a_black_box.ipynb",
+}
+NEEDS_TORCH = {"classify_images.py", "compare_with_a_cnn.ipynb"}
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 
@@ -32,14 +47,25 @@ def _outputs(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return [entry for cell in notebook.cells for entry in cell.get("outputs", [])]
 
 
+def _skip_without_torch(path: Path) -> None:
+    if path.name in NEEDS_TORCH and find_spec("opacus") is None:
+        pytest.skip("the extra `llm` is not installed")
+
+
+def _marked(paths: list[Path]) -> list[object]:
+    return [
+        pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name not in QUICK else [])
+        for path in paths
+    ]
+
+
 @cache
 def _executed(path: Path, data: str = "") -> nbformat.NotebookNode:
     """Run a notebook once, in a folder of its own; a cell that raises fails the test.
 
     Without a folder of data it runs on what comes with the package and with scikit-learn.
     """
-    if path == MAPS and find_spec("opacus") is None:
-        pytest.skip("the extra `llm` is not installed")
+    _skip_without_torch(path)
     notebook = _read(path)
     environment = os.environ | {DATA_VARIABLE: data}
     with tempfile.TemporaryDirectory() as folder:
@@ -54,19 +80,74 @@ def test_the_editor_the_explainer_and_the_maps_have_an_example():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
-def test_notebook_is_stored_without_outputs(path):
+def test_outputs_were_made_by_the_cells_that_are_stored(path):
     notebook = _read(path)
-    assert _outputs(notebook) == []
-    assert {cell.get("execution_count") for cell in notebook.cells} == {None}
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    assert notebook.metadata.outputs_of == digest_of(notebook), "run `make examples`"
+    assert [entry for entry in _outputs(notebook) if entry.get("name") == "stderr"] == []
+
+
+def test_other_code_is_another_digest():
+    notebook = _read(EDITOR)
+    before = digest_of(notebook)
+    prose, code = (
+        next(cell for cell in notebook.cells if cell.cell_type == kind)
+        for kind in ("markdown", "code")
+    )
+    prose.source += " Mended."
+    assert digest_of(notebook) == before
+    code.source += " "
+    assert digest_of(notebook) != before
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_what_is_stored_is_small_and_shows_without_a_kernel(path):
+    """A frame of a server, a widget or plotly's JSON would be an empty place on GitHub."""
+    assert path.stat().st_size <= LARGEST_BYTES
+    notebook = _read(path)
+    kinds = {kind for entry in _outputs(notebook) for kind in entry.get("data", {})}
+    assert kinds <= {"text/plain", "text/html", "image/png"}
+    assert "widgets" not in notebook.metadata
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"127\.0\.0\.1|localhost|<iframe|<script|/tmp/|/home/|/root/", text)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_notebook_has_a_title_an_introduction_and_says_what_to_read_next(path):
+    prose = [cell.source for cell in _read(path).cells if cell.cell_type == "markdown"]
+    assert re.match(r"# [^\n]+\n\n[^#\n]", prose[0])
+    assert [line for cell in prose for line in cell.splitlines() if line.startswith("# ")] == [
+        prose[0].splitlines()[0]
+    ]
+    assert "## What to read next" in prose[-1]
+    links = [link for cell in prose for link in re.findall(r"\]\(([^)#]+)[^)]*\)", cell)]
+    assert links
+    relative = [link for link in links if not link.startswith("http")]
+    assert [link for link in relative if not (FOLDER / link).exists()] == []
 
 
 @pytest.mark.notebook
-@pytest.mark.parametrize(
-    "path",
-    # It trains two networks, with and without privacy: a minute.
-    [pytest.param(path, marks=[pytest.mark.slow] * (path == MAPS)) for path in NOTEBOOKS],
-    ids=lambda path: path.name,
-)
+@pytest.mark.parametrize("path", _marked(SCRIPTS))
+def test_script_runs_in_an_empty_folder(path, tmp_path):
+    _skip_without_torch(path)
+    environment = os.environ | {DATA_VARIABLE: "", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, str(path)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert "Warning" not in done.stderr, done.stderr
+
+
+@pytest.mark.notebook
+@pytest.mark.parametrize("path", _marked(NOTEBOOKS))
 def test_notebook_runs_without_a_warning(path):
     errors = [entry for entry in _outputs(_executed(path)) if entry.get("name") == "stderr"]
     assert errors == []

@@ -1,0 +1,72 @@
+"""The tutorial of a team ledger is followed on a real server, and its script on both stores."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interpret_dp.ledger import PrivacyLedger, RoleError
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "tutorials" / "team_ledger.md"
+SCRIPT = ROOT / "examples" / "team_ledger.py"
+
+
+@pytest.mark.postgres
+def test_the_page_does_what_it_says(
+    login: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    PrivacyLedger(login("anna")).create_budget("patients", epsilon=2.5, delta=1e-6)
+    text = PAGE.read_text(encoding="utf-8")
+    source = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    for user in ("anna", "ben"):
+        address = f"postgresql://{user}@db.example.org/privacy"
+        assert address in source
+        source = source.replace(address, login(user))
+    names: dict[str, Any] = {}
+    exec(compile(source, str(PAGE), "exec"), names)
+
+    said = capsys.readouterr().out
+    assert "It waits as request for approval" in said
+    assert "'patients-copy' does not cover this request: it needs epsilon 1.5" in said
+    ledger = names["ben"]
+    report = ledger.report()
+    assert report["purpose"].tolist() == ["risk model", "annual report"]
+    assert report["user"].tolist() == ["ben", "ben"]
+    with pytest.raises(RoleError, match="'ben' may not"):
+        ledger.raise_budget("patients", epsilon=9, delta=1e-6, reason="more")
+
+
+def _run(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.postgres
+def test_the_script_runs_under_two_logins(login: Callable[[str], str], tmp_path: Path) -> None:
+    said = _run(tmp_path, "--officer", login("anna"), "--analyst", login("ben"))
+    assert "annual report: epsilon 2 spent" in said
+    assert said.count("ben") == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_script_runs_on_a_file(tmp_path: Path) -> None:
+    said = _run(tmp_path)
+    assert "'patients-copy' does not cover this request" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["privacy.db"]

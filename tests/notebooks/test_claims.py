@@ -1,0 +1,108 @@
+"""What the prose of the tutorials says is what their figures say, as stored and in a new run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import nbformat
+import pytest
+
+from tests.notebooks.test_examples import FOLDER, NOTEBOOKS, _executed, _outputs, _read
+
+
+def _text(notebook: nbformat.NotebookNode) -> str:
+    parts = [
+        str(entry.get("text") or entry.get("data", {}).get("text/plain", ""))
+        for entry in _outputs(notebook)
+    ]
+    return "\n".join(parts)
+
+
+def _row(text: str, name: str) -> list[float]:
+    """Return the numbers of the first line that begins with ``name``."""
+    line = re.search(rf"^{re.escape(name)}:? +(-?[\d.,%].*)$", text, re.MULTILINE)
+    assert line is not None, f"no line {name!r}"
+    numbers = re.findall(r"-?[\d,]*\.?\d+", line[1])
+    return [float(number.replace(",", "")) for number in numbers]
+
+
+def _replacing(text: str) -> None:
+    areas = {
+        name: _row(text, name)[0]
+        for name in ("truth", "EBM, not private", "private, epsilon 1", "private, epsilon 0.25")
+    }
+    assert list(areas.values()) == sorted(areas.values(), reverse=True)
+    assert areas["EBM, not private"] - areas["private, epsilon 1"] < 0.02
+
+
+def _regularising(text: str) -> None:
+    def distance(name: str) -> float:
+        return _row(text, name)[0]
+
+    private = [distance(f"epsilon {epsilon}") for epsilon in ("8", "4", "2", "1", "0.5")]
+    assert max(private[:2]) < distance("our engine, no noise")
+    assert min(private) < private[-1]
+    assert distance("no noise, leaves as at epsilon 4") < min(private)
+    assert distance("EBM, interpret's defaults") < distance("EBM, trained to the end")
+    one_patient = text[text.index("noise there at epsilon 4") - 200 :]
+    (by_ebm,) = _row(one_patient, "EBM, trained to the end")
+    (by_ours,) = _row(one_patient, "our engine, no noise")
+    assert by_ebm > 5 * abs(by_ours)
+    assert _row(one_patient, "noise there at epsilon 4")[0] > abs(by_ours)
+
+
+def _declaring(text: str) -> None:
+    log, wide, lost = (
+        _row(text, name)[1]
+        for name in (
+            "log, 0 to 90",
+            "log, 0 to 10,000: far too wide",
+            "linear, 0 to 10,000: far too wide",
+        )
+    )
+    assert wide < 1.5 * log
+    assert lost > 2 * log
+    assert [_row(text, f"a person with {rows} rows: epsilon")[0] > rows for rows in (3, 6)] == [
+        True,
+        True,
+    ]
+
+
+def _counting(text: str) -> None:
+    assert _row(text, "poisson_deviance")[0] > _row(text, "squared loss")[0]
+    free, rising, wrong = (_row(text, name)[0] for name in ("free", "rising", "falling (wrong)"))
+    assert rising < free < wrong
+    named, none = _row(text, "the pair named"), _row(text, "no pair")
+    assert all(gained > 0.01 for gained in (named[0] - none[0], named[1] - none[1]))
+    assert "age & power (epsilon 4)" in text
+
+
+CLAIMS: dict[str, Callable[[str], None]] = {
+    "counts_and_constraints.ipynb": _counting,
+    "declare_a_schema.ipynb": _declaring,
+    "privacy_as_a_regulariser.ipynb": _regularising,
+    "replace_your_ebm.ipynb": _replacing,
+}
+
+
+def test_the_tutorials_are_there():
+    assert set(CLAIMS) <= {path.name for path in NOTEBOOKS}
+
+
+@pytest.mark.parametrize("name", sorted(CLAIMS))
+def test_stored_figures_say_what_the_prose_says(name):
+    CLAIMS[name](_text(_read(FOLDER / name)))
+
+
+def test_a_figure_that_says_otherwise_is_found():
+    text = _text(_read(FOLDER / "counts_and_constraints.ipynb"))
+    with pytest.raises(AssertionError):
+        _counting(re.sub(r"^rising .*$", "rising  9.000  0.001", text, flags=re.MULTILINE))
+
+
+@pytest.mark.notebook
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(CLAIMS))
+def test_a_new_run_says_so_too(name):
+    CLAIMS[name](_text(_executed(FOLDER / name)))
