@@ -150,7 +150,7 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
         The declaration in force.
     image_shape_ : tuple of int or None
     n_features_in_ : int
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (``n_features_in_``,)
 
     Notes
     -----
@@ -231,7 +231,7 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, *image_shape)
+        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, ``*image_shape``)
             Private. Missing cells, infinities and undeclared levels are encoded, never refused.
         y : array-like, shape (n_rows,)
             Private. Rows whose label is missing or undeclared add nothing.

@@ -23,7 +23,7 @@ __all__ = ["load_model"]
 def load_model(
     path: str | os.PathLike[str], ledger: PrivacyLedger | str | None = None
 ) -> DPExplainableBoostingClassifier | DPExplainableBoostingRegressor | DPLocallyLinearClassifier:
-    """Load a model that :meth:`save` wrote, as a fitted estimator.
+    """Load a model that ``save`` wrote, as a fitted estimator.
 
     Parameters
     ----------
