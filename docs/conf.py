@@ -46,10 +46,13 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
 ]
-templates_path = ["_templates"]
+# autosummary looks from the source folder on.
+templates_path = ["docs/_templates"]
 # A block without a language is a formula, or what a command printed.
 highlight_language = "text"
-pygments_style = "default"
+# The quotes and primes of formulas and commands stay what they are.
+smartquotes = False
+toc_object_entries_show_parents = "hide"
 
 # Notebooks are committed as they were executed; `tests/notebooks` runs them.
 nb_execution_mode = "off"
@@ -79,6 +82,8 @@ html_title = "interpret_dp"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+# Pages without others beside them.
+html_sidebars = {page: [] for page in ("docs/index", "docs/migration", "docs/faq")}
 html_copy_source = False
 html_theme_options = {
     "logo": {"text": "interpret_dp"},

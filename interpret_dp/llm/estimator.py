@@ -231,7 +231,7 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, ``*image_shape``)
+        X : DataFrame, array or list of rows, shape (n_rows, n_features) or that of images
             Private. Missing cells, infinities and undeclared levels are encoded, never refused.
         y : array-like, shape (n_rows,)
             Private. Rows whose label is missing or undeclared add nothing.
