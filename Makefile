@@ -23,7 +23,7 @@ INNER_LOOP := not slow and not statistical and not browser and not notebook and 
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
-	@echo "make test           lint, types and all tests but the slowest, browser tests included"
+	@echo "make test           lint, types, docstrings and all tests but the slowest, browser tests included"
 	@echo "make test-fast      the unit tests alone, for the inner loop (ARGS=path narrows them)"
 	@echo "make lint           ruff and mypy"
 	@echo "make format         rewrite the sources as the linter wants them"
@@ -58,6 +58,7 @@ postgres:
 	scripts/install_postgres.sh
 
 test: lint chromium postgres
+	$(PYTEST) --doctest-modules interpret_dp
 	$(PYTEST) -m "not slow" $(ARGS)
 
 test-fast: $(VENV)/.ready

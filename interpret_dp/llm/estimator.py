@@ -158,6 +158,15 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
     distributions; docs/proofs/dp_llm.md. Neighbours differ by adding or removing one row, or one
     unit of which one row is used. Private: the rows, their number, which labels occur, the sizes of
     samples. Released: every fitted attribute.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPLocallyLinearClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPLocallyLinearClassifier(epsilon=2.0, delta=1e-5, schema=patients.schema, epochs=1)
+    >>> model.fit(patients.X, patients.y).predict_proba(patients.X[:3]).shape
+    (3, 2)
     """
 
     guarantee_: Guarantee
