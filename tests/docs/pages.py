@@ -25,7 +25,8 @@ def table_below(page: Path, heading: str) -> list[list[str]]:
     ValueError
         If there is no such heading, or no table below it.
     """
-    _, found, below = page.read_text(encoding="utf-8").partition(f"\n{heading}\n")
+    text = "\n" + page.read_text(encoding="utf-8")
+    _, found, below = text.partition(f"\n{heading}\n")
     rows: list[list[str]] = []
     for line in below.splitlines() if found else ():
         if line.startswith("|"):
