@@ -68,7 +68,7 @@ test-fast: $(VENV)/.ready
 docs: $(VENV)/.ready
 	rm -rf docs/_build docs/api/generated
 	$(BIN)/python -m sphinx -b html -c docs -n -W --keep-going --quiet . docs/_build/html $(ARGS)
-	@echo "The pages are in docs/_build/html/docs/index.html"
+	@echo "The pages are in docs/_build/html/index.html"
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.run $(ARGS)

@@ -81,6 +81,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "interpret_dp"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+# The front door: the root of the site is not the folder of the landing page.
+html_extra_path = ["_root"]
 html_show_sourcelink = False
 # Pages without others beside them.
 html_sidebars = {page: [] for page in ("docs/index", "docs/migration", "docs/faq")}

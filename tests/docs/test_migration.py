@@ -6,6 +6,7 @@ import inspect
 import warnings
 from pathlib import Path
 
+import interpret
 import interpret.privacy
 import numpy as np
 import pandas as pd
@@ -18,6 +19,12 @@ from tests.docs.pages import table_below
 PAGE = Path(__file__).parents[2] / "docs" / "migration.md"
 NAMES = ("DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor")
 TASKS = dict(zip(NAMES, ("classification", "regression"), strict=True))
+
+
+# The page says what was wrong in this version; another may have mended it.
+in_the_version_of_the_page = pytest.mark.skipif(
+    interpret.__version__ != "0.7.8", reason="docs/migration.md speaks of interpret 0.7.8"
+)
 
 
 def theirs(name):
@@ -113,6 +120,7 @@ def test_no_method_is_missing(name):
     assert {key for key in dir(theirs(name)) if key[0] != "_"} <= set(dir(ours(name)))
 
 
+@in_the_version_of_the_page
 def test_what_was_wrong_is_so_in_this_version_of_interpret(fitted):
     _, _, X, y = fitted[NAMES[0]]
     holed = X.assign(age=X["age"].where(np.arange(len(X)) != 3))
@@ -133,6 +141,7 @@ def test_what_was_wrong_is_so_in_this_version_of_interpret(fitted):
     assert (reference.min_target_, reference.max_target_) == (cost.min(), cost.max())
 
 
+@in_the_version_of_the_page
 def test_a_level_of_one_row_is_published_by_interpret():
     """At delta 1e-5; 34 of 100 were measured. All of 30 fits are without it once in 250,000."""
     X = pd.DataFrame({"a": ["x"] * 300 + ["y"] * 300 + ["planted"]})
