@@ -19,18 +19,18 @@ endif
 PYTEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile
 INNER_LOOP := not slow and not statistical and not browser and not notebook and not benchmark
 
-.PHONY: help demo test test-fast lint format docs bench audit check-release clean chromium postgres
+.PHONY: help demo test test-fast lint format bench audit check-release clean chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
 	@echo "make test           lint, types, docstrings and all tests but the slowest, browser tests included"
 	@echo "make test-fast      the unit tests alone, for the inner loop (ARGS=path narrows them)"
 	@echo "make lint           ruff and mypy"
-	@echo "make format         rewrite the sources as the linter wants them"
 	@echo "make docs           the documentation as pages of HTML, into docs/_build; warnings are errors"
+	@echo "make format         rewrite the sources as the linter wants them"
 	@echo "make bench          accuracy and time against the reference (ARGS is passed on)"
 	@echo "make audit          attack our own claims, into docs/audit.md and docs/figures (ARGS=--quick: a minute)"
-	@echo "make check-release  docs, wheel, sdist, clean install, slow tests, lowest supported versions"
+	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest supported versions"
 	@echo "make clean          remove environments, caches and what the tests left behind"
 
 $(VENV)/.ready: pyproject.toml scripts/create_environment.sh scripts/constraints.txt
@@ -51,6 +51,15 @@ format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Generated pages go first: one of a name that is gone would stay.
+.PHONY: docs
+docs: $(VENV)/.ready
+	rm -rf docs/_build docs/api/generated
+	$(BIN)/python -m sphinx -b html -c docs -n -W --keep-going --quiet . docs/_build/html $(ARGS)
+	@echo "The pages are in docs/_build/html/index.html"
+
+check-release: docs
+
 chromium:
 	scripts/install_chromium.sh
 
@@ -64,19 +73,13 @@ test: lint chromium postgres
 test-fast: $(VENV)/.ready
 	$(PYTEST) -m "$(INNER_LOOP)" $(ARGS)
 
-# Generated pages go first: one of a name that is gone would stay.
-docs: $(VENV)/.ready
-	rm -rf docs/_build docs/api/generated
-	$(BIN)/python -m sphinx -b html -c docs -n -W --keep-going --quiet . docs/_build/html $(ARGS)
-	@echo "The pages are in docs/_build/html/index.html"
-
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.run $(ARGS)
 
 audit: $(VENV)/.ready
 	$(BIN)/interpret-dp audit --out docs/figures --page docs/audit.md $(ARGS)
 
-check-release: $(VENV)/.ready docs chromium postgres .venv-minimum/.ready
+check-release: $(VENV)/.ready chromium postgres .venv-minimum/.ready
 	$(PYTEST) -m slow
 	# The lowest versions may warn about each other, so here a warning is no failure.
 	.venv-minimum/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile \
@@ -92,5 +95,6 @@ check-release: $(VENV)/.ready docs chromium postgres .venv-minimum/.ready
 
 clean:
 	rm -rf .venv .venv-minimum build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis \
-		demo_output docs/_build docs/api/generated tests/browser/screenshots
+		demo_output tests/browser/screenshots
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf docs/_build docs/api/generated
