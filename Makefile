@@ -27,9 +27,10 @@ INNER_LOOP := not slow and not statistical and not browser and not notebook and 
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
-	@echo "make test           lint, types and all tests but the slowest, browser tests included"
+	@echo "make test           lint, types, docstrings and all tests but the slowest, browser tests included"
 	@echo "make test-fast      the unit tests alone, for the inner loop (ARGS=path narrows them)"
 	@echo "make lint           ruff and mypy"
+	@echo "make docs           the documentation as pages of HTML, into docs/_build; warnings are errors"
 	@echo "make format         rewrite the sources as the linter wants them"
 	@echo "make bench          accuracy, speed and memory against the reference, into tables, pages and figures"
 	@echo "make bench-accuracy the first of it alone, bench-scale the rest (ARGS is passed on to each)"
@@ -41,7 +42,7 @@ help:
 $(VENV)/.ready: pyproject.toml scripts/create_environment.sh scripts/constraints.txt
 	scripts/create_environment.sh $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint scripts/constraints.txt \
-		--editable '.[llm,test]'
+		--editable '.[docs,llm,test]'
 	touch $@
 
 demo: $(VENV)/.ready
@@ -56,6 +57,15 @@ format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Generated pages go first: one of a name that is gone would stay.
+.PHONY: docs
+docs: $(VENV)/.ready
+	rm -rf docs/_build docs/api/generated
+	$(BIN)/python -m sphinx -b html -c docs -n -W --keep-going --quiet . docs/_build/html $(ARGS)
+	@echo "The pages are in docs/_build/html/index.html"
+
+check-release: docs
+
 chromium:
 	scripts/install_chromium.sh
 
@@ -63,6 +73,7 @@ postgres:
 	scripts/install_postgres.sh
 
 test: lint chromium postgres
+	$(PYTEST) --doctest-modules interpret_dp
 	$(PYTEST) -m "not slow" $(ARGS)
 
 test-fast: $(VENV)/.ready
@@ -99,3 +110,4 @@ clean:
 	rm -rf .venv .venv-minimum build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis \
 		demo_output tests/browser/screenshots
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf docs/_build docs/api/generated

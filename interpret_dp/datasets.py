@@ -273,6 +273,14 @@ def make_cohort(
         If ``n_rows`` or ``seed`` is no integer.
     ValueError
         If ``n_rows`` is below 1, ``seed`` below 0, or ``task`` unknown.
+
+    Examples
+    --------
+    >>> patients = make_cohort(1_000)
+    >>> patients.X.shape, sorted(set(patients.y))
+    ((1000, 10), ['no', 'yes'])
+    >>> patients.schema.features["age"]
+    Continuous(18, 95)
     """
     import pandas as pd
 

@@ -112,6 +112,20 @@ class BudgetExceededError(InterpretDPError, RuntimeError):
         The largest mu of one more Gaussian release that would fit.
     largest_epsilon : float
         The largest epsilon, at ``requested_delta``, of one more Gaussian release that would fit.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier, PrivacyLedger
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients, ledger = make_cohort(100), PrivacyLedger.in_memory()
+    >>> budget = ledger.create_budget("ward", epsilon=1, delta=1e-6)
+    >>> model = DPExplainableBoostingClassifier(
+    ...     epsilon=2, delta=1e-6, schema=patients.schema, ledger=ledger, dataset="ward")
+    >>> try:
+    ...     model.fit(patients.X, patients.y)
+    ... except BudgetExceededError as error:
+    ...     print(f"epsilon {error.largest_epsilon:.2f} would fit")
+    epsilon 1.00 would fit
     """
 
     def __init__(

@@ -37,6 +37,11 @@ class GdpPair:
         Gaussian differential privacy, between 0 and 1e100.
     delta : float
         At least 0 and at most 1; 0 for purely Gaussian requests, 1 where nothing is promised.
+
+    Examples
+    --------
+    >>> GdpPair(0.5)  # as good as telling N(0, 1) from N(0.5, 1)
+    GdpPair(mu=0.5, delta=0.0)
     """
 
     mu: float
@@ -95,6 +100,12 @@ def compose(pairs: Iterable[GdpPair]) -> GdpPair:
     Notes
     -----
     Dong, Roth and Su (2019), Corollary 3.3, for mu; a union bound for delta.
+
+    Examples
+    --------
+    >>> pair = compose([GdpPair(0.3), GdpPair(0.4)])
+    >>> round(pair.mu, 12)  # the squares add up
+    0.5
     """
     return compose_repeated((pair, 1) for pair in pairs)
 
@@ -122,6 +133,12 @@ def reduce_event(event: Mapping[str, Any] | dp_event.DpEvent) -> GdpPair:
     ------
     TypeError, ValueError
         If the event is malformed, or holds a kind whose reduction to a pair is not known.
+
+    Examples
+    --------
+    >>> from interpret_dp.accounting import gaussian_events_json
+    >>> round(reduce_event(gaussian_events_json([(0.1, 25)])).mu, 6)  # 25 releases of mu 0.1
+    0.5
     """
     document = event if isinstance(event, Mapping) else event_to_json(event)
     check_event_json(document)

@@ -121,6 +121,12 @@ class Guarantee:
     TypeError, ValueError
         If a field is out of range, if ``mu`` or the bill does not imply (epsilon, delta), or if
         the releases add up to more than ``mu``.
+
+    Examples
+    --------
+    >>> promise = Guarantee(epsilon=1.0, delta=1e-6, mu=0.2367, mechanism="Gaussian noise")
+    >>> print(promise.sentence)  # doctest: +ELLIPSIS
+    For any two tables that differ by adding or removing one row, the probability of any outcome ...
     """
 
     epsilon: float

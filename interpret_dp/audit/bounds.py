@@ -64,6 +64,12 @@ def epsilon_lower_bound(
     Jagielski, Ullman and Oprea (2020), "Auditing Differentially Private Machine Learning",
     section 4. Clopper-Pearson intervals for both probabilities hold at once (a union bound over
     their four ends), so that all four quotients are covered.
+
+    Examples
+    --------
+    >>> bound = epsilon_lower_bound(900, 1_000, 100, 1_000, delta=1e-5)
+    >>> f"at least epsilon {bound:.2f}, with 95 % confidence"
+    'at least epsilon 1.96, with 95 % confidence'
     """
     delta = check_real("delta", delta, low=0, high=1, high_open=True)
     ends = _intervals(
@@ -103,6 +109,11 @@ def mu_lower_bound(
     Dong, Roth and Su (2019), Definition 4: under mu-GDP every test has
     Phi^-1(power) - Phi^-1(false alarms) <= mu. Nasr et al. (2023), "Tight Auditing of
     Differentially Private Machine Learning", audit with it.
+
+    Examples
+    --------
+    >>> f"{mu_lower_bound(900, 1_000, 100, 1_000):.2f}"
+    '2.32'
     """
     ends = _intervals(
         *_checked_counts("present", hits_present, trials_present),

@@ -64,6 +64,16 @@ def replay(
     ------
     Exception
         If ``fit`` fails in the same way on both tables, its error on the first one.
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
+    >>> from interpret_dp.audit import canary_tables, refit
+    >>> schema = Schema({"age": Continuous(0, 120)}, target=Categorical(["no", "yes"]))
+    >>> tables = canary_tables(schema, n_others=20)
+    >>> fit = refit(DPExplainableBoostingClassifier(schema=schema, max_rounds=2))
+    >>> replay(fit, tables.with_row, tables.without_row).violations
+    ()
     """
     recording = Recording(seed)
     first = _run(fit, table, recording, published)

@@ -64,6 +64,11 @@ def one_run_p_value(
     -----
     Theorem 5.2: with W binomial(n_guesses, e^epsilon / (1 + e^epsilon)), the probability of v or
     more right guesses is at most P[W >= v] + 2 m delta max_i P[v > W >= v - i] / i.
+
+    Examples
+    --------
+    >>> one_run_p_value(1_000, 200, 190, epsilon=1.0, delta=1e-5) < 0.05  # the claim is refuted
+    True
     """
     from scipy.special import bdtrc, expit
     from scipy.stats import binom
@@ -102,6 +107,11 @@ def one_run_epsilon(
     -------
     float
         At least 0: every smaller epsilon has a p-value of at most ``1 - confidence``.
+
+    Examples
+    --------
+    >>> f"{one_run_epsilon(1_000, 200, 190, delta=1e-5):.2f}"
+    '2.39'
     """
     level = 1.0 - check_real("confidence", confidence, low=0, high=1, low_open=True, high_open=True)
 

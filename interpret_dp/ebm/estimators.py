@@ -137,6 +137,21 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     -----
     Nori et al. (2021), with the corrections of docs/proofs. Private: the rows, their number, and
     which levels occur. Released: every fitted attribute.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier, PrivacyLedger
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(2_000)
+    >>> ledger = PrivacyLedger.in_memory()
+    >>> budget = ledger.create_budget("ward", epsilon=4, delta=1e-6)
+    >>> model = DPExplainableBoostingClassifier(
+    ...     epsilon=1.0, delta=1e-6, schema=patients.schema, ledger=ledger, dataset="ward"
+    ... ).fit(patients.X, patients.y)
+    >>> model.predict_proba(patients.X[:3]).shape
+    (3, 2)
+    >>> model.guarantee_.epsilon, round(ledger.remaining("ward"), 3)
+    (1.0, 3.817)
     """
 
     _task = "classification"
@@ -239,6 +254,17 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         The declared bounds.
     link_ : {"identity", "log"}
         Of which scale the scores are.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingRegressor
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(2_000, task="regression")
+    >>> model = DPExplainableBoostingRegressor(epsilon=1.0, delta=1e-6, schema=patients.schema)
+    >>> model.fit(patients.X, patients.y).predict(patients.X[:3]).shape
+    (3,)
+    >>> float(model.min_target_), float(model.max_target_)  # declared, not looked up
+    (0.0, 50000.0)
     """
 
     _task = "regression"

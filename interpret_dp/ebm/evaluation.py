@@ -118,10 +118,17 @@ def private_metrics(
 
     Examples
     --------
-    >>> session = model.edit()                                             # doctest: +SKIP
-    >>> session.make_monotone("age")                                       # doctest: +SKIP
-    >>> private_metrics({"before": model, "after": session.model}, X, y,   # doctest: +SKIP
-    ...                 epsilon=0.1, delta=1e-6, ledger=ledger, dataset="patients").table
+    >>> from interpret_dp import DPExplainableBoostingClassifier, private_metrics
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(1_000)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema)
+    >>> session = model.fit(patients.X, patients.y).edit()
+    >>> record = session.make_monotone("age")
+    >>> others = make_cohort(1_000, seed=1)
+    >>> metrics = private_metrics({"before": model, "after": session.model}, others.X, others.y,
+    ...                           epsilon=0.5, delta=1e-6)
+    >>> metrics.guarantee.epsilon
+    0.5
     """
     first = _checked(models)
     epsilon = check_real("epsilon", epsilon, low=0, low_open=True)

@@ -21,7 +21,7 @@ __all__ = ["from_document", "load_model"]
 def load_model(
     path: str | os.PathLike[str], ledger: PrivacyLedger | str | None = None
 ) -> DPExplainableBoostingClassifier | DPExplainableBoostingRegressor:
-    """Load an additive model that :meth:`save` wrote, as a fitted estimator.
+    """Load an additive model that ``save`` wrote, as a fitted estimator.
 
     Parameters
     ----------

@@ -88,6 +88,19 @@ class EditSession(EditHistory):
     ------
     TypeError, ValueError
         If the author is no text or is empty.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(2_000)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema)
+    >>> session = model.fit(patients.X, patients.y).edit(author="Ada")
+    >>> record = session.shift("age", 0.1)
+    >>> session.commit("the ward counts years from admission")  # how many edits have this message
+    1
+    >>> session.model.guarantee_.epsilon == model.guarantee_.epsilon  # editing is free
+    True
     """
 
     def __init__(

@@ -58,7 +58,7 @@ class Bump:
     Attributes
     ----------
     bins : tuple of int
-        Indices into the term's scores: what :meth:`EditSession.make_monotone` would change.
+        Indices into the term's scores: what ``EditSession.make_monotone`` would change.
     start, end : str
         Where the clearest fall (or rise) in it begins and ends: values, or levels.
     size : float

@@ -65,6 +65,13 @@ class PrivacySpend:
         In words: which ledger, or why there is none.
     account : Account or None
         The ledger itself, where the figures can be read again.
+
+    Examples
+    --------
+    >>> from interpret_dp import Guarantee
+    >>> promise = Guarantee(epsilon=1.0, delta=1e-6, mu=0.2367, mechanism="Gaussian noise")
+    >>> print(PrivacySpend(guarantee=promise).line)
+    Privacy cost of this explanation: 0 · of the model: epsilon 1 (all at delta 1e-06)
     """
 
     guarantee: Guarantee

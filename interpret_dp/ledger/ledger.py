@@ -97,6 +97,14 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
     Copies, deep copies and scikit-learn clones are the same ledger. A pickle carries the URL only
     and opens the file on first use. An in-memory ledger refuses every other process, forks
     included.
+
+    Examples
+    --------
+    >>> ledger = PrivacyLedger.in_memory()  # in earnest: PrivacyLedger("sqlite:///privacy.db")
+    >>> budget = ledger.create_budget("ward", epsilon=4, delta=1e-6)
+    >>> ledger.remaining("ward")
+    4.0
+    >>> head = ledger.verify()  # of the chain of entries; keep it elsewhere
     """
 
     def __init__(self, url: str = "sqlite:///privacy.db", *, timeout: float = 30.0) -> None:

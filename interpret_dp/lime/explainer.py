@@ -151,11 +151,15 @@ class DPLimeTabular(ExplainerMixin):
 
     Examples
     --------
-    >>> explainer = DPLimeTabular(                                         # doctest: +SKIP
-    ...     model, data, schema=schema, epsilon=1.0, delta=1e-6, ledger=ledger, dataset="loans",
-    ...     trained_on_same_people=False)
-    >>> print(explainer.cost(n_queries=10))                                # doctest: +SKIP
-    >>> show(explainer.explain_local(X_query))                             # doctest: +SKIP
+    >>> from interpret_dp import DPLimeTabular
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(1_000)
+    >>> explainer = DPLimeTabular(
+    ...     lambda X: X["age"].to_numpy() / 100,  # any model, or a function of rows
+    ...     patients.X, schema=patients.schema, output_bounds=(0, 1), epsilon=1.0, per_query=0.3,
+    ...     delta=1e-6, trained_on_same_people=False)
+    >>> print(explainer.cost(3))  # doctest: +ELLIPSIS
+    3 explanations by method 'auto' cost at most epsilon 0.54 at delta 1e-06. ...
     """
 
     available_explanations = ("local", "global")

@@ -150,7 +150,7 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
         The declaration in force.
     image_shape_ : tuple of int or None
     n_features_in_ : int
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (``n_features_in_``,)
 
     Notes
     -----
@@ -158,6 +158,15 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
     distributions; docs/proofs/dp_llm.md. Neighbours differ by adding or removing one row, or one
     unit of which one row is used. Private: the rows, their number, which labels occur, the sizes of
     samples. Released: every fitted attribute.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPLocallyLinearClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPLocallyLinearClassifier(epsilon=2.0, delta=1e-5, schema=patients.schema, epochs=1)
+    >>> model.fit(patients.X, patients.y).predict_proba(patients.X[:3]).shape
+    (3, 2)
     """
 
     guarantee_: Guarantee
@@ -231,7 +240,7 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, *image_shape)
+        X : DataFrame, array or list of rows, shape (n_rows, n_features) or that of images
             Private. Missing cells, infinities and undeclared levels are encoded, never refused.
         y : array-like, shape (n_rows,)
             Private. Rows whose label is missing or undeclared add nothing.

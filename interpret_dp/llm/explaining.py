@@ -58,7 +58,7 @@ class ExplainedMaps:
         ----------
         name : str, default=None
             How interpret's dashboard calls the explanation.
-        X : DataFrame or array, shape (n_rows, n_features) or (n_rows, *image_shape), default=None
+        X : DataFrame or array, shape (n_rows, n_features) or that of images, default=None
             Public rows on which to count how often each map is its class's top one. The shares are
             shown as they are, without noise: never give rows that must be protected. Without
             them this part is left out.
@@ -83,7 +83,7 @@ class ExplainedMaps:
 
         Parameters
         ----------
-        X : DataFrame or array, shape (n_rows, n_features) or (n_rows, *image_shape)
+        X : DataFrame or array, shape (n_rows, n_features) or that of images
         y : array-like, shape (n_rows,), default=None
             What came true; a missing or undeclared label is left out.
         name : str, default=None

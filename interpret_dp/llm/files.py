@@ -23,7 +23,7 @@ __all__ = ["load_model"]
 def load_model(
     path: str | os.PathLike[str], ledger: PrivacyLedger | str | None = None
 ) -> DPExplainableBoostingClassifier | DPExplainableBoostingRegressor | DPLocallyLinearClassifier:
-    """Load a model that :meth:`save` wrote, as a fitted estimator.
+    """Load a model that ``save`` wrote, as a fitted estimator.
 
     Parameters
     ----------
@@ -41,6 +41,19 @@ def load_model(
         If the file is not a model of this package, was changed after it was written, or is
         incomplete or contradicts itself. A file of a version before seals is only checked for
         the latter two.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from interpret_dp import DPExplainableBoostingClassifier, load_model
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(1_000)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema)
+    >>> with TemporaryDirectory() as folder:
+    ...     model.fit(patients.X, patients.y).save(f"{folder}/model.json")
+    ...     again = load_model(f"{folder}/model.json")
+    >>> bool((again.predict(patients.X) == model.predict(patients.X)).all())
+    True
     """
     document = read_json(path)
     if isinstance(document, dict) and document.get("format") == MAPS_FORMAT:

@@ -59,6 +59,11 @@ class Continuous:
         If a bound is not a real number.
     SchemaError
         If a bound is not finite, ``lower`` is above ``upper``, or the range overflows a float.
+
+    Examples
+    --------
+    >>> Continuous(0, 99_999, scale="log")
+    Continuous(0, 99999, scale='log')
     """
 
     lower: float
@@ -115,6 +120,11 @@ class Categorical:
         If there is no level, a level repeats, two levels would be written alike (``1`` and
         ``"1"``), or a level is NaN, infinite, a number of 2**53 or beyond, or text that holds
         NUL or cannot be encoded as UTF-8.
+
+    Examples
+    --------
+    >>> Categorical(["low", "medium", "high"], ordered=True)
+    Categorical(['low', 'medium', 'high'], ordered=True)
     """
 
     levels: tuple[Level, ...]
@@ -180,6 +190,13 @@ class PrivacyUnit:
     apart. A row whose cell is missing is a person of its own. A row whose cell is something else,
     or a float of 2**53 and beyond, is left out, and a column of floats is refused: in it, large
     integers cannot be told apart.
+
+    Examples
+    --------
+    >>> from interpret_dp import Continuous, Schema
+    >>> schema = Schema({"age": Continuous(0, 120)}, unit=PrivacyUnit("patient_id", max_rows=3))
+    >>> schema.unit
+    PrivacyUnit(column='patient_id', max_rows=3)
     """
 
     column: str

@@ -141,9 +141,15 @@ class DPRandomizedSearch(BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> model = DPExplainableBoostingClassifier(schema=schema, epsilon=4.0)  # doctest: +SKIP
-    >>> search = DPRandomizedSearch(model, {"max_leaves": [2, 4, 8, 16]})    # doctest: +SKIP
-    >>> search.fit(X, y).best_params_                                        # doctest: +SKIP
+    >>> from interpret_dp import DPExplainableBoostingClassifier, DPRandomizedSearch
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(1_000)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, epsilon=4.0)
+    >>> search = DPRandomizedSearch(model, {"max_leaves": [2, 4]}, mean_fits=2)
+    >>> search.fit(patients.X, patients.y).best_params_["max_leaves"] in (2, 4)
+    True
+    >>> search.best_estimator_.guarantee_.epsilon  # of the whole search
+    4.0
     """
 
     def __init__(

@@ -29,9 +29,12 @@ def anchors(page: Path) -> set[str]:
     return {f"{slug}-{i}" if i else slug for slug, count in found.items() for i in range(count + 1)}
 
 
-def broken_links(page: Path, root: Path) -> Iterator[str]:
-    """Yield relative links to a file or heading that is not there, and pages named in vain."""
-    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+def broken_links(page: Path, root: Path, text: str | None = None) -> Iterator[str]:
+    """Yield relative links to a file or heading that is not there, and pages named in vain.
+
+    ``text`` is what the page says, where that is not what its file holds.
+    """
+    text = _FENCED.sub("", page.read_text(encoding="utf-8") if text is None else text)
     where = page.relative_to(root)
     for link in _LINK.findall(_CODE.sub("", text)):
         if _ELSEWHERE.match(link):

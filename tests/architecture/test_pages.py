@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,20 @@ from tests.architecture.pages import _LINK, anchors, broken_links, dangling_test
 
 ROOT = Path(__file__).parents[2]
 PROOFS = sorted((ROOT / "docs" / "proofs").glob("*.md"))
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *PROOFS])
+RESULTS = (ROOT / "benchmarks" / "results").glob("*.md")
+GENERATED = ("_build", "generated")
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(
+            page
+            for page in (ROOT / "docs").rglob("*.md")
+            if not set(GENERATED) & set(page.relative_to(ROOT).parts)
+        ),
+        *RESULTS,
+    ]
+)
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 CHECKED = "## What is checked by tests"
 
 
@@ -25,6 +39,13 @@ def test_the_pages_are_found():
 @pytest.mark.parametrize("page", PAGES, ids=_of)
 def test_every_link_leads_somewhere(page):
     assert list(broken_links(page, ROOT)) == []
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=_of)
+def test_every_link_of_a_notebook_leads_somewhere(notebook):
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    text = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    assert list(broken_links(notebook, ROOT, text)) == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_of)

@@ -132,7 +132,7 @@ def test_version_has_one_source(distributions, metadata):
 
 def test_extras_install_something_that_exists(metadata):
     extras = set(metadata.get_all("Provides-Extra"))
-    assert extras == {"all", "dask", "dev", "llm", "notebook", "postgres", "sql", "test"}
+    assert extras == {"all", "dask", "dev", "docs", "llm", "notebook", "postgres", "sql", "test"}
     requirements = [Requirement(text) for text in metadata.get_all("Requires-Dist")]
     for extra in extras:
         own = [r for r in requirements if r.marker and f'extra == "{extra}"' in str(r.marker)]

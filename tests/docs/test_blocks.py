@@ -1,0 +1,133 @@
+"""The blocks of Python in README.md and in docs run, in order, as they are printed.
+
+Nothing is replaced but ``interpret.show``, which would start a server: here it draws the overview
+of what it is given. A page that speaks of "your table" is given one, as ``GIVEN`` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import interpret
+import pytest
+
+from interpret_dp import Categorical, DPExplainableBoostingClassifier, PrivacyLedger, Schema
+from interpret_dp.datasets import make_cohort
+from tests.docs.pages import python_blocks
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def _table() -> dict[str, Any]:
+    patients = make_cohort(2_000)
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("ward", epsilon=6, delta=1e-5)
+    ledger.create_budget("patients", epsilon=6, delta=1e-5)
+    return {
+        "DPExplainableBoostingClassifier": DPExplainableBoostingClassifier,
+        "schema": patients.schema,
+        "X": patients.X,
+        "y": patients.y,
+        "ledger": ledger,
+    }
+
+
+def _black_box() -> dict[str, Any]:
+    patients = make_cohort(2_000)
+    model = DPExplainableBoostingClassifier(schema=patients.schema)
+    model.fit(patients.X, patients.y)
+    return {
+        "model": model,
+        "patients": patients.X,
+        "schema": patients.schema,
+        "rows": make_cohort(3, seed=1).X,
+    }
+
+
+def _small_model() -> dict[str, Any]:
+    patients = make_cohort(500)
+    schema = Schema({"sex": patients.schema.features["sex"]}, target=Categorical(["no", "yes"]))
+    model = DPExplainableBoostingClassifier(schema=schema, max_rounds=1)
+    return {"model": model.fit(patients.X[["sex"]], patients.y)}
+
+
+GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
+    "audit.md": _small_model,
+    "editor.md": _table,
+    "lime.md": _black_box,
+    "tune.md": _table,
+}
+# Which blocks of a page are left out, counted from 0, and why.
+LEFT_OUT = {
+    # A pair with a site, of a table that the page only speaks of: tests/editor/test_pairs.py.
+    "editor.md": {1},
+    # Words and images of your own: tests/lime/test_features.py and test_patches.py.
+    "lime.md": {2},
+    # Calendar dates; tests/ledger checks each statement of the page.
+    "ledger_team.md": {0, 1, 2, 3},
+}
+NEEDS_TORCH = {"README.md", "llm.md"}
+
+
+def blocks_of(page: Path) -> list[tuple[int, str]]:
+    left_out = LEFT_OUT.get(page.name, set())
+    return [block for i, block in enumerate(python_blocks(page)) if i not in left_out]
+
+
+def run(page: Path, blocks: list[tuple[int, str]], given: dict[str, Any]) -> None:
+    """Run blocks in one namespace; an error names the page and the line."""
+    for line, source in blocks:
+        code = compile("\n" * (line - 1) + source, str(page), "exec")
+        exec(code, given)
+
+
+RUN = [page for page in PAGES if blocks_of(page)]
+# Two thousand fits.
+SLOW = {"audit.md"}
+
+
+@pytest.fixture
+def shown(monkeypatch, tmp_path):
+    """Run in an empty folder, and return the list of what was shown."""
+    explanations: list[Any] = []
+
+    def show(explanation: Any) -> None:
+        assert explanation.visualize(None) is not None
+        explanations.append(explanation)
+
+    monkeypatch.setattr(interpret, "show", show)
+    monkeypatch.chdir(tmp_path)
+    return explanations
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] * (page.name in SLOW)) for page in RUN],
+    ids=lambda page: page.name,
+)
+def test_blocks_run_as_they_are_printed(page, shown):
+    if page.name in NEEDS_TORCH and find_spec("torch") is None:
+        pytest.skip("the extra `llm` is not installed")
+    blocks = blocks_of(page)
+    run(page, blocks, GIVEN.get(page.name, dict)())
+    assert len(shown) == sum(source.count("\nshow(") for _, source in blocks)
+
+
+def test_pages_that_are_left_out_or_given_something_exist():
+    names = {page.name for page in PAGES}
+    assert {*GIVEN, *LEFT_OUT, *NEEDS_TORCH} <= names
+    assert {"README.md", "index.md", "epsilon.md", "schema.md"} <= {page.name for page in RUN}
+    for name, numbers in LEFT_OUT.items():
+        assert max(numbers) < len(list(python_blocks(ROOT / "docs" / name)))
+
+
+def test_a_block_that_fails_is_found_with_its_line(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n\n```python\nrows = 1\n```\n\n```python\n\nrows / 0\n```\n")
+    with pytest.raises(ZeroDivisionError) as caught:
+        run(page, list(python_blocks(page)), {})
+    assert (caught.traceback[-1].path, caught.traceback[-1].lineno) == (page, 8)

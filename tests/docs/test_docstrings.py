@@ -1,0 +1,95 @@
+"""Public names have examples in their docstrings; `make test` runs them (`--doctest-modules`)."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import interpret_dp
+from interpret_dp import accounting, audit, datasets, editor, explanation, ledger, released
+
+ROOT = Path(__file__).parents[2]
+# What is made by others' examples, or would only repeat one.
+WITHOUT = {
+    interpret_dp: {
+        # They are caught, not made; BudgetExceededError shows how.
+        *("LedgerError", "PrivacyWarning", "ReleaseError", "SchemaError", "UndeclaredWarning"),
+        # What private_metrics returns.
+        "PrivateMetrics",
+    },
+    # What a Guarantee holds; the forms in which the ledger keeps events.
+    accounting: {"ReleaseShare", "event_from_json", "event_to_json", "gaussian_part"}
+    | {"gaussian_events_json"},
+    # A table of the web; what make_cohort returns.
+    datasets: {"Cohort", "Curve", "load_benchmark"},
+}
+
+
+def public(module: ModuleType) -> list[str]:
+    names = [name for name in module.__all__ if not name.isupper() and name[0] != "_"]
+    return [name for name in names if callable(getattr(module, name))]
+
+
+@pytest.mark.parametrize("module", WITHOUT, ids=lambda module: module.__name__)
+def test_public_names_have_an_example(module):
+    without = {
+        name
+        for name in public(module)
+        if not doctest.DocTestParser().get_examples(getattr(module, name).__doc__ or "")
+    }
+    assert without == WITHOUT[module]
+
+
+def test_no_example_is_skipped():
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "interpret_dp").rglob("*.py")]
+    assert sum("\n    >>> " in source for source in sources) > 15
+    assert not any("doctest: +SKIP" in source for source in sources)
+
+
+def _sections(api: str) -> dict[str, set[str]]:
+    """Return the names that the reference lists, by module."""
+    found: dict[str, set[str]] = {}
+    module = ""
+    for line in api.splitlines():
+        if line.startswith(".. currentmodule::"):
+            module = line.split()[-1]
+        elif line.startswith("   ") and not line.strip().startswith(":") and line.strip():
+            found.setdefault(module, set()).add(line.strip())
+    return found
+
+
+def test_the_reference_lists_every_public_name():
+    listed = _sections((ROOT / "docs" / "api" / "index.rst").read_text(encoding="utf-8"))
+    for name, names in listed.items():
+        module = import_module(name)
+        assert {one for one in names if not hasattr(module, one)} == set()
+    everywhere: dict[str, Any] = {
+        one: getattr(import_module(name), one) for name, names in listed.items() for one in names
+    }
+    shown = {id(value) for value in everywhere.values()}
+    for module in (
+        interpret_dp,
+        accounting,
+        audit,
+        datasets,
+        editor,
+        explanation,
+        ledger,
+        released,
+    ):
+        missing = [one for one in public(module) if id(getattr(module, one)) not in shown]
+        assert missing == [], module.__name__
+
+
+def test_examples_are_at_the_end_of_their_docstrings():
+    """Numpydoc's order: whoever reads the promise comes to it before the example."""
+    for name in public(interpret_dp):
+        documentation = inspect.getdoc(getattr(interpret_dp, name)) or ""
+        _, found, after = documentation.partition("\nExamples\n")
+        assert not found or "\n-----" not in after.partition("\n")[2], name

@@ -1,0 +1,159 @@
+"""What docs/migration.md says of ``interpret.privacy`` and of ours, by running both."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from pathlib import Path
+
+import interpret
+import interpret.privacy
+import numpy as np
+import pandas as pd
+import pytest
+
+import interpret_dp
+from interpret_dp.datasets import make_cohort
+from tests.docs.pages import table_below
+
+PAGE = Path(__file__).parents[2] / "docs" / "migration.md"
+NAMES = ("DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor")
+TASKS = dict(zip(NAMES, ("classification", "regression"), strict=True))
+
+
+# The page says what was wrong in this version; another may have mended it.
+in_the_version_of_the_page = pytest.mark.skipif(
+    interpret.__version__ != "0.7.8", reason="docs/migration.md speaks of interpret 0.7.8"
+)
+
+
+def theirs(name):
+    return getattr(interpret.privacy, name)
+
+
+def ours(name):
+    return getattr(interpret_dp, name)
+
+
+def defaults(function):
+    return {p.name: p.default for p in inspect.signature(function).parameters.values()}
+
+
+def fit(estimator, *table):
+    """Fit without the warnings of the reference, which are not what is tested here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return estimator.fit(*table)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Return for each class interpret's model and ours, on rows without missing cells."""
+    models = {}
+    for name in NAMES:
+        patients = make_cohort(1_500, task=TASKS[name])
+        complete = patients.X.notna().all(axis=1).to_numpy()
+        table = (patients.X[complete], np.asarray(patients.y)[complete])
+        reference = fit(theirs(name)(max_rounds=2), *table)
+        models[name] = (reference, fit(ours(name)(schema=patients.schema), *table), *table)
+    return models
+
+
+def test_the_table_of_parameters_is_complete_and_right():
+    said = {row[0].strip("`"): row[1:3] for row in table_below(PAGE, "## Constructor")}
+    reference = {**defaults(theirs(NAMES[0])), **defaults(theirs(NAMES[1]))}
+    own = {**defaults(ours(NAMES[0])), **defaults(ours(NAMES[1]))}
+    assert said == {name: [f"`{reference[name]!r}`", f"`{own[name]!r}`"] for name in reference}
+
+
+def test_the_new_parameters_are_named():
+    text = PAGE.read_text(encoding="utf-8")
+    _, _, sentence = text.partition("\nNew: `privacy_weight_max`")
+    sentence = "`privacy_weight_max`" + sentence.partition("\n\n")[0]
+    new = {key for name in NAMES for key in defaults(ours(name))}
+    new -= {key for name in NAMES for key in defaults(theirs(name))}
+    assert [name for name in sorted(new) if f"`{name}`" not in sentence] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_positional_order_and_fit_are_the_same(name):
+    order = list(defaults(theirs(name)))
+    both = [key for key in defaults(ours(name)) if key in order]
+    assert both == order
+    assert list(defaults(ours(name).fit)) == [*defaults(theirs(name).fit), "unit"]
+    assert issubclass(ours(name), theirs(name))
+
+
+def test_the_table_of_attributes_is_complete(fitted):
+    said = {row[0].strip("`") for row in table_below(PAGE, "## Fitted attributes")}
+    found = [
+        {key for key in vars(fitted[name][which]) if key.endswith("_") and key[0] != "_"}
+        for name in NAMES
+        for which in (0, 1)
+    ]
+    assert said == found[0] | found[2]
+    for reference, own in (found[:2], found[2:]):
+        assert reference <= own
+        new = own - reference | {"privacy_spend_"}
+        text = PAGE.read_text(encoding="utf-8")
+        assert [key for key in sorted(new) if f"`{key}`" not in text] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_attributes_have_the_same_form_and_the_said_changes(name, fitted):
+    reference, own, X, _ = fitted[name]
+    for key in ("bin_weights_", "bins_", "bagged_scores_", "standard_deviations_", "term_names_"):
+        assert type(getattr(own, key)) is type(getattr(reference, key)), key
+        assert len(getattr(own, key)) == len(getattr(reference, key)), key
+    assert reference.bag_weights_ == len(X)
+    assert own.bag_weights_ != len(X)
+    assert not any(deviations.any() for deviations in reference.standard_deviations_)
+    assert all(deviations.any() for deviations in own.standard_deviations_)
+    assert own.best_iteration_ == 40
+    np.testing.assert_array_equal(own.bagged_intercept_, np.atleast_1d(own.intercept_))
+    totals = [weights.sum() for weights in own.bin_weights_]
+    np.testing.assert_allclose(totals, totals[0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_method_is_missing(name):
+    assert {key for key in dir(theirs(name)) if key[0] != "_"} <= set(dir(ours(name)))
+
+
+@in_the_version_of_the_page
+def test_what_was_wrong_is_so_in_this_version_of_interpret(fitted):
+    _, _, X, y = fitted[NAMES[0]]
+    holed = X.assign(age=X["age"].where(np.arange(len(X)) != 3))
+    with pytest.raises(ValueError, match="missing values in X not supported for private binning"):
+        theirs(NAMES[0])().fit(holed, y)
+    fit(ours(NAMES[0])(), holed, y)
+
+    labels = np.where(np.arange(len(y)) == 0, "only one", "all others")
+    assert "only one" in fit(theirs(NAMES[0])(max_rounds=1), X, labels).classes_
+    assert list(fit(ours(NAMES[0])(), X, labels).classes_) == ["all others"]
+
+    with pytest.raises(Exception, match="Objective constructor exception"):
+        fit(theirs(NAMES[0])(), X, np.arange(len(y)) % 3)
+    assert len(fit(ours(NAMES[0])(), X, np.arange(len(y)) % 3).classes_) == 3
+
+    _, _, X, cost = fitted[NAMES[1]]
+    reference = fit(theirs(NAMES[1])(max_rounds=1), X, cost)
+    assert (reference.min_target_, reference.max_target_) == (cost.min(), cost.max())
+
+
+@in_the_version_of_the_page
+def test_a_level_of_one_row_is_published_by_interpret():
+    """At delta 1e-5; 34 of 100 were measured. All of 30 fits are without it once in 250,000."""
+    X = pd.DataFrame({"a": ["x"] * 300 + ["y"] * 300 + ["planted"]})
+    y = np.arange(len(X)) % 2
+    model = theirs(NAMES[0])(feature_types=["nominal"], max_rounds=1)
+    assert any("planted" in fit(model, X, y).bins_[0][0] for _ in range(30))
+    for _ in range(5):
+        assert "planted" not in fit(ours(NAMES[0])(feature_types=["nominal"]), X, y).bins_[0][0]
+
+
+def test_a_page_without_the_table_is_refused(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n\n## Constructor\n\nNo table.\n")
+    with pytest.raises(ValueError, match="no table below"):
+        table_below(page, "## Constructor")

@@ -1,0 +1,169 @@
+"""The site is built without a warning, works without a network, and leads nowhere in vain."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs.site import dead_links, loaded_from_elsewhere, styles_from_elsewhere
+
+ROOT = Path(__file__).parents[2]
+# Pages of each kind: landing, concept, formulas, class, notebook, wide tables.
+OPENED = (
+    "docs/index",
+    "docs/epsilon",
+    "docs/proofs/gaussian-accounting",
+    "docs/api/generated/interpret_dp.DPExplainableBoostingClassifier",
+    "examples/edit_a_model",
+    "docs/migration",
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """Build the site as `make docs` does, but into a folder of the test."""
+    if find_spec("sphinx") is None:
+        pytest.skip("the extra `docs` is not installed")
+    folder = tmp_path_factory.mktemp("site") / "html"
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-c", "docs", "-n", "-W"]
+    done = subprocess.run(
+        [*command, "--keep-going", "--quiet", ".", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def _pages(site: Path) -> list[Path]:
+    return sorted(site.rglob("*.html"))
+
+
+@pytest.mark.slow
+def test_pages_load_nothing_from_elsewhere(site):
+    pages = _pages(site)
+    assert len(pages) > 100
+    assert {page.name: list(loaded_from_elsewhere(page)) for page in pages} == {
+        page.name: [] for page in pages
+    }
+    sheets = sorted(site.rglob("*.css"))
+    assert sheets
+    assert [found for sheet in sheets for found in styles_from_elsewhere(sheet)] == []
+
+
+@pytest.mark.slow
+def test_links_of_built_pages_lead_somewhere(site):
+    dead = {str(page.relative_to(site)): list(dead_links(page)) for page in _pages(site)}
+    assert {page: links for page, links in dead.items() if links} == {}
+
+
+@pytest.mark.slow
+def test_every_page_of_the_repository_is_built(site):
+    pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "proofs").glob("*.md")]
+    pages += [*(ROOT / "examples").glob("*.ipynb"), *(ROOT / "docs" / "tutorials").glob("*.md")]
+    built = [site / page.relative_to(ROOT).with_suffix(".html") for page in pages]
+    assert [page for page in built if not page.is_file()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1400])
+def test_a_browser_without_a_network_shows_pages(site, browser, scheme, width):
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+    )
+    problems: list[str] = []
+    for name in OPENED:
+        page = context.new_page()
+        page.on("request", lambda request: _note(problems, request.url))
+        page.on("requestfailed", lambda request: problems.append(request.url))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto((site / f"{name}.html").as_uri())
+        assert page.locator("h1").first.is_visible(), name
+        # Nothing is wider than the screen but what scrolls by itself.
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        shown = page.evaluate("document.documentElement.dataset.theme")
+        assert shown == scheme, name
+        page.close()
+    context.close()
+    assert problems == []
+
+
+def _note(problems: list[str], url: str) -> None:
+    if not url.startswith(("file:", "data:", "blob:")):
+        problems.append(url)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_formulas_are_shown_as_they_are_written(site, browser_page: Any):
+    browser_page.goto((site / "docs/proofs/gaussian-accounting.html").as_uri())
+    text = browser_page.locator("article").inner_text()
+    source = (ROOT / "docs" / "proofs" / "gaussian-accounting.md").read_text(encoding="utf-8")
+    formulas = [line.strip() for line in source.splitlines() if line.startswith("    δ")]
+    assert len(formulas) > 1
+    assert [formula for formula in formulas if formula not in text] == []
+    # Primes are no quotation marks.
+    assert "R' = xR" in text
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_the_search_works_from_a_file(site, browser_page: Any):
+    browser_page.goto((site / "search.html").as_uri() + "?q=partition")
+    results = browser_page.locator("#search-results li")
+    results.first.wait_for(timeout=20_000)
+    assert "partition_selection" in " ".join(
+        results.nth(i).inner_html() for i in range(results.count())
+    )
+
+
+# Controls
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<script src="https://cdn.example.org/a.js"></script>',
+        '<script src="//cdn.example.org/a.js"></script>',
+        '<link rel="stylesheet" href="https://cdn.example.org/a.css">',
+        '<link rel="preload" href="https://cdn.example.org/a.woff2">',
+        '<img src="http://example.org/a.png">',
+        '<style>@import "https://example.org/a.css";</style>',
+        "<style>a { background: url(https://example.org/a.png) }</style>",
+        '<p style="background: url(//example.org/a.png)">',
+        '<script>import("https://example.org/a.js")</script>',
+    ],
+)
+def test_what_is_loaded_from_elsewhere_is_found(markup, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(f"<html><body>{markup}</body></html>")
+    assert len(list(loaded_from_elsewhere(page))) == 1
+
+
+def test_what_is_only_linked_is_let_through(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<link rel="canonical" href="https://example.org/"><link rel="next" href="other.html">'
+        '<a href="https://example.org/" id="here">there</a><script src="a.js"></script>'
+        '<img src="data:image/png;base64,AA=="><a href="#here">a</a>'
+    )
+    assert list(loaded_from_elsewhere(page)) == []
+    assert list(dead_links(page)) == []
+
+
+@pytest.mark.parametrize("link", ["gone.html", "#gone", "other.html#gone", "../gone/"])
+def test_a_dead_link_is_found(link, tmp_path):
+    (tmp_path / "other.html").write_text('<p id="there">')
+    page = tmp_path / "page.html"
+    page.write_text(f'<a href="other.html#there">a</a><a href="{link}">b</a>')
+    assert list(dead_links(page)) == [link]
