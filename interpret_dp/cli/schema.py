@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from interpret_dp.cli.console import add_command, say, say_items
+from interpret_dp.cli.console import add_command, count, say, say_items
 
 __all__ = ["add_to"]
 
@@ -66,13 +66,12 @@ def _add_draft(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     )
     parser.add_argument(
         "--max-rows",
-        type=int,
-        default=1,
+        type=count,
         metavar="K",
         help="most rows of one person that a fit uses (default: 1)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace SCHEMA if it exists")
-    parser.set_defaults(run=_draft)
+    parser.set_defaults(run=_draft, usage_error=parser.error)
 
 
 def _draft(arguments: argparse.Namespace) -> None:
@@ -85,7 +84,9 @@ def _draft(arguments: argparse.Namespace) -> None:
     from interpret_dp.schema.document import suffix_of
 
     suffix_of(arguments.out)
-    unit = None if arguments.unit is None else PrivacyUnit(arguments.unit, arguments.max_rows)
+    if arguments.max_rows is not None and arguments.unit is None:
+        arguments.usage_error("--max-rows was given without --unit COLUMN, whose rows it counts")
+    unit = None if arguments.unit is None else PrivacyUnit(arguments.unit, arguments.max_rows or 1)
     say_items([("Attention", _PUBLIC.format(file=arguments.file))])
     with pending_file(arguments.out, overwrite=arguments.overwrite) as pending:
         frame = read_public(arguments.file)
@@ -101,7 +102,7 @@ def _draft(arguments: argparse.Namespace) -> None:
         [
             (
                 "Drafted",
-                f"{len(schema.features) - n_levels} numbers and {n_levels} lists of levels",
+                f"{len(schema.features)} columns, of which {n_levels} have a list of levels",
             ),
             ("Target", f"{arguments.target!r}: {schema.target!r}"),
             ("Written", f"{arguments.out}. Read it, and mend what is not public knowledge."),
@@ -115,7 +116,7 @@ def _add_check(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "check",
         summary="the curator's private report: what a schema changes in a table",
         description="Count, per column, the cells that a schema makes missing, clips, or sends to "
-        "the bin of undeclared levels.\nThe report is private: exact counts, for the curator's "
+        "the bin of undeclared levels. The report is private: exact counts, for the curator's "
         "eyes only.",
         example="interpret-dp schema check patients.csv --schema schema.toml --target readmitted",
     )

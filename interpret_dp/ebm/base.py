@@ -34,7 +34,7 @@ from interpret_dp.ebm.publishing import (
 from interpret_dp.ebm.request import open_request
 from interpret_dp.ebm.tags import estimator_tags
 from interpret_dp.ebm.training import train
-from interpret_dp.explanation.guarantee_card import guarantee_card
+from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.explanation.objects import attach_privacy
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.release import ReleaseDoor
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["PrivateEBM"]
 
 
-class PrivateEBM:
+class PrivateEBM(ShowsGuarantee):
     """Mixin in front of interpret's DP-EBM classes; replaces ``fit`` and reads rows by schema."""
 
     _task: ClassVar[str]
@@ -351,23 +351,6 @@ class PrivateEBM:
                 opened.write(text)
         else:
             file.write(text)
-
-    # ----------------------------------------------------------------------------- notebooks
-
-    def _repr_html_inner(self) -> str:
-        """Return scikit-learn's diagram and, once fitted, the guarantee."""
-        return str(super()._repr_html_inner()) + self._guarantee_html()  # type: ignore[misc]
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """Return what a notebook shows; scikit-learn's setting ``display`` is kept."""
-        bundle: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
-        if "text/html" in bundle:
-            bundle["text/html"] += self._guarantee_html()
-        return bundle
-
-    def _guarantee_html(self) -> str:
-        guarantee = getattr(self, "guarantee_", None)
-        return "" if guarantee is None else guarantee_card(guarantee)
 
     @classmethod
     def from_released(cls, model: AdditiveModel, ledger: Any = None) -> Self:

@@ -272,6 +272,10 @@ class PrivacySpend:
         shown = spent if spent is not None and math.isfinite(spent) else None
         return {"spent_epsilon": shown, "remaining_epsilon": left, "more_queries": more}
 
+    def __str__(self) -> str:
+        """Return the cost in one line."""
+        return self.line
+
     def _repr_html_(self) -> str:
         """Show the privacy panel in a notebook, escaped."""
         from interpret_dp.explanation.markup import to_html

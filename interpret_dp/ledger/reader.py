@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from interpret_dp._notebook import notebook_table
 from interpret_dp._validate import check_real
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account, Budget, Spent
@@ -12,7 +13,7 @@ from interpret_dp.ledger.chain import GENESIS, verify_chain
 from interpret_dp.ledger.filter import largest_epsilon, remaining_mu
 from interpret_dp.ledger.handle import LedgerHandle
 from interpret_dp.ledger.names import check_name
-from interpret_dp.ledger.reporting import account_document, report_frame
+from interpret_dp.ledger.reporting import account_document, overview_row, report_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,6 +129,21 @@ class LedgerReader(LedgerHandle):
             "head": head,
             "datasets": [account_document(account) for account in accounts],
         }
+
+    def _repr_html_(self) -> str:
+        """Show budgets and spending in a notebook, escaped; says so where they cannot be read."""
+        title = f"Privacy ledger ({self.display_url})"
+        try:
+            document = self.to_dict()
+        except LedgerError as error:
+            return notebook_table(title, (), (), note=f"It cannot be read now: {error}")
+        empty = "" if document["datasets"] else "Nothing was declared or spent yet. "
+        return notebook_table(
+            title,
+            ("data set", "budget", "spent so far", "left for one more release", "requests"),
+            [overview_row(account) for account in document["datasets"]],
+            note=f"{empty}Head of the log: {document['head'] or 'none'}",
+        )
 
     @property
     def head(self) -> str | None:

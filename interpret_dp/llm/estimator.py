@@ -25,6 +25,7 @@ from interpret_dp.ebm.declaring import declare
 from interpret_dp.ebm.pipelines import warn_of_learning_steps
 from interpret_dp.ebm.promise import unit_assumptions
 from interpret_dp.ebm.tags import estimator_tags
+from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.explaining import ExplainedMaps
 from interpret_dp.llm.inputs import InputCoding, input_coding
@@ -63,7 +64,7 @@ _IDEAL_OPACUS = (
 _DECLARED_ROWS = "the number of rows that was declared is public"
 
 
-class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
+class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, BaseEstimator):
     """Differentially private classifier of several locally linear maps per class.
 
     Its explanations are its own weights, so that it reaches many classes and images where additive

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
+from interpret_dp._notebook import notebook_table
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.declarations import (
     MAX_BINS,
@@ -117,6 +118,24 @@ class Schema:
         parts += [f"default={self.default!r}"] if self.default is not None else []
         parts += [f"unit={self.unit!r}"] if self.unit is not None else []
         return f"Schema({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """Show the declaration as a table in a notebook, escaped."""
+        rows = [("feature", name, repr(spec)) for name, spec in self.features.items()]
+        if self.default is not None:
+            rows.append(("feature", "every other column", repr(self.default)))
+        if self.target is not None:
+            rows.append(("target", "", repr(self.target)))
+        if self.unit is not None:
+            used = f"at most {self.unit.max_rows} rows of one person are used"
+            rows.append(("privacy unit", self.unit.column, used))
+        unit = "one row" if self.unit is None else f"all rows of one {self.unit.column!r}"
+        return notebook_table(
+            f"Schema of {len(self.features)} columns",
+            ("role", "column", "public declaration"),
+            rows,
+            note=f"Protected: {unit}. Everything in this table counts as public.",
+        )
 
     def resolve(self, names: Sequence[str]) -> tuple[FeatureSpec, ...]:
         """Return the declaration of each column, in the order of ``names``.

@@ -26,6 +26,7 @@ from interpret_dp.ebm.publishing import fitted_model
 from interpret_dp.ebm.request import FitRequest, open_request, trainer_config
 from interpret_dp.ebm.rows import PrivateRows
 from interpret_dp.ebm.training import TrainedTerms, train
+from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.release import PlannedRelease, PlannedSearch, ReleaseDoor, ReleasePlan
 from interpret_dp.tune.candidates import candidates_of, with_settings
 from interpret_dp.tune.scoring import Scoring, scoring_of
@@ -88,7 +89,7 @@ def _has(method: str) -> Callable[[Any], bool]:
     return lambda search: hasattr(search.estimator, method)
 
 
-class DPRandomizedSearch(BaseEstimator):  # type: ignore[misc]
+class DPRandomizedSearch(ShowsGuarantee, BaseEstimator):  # type: ignore[misc]
     """Private search over hyperparameters; the winner has the estimator's own guarantee.
 
     A random number of times, settings are drawn, the estimator is fitted with them and scored on

@@ -48,7 +48,7 @@ def test_without_a_ledger_no_account_is_shown(command, model, folder):
 )
 def test_what_cannot_be_done_is_said(command, model, folder, options, message):
     outcome = command("show", model, *options, "--no-browser")
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert message in outcome.err
     assert not (folder / "absent.db").exists()
 
@@ -56,7 +56,7 @@ def test_what_cannot_be_done_is_said(command, model, folder, options, message):
 def test_a_file_that_is_no_model_is_refused(command, folder):
     (folder / "other.json").write_text('{"a": 1}')
     outcome = command("show", "other.json", "--html", "page.html")
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert "not a model file" in outcome.err
     assert not (folder / "page.html").exists()
 
@@ -67,7 +67,7 @@ def test_a_port_in_use_is_refused(command, model):
         listener.listen()
         port = listener.getsockname()[1]
         outcome = command("show", model, "--port", port, "--no-browser")
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert f"--port is {port}" in outcome.err
 
 
