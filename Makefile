@@ -17,19 +17,21 @@ endif
 endif
 
 PYTEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile
+NEWEST_PART := tests/contract tests/schema tests/explanation
 INNER_LOOP := not slow and not statistical and not browser and not notebook and not benchmark
 
-.PHONY: help demo test test-fast lint format bench audit check-release clean chromium postgres
+.PHONY: help demo test test-fast test-newest lint format bench audit check-release clean chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
 	@echo "make test           lint, types and all tests but the slowest, browser tests included"
 	@echo "make test-fast      the unit tests alone, for the inner loop (ARGS=path narrows them)"
+	@echo "make test-newest    the unit tests with the newest release of every dependency (ARGS=path narrows them)"
 	@echo "make lint           ruff and mypy"
 	@echo "make format         rewrite the sources as the linter wants them"
 	@echo "make bench          accuracy and time against the reference (ARGS is passed on)"
 	@echo "make audit          attack our own claims, into docs/audit.md and docs/figures (ARGS=--quick: a minute)"
-	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest supported versions"
+	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest and newest versions"
 	@echo "make clean          remove environments, caches and what the tests left behind"
 
 $(VENV)/.ready: pyproject.toml scripts/create_environment.sh scripts/constraints.txt
@@ -40,6 +42,16 @@ $(VENV)/.ready: pyproject.toml scripts/create_environment.sh scripts/constraints
 
 demo: $(VENV)/.ready
 	$(BIN)/interpret-dp demo $(ARGS)
+
+# Made anew at each call: what is newest changes from day to day. No constraints and no extra `llm`.
+test-newest:
+	rm -rf .venv-newest
+	scripts/create_environment.sh .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[test]'
+	.venv-newest/bin/python scripts/installed_versions.py pyproject.toml
+	# Versions of tomorrow may warn about each other, so here a warning is no failure.
+	.venv-newest/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile \
+		-m "$(INNER_LOOP)" -W default $(ARGS)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -73,6 +85,8 @@ check-release: $(VENV)/.ready chromium postgres .venv-minimum/.ready
 	# The lowest versions may warn about each other, so here a warning is no failure.
 	.venv-minimum/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile \
 		-m "$(INNER_LOOP)" -W default
+	# Where other libraries' objects come in and go out; the whole takes as long as `make test`.
+	$(MAKE) test-newest ARGS="$(NEWEST_PART)"
 
 # Without the extra `llm`: that the package works without torch is tested here.
 .venv-minimum/.ready: pyproject.toml scripts/create_environment.sh scripts/minimum_versions.py
@@ -83,6 +97,6 @@ check-release: $(VENV)/.ready chromium postgres .venv-minimum/.ready
 	touch $@
 
 clean:
-	rm -rf .venv .venv-minimum build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+	rm -rf .venv .venv-minimum .venv-newest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis \
 		demo_output tests/browser/screenshots
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -261,6 +261,10 @@ class Guarantee:
     def from_dict(cls, document: Mapping[str, Any]) -> Guarantee:
         """Return the guarantee of a document that :meth:`to_dict` wrote.
 
+        Parameters
+        ----------
+        document : mapping
+
         Raises
         ------
         TypeError, ValueError

@@ -200,7 +200,15 @@ class PrivateEBM(ShowsGuarantee):
         return Schema({name: known[name] for name in self.feature_names_in_})
 
     def predict(self, X: Any, init_score: Any = None) -> Any:
-        """Return predictions, shape (n_rows,); cells are read by the schema's rule."""
+        """Return predictions, shape (n_rows,); cells are read by the schema's rule.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+            Rows to predict; nothing protects them, and nothing is charged.
+        init_score : array-like, shape (n_rows,), default=None
+            Scores to start from, as interpret's estimators take them.
+        """
         return super().predict(self._readable(X), init_score)  # type: ignore[misc]
 
     def predict_with_uncertainty(self, X: Any, init_score: Any = None) -> Any:
@@ -208,6 +216,13 @@ class PrivateEBM(ShowsGuarantee):
 
         The noise of different terms is taken as independent, so variances add. NaN where a term's
         noise is not known, as after ``monotonize``.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+            Rows to predict; nothing protects them, and nothing is charged.
+        init_score : array-like, shape (n_rows,), default=None
+            Scores to start from, as interpret's estimators take them.
 
         Returns
         -------
@@ -225,7 +240,12 @@ class PrivateEBM(ShowsGuarantee):
         return np.stack([scores, np.sqrt(variance)], axis=1)
 
     def eval_terms(self, X: Any) -> Any:
-        """Return each term's score, pairs included, shape (n_rows, n_terms)."""
+        """Return each term's score, pairs included, shape (n_rows, n_terms).
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+        """
         return super().eval_terms(self._readable(X))  # type: ignore[misc]
 
     # ------------------------------------------------------------------------- explanations
@@ -239,7 +259,13 @@ class PrivateEBM(ShowsGuarantee):
         return dataclasses.replace(spend, edits=len(self.released_.edits))
 
     def explain_global(self, name: str | None = None) -> Any:
-        """Return the shape functions and importances; costs nothing, with ``.privacy``."""
+        """Return the shape functions and importances; costs nothing, with ``.privacy``.
+
+        Parameters
+        ----------
+        name : str, default=None
+            Title in the dashboard.
+        """
         explanation = super().explain_global(name)  # type: ignore[misc]
         return self._with_privacy(explanation)
 
@@ -251,6 +277,16 @@ class PrivateEBM(ShowsGuarantee):
         The rows are the caller's own: the explanation shows them, and nothing protects them. It
         costs nothing with respect to the rows that the model was fitted on. A label that is
         missing or no class counts as unknown.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+        y : array-like, shape (n_rows,), default=None
+            Their labels or targets, to be shown beside the predictions.
+        name : str, default=None
+            Title in the dashboard.
+        init_score : array-like, shape (n_rows,), default=None
+            Scores to start from, as interpret's estimators take them.
         """
         rows = self._readable(X)
         actual = None if y is None else actual_values(y, getattr(self, "classes_", None))
@@ -300,6 +336,11 @@ class PrivateEBM(ShowsGuarantee):
         The file carries the digest of its content, so that a changed byte is an error when it is
         read. That guards against accidents, not against forgery.
 
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write it; a file that is there is replaced.
+
         Raises
         ------
         OSError
@@ -326,6 +367,17 @@ class PrivateEBM(ShowsGuarantee):
 
         Needs the extra ``sql``. See :func:`interpret_dp.released.sql.scoring_sql` for the
         parameters, the columns of the result and the errors.
+
+        Parameters
+        ----------
+        dialect : str, default="ansi"
+            Of the statement, such as ``"postgres"``, ``"duckdb"`` or ``"snowflake"``.
+        table : str or sequence of str, default="data"
+            Name of the table; parts of a qualified name as a sequence.
+        columns : mapping of str to str, default=None
+            Names in the table by the model's names, where they differ.
+        keep : sequence of str, default=()
+            Columns of the table that the result is to hold too.
         """
         import_optional("sqlglot", extra="sql", purpose="Writing SQL")
         from interpret_dp.released.sql import scoring_sql
@@ -344,7 +396,16 @@ class PrivateEBM(ShowsGuarantee):
         return completed(document, self, detail)
 
     def to_json(self, file: Any, detail: str = "all", indent: int | str | None = 2) -> None:
-        """Write :meth:`to_jsonable` to a path or an object with ``write``."""
+        """Write :meth:`to_jsonable` to a path or an object with ``write``.
+
+        Parameters
+        ----------
+        file : str, path-like, or an object with ``write``
+        detail : {"minimal", "interpretable", "mergeable", "all"}, default="all"
+            As in :meth:`to_jsonable`.
+        indent : int, str or None, default=2
+            As :func:`json.dumps` takes it.
+        """
         text = json.dumps(self.to_jsonable(detail), allow_nan=False, indent=indent)
         if isinstance(file, str | os.PathLike):
             with open(file, "w", encoding="utf-8") as opened:

@@ -289,6 +289,13 @@ class PrivacySpend:
 
         Reading costs nothing. A ledger that cannot be read now (moved, locked, another process's
         memory) leaves the figures empty and says why: the explanation itself needs no ledger.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            Of the model.
+        ledger : PrivacyLedger or None
+            Where its data set is charged.
         """
         return cls(guarantee=guarantee, account=ledger).as_of_now()
 

@@ -30,13 +30,24 @@ class LedgerReader(LedgerHandle):
     """What can be asked of a ledger; no method here changes it."""
 
     def budget(self, dataset: str) -> Budget | None:
-        """Return the budget in force; None if no limit was declared."""
+        """Return the budget in force; None if no limit was declared.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set's name.
+        """
         dataset = check_name("dataset", dataset)
         with self._opened().reading() as log:
             return account_of(log, dataset).budget
 
     def spent(self, dataset: str) -> Spent:
         """Return what was ever spent on a data set, open reservations counted.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set's name.
 
         Raises
         ------
@@ -82,6 +93,11 @@ class LedgerReader(LedgerHandle):
     def approvals(self, dataset: str | None = None) -> list[Approval]:
         """Return all requests for approval in their order, of one account or of all.
 
+        Parameters
+        ----------
+        dataset : str, default=None
+            One data set only; None: all.
+
         Raises
         ------
         LedgerError
@@ -92,6 +108,11 @@ class LedgerReader(LedgerHandle):
 
     def entries(self, dataset: str | None = None) -> list[dict[str, Any]]:
         """Return the log's entries in order, of one data set or of all.
+
+        Parameters
+        ----------
+        dataset : str, default=None
+            One data set only; None: all.
 
         Raises
         ------
@@ -106,6 +127,11 @@ class LedgerReader(LedgerHandle):
     def report(self, dataset: str | None = None) -> pd.DataFrame:
         """Return one row per request, with what had been spent up to it.
 
+        Parameters
+        ----------
+        dataset : str, default=None
+            One data set only; None: all.
+
         Raises
         ------
         LedgerError
@@ -115,6 +141,11 @@ class LedgerReader(LedgerHandle):
 
     def to_dict(self, dataset: str | None = None) -> dict[str, Any]:
         """Return budgets, spending, requests and head as a document for JSON.
+
+        Parameters
+        ----------
+        dataset : str, default=None
+            One data set only; None: all.
 
         Raises
         ------

@@ -340,16 +340,34 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
     # ------------------------------------------------------------------------- predictions
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return class scores, shape (n_rows, n_classes); for two classes their difference."""
+        """Return class scores, shape (n_rows, n_classes); for two classes their difference.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, *image_shape)
+            Rows to predict; nothing protects them, and nothing is charged.
+        """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities, shape (n_rows, n_classes)."""
+        """Return class probabilities, shape (n_rows, n_classes).
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, *image_shape)
+            Rows to predict; nothing protects them, and nothing is charged.
+        """
         return softmax(self._scores(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row."""
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, *image_shape)
+            Rows to predict; nothing protects them, and nothing is charged.
+        """
         scores = self._scores(X)
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 

@@ -245,39 +245,70 @@ class Schema:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Schema:
-        """Rebuild what :meth:`to_dict` returned; SchemaError names whatever does not belong."""
+        """Rebuild what :meth:`to_dict` returned; SchemaError names whatever does not belong.
+
+        Parameters
+        ----------
+        document : mapping
+        """
         from interpret_dp.schema.document import from_dict
 
         return from_dict(document)
 
     def to_json(self, destination: Source | None = None) -> str:
-        """Return the schema as JSON text, written to a path or file object if one is given."""
+        """Return the schema as JSON text, written to a path or file object if one is given.
+
+        Parameters
+        ----------
+        destination : str, path-like or file, default=None
+        """
         from interpret_dp.schema.document import to_json, write
 
         return write(to_json(self), destination)
 
     @classmethod
     def from_json(cls, source: Source) -> Schema:
-        """Read a JSON schema from a path or file object; SchemaError if it is not a valid one."""
+        """Read a JSON schema from a path or file object; SchemaError if it is not a valid one.
+
+        Parameters
+        ----------
+        source : str, path-like or file
+        """
         from interpret_dp.schema.document import from_json, read
 
         return from_json(read(source))
 
     def to_toml(self, destination: Source | None = None) -> str:
-        """Return the schema as TOML text, written to a path or file object if one is given."""
+        """Return the schema as TOML text, written to a path or file object if one is given.
+
+        Parameters
+        ----------
+        destination : str, path-like or file, default=None
+        """
         from interpret_dp.schema.document import to_toml, write
 
         return write(to_toml(self), destination)
 
     @classmethod
     def from_toml(cls, source: Source) -> Schema:
-        """Read a TOML schema from a path or file object; SchemaError if it is not a valid one."""
+        """Read a TOML schema from a path or file object; SchemaError if it is not a valid one.
+
+        Parameters
+        ----------
+        source : str, path-like or file
+        """
         from interpret_dp.schema.document import from_toml, read
 
         return from_toml(read(source))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the schema to ``path``, as TOML or JSON by its suffix."""
+        """Write the schema to ``path``, as TOML or JSON by its suffix.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ends in ``.toml`` or ``.json``.
+        """
         from interpret_dp.schema.document import suffix_of
 
         if suffix_of(path) == ".toml":
@@ -287,7 +318,13 @@ class Schema:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schema:
-        """Read a schema from ``path``, as TOML or JSON by its suffix."""
+        """Read a schema from ``path``, as TOML or JSON by its suffix.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ends in ``.toml`` or ``.json``.
+        """
         from interpret_dp.schema.document import suffix_of
 
         return cls.from_toml(path) if suffix_of(path) == ".toml" else cls.from_json(path)

@@ -267,7 +267,13 @@ class DPRandomizedSearch(ShowsGuarantee, BaseEstimator):  # type: ignore[misc]
     # ------------------------------------------------------------------- the winner's answers
 
     def predict(self, X: Any) -> Any:
-        """Return the winner's predictions, shape (n_rows,)."""
+        """Return the winner's predictions, shape (n_rows,).
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+            Rows to predict; nothing protects them, and nothing is charged.
+        """
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.predict(X)
 

@@ -52,7 +52,9 @@ def test_draft_never_replaces_a_schema_unasked(command, patients, folder):
     [
         ({"--out": "draft.yaml"}, "must be .toml or .json"),
         ({"--target": "absent"}, "no column 'absent'"),
-        ({"--max-levels": 2}, "raise max_levels"),
+        ({"--max-levels": 2}, "Here: --exclude COLUMN, or --max-levels N."),
+        ({"--exclude": "absent"}, "--exclude names 'absent', and"),
+        ({"--exclude": "readmitted"}, "which --target or --unit need"),
         ({"--out": "nowhere/draft.toml"}, "cannot be written"),
     ],
     ids=str,
@@ -100,3 +102,13 @@ def test_a_draft_leaves_identifiers_out(command, patients, folder):
     schema = Schema.load(folder / "draft.toml")
     assert schema.unit == PrivacyUnit("patient_id", 3)
     assert "patient_id" not in schema.features
+
+
+def test_columns_may_be_left_out_of_a_draft(command, folder):
+    days = "".join(f"{n},2020-01-{n:02},u{n},{n % 2}\n" for n in range(1, 20))
+    (folder / "t.csv").write_text(f"a,day,user,y\n{days}")
+    words = ["schema", "draft", "t.csv", "--target", "y", "--out", "s.toml", "--max-levels", 9]
+    assert command(*words).code == 2
+    outcome = command(*words, "--exclude", "day", "--exclude", "user")
+    assert outcome.code == 0, outcome.err
+    assert set(Schema.load("s.toml").features) == {"a"}
