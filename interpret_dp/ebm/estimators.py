@@ -15,6 +15,7 @@ from interpret.privacy import (
 )
 
 from interpret_dp.ebm.base import PrivateEBM
+from interpret_dp.ebm.keywords import with_substitutes
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
@@ -150,6 +151,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
 
     _task = "classification"
 
+    @with_substitutes
     def __init__(
         self,
         feature_names: Sequence[str | None] | None = None,
@@ -263,6 +265,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
 
     _task = "regression"
 
+    @with_substitutes
     def __init__(
         self,
         feature_names: Sequence[str | None] | None = None,
