@@ -10,6 +10,8 @@ import urllib.request
 
 import pytest
 
+from interpret_dp import load_model
+
 SCRIPT = "import sys; from interpret_dp.cli import main; sys.exit(main())"
 
 
@@ -37,6 +39,27 @@ def test_without_a_ledger_no_account_is_shown(command, model, folder):
     assert "Left" not in outcome.out
     assert "Left for one more release" not in (folder / "page.html").read_text()
     assert "no ledger at hand" in (folder / "page.html").read_text()
+
+
+def test_the_promise_is_printed_and_checked_against_the_log(command, model, folder):
+    outcome = command("show", model, "--text", "--ledger", "sqlite:///privacy.db")
+    assert outcome.code == 0, outcome.err
+    guarantee = load_model(model).guarantee_
+    text = " ".join(outcome.out.split())
+    for shown in (guarantee.sentence, *guarantee.assumptions, guarantee.mechanism):
+        assert shown in text
+    assert "age: Continuous(18, 95)" in text
+    assert "target: Categorical(['no', 'yes'])" in text
+    assert f"whole, and it holds the model's head {guarantee.ledger_head}" in text
+    assert "Dashboard" not in text
+
+
+def test_a_log_that_does_not_hold_the_models_head_is_refused(command, model, folder):
+    words = ["ledger", "create", "--dataset", "ward", "--epsilon", "4", "--delta", "1e-6"]
+    assert command(*words, "--ledger", "sqlite:///other.db").code == 0
+    outcome = command("show", model, "--text", "--ledger", "sqlite:///other.db")
+    assert outcome.code == 1
+    assert "head" in outcome.err
 
 
 @pytest.mark.parametrize(
