@@ -129,6 +129,7 @@ def open_request(
     """
     epsilon, delta = _asked(estimator)
     _refuse_bags(estimator)
+    _check_verbose(estimator.verbose)
     if init_score is not None and link_of(_objective(estimator)) == "log":
         raise ValueError(
             f"init_score was given with objective={estimator.objective!r}; under a log link rows "
@@ -370,6 +371,12 @@ def _refuse_bags(estimator: Any) -> None:
             "and held-out rows would be wasted: the noise is known, so standard_deviations_ has "
             "the error bands without either."
         )
+
+
+def _check_verbose(verbose: Any) -> None:
+    """Refuse what is neither true nor false, before a door is open that hides the reason."""
+    if not isinstance(verbose, bool | np.bool_ | int | np.integer):
+        raise TypeError(f"verbose is {verbose!r}; it must be True or False.")
 
 
 def _included_columns(names: Sequence[str], exclude: Any) -> tuple[int, ...]:

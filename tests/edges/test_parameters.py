@@ -82,6 +82,29 @@ def test_any_value_of_a_parameter_is_taken_or_refused(name: str) -> None:
     check()
 
 
+@pytest.mark.parametrize("name", ["classifier", "regressor"])
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("interactions", 10**400),
+        ("interactions", -(10**400)),
+        ("interactions", np.array(2)),
+        ("monotone_constraints", np.array(1)),
+        ("verbose", pd.NA),
+        ("verbose", "no"),
+    ],
+    ids=["huge", "far below", "no axes", "no axis", "NA", "word"],
+)
+def test_what_random_values_found_is_refused_by_name(name: str, parameter: str, value: Any) -> None:
+    ledger = new_ledger()
+    with pytest.raises((TypeError, ValueError), match=f"{parameter} is ") as raised:
+        EXPLAINERS[name].request(
+            FRAME, Y, schema=_schema(name), ledger=ledger, dataset=DATASET, **{parameter: value}
+        )
+    assert len(str(raised.value)) < 1_000
+    assert not ledger.to_dict()["datasets"][0]["requests"]
+
+
 @pytest.mark.parametrize("name", EXPLAINERS)
 @pytest.mark.parametrize("parameter", ["epsilon", "delta"])
 @pytest.mark.parametrize(
