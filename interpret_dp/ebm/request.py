@@ -376,7 +376,9 @@ def _refuse_bags(estimator: Any) -> None:
 def _check_verbose(verbose: Any) -> None:
     """Refuse what is neither true nor false, before a door is open that hides the reason."""
     if not isinstance(verbose, bool | np.bool_ | int | np.integer):
-        raise TypeError(f"verbose is {verbose!r}; it must be True or False.")
+        raise TypeError(
+            f"verbose is {verbose!r}; it must be True, to show rounds and time, or False."
+        )
 
 
 def _included_columns(names: Sequence[str], exclude: Any) -> tuple[int, ...]:
