@@ -16,19 +16,21 @@ export INTERPRET_DP_DATA := $(abspath ../shared/data)
 endif
 endif
 
+NEWEST_PART := tests/contract tests/schema tests/explanation
 # One thread a worker: tables are small, and threads of two workers wait for each other's cores.
 RUN_TESTS := -m pytest -n $(PYTEST_WORKERS) --dist loadfile
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python $(RUN_TESTS)
 INNER_LOOP := not slow and not statistical and not browser and not notebook and not benchmark \
 	and not thorough
 
-.PHONY: help demo test test-fast lint format bench bench-accuracy bench-scale audit examples check-release clean \
-	chromium postgres
+.PHONY: help demo test test-fast test-newest lint format docs bench bench-accuracy bench-scale audit examples \
+	check-release clean chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
 	@echo "make test           lint, types, docstrings and all tests but the slowest, browser tests included"
 	@echo "make test-fast      the unit tests alone, for the inner loop (ARGS=path narrows them)"
+	@echo "make test-newest    the unit tests with the newest release of every dependency (ARGS=path narrows them)"
 	@echo "make lint           ruff and mypy"
 	@echo "make docs           the documentation as pages of HTML, into docs/_build; warnings are errors"
 	@echo "make format         rewrite the sources as the linter wants them"
@@ -36,7 +38,7 @@ help:
 	@echo "make bench-accuracy the first of it alone, bench-scale the rest (ARGS is passed on to each)"
 	@echo "make audit          attack our own claims, into docs/audit.md and docs/figures (ARGS=--quick: a minute)"
 	@echo "make examples       run all notebooks and scripts of examples/ and store the outputs (ARGS=NAME: some)"
-	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest supported versions"
+	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest and newest versions"
 	@echo "make clean          remove environments, caches and what the tests left behind"
 
 $(VENV)/.ready: pyproject.toml scripts/create_environment.sh scripts/constraints.txt
@@ -48,6 +50,15 @@ $(VENV)/.ready: pyproject.toml scripts/create_environment.sh scripts/constraints
 demo: $(VENV)/.ready
 	$(BIN)/interpret-dp demo $(ARGS)
 
+# Made anew at each call: what is newest changes from day to day. No constraints and no extra `llm`.
+test-newest:
+	rm -rf .venv-newest
+	scripts/create_environment.sh .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[test]'
+	.venv-newest/bin/python scripts/installed_versions.py pyproject.toml
+	# Versions of tomorrow may warn about each other, so here a warning is no failure.
+	OMP_NUM_THREADS=1 .venv-newest/bin/python $(RUN_TESTS) -m "$(INNER_LOOP)" -W default $(ARGS)
+
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -58,13 +69,10 @@ format: $(VENV)/.ready
 	$(BIN)/ruff format .
 
 # Generated pages go first: one of a name that is gone would stay.
-.PHONY: docs
 docs: $(VENV)/.ready
 	rm -rf docs/_build docs/api/generated
 	$(BIN)/python -m sphinx -b html -c docs -n -W --keep-going --quiet . docs/_build/html $(ARGS)
 	@echo "The pages are in docs/_build/html/index.html"
-
-check-release: docs
 
 chromium:
 	scripts/install_chromium.sh
@@ -93,10 +101,12 @@ audit: $(VENV)/.ready
 examples: $(VENV)/.ready chromium
 	$(BIN)/python scripts/run_examples.py $(ARGS)
 
-check-release: $(VENV)/.ready chromium postgres .venv-minimum/.ready
+check-release: docs chromium postgres .venv-minimum/.ready
 	$(PYTEST) -m slow
 	# The lowest versions may warn about each other, so here a warning is no failure.
 	OMP_NUM_THREADS=1 .venv-minimum/bin/python $(RUN_TESTS) -m "$(INNER_LOOP)" -W default
+	# Where other libraries' objects come in and go out; the whole takes as long as `make test`.
+	$(MAKE) test-newest ARGS="$(NEWEST_PART)"
 
 # Without the extra `llm`: that the package works without torch is tested here.
 .venv-minimum/.ready: pyproject.toml scripts/create_environment.sh scripts/minimum_versions.py
@@ -107,7 +117,7 @@ check-release: $(VENV)/.ready chromium postgres .venv-minimum/.ready
 	touch $@
 
 clean:
-	rm -rf .venv .venv-minimum build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+	rm -rf .venv .venv-minimum .venv-newest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis \
 		demo_output tests/browser/screenshots
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf docs/_build docs/api/generated

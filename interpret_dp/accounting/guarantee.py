@@ -214,6 +214,14 @@ class Guarantee:
             )
         return f"{text}. {self.scope}" if self.scope else f"{text}."
 
+    @property
+    def brief(self) -> str:
+        """Epsilon, delta and data set in a few words, rounded up."""
+        if self.tests_only:
+            return "for tests only, nothing promised"
+        text = f"epsilon {ceil_text(self.epsilon)} at delta {ceil_text(self.delta)}"
+        return text if self.dataset is None else f"{text}, data set {self.dataset!r}"
+
     def __str__(self) -> str:
         """Return the sentence and what it assumes."""
         if self.tests_only or not self.assumptions:
@@ -258,6 +266,10 @@ class Guarantee:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Guarantee:
         """Return the guarantee of a document that :meth:`to_dict` wrote.
+
+        Parameters
+        ----------
+        document : mapping
 
         Raises
         ------

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from interpret_dp._version import __version__
 from interpret_dp.cli import audit, demo, fit, ledger, schema, show
+from interpret_dp.cli.console import CommandError, Help
 from interpret_dp.exceptions import InterpretDPError
 
 __all__ = ["build_parser", "main"]
@@ -19,9 +20,9 @@ __all__ = ["build_parser", "main"]
 _DESCRIPTION = """\
 Differentially private, inherently interpretable models for InterpretML.
 
-A first tour that needs no data:      interpret-dp demo
-From a table to a private model:      interpret-dp schema draft, fit, show
-What was spent on a data set so far:  interpret-dp ledger show
+  A first tour that needs no data:      interpret-dp demo
+  From a table to a private model:      interpret-dp schema draft, fit, show
+  What was spent on a data set so far:  interpret-dp ledger show
 """
 
 
@@ -31,7 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="interpret-dp",
         description=_DESCRIPTION,
         epilog="Help on one command: interpret-dp COMMAND --help",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     parser.add_argument("--version", action="version", version=f"interpret-dp {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
@@ -51,8 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if all went well, 1 if the request was refused or failed (with one message on the
-        standard error). Wrong usage ends the process with 2, as argparse does.
+        0 if all went well. Else one message is on the standard error: 2 if what was given cannot
+        be used (a file, a schema, an option's value; argparse ends the process with 2 too), 1 if
+        the request was refused or failed (a budget, a ledger, a disk, an interruption).
     """
     parser = build_parser()
     arguments = parser.parse_args(argv)
@@ -74,6 +76,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (InterpretDPError, ValueError, OSError) as error:
-        print(f"interpret-dp: {error}", file=sys.stderr)
-        return 1
+        print(f"interpret-dp: {_message(error)}", file=sys.stderr)
+        return _exit_code(error)
     return 0
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        problem = error.strerror[0].lower() + error.strerror[1:]
+        return f"{os.fspath(error.filename)!r} cannot be used: {problem}. Check the path."
+    return str(error)
+
+
+def _exit_code(error: Exception) -> int:
+    if isinstance(error, CommandError):
+        return error.exit_code
+    unusable = (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError)
+    return 2 if isinstance(error, unusable) else 1

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interpret_dp.cli.console import CommandError, add_command, say
+from interpret_dp.cli.console import CommandError, FailedError, add_command, say
 
 if TYPE_CHECKING:
     from interpret_dp.audit.suite import AuditTask, Progress
@@ -26,9 +26,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "audit",
         summary="attack our own claims, and show what the attacks prove",
         description="Attack every explainer of this package on made-up people: replays with the "
-        "same noise on\nneighbouring tables, membership attacks, one-run audits. Half of the noise "
-        "and interpret's\nown regressor must be found. Fails if a claim of ours is refuted or a "
-        "control is not found.\nPassing proves nothing: docs/audit.md.",
+        "same noise on neighbouring tables, membership attacks, one-run audits. Half of the noise "
+        "and interpret's own regressor must be found. Fails if a claim of ours is refuted or a "
+        "control is not found. Passing proves nothing: docs/audit.md.",
         example="interpret-dp audit --out audit_output",
     )
     parser.add_argument(
@@ -93,7 +93,7 @@ def _run(arguments: argparse.Namespace) -> None:
         page.write_text(put_into_page(text, markdown), encoding="utf-8")
     wrong = [line.subject for line in lines if not line.is_as_expected]
     if wrong:
-        raise CommandError(
+        raise FailedError(
             f"{len(wrong)} of {len(lines)} attacks did not end as they must: {'; '.join(wrong)}. "
             "A refuted claim of ours is a bug: please report it (CONTRIBUTING.md)."
         )

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_LEDGER",
     "CommandError",
+    "FailedError",
+    "Help",
     "add_command",
     "add_ledger_option",
     "count",
@@ -41,7 +43,26 @@ _WIDEST = 100
 
 
 class CommandError(InterpretDPError):
-    """A command cannot do what was asked; the message is all that the user sees."""
+    """What was given cannot be used; the message is all that the user sees."""
+
+    exit_code = 2
+
+
+class FailedError(CommandError):
+    """The request was sound, and it was refused or failed."""
+
+    exit_code = 1
+
+
+class Help(argparse.HelpFormatter):
+    """Fills each paragraph to the terminal's width, but for those with indented lines."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.strip("\n").split("\n\n")
+        return "\n\n".join(
+            part if "\n  " in f"\n{part}" else super(Help, self)._fill_text(part, width, indent)
+            for part in paragraphs
+        )
 
 
 def say(text: str = "", *, end: str = "\n") -> None:
@@ -141,7 +162,7 @@ def add_command(
         help=summary,
         description=description,
         epilog=f"example:\n  {example}" if example else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
 
 

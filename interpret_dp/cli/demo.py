@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._version import __version__
 from interpret_dp.cli.console import (
     CommandError,
+    FailedError,
     add_command,
     positive_number,
     say,
@@ -40,7 +41,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "demo",
         summary="train and show a private model of simulated patients",
         description="Simulate a hospital cohort, train a private model on it, and show its "
-        "explanations in interpret's\ndashboard. Nothing is downloaded, and nobody's data is used.",
+        "explanations in interpret's dashboard. Nothing is downloaded, and nobody's data is used.",
         example="interpret-dp demo --no-serve --out demo_output",
     )
     parser.add_argument(
@@ -125,7 +126,7 @@ def _demonstrate(arguments: argparse.Namespace, folder: Path) -> None:
         try:
             model.fit(cohort.X[:n_fitted], cohort.y[:n_fitted])
         except BudgetExceededError as error:
-            raise CommandError(
+            raise FailedError(
                 f"{error} This is the ledger at work: earlier runs in {str(folder)!r} were charged "
                 "too. Give another --out to start anew, which only made-up people allow."
             ) from error
@@ -139,7 +140,10 @@ def _demonstrate(arguments: argparse.Namespace, folder: Path) -> None:
         local = model.explain_local(
             cohort.X[shown], cohort.y[shown], name=f"{n_shown} held-out patients"
         )
-    page = _write_page(model, cohort, accuracy, local, folder) if arguments.no_serve else None
+    notes = _notes(arguments)
+    page = (
+        _write_page(model, cohort, accuracy, local, folder, notes) if arguments.no_serve else None
+    )
     say()
     say_items(
         [
@@ -148,8 +152,12 @@ def _demonstrate(arguments: argparse.Namespace, folder: Path) -> None:
             *account_items(model.privacy_spend_),
         ]
     )
+    say("\nWhat you see")
+    say_items(notes.items())
+    say()
     if page is not None:
-        say_items([("Page", str(page.resolve()))])
+        next_page = f"interpret-dp show {folder / 'model.json'}"
+        say_items([("Page", str(page.resolve())), ("Edit it", next_page)])
         return
     from interpret_dp.cli.serve import serve
 
@@ -189,7 +197,40 @@ def _accuracy(model: Any, cohort: Cohort, n_fitted: int) -> str:
     return f"{figures}{truth:,.0f}"
 
 
-def _write_page(model: Any, cohort: Cohort, accuracy: str, local: Any, folder: Path) -> Path:
+def _notes(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return what there is to look at, by a short label."""
+    effect = "the log-odds of readmission" if arguments.task == "classification" else "the cost"
+    dashed = "; the dashed line is the truth, which only a simulation knows"
+    curves = (
+        f"each curve says what a feature adds to {effect}, and the band around it how far the "
+        "noise that protects people may have moved it"
+    )
+    notes = {
+        "Curves": f"{curves}{dashed if arguments.no_serve else ''}.",
+        "creatinine": "treatment starts at 1.5 mg/dl and helps: the true risk falls there at once. "
+        "A line through the data would hide such a step.",
+        "bmi": "it has no effect on these patients. What its curve shows is noise and the luck of "
+        "the sample, and the band says so.",
+        "Privacy": "the guarantee covers every figure here at once, whoever looks and for how "
+        "long. Looking, editing and copying cost nothing more; another fit does, and the ledger "
+        "counts it.",
+    }
+    if not arguments.no_serve:
+        notes["Where"] = (
+            "the tab Global has the curves, with an editor to smooth, cut or level them; Local has "
+            "single patients; Privacy has what was spent."
+        )
+    return notes
+
+
+def _write_page(
+    model: Any,
+    cohort: Cohort,
+    accuracy: str,
+    local: Any,
+    folder: Path,
+    notes: dict[str, str],
+) -> Path:
     from interpret_dp.explanation.export import write_html
 
     page = folder / "demo.html"
@@ -201,6 +242,7 @@ def _write_page(model: Any, cohort: Cohort, accuracy: str, local: Any, folder: P
             title="A private model of simulated patients",
             lead="Nobody's data: the cohort is simulated, so its true curves are known. "
             f"{accuracy}.",
+            notes=notes,
             truth=cohort.curves,
             local=local,
         )

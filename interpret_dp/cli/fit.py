@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp.accounting.neighbourhood import RELATIONS
 from interpret_dp.cli.console import (
     DEFAULT_LEDGER,
-    CommandError,
+    FailedError,
     add_command,
+    count,
     left_text,
     positive_number,
     probability,
@@ -21,8 +22,14 @@ if TYPE_CHECKING:
 
     from interpret_dp.explanation import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
+    from interpret_dp.schema import Schema
 
-__all__ = ["account_items", "add_to"]
+__all__ = ["OBJECTIVES", "account_items", "add_to"]
+
+OBJECTIVES = ("rmse", "poisson_deviance", "gamma_deviance")
+"""What a regression may minimise; written here too, as help must not load the estimators."""
+
+_DIRECTIONS = {"increasing": 1, "decreasing": -1}
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,8 +39,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "fit",
         summary="train a private model on a table",
         description="Train a differentially private explainable boosting machine and charge it to "
-        "a ledger.\nThe schema's target decides between classification and regression. Shown and "
-        "written is only\nwhat the guarantee covers: no count of rows, no training score.",
+        "a ledger. The schema's target decides between classification and regression. Shown and "
+        "written is only what the guarantee covers: no count of rows, no training score.",
         example="interpret-dp fit adult.parquet --target income --schema schema.toml \\\n"
         "      --epsilon 1 --delta 1e-6 --dataset adult --budget 4 --out model.json",
     )
@@ -80,10 +87,81 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="DELTA",
         help="delta of the budget (default: that of the fit)",
     )
+    _add_shape_options(parser)
     parser.add_argument("--out", metavar="MODEL", required=True, help="where to write it, as JSON")
     parser.add_argument("--overwrite", action="store_true", help="replace MODEL if it exists")
     parser.add_argument("--verbose", action="store_true", help="show rounds and time")
     parser.set_defaults(run=_run, usage_error=parser.error)
+
+
+def _add_shape_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the estimators take beside the budget; none of these costs privacy by itself."""
+    shape = parser.add_argument_group("what the model may look like")
+    shape.add_argument(
+        "--objective",
+        choices=OBJECTIVES,
+        help="what a regression minimises: poisson_deviance for counts, gamma_deviance for "
+        f"positive amounts (default: {OBJECTIVES[0]})",
+    )
+    shape.add_argument(
+        "--monotone",
+        metavar="COLUMN=DIRECTION",
+        type=_direction,
+        action="append",
+        default=[],
+        help="a curve that may only rise or fall: increasing or decreasing; may be repeated",
+    )
+    shape.add_argument(
+        "--pair",
+        metavar="COLUMN",
+        nargs=2,
+        action="append",
+        default=[],
+        help="two columns that get a heat map of their own; may be repeated. Each pair takes a "
+        "term's share of the budget",
+    )
+    shape.add_argument(
+        "--interactions",
+        metavar="N",
+        type=count,
+        help="how many pairs to choose privately instead, for 5 %% of the boosting's budget "
+        "(default: none)",
+    )
+
+
+def _direction(text: str) -> tuple[str, int]:
+    """Read a column's name and the way its curve may go, for argparse."""
+    column, _, direction = text.rpartition("=")
+    if not column or direction not in _DIRECTIONS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no direction of a column; write COLUMN=increasing or COLUMN=decreasing"
+        )
+    return column, _DIRECTIONS[direction]
+
+
+def _check_shape(arguments: argparse.Namespace, schema: Schema) -> None:
+    """Refuse what cannot be combined, or speaks of columns that are not there."""
+    from interpret_dp.schema import Categorical
+
+    if arguments.pair and arguments.interactions is not None:
+        arguments.usage_error("--pair names pairs and --interactions has them chosen; give one")
+    if arguments.objective is not None and isinstance(schema.target, Categorical):
+        arguments.usage_error(
+            f"--objective {arguments.objective} is for a regression, and the schema's target has "
+            "levels; leave it out, or declare the target as continuous"
+        )
+    ways: dict[str, int] = {}
+    for column, way in arguments.monotone:
+        if ways.setdefault(column, way) != way:
+            arguments.usage_error(f"--monotone gives {column!r} two directions; give one")
+    named = {"--monotone": list(ways), "--pair": [name for pair in arguments.pair for name in pair]}
+    for option, columns in named.items():
+        unknown = [name for name in columns if name not in schema.features]
+        if unknown and schema.default is None:
+            arguments.usage_error(
+                f"{option} names {unknown[0]!r}; it must be one of the schema's columns: "
+                f"{', '.join(map(repr, schema.features))}"
+            )
 
 
 def _run(arguments: argparse.Namespace) -> None:
@@ -94,6 +172,7 @@ def _run(arguments: argparse.Namespace) -> None:
     if arguments.budget_delta is not None and arguments.budget is None:
         arguments.usage_error("--budget-delta was given without --budget; give both, or neither")
     schema = Schema.load(arguments.schema)
+    _check_shape(arguments, schema)
     # Claimed before anything is spent: a model that cannot be kept must not cost anything.
     with pending_file(arguments.out, overwrite=arguments.overwrite) as pending:
         table = read_declared(arguments.file, schema, arguments.target)
@@ -153,7 +232,7 @@ def _open_ledger(arguments: argparse.Namespace) -> PrivacyLedger:
     elif (known.epsilon, known.delta) == (epsilon, delta):
         say_items([("Budget", f"epsilon {epsilon:g} at delta {delta:g} was declared before")])
     else:
-        raise CommandError(
+        raise FailedError(
             f"--budget asks for epsilon {epsilon:g} at delta {delta:g}, and data set {name!r} has "
             f"a budget of epsilon {known.epsilon:g} at delta {known.delta:g} already. Nothing was "
             "spent. Leave out --budget to use the one that is there; its owner changes it with "
@@ -162,15 +241,15 @@ def _open_ledger(arguments: argparse.Namespace) -> PrivacyLedger:
     return ledger
 
 
-def _estimator(arguments: argparse.Namespace, schema: Any, ledger: PrivacyLedger) -> Any:
+def _estimator(arguments: argparse.Namespace, schema: Schema, ledger: PrivacyLedger) -> Any:
     from interpret_dp.ebm import estimators
     from interpret_dp.schema import Categorical
 
-    kind = (
-        estimators.DPExplainableBoostingClassifier
-        if isinstance(schema.target, Categorical)
-        else estimators.DPExplainableBoostingRegressor
-    )
+    kind: Any = estimators.DPExplainableBoostingClassifier
+    extra: dict[str, Any] = {}
+    if not isinstance(schema.target, Categorical):
+        kind = estimators.DPExplainableBoostingRegressor
+        extra["objective"] = arguments.objective or OBJECTIVES[0]
     return kind(
         epsilon=arguments.epsilon,
         delta=arguments.delta,
@@ -179,6 +258,9 @@ def _estimator(arguments: argparse.Namespace, schema: Any, ledger: PrivacyLedger
         dataset=arguments.dataset,
         neighboring=arguments.neighboring,
         verbose=arguments.verbose,
+        monotone_constraints=dict(arguments.monotone) or None,
+        interactions=[tuple(pair) for pair in arguments.pair] or arguments.interactions or 0,
+        **extra,
     )
 
 
@@ -192,7 +274,7 @@ def _save(model: Any, pending: Path) -> None:
         with tempfile.NamedTemporaryFile(suffix=".json", delete=False) as rescue:
             pass
         model.save(rescue.name)
-        raise CommandError(
+        raise FailedError(
             f"The model was fitted and charged, but --out could not be written ({error.strerror}). "
             f"It is in {rescue.name!r}: move it from there, and do not fit again."
         ) from error

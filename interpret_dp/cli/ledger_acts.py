@@ -81,7 +81,7 @@ def _add_link(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "link",
         summary="let two names for the same people share one budget",
         description="Link two data sets, as a logged act of an officer. Spending on either counts "
-        "for both from then\non, and so does what was spent before. It cannot be undone.",
+        "for both from then on, and so does what was spent before. It cannot be undone.",
         example="interpret-dp ledger link --dataset adult-copy --to adult --reason 'same people'",
     )
     parser.add_argument(
@@ -128,8 +128,8 @@ def _add_roles(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "appoint",
         summary="make a user an officer or an analyst",
         description="Give a user account a role. From the first officer on only officers decide "
-        "on budgets; from the first\nanalyst on only analysts and officers spend. An SQLite file "
-        "shows who did what and holds back nobody\nwho may write it.",
+        "on budgets; from the first analyst on only analysts and officers spend. An SQLite file "
+        "shows who did what and holds back nobody who may write it.",
         example="interpret-dp ledger appoint anna officer --reason 'board, 3 May'",
     )
     appoint.add_argument("user", metavar="USER", help="the name of a user account")

@@ -6,7 +6,7 @@ import argparse
 import json
 
 from interpret_dp.cli.console import (
-    CommandError,
+    FailedError,
     add_command,
     add_ledger_option,
     open_existing,
@@ -24,7 +24,7 @@ def add_to(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "report",
         summary="write a privacy officer's report, as a page and as JSON",
         description="Write budgets, spending by class, user and over time, approvals, all entries "
-        "and the result of\nthe log's check. The page is one file that needs no network. Reading "
+        "and the result of the log's check. The page is one file that needs no network. Reading "
         "costs nothing.",
         example="interpret-dp ledger report --html report.html --json report.json",
     )
@@ -42,7 +42,7 @@ def add_to(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "export",
         summary="write all entries of the log for an archive",
         description="Write the whole log to a file, from which `interpret-dp ledger verify --file` "
-        "checks its chain\nwithout the ledger.",
+        "checks its chain without the ledger.",
         example="interpret-dp ledger export --out privacy-2030.jsonl",
     )
     export.add_argument(
@@ -81,7 +81,7 @@ def _report(arguments: argparse.Namespace) -> None:
     if written:
         say_items([("Written", " and ".join(written))])
     if not document["verification"]["whole"]:
-        raise CommandError(
+        raise FailedError(
             f"The log failed its check; the report says so. {document['verification']['problem']}"
         )
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from interpret_dp.cli.console import add_command, say, say_items
+from interpret_dp.cli.console import CommandError, add_command, count, say, say_items
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["add_to"]
 
@@ -53,6 +57,13 @@ def _add_draft(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "regression)",
     )
     parser.add_argument(
+        "--exclude",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="a column that no model is to use, such as a name or a date; may be repeated",
+    )
+    parser.add_argument(
         "--max-levels",
         type=int,
         default=64,
@@ -66,13 +77,12 @@ def _add_draft(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     )
     parser.add_argument(
         "--max-rows",
-        type=int,
-        default=1,
+        type=count,
         metavar="K",
         help="most rows of one person that a fit uses (default: 1)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace SCHEMA if it exists")
-    parser.set_defaults(run=_draft)
+    parser.set_defaults(run=_draft, usage_error=parser.error)
 
 
 def _draft(arguments: argparse.Namespace) -> None:
@@ -80,33 +90,58 @@ def _draft(arguments: argparse.Namespace) -> None:
 
     from interpret_dp.cli.outputs import pending_file
     from interpret_dp.cli.tables import read_public
-    from interpret_dp.exceptions import PrivacyWarning
+    from interpret_dp.exceptions import PrivacyWarning, SchemaError
     from interpret_dp.schema import Categorical, PrivacyUnit, Schema
     from interpret_dp.schema.document import suffix_of
 
     suffix_of(arguments.out)
-    unit = None if arguments.unit is None else PrivacyUnit(arguments.unit, arguments.max_rows)
+    if arguments.max_rows is not None and arguments.unit is None:
+        arguments.usage_error("--max-rows was given without --unit COLUMN, whose rows it counts")
+    unit = None if arguments.unit is None else PrivacyUnit(arguments.unit, arguments.max_rows or 1)
     say_items([("Attention", _PUBLIC.format(file=arguments.file))])
     with pending_file(arguments.out, overwrite=arguments.overwrite) as pending:
-        frame = read_public(arguments.file)
+        frame = _without_excluded(read_public(arguments.file), arguments)
         with warnings.catch_warnings():
             # It says what was just printed.
             warnings.simplefilter("ignore", PrivacyWarning)
-            schema = Schema.draft(
-                frame, arguments.target, arguments.max_levels, task=arguments.task, unit=unit
-            )
+            try:
+                schema = Schema.draft(
+                    frame,
+                    arguments.target,
+                    arguments.max_levels,
+                    task=arguments.task,
+                    unit=unit,
+                )
+            except SchemaError as error:
+                hint = " Here: --exclude COLUMN, or --max-levels N."
+                raise CommandError(f"{error}{hint if 'max_levels' in str(error) else ''}") from None
         schema.save(pending)
     n_levels = sum(isinstance(spec, Categorical) for spec in schema.features.values())
     say_items(
         [
             (
                 "Drafted",
-                f"{len(schema.features) - n_levels} numbers and {n_levels} lists of levels",
+                f"{len(schema.features)} columns, of which {n_levels} have a list of levels",
             ),
             ("Target", f"{arguments.target!r}: {schema.target!r}"),
             ("Written", f"{arguments.out}. Read it, and mend what is not public knowledge."),
         ]
     )
+
+
+def _without_excluded(frame: pd.DataFrame, arguments: argparse.Namespace) -> pd.DataFrame:
+    for name in arguments.exclude:
+        if name in (arguments.target, arguments.unit):
+            raise CommandError(
+                f"--exclude names {name!r}, and so does --target or --unit. Give one."
+            )
+        if name not in frame.columns:
+            raise CommandError(
+                f"--exclude names {name!r}, and {arguments.file!r} has no such column; it has "
+                f"{', '.join(map(repr, frame.columns))}. Check the spelling."
+            )
+    kept: pd.DataFrame = frame.drop(columns=arguments.exclude)
+    return kept
 
 
 def _add_check(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -115,7 +150,7 @@ def _add_check(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "check",
         summary="the curator's private report: what a schema changes in a table",
         description="Count, per column, the cells that a schema makes missing, clips, or sends to "
-        "the bin of undeclared levels.\nThe report is private: exact counts, for the curator's "
+        "the bin of undeclared levels. The report is private: exact counts, for the curator's "
         "eyes only.",
         example="interpret-dp schema check patients.csv --schema schema.toml --target readmitted",
     )

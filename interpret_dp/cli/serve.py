@@ -11,7 +11,7 @@ import threading
 import time
 from typing import Any
 
-from interpret_dp.cli.console import CommandError, say, say_items
+from interpret_dp.cli.console import CommandError, FailedError, say, say_items
 
 __all__ = ["serve"]
 
@@ -81,7 +81,7 @@ def _wait_for_server(port: int) -> None:
             socket.create_connection((_HOST, port), timeout=1.0).close()
         except OSError as error:
             if time.monotonic() > deadline:
-                raise CommandError(
+                raise FailedError(
                     f"interpret's server did not start on port {port} within {_START_SECONDS:g} s. "
                     "Give another --port."
                 ) from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import Any
 
 from interpret_dp.cli.console import add_command, open_existing, port_number, say_items
 
@@ -14,9 +16,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser = add_command(
         commands,
         "show",
-        summary="show a model in interpret's dashboard, or write it as HTML",
+        summary="show a model in interpret's dashboard, as HTML, or its promise as text",
         description="Show the shape functions and importances of a model, with what they cost. "
-        "Looking costs nothing.",
+        "With --ledger the log is checked against the head that the model carries. Looking costs "
+        "nothing.",
         example="interpret-dp show model.json --html model.html",
     )
     parser.add_argument("model", metavar="MODEL", help="a file that `interpret-dp fit` wrote")
@@ -27,6 +30,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--html",
         metavar="FILE",
         help="write one HTML file that needs no network, and do not serve anything",
+    )
+    parser.add_argument(
+        "--text",
+        action="store_true",
+        help="print the promise, what it assumes and what is public, and do not serve anything",
     )
     add_page_options(parser)
     parser.set_defaults(run=_run)
@@ -53,10 +61,17 @@ def _run(arguments: argparse.Namespace) -> None:
     model = load_model(arguments.model, ledger)
     privacy = PrivacySpend.of_model(model.guarantee_, ledger)
     say_items([("Guarantee", model.guarantee_.sentence), *account_items(privacy)])
+    head = model.guarantee_.ledger_head
+    if ledger is not None and head is not None:
+        ledger.verify(head)
+        say_items([("Log", f"whole, and it holds the model's head {head}")])
+    if arguments.text:
+        say_items(_promise_items(model))
     if arguments.html is not None:
         with pending_file(arguments.html, overwrite=True, option="--html") as pending:
             write_html(pending, model.to_released(), privacy)
         say_items([("Written", arguments.html)])
+    if arguments.html is not None or arguments.text:
         return
     from interpret_dp.cli.serve import serve
 
@@ -66,3 +81,20 @@ def _run(arguments: argparse.Namespace) -> None:
         port=arguments.port,
         open_browser=not arguments.no_browser,
     )
+
+
+def _promise_items(model: Any) -> list[tuple[str, str]]:
+    """Return what the promise assumes, how it was made, and what counts as public."""
+    guarantee, schema = model.guarantee_, model.schema_
+    columns = [f"{name}: {spec!r}" for name, spec in schema.features.items()]
+    columns += [f"target: {schema.target!r}"] if schema.target is not None else []
+    return [
+        *_labelled("Assumes", guarantee.assumptions),
+        ("Made with", guarantee.mechanism),
+        *_labelled("Public", columns),
+        ("Head", guarantee.ledger_head or "none: no ledger that lasts was charged"),
+    ]
+
+
+def _labelled(label: str, lines: Sequence[str]) -> list[tuple[str, str]]:
+    return [(label if place == 0 else "", line) for place, line in enumerate(lines)]

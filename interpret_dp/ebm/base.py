@@ -35,7 +35,7 @@ from interpret_dp.ebm.publishing import (
 from interpret_dp.ebm.request import open_request
 from interpret_dp.ebm.tags import estimator_tags
 from interpret_dp.ebm.training import train
-from interpret_dp.explanation.guarantee_card import guarantee_card
+from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.explanation.objects import attach_privacy
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.release import ReleaseDoor
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["PrivateEBM"]
 
 
-class PrivateEBM:
+class PrivateEBM(ShowsGuarantee):
     """Mixin in front of interpret's DP-EBM classes; replaces ``fit`` and reads rows by schema."""
 
     _task: ClassVar[str]
@@ -212,7 +212,13 @@ class PrivateEBM:
     def predict(self, X: Any, init_score: Any = None) -> Any:
         """Return predictions, shape (n_rows,); cells are read by the schema's rule.
 
-        Of a Dask collection, here and in the other methods that score rows, a lazy Dask array.
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+            Rows to predict; nothing protects them, and nothing is charged. Of a Dask collection,
+            here and in the other methods that score rows, a lazy Dask array.
+        init_score : array-like, shape (n_rows,), default=None
+            Scores to start from, as interpret's estimators take them.
         """
         if is_dask(X):
             return answered_lazily(self, "predict", X, init_score)
@@ -223,6 +229,13 @@ class PrivateEBM:
 
         The noise of different terms is taken as independent, so variances add. NaN where a term's
         noise is not known, as after ``monotonize``.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+            Rows to predict; nothing protects them, and nothing is charged.
+        init_score : array-like, shape (n_rows,), default=None
+            Scores to start from, as interpret's estimators take them.
 
         Returns
         -------
@@ -242,7 +255,12 @@ class PrivateEBM:
         return np.stack([scores, np.sqrt(variance)], axis=1)
 
     def eval_terms(self, X: Any) -> Any:
-        """Return each term's score, pairs included, shape (n_rows, n_terms)."""
+        """Return each term's score, pairs included, shape (n_rows, n_terms).
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+        """
         if is_dask(X):
             return answered_lazily(self, "eval_terms", X)
         return super().eval_terms(self._readable(X))  # type: ignore[misc]
@@ -258,7 +276,13 @@ class PrivateEBM:
         return dataclasses.replace(spend, edits=len(self.released_.edits))
 
     def explain_global(self, name: str | None = None) -> Any:
-        """Return the shape functions and importances; costs nothing, with ``.privacy``."""
+        """Return the shape functions and importances; costs nothing, with ``.privacy``.
+
+        Parameters
+        ----------
+        name : str, default=None
+            Title in the dashboard.
+        """
         explanation = super().explain_global(name)  # type: ignore[misc]
         return self._with_privacy(explanation)
 
@@ -270,6 +294,16 @@ class PrivateEBM:
         The rows are the caller's own: the explanation shows them, and nothing protects them. It
         costs nothing with respect to the rows that the model was fitted on. A label that is
         missing or no class counts as unknown.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+        y : array-like, shape (n_rows,), default=None
+            Their labels or targets, to be shown beside the predictions.
+        name : str, default=None
+            Title in the dashboard.
+        init_score : array-like, shape (n_rows,), default=None
+            Scores to start from, as interpret's estimators take them.
         """
         rows = self._readable(X)
         actual = None if y is None else actual_values(y, getattr(self, "classes_", None))
@@ -319,6 +353,11 @@ class PrivateEBM:
         The file carries the digest of its content, so that a changed byte is an error when it is
         read. That guards against accidents, not against forgery.
 
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write it; a file that is there is replaced.
+
         Raises
         ------
         OSError
@@ -345,6 +384,17 @@ class PrivateEBM:
 
         Needs the extra ``sql``. See :func:`interpret_dp.released.sql.scoring_sql` for the
         parameters, the columns of the result and the errors.
+
+        Parameters
+        ----------
+        dialect : str, default="ansi"
+            Of the statement, such as ``"postgres"``, ``"duckdb"`` or ``"snowflake"``.
+        table : str or sequence of str, default="data"
+            Name of the table; parts of a qualified name as a sequence.
+        columns : mapping of str to str, default=None
+            Names in the table by the model's names, where they differ.
+        keep : sequence of str, default=()
+            Columns of the table that the result is to hold too.
         """
         import_optional("sqlglot", extra="sql", purpose="Writing SQL")
         from interpret_dp.released.sql import scoring_sql
@@ -363,30 +413,22 @@ class PrivateEBM:
         return completed(document, self, detail)
 
     def to_json(self, file: Any, detail: str = "all", indent: int | str | None = 2) -> None:
-        """Write :meth:`to_jsonable` to a path or an object with ``write``."""
+        """Write :meth:`to_jsonable` to a path or an object with ``write``.
+
+        Parameters
+        ----------
+        file : str, path-like, or an object with ``write``
+        detail : {"minimal", "interpretable", "mergeable", "all"}, default="all"
+            As in :meth:`to_jsonable`.
+        indent : int, str or None, default=2
+            As :func:`json.dumps` takes it.
+        """
         text = json.dumps(self.to_jsonable(detail), allow_nan=False, indent=indent)
         if isinstance(file, str | os.PathLike):
             with open(file, "w", encoding="utf-8") as opened:
                 opened.write(text)
         else:
             file.write(text)
-
-    # ----------------------------------------------------------------------------- notebooks
-
-    def _repr_html_inner(self) -> str:
-        """Return scikit-learn's diagram and, once fitted, the guarantee."""
-        return str(super()._repr_html_inner()) + self._guarantee_html()  # type: ignore[misc]
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """Return what a notebook shows; scikit-learn's setting ``display`` is kept."""
-        bundle: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
-        if "text/html" in bundle:
-            bundle["text/html"] += self._guarantee_html()
-        return bundle
-
-    def _guarantee_html(self) -> str:
-        guarantee = getattr(self, "guarantee_", None)
-        return "" if guarantee is None else guarantee_card(guarantee)
 
     @classmethod
     def from_released(cls, model: AdditiveModel, ledger: Any = None) -> Self:

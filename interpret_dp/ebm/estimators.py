@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from interpret.privacy import (
@@ -14,6 +15,7 @@ from interpret.privacy import (
 )
 
 from interpret_dp.ebm.base import PrivateEBM
+from interpret_dp.ebm.keywords import with_substitutes
 from interpret_dp.ebm.lazy import answered_lazily
 from interpret_dp.schema.containers import is_dask
 
@@ -26,7 +28,23 @@ __all__ = ["DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor"]
 FeatureTypes = Sequence[str | Sequence[str] | Sequence[float] | None]
 Constraints = Sequence[int] | Mapping[str, int]
 Interactions = int | float | str | Sequence[Sequence[int | str]] | None
+_Class = TypeVar("_Class", bound=type)
 Bounds = np.ndarray[Any, Any] | Mapping[int | str, tuple[float, float]]
+
+
+def _with_parameters_of(other: type) -> Callable[[_Class], _Class]:
+    """Append another class's parameters to those that the decorated class has beside them."""
+
+    def decorate(cls: _Class) -> _Class:
+        # Without docstrings, under python -OO, there is nothing to do.
+        if cls.__doc__ is not None and other.__doc__ is not None:
+            own, further = inspect.cleandoc(cls.__doc__), inspect.cleandoc(other.__doc__)
+            entries = further.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+            head, _, tail = own.partition("\n\nSee Also\n")
+            cls.__doc__ = f"{head}\n{entries}\n\nSee Also\n{tail}"
+        return cls
+
+    return decorate
 
 
 class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
@@ -156,6 +174,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
 
     _task = "classification"
 
+    @with_substitutes
     def __init__(
         self,
         feature_names: Sequence[str | None] | None = None,
@@ -213,18 +232,35 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         self.backend = backend
 
     def predict_proba(self, X: Any, init_score: Any = None) -> Any:
-        """Return class probabilities, shape (n_rows, 2); cells are read by the schema's rule."""
+        """Return class probabilities, shape (n_rows, 2); cells are read by the schema's rule.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+            Rows to predict; nothing protects them, and nothing is charged.
+        init_score : array-like, shape (n_rows,), default=None
+            Scores to start from, as interpret's estimators take them.
+        """
         if is_dask(X):
             return answered_lazily(self, "predict_proba", X, init_score)
         return super().predict_proba(self._readable(X), init_score)
 
     def decision_function(self, X: Any, init_score: Any = None) -> Any:
-        """Return logits of the second class, shape (n_rows,)."""
+        """Return logits of the second class, shape (n_rows,).
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+            Rows to predict; nothing protects them, and nothing is charged.
+        init_score : array-like, shape (n_rows,), default=None
+            Scores to start from, as interpret's estimators take them.
+        """
         if is_dask(X):
             return answered_lazily(self, "decision_function", X, init_score)
         return super().decision_function(self._readable(X), init_score)
 
 
+@_with_parameters_of(DPExplainableBoostingClassifier)
 class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     """Differentially private explainable boosting regressor.
 
@@ -246,7 +282,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
 
     See Also
     --------
-    DPExplainableBoostingClassifier : All other parameters and attributes are alike.
+    DPExplainableBoostingClassifier : All other attributes are alike.
 
     Attributes
     ----------
@@ -269,6 +305,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
 
     _task = "regression"
 
+    @with_substitutes
     def __init__(
         self,
         feature_names: Sequence[str | None] | None = None,

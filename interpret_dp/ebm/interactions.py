@@ -147,7 +147,10 @@ def _cleaned(interactions: Any, n_features: int) -> int | Sequence[Any]:
     if isinstance(interactions, bool | np.bool_):
         raise TypeError(wrong)
     if isinstance(interactions, int | float | np.number):
-        number = float(interactions)
+        try:
+            number = float(interactions)
+        except OverflowError:
+            raise ValueError(wrong) from None
         is_share = isinstance(interactions, float | np.floating)
         if not math.isfinite(number) or number < 0 or (is_share and number >= 1.0):
             raise ValueError(wrong)
@@ -161,16 +164,21 @@ def _cleaned(interactions: Any, n_features: int) -> int | Sequence[Any]:
         if not text.endswith("x") or not math.isfinite(factor) or factor < 0:
             raise ValueError(wrong)
         return math.ceil(n_features * factor)
-    if not isinstance(interactions, Sequence | np.ndarray):
+    if not isinstance(interactions, Sequence | np.ndarray) or _is_single(interactions):
         raise TypeError(wrong)
     return list(interactions) or 0
+
+
+def _is_single(item: Any) -> bool:
+    """Whether it is an array of no axes, which has no length."""
+    return isinstance(item, np.ndarray) and item.ndim == 0
 
 
 def _named(items: Sequence[Any], names: Sequence[str], what: str = "interactions") -> list[Pair]:
     """Return pairs of columns in interpret's order of terms, without repetitions."""
     pairs: dict[Pair, Pair] = {}
     for item in items:
-        if isinstance(item, str) or not isinstance(item, Sequence | np.ndarray):
+        if not isinstance(item, Sequence | np.ndarray) or isinstance(item, str) or _is_single(item):
             raise TypeError(
                 f"{what} has {item!r}; each entry must be a pair of names or indices, such as "
                 "('age', 'bmi')."

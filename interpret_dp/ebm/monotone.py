@@ -83,7 +83,8 @@ def _by_name(constraints: Any, names: Sequence[str]) -> dict[str, Any]:
                 f"{list(names)!r}."
             )
         return {name: constraints.get(name, 0) for name in names}
-    if isinstance(constraints, str) or not isinstance(constraints, Sequence | np.ndarray):
+    is_list = isinstance(constraints, Sequence | np.ndarray) and not isinstance(constraints, str)
+    if not is_list or (isinstance(constraints, np.ndarray) and constraints.ndim == 0):
         raise TypeError(
             f"monotone_constraints is {constraints!r} ({type(constraints).__name__}); it must be a "
             f"list with {_ALLOWED} for each column, or a mapping of names to these."

@@ -133,6 +133,7 @@ def open_request(
     """
     epsilon, delta = _asked(estimator)
     _refuse_bags(estimator)
+    _check_verbose(estimator.verbose)
     _refuse_start_of_logarithms(estimator, init_score)
     given = {"X": X, "y": y, "sample_weight": sample_weight, "init_score": init_score, "unit": unit}
     collections = open_collections(estimator.backend, given) if reads_dask else None
@@ -390,6 +391,14 @@ def _refuse_bags(estimator: Any) -> None:
             f"{estimator.validation_size!r}; they must be 1 and 0. Bags would divide the budget "
             "and held-out rows would be wasted: the noise is known, so standard_deviations_ has "
             "the error bands without either."
+        )
+
+
+def _check_verbose(verbose: Any) -> None:
+    """Refuse what is neither true nor false, before a door is open that hides the reason."""
+    if not isinstance(verbose, bool | np.bool_ | int | np.integer):
+        raise TypeError(
+            f"verbose is {verbose!r}; it must be True, to show rounds and time, or False."
         )
 
 

@@ -54,11 +54,24 @@ class TermActions(ABC):
         """Replace scores by the nearest convex curve over the bins' centres, as above.
 
         A continuous term is needed.
+
+        Parameters
+        ----------
+        term : str or int
+        between, levels, bins, classes, recentre
+            As in :meth:`preview`.
         """
         return self._perform("make_convex", term, selection)
 
     def make_concave(self, term: str | int, **selection: Unpack[Selection]) -> EditRecord | None:
-        """Replace scores by the nearest concave curve over the bins' centres, as above."""
+        """Replace scores by the nearest concave curve over the bins' centres, as above.
+
+        Parameters
+        ----------
+        term : str or int
+        between, levels, bins, classes, recentre
+            As in :meth:`preview`.
+        """
         return self._perform("make_concave", term, selection)
 
     def smooth(
@@ -96,7 +109,14 @@ class TermActions(ABC):
         return self._perform("interpolate", term, {"method": method, **selection})
 
     def flatten(self, term: str | int, **selection: Unpack[Selection]) -> EditRecord | None:
-        """Give every selected bin the weighted mean of the selection."""
+        """Give every selected bin the weighted mean of the selection.
+
+        Parameters
+        ----------
+        term : str or int
+        between, levels, bins, classes, recentre
+            As in :meth:`preview`.
+        """
         return self._perform("flatten", term, selection)
 
     def align(
@@ -130,28 +150,65 @@ class TermActions(ABC):
     def shift(
         self, term: str | int, by: float, **selection: Unpack[Selection]
     ) -> EditRecord | None:
-        """Add a number to the selected bins."""
+        """Add a number to the selected bins.
+
+        Parameters
+        ----------
+        term : str or int
+        by : float
+            In units of score.
+        between, levels, bins, classes, recentre
+            As in :meth:`preview`.
+        """
         return self._perform("shift", term, {"by": by, **selection})
 
     def scale(
         self, term: str | int, factor: float, **selection: Unpack[Selection]
     ) -> EditRecord | None:
-        """Multiply the selected bins by a number, and their noise with them."""
+        """Multiply the selected bins by a number, and their noise with them.
+
+        Parameters
+        ----------
+        term : str or int
+        factor : float
+        between, levels, bins, classes, recentre
+            As in :meth:`preview`.
+        """
         return self._perform("scale", term, {"factor": factor, **selection})
 
     def cap(
         self, term: str | int, magnitude: float, **selection: Unpack[Selection]
     ) -> EditRecord | None:
-        """Clip scores into [-magnitude, magnitude]; by default also the missing and unseen bins."""
+        """Clip scores into [-magnitude, magnitude]; by default also the missing and unseen bins.
+
+        Parameters
+        ----------
+        term : str or int
+        magnitude : float
+            In units of score, not negative.
+        between, levels, bins, classes, recentre
+            As in :meth:`preview`.
+        """
         return self._perform("cap", term, {"magnitude": magnitude, **selection})
 
     def remove_effect(self, term: str | int, **selection: Unpack[Selection]) -> EditRecord | None:
-        """Set scores to 0; by default also the missing and unseen bins."""
+        """Set scores to 0; by default also the missing and unseen bins.
+
+        Parameters
+        ----------
+        term : str or int
+        between, levels, bins, classes, recentre
+            As in :meth:`preview`.
+        """
         return self._perform("remove_effect", term, selection)
 
     def reset(self, term: str | int) -> EditRecord | None:
         """Give a term back its original scores, and the intercept what the term had moved into it.
 
         An edit like any other: it can be undone.
+
+        Parameters
+        ----------
+        term : str or int
         """
         return self._perform(RESET, term, {})

@@ -201,6 +201,11 @@ class EditHistory(TermActions):
 
         It is called in the thread that made the change, after the session's lock was given back.
         An exception in it becomes a RuntimeWarning: the change stands.
+
+        Parameters
+        ----------
+        callback : callable
+            Called with the session.
         """
         if not callable(callback):
             raise TypeError(f"callback is {callback!r}; it must be a function of the session.")

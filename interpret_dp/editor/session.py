@@ -149,7 +149,13 @@ class EditSession(EditHistory):
         return self._build(self.released)
 
     def view(self, term: str | int) -> TermView:
-        """Return all that a drawing of one term needs, as of one moment."""
+        """Return all that a drawing of one term needs, as of one moment.
+
+        Parameters
+        ----------
+        term : str or int
+            Its name or number.
+        """
         with self._lock:
             index = find_term(self._base, term)
             original = self._base.terms[index]
@@ -282,6 +288,11 @@ class EditSession(EditHistory):
         that a changed byte is an error when it is read. That guards against accidents, not against
         forgery.
 
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write it; a file that is there is replaced.
+
         Raises
         ------
         OSError
@@ -326,6 +337,14 @@ class EditSession(EditHistory):
         cls, path: str | os.PathLike[str], model: Editable, author: str | None = None
     ) -> EditSession:
         """Read a file that :meth:`save` wrote, and replay it as :meth:`from_dict` does.
+
+        Parameters
+        ----------
+        path : str or path-like
+        model : estimator
+            The fitted model, or the same one loaded from its file.
+        author : str, default=None
+            Who edits from now on; by default the user of this process.
 
         Raises
         ------
@@ -431,6 +450,11 @@ class EditSession(EditHistory):
 
     def apply(self, suggestions: Iterable[Suggestion]) -> tuple[EditRecord, ...]:
         """Make the suggested terms monotone; each is one pending edit.
+
+        Parameters
+        ----------
+        suggestions : iterable of Suggestion
+            All or some of those that :meth:`suggest_repairs` returned.
 
         Raises
         ------

@@ -35,6 +35,7 @@ def write_html(
     *,
     title: str | None = None,
     lead: str = "",
+    notes: Mapping[str, str] | None = None,
     truth: Mapping[str, TrueCurve] | None = None,
     local: Any = None,
 ) -> None:
@@ -45,7 +46,9 @@ def write_html(
     OSError
         If the file cannot be written.
     """
-    text = render_html(model, privacy, title=title, lead=lead, truth=truth, local=local)
+    text = render_html(
+        model, privacy, title=title, lead=lead, notes=notes, truth=truth, local=local
+    )
     Path(path).write_text(text, encoding="utf-8")
 
 
@@ -55,6 +58,7 @@ def render_html(
     *,
     title: str | None = None,
     lead: str = "",
+    notes: Mapping[str, str] | None = None,
     truth: Mapping[str, TrueCurve] | None = None,
     local: Any = None,
 ) -> str:
@@ -73,6 +77,8 @@ def render_html(
         Heading; by default the data set's name.
     lead : str, default=""
         One or two sentences below the heading.
+    notes : mapping of str to str, default=None
+        What a reader should look at, each by a short label; a list above everything else.
     truth : mapping of str to callable, default=None
         The true curves by name of feature, for simulated data: drawn dashed.
     local : explanation, default=None
@@ -94,6 +100,7 @@ def render_html(
             f"<header><h1>{html.escape(heading)}</h1>",
             f"<p>{html.escape(lead)}</p>" if lead else "",
             "</header>",
+            _reading(notes or {}),
             _promise(privacy),
             _importances(model, place),
             _shapes(model, truth, place),
@@ -101,6 +108,16 @@ def render_html(
         ]
     )
     return whole_page(heading, body, plots, style=_STYLE, script=_SCRIPT)
+
+
+def _reading(notes: Mapping[str, str]) -> str:
+    if not notes:
+        return ""
+    items = "".join(
+        f"<li><b>{html.escape(label)}</b>: {html.escape(text)}</li>"
+        for label, text in notes.items()
+    )
+    return f'<section id="reading"><h2>What you see</h2><ul>{items}</ul></section>'
 
 
 def _promise(privacy: PrivacySpend) -> str:
@@ -185,8 +202,11 @@ header p { margin-top: 8px; color: #c9d8e4; max-width: 1240px; }
 section { padding: 26px 24px 4px; }
 h2 { margin: 0 0 8px; font-size: 20px; }
 h3 { margin: 0 0 2px; font-size: 15px; overflow-wrap: anywhere; }
-#promise, #importances, .card { background: #fff; border-radius: 8px;
+#reading, #promise, #importances, .card { background: #fff; border-radius: 8px;
   box-shadow: 0 1px 3px rgba(18, 52, 77, .14); }
+#reading { margin-top: 24px; padding: 22px 24px; }
+#reading ul { margin: 0; padding-left: 20px; }
+#reading li { margin: 4px 0; max-width: 90ch; }
 #promise { margin-top: 24px; padding: 22px 24px; border-left: 5px solid CURVE; }
 #importances { margin-top: 24px; padding: 22px 24px; }
 #promise.void { border-color: TRUTH; background: #fff4ee; }

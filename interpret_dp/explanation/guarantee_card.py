@@ -1,12 +1,16 @@
-"""What a notebook shows under scikit-learn's diagram of a fitted estimator: its guarantee."""
+"""What a notebook shows below scikit-learn's diagram: an estimator's guarantee, or its plan."""
 
 from __future__ import annotations
 
 import html
+import re
+from collections import Counter
+from typing import Any
 
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.schema import Schema
 
-__all__ = ["guarantee_card"]
+__all__ = ["ShowsGuarantee", "guarantee_card", "plan_card"]
 
 # Notebooks are light or dark, so that only the edge has a colour of its own; everything is
 # written inline, because a notebook may drop style sheets of cells that it does not trust.
@@ -14,7 +18,28 @@ _BOX = (
     "border-left: 4px solid {edge}; padding: 4px 12px; margin: 10px 0 4px; max-width: 60em; "
     "font-family: sans-serif; font-size: 13px; line-height: 1.45; overflow-wrap: anywhere"
 )
-_HELD, _VOID = "#1f6f9c", "#c8501e"
+_HELD, _VOID, _PLANNED = "#1f6f9c", "#c8501e", "#8a949c"
+_FIGURES = ("epsilon", "delta")
+_PASSWORD = re.compile(r"(://[^/@:]*):[^/@]*@")
+
+
+class ShowsGuarantee:
+    """Mixin in front of scikit-learn's BaseEstimator: diagrams end with what is promised."""
+
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram with the promise below it."""
+        return str(super()._repr_html_inner()) + self._promise_html()  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """Return what a notebook shows; scikit-learn's setting ``display`` is kept."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._promise_html()
+        return bundle
+
+    def _promise_html(self) -> str:
+        guarantee = getattr(self, "guarantee_", None)
+        return plan_card(self) if guarantee is None else guarantee_card(guarantee)
 
 
 def guarantee_card(guarantee: Guarantee) -> str:
@@ -36,3 +61,69 @@ def guarantee_card(guarantee: Guarantee) -> str:
         "<details><summary>The full record, with what it assumes</summary>"
         f"{guarantee._repr_html_()}</details></div>"
     )
+
+
+def plan_card(estimator: Any) -> str:
+    """Return what an estimator will promise once it is fitted, as a piece of HTML.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        One of ours, or a search over one. Its parameters are shown as they are: only ``fit`` says
+        whether they make sense.
+
+    Returns
+    -------
+    str
+        One ``div`` as :func:`guarantee_card` returns it.
+    """
+    settings = getattr(estimator, "estimator", estimator)
+    tests_only = getattr(settings, "random_state", None) is not None
+    if tests_only:
+        promise = "Nothing: random_state is set, which is for tests only. Leave it out."
+    else:
+        figures = (f"{name} {_figure(getattr(settings, name, None))}" for name in _FIGURES)
+        relation = str(getattr(settings, "neighboring", "add_or_remove_one")).replace("_", " ")
+        promise = f"({', '.join(figures)})-differential privacy; neighbouring tables: {relation}."
+    lines = {
+        "Will promise": promise,
+        "Declared": _declared_text(getattr(settings, "schema", None)),
+        "Will be charged to": _account_text(settings),
+    }
+    items = "".join(
+        f"<div>{html.escape(label)}: {html.escape(text)}</div>" for label, text in lines.items()
+    )
+    edge = _VOID if tests_only else _PLANNED
+    return (
+        f'<div class="interpret-dp-plan" style="{_BOX.format(edge=edge)}">'
+        f"<div><b>Privacy: not fitted, nothing spent</b></div>{items}</div>"
+    )
+
+
+def _figure(value: Any) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{value:g}" if is_number else repr(value)
+
+
+def _declared_text(schema: Any) -> str:
+    if not isinstance(schema, Schema):
+        return (
+            "no schema. What the other arguments leave open, bounds and levels, is estimated "
+            "privately, out of the same budget; declaring it costs nothing and is exact."
+        )
+    kinds = Counter(type(spec).__name__.lower() for spec in schema.features.values())
+    parts = [", ".join(f"{number} {kind}" for kind, number in kinds.items()) or "no column by name"]
+    if schema.default is not None:
+        parts.append("a default for all others")
+    parts.append("the target" if schema.target is not None else "not the target")
+    unit = "one row" if schema.unit is None else f"all rows of one {schema.unit.column!r}"
+    return f"{'; '.join(parts)}. Protected: {unit}."
+
+
+def _account_text(settings: Any) -> str:
+    dataset, ledger = getattr(settings, "dataset", None), getattr(settings, "ledger", None)
+    name = "a data set without a name" if dataset is None else f"data set {dataset!r}"
+    if ledger is None:
+        return f"{name}, in the ledger of this process, which sets no limit."
+    where = _PASSWORD.sub(r"\1:***@", str(getattr(ledger, "display_url", ledger)))
+    return f"{name}, in the ledger {where}."

@@ -76,6 +76,16 @@ class PrivateExplanation:
         view = live_view(self, key)
         return self.figure(key) if view is None else view
 
+    def __repr__(self) -> str:
+        """Name kind, title and parts; the guarantee's figures are in ``privacy``."""
+        selector = getattr(self, "selector", None)
+        parts = "" if selector is None else f", {len(selector)} parts"
+        name = getattr(self, "name", None)
+        return (
+            f"<{type(self).__name__} {name!r}: {self.explanation_type}{parts}, "
+            f"{self.privacy.guarantee.brief}>"
+        )
+
     def _repr_html_(self) -> str:
         """Show the privacy panel in a notebook; ``interpret.show`` shows the figures."""
         return to_html(privacy_panel(self.privacy.to_dict()))

@@ -279,6 +279,10 @@ class PrivacySpend:
         shown = spent if spent is not None and math.isfinite(spent) else None
         return {"spent_epsilon": shown, "remaining_epsilon": left, "more_queries": more}
 
+    def __str__(self) -> str:
+        """Return the cost in one line."""
+        return self.line
+
     def _repr_html_(self) -> str:
         """Show the privacy panel in a notebook, escaped."""
         from interpret_dp.explanation.markup import to_html
@@ -292,6 +296,13 @@ class PrivacySpend:
 
         Reading costs nothing. A ledger that cannot be read now (moved, locked, another process's
         memory) leaves the figures empty and says why: the explanation itself needs no ledger.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            Of the model.
+        ledger : PrivacyLedger or None
+            Where its data set is charged.
         """
         return cls(guarantee=guarantee, account=ledger).as_of_now()
 

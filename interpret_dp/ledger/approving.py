@@ -142,6 +142,13 @@ class LedgerApprovals(LedgerReader):
 
         The same request does not ask again by itself; :meth:`request_approval` does.
 
+        Parameters
+        ----------
+        number : int
+            Of the request for approval.
+        reason : str
+            Why; it stays in the log.
+
         Raises
         ------
         LedgerError, RoleError, TypeError, ValueError
@@ -153,6 +160,13 @@ class LedgerApprovals(LedgerReader):
         """Take back an approval that was not used up, or a request for one: a logged act.
 
         For officers, and for the user who asked.
+
+        Parameters
+        ----------
+        number : int
+            Of the request for approval.
+        reason : str, default=""
+            Why; it stays in the log.
 
         Raises
         ------

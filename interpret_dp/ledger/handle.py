@@ -75,6 +75,13 @@ class LedgerHandle:
 
         For whoever only reads: a new file would say that nothing was spent.
 
+        Parameters
+        ----------
+        url : str
+            As the constructor takes it.
+        timeout : float, default=30.0
+            Seconds to wait while another process holds the ledger.
+
         Raises
         ------
         TypeError, ValueError

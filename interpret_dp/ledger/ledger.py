@@ -232,6 +232,11 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         Only right if nothing was released under it. The ledger cannot know that; the release
         door does.
 
+        Parameters
+        ----------
+        reservation : Reservation
+            What :meth:`reserve` returned.
+
         Raises
         ------
         LedgerError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from interpret_dp._notebook import notebook_table
 from interpret_dp._validate import check_real
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account, Budget, Spent
@@ -12,7 +13,7 @@ from interpret_dp.ledger.chain import GENESIS, verify_chain
 from interpret_dp.ledger.filter import largest_epsilon, remaining_mu
 from interpret_dp.ledger.handle import LedgerHandle
 from interpret_dp.ledger.names import check_name
-from interpret_dp.ledger.reporting import account_document, report_frame
+from interpret_dp.ledger.reporting import account_document, overview_row, report_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,13 +30,24 @@ class LedgerReader(LedgerHandle):
     """What can be asked of a ledger; no method here changes it."""
 
     def budget(self, dataset: str) -> Budget | None:
-        """Return the budget in force; None if no limit was declared."""
+        """Return the budget in force; None if no limit was declared.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set's name.
+        """
         dataset = check_name("dataset", dataset)
         with self._opened().reading() as log:
             return account_of(log, dataset).budget
 
     def spent(self, dataset: str) -> Spent:
         """Return what was ever spent on a data set, open reservations counted.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set's name.
 
         Raises
         ------
@@ -81,6 +93,11 @@ class LedgerReader(LedgerHandle):
     def approvals(self, dataset: str | None = None) -> list[Approval]:
         """Return all requests for approval in their order, of one account or of all.
 
+        Parameters
+        ----------
+        dataset : str, default=None
+            One data set only; None: all.
+
         Raises
         ------
         LedgerError
@@ -91,6 +108,11 @@ class LedgerReader(LedgerHandle):
 
     def entries(self, dataset: str | None = None) -> list[dict[str, Any]]:
         """Return the log's entries in order, of one data set or of all.
+
+        Parameters
+        ----------
+        dataset : str, default=None
+            One data set only; None: all.
 
         Raises
         ------
@@ -105,6 +127,11 @@ class LedgerReader(LedgerHandle):
     def report(self, dataset: str | None = None) -> pd.DataFrame:
         """Return one row per request, with what had been spent up to it.
 
+        Parameters
+        ----------
+        dataset : str, default=None
+            One data set only; None: all.
+
         Raises
         ------
         LedgerError
@@ -114,6 +141,11 @@ class LedgerReader(LedgerHandle):
 
     def to_dict(self, dataset: str | None = None) -> dict[str, Any]:
         """Return budgets, spending, requests and head as a document for JSON.
+
+        Parameters
+        ----------
+        dataset : str, default=None
+            One data set only; None: all.
 
         Raises
         ------
@@ -128,6 +160,21 @@ class LedgerReader(LedgerHandle):
             "head": head,
             "datasets": [account_document(account) for account in accounts],
         }
+
+    def _repr_html_(self) -> str:
+        """Show budgets and spending in a notebook, escaped; says so where they cannot be read."""
+        title = f"Privacy ledger ({self.display_url})"
+        try:
+            document = self.to_dict()
+        except LedgerError as error:
+            return notebook_table(title, (), (), note=f"It cannot be read now: {error}")
+        empty = "" if document["datasets"] else "Nothing was declared or spent yet. "
+        return notebook_table(
+            title,
+            ("data set", "budget", "spent so far", "left for one more release", "requests"),
+            [overview_row(account) for account in document["datasets"]],
+            note=f"{empty}Head of the log: {document['head'] or 'none'}",
+        )
 
     @property
     def head(self) -> str | None:

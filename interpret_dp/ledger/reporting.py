@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from interpret_dp._figures import ceil_text, floor_text
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.ledger.account import Account, Request, total_of
 from interpret_dp.ledger.filter import largest_epsilon, remaining_mu
@@ -20,6 +21,7 @@ __all__ = [
     "REPORT_COLUMNS",
     "account_document",
     "oversight_document",
+    "overview_row",
     "report_frame",
     "running_totals",
 ]
@@ -98,6 +100,24 @@ def account_document(account: Account) -> dict[str, Any]:
         "remaining_epsilon": _remaining(account),
         "requests": [dataclasses.asdict(request) for request in account.requests],
     }
+
+
+def overview_row(document: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
+    """Return names, budget, spending, rest and number of requests of an account's document."""
+    budget, spent = document["budget"], document["spent"]
+    names, n_requests = " = ".join(document["names"]), str(spent["n_requests"])
+    if budget is None:
+        return names, document["limit"], f"mu {ceil_text(spent['mu'])}", "no limit", n_requests
+    at_delta = f"at delta {budget['delta']:g}"
+    total = ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
+    left = document["remaining_epsilon"]
+    return (
+        names,
+        f"epsilon {budget['epsilon']:g} {at_delta}",
+        f"epsilon {total}",
+        "nothing: expired" if budget["expired"] else f"epsilon {floor_text(left) if left else 0}",
+        n_requests,
+    )
 
 
 def oversight_document(account: Account) -> dict[str, Any]:

@@ -170,6 +170,13 @@ class LedgerRoles(LedgerReader):
     def dismiss(self, user: str, *, reason: str = "") -> Roles:
         """Take a user's role away; a logged act of an officer.
 
+        Parameters
+        ----------
+        user : str
+            Name of the user's account.
+        reason : str, default=""
+            Why; it stays in the log.
+
         Raises
         ------
         RoleError

@@ -401,6 +401,10 @@ class DPLimeTabular(ExplainerMixin):
         with self._lock:
             return self._engine.budget.n_left()
 
+    def __repr__(self) -> str:
+        """Name what it explains with what promise; the rows stay out of it."""
+        return f"<{type(self).__name__}: {self.guarantee_.brief}>"
+
     @property
     def guarantee_(self) -> Guarantee:
         """The promise for everything that the explainer releases within its budget."""

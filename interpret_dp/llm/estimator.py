@@ -25,6 +25,7 @@ from interpret_dp.ebm.declaring import declare
 from interpret_dp.ebm.pipelines import warn_of_learning_steps
 from interpret_dp.ebm.promise import unit_assumptions
 from interpret_dp.ebm.tags import estimator_tags
+from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.explaining import ExplainedMaps
 from interpret_dp.llm.inputs import InputCoding, input_coding
@@ -63,7 +64,7 @@ _IDEAL_OPACUS = (
 _DECLARED_ROWS = "the number of rows that was declared is public"
 
 
-class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
+class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, BaseEstimator):
     """Differentially private classifier of several locally linear maps per class.
 
     Its explanations are its own weights, so that it reaches many classes and images where additive
@@ -348,16 +349,34 @@ class DPLocallyLinearClassifier(ExplainedMaps, ClassifierMixin, BaseEstimator):
     # ------------------------------------------------------------------------- predictions
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return class scores, shape (n_rows, n_classes); for two classes their difference."""
+        """Return class scores, shape (n_rows, n_classes); for two classes their difference.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, *image_shape)
+            Rows to predict; nothing protects them, and nothing is charged.
+        """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities, shape (n_rows, n_classes)."""
+        """Return class probabilities, shape (n_rows, n_classes).
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, *image_shape)
+            Rows to predict; nothing protects them, and nothing is charged.
+        """
         return softmax(self._scores(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row."""
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, *image_shape)
+            Rows to predict; nothing protects them, and nothing is charged.
+        """
         scores = self._scores(X)
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 

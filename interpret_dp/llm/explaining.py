@@ -141,6 +141,11 @@ class ExplainedMaps:
         The file carries the digest of its content, so that a changed byte is an error when it is
         read. That guards against accidents, not against forgery.
 
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write it; a file that is there is replaced.
+
         Raises
         ------
         OSError

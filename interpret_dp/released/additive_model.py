@@ -226,7 +226,7 @@ _LINKS = ("identity", "log")  # that a file may name
 _EXTENDED_VERSION = 2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AdditiveModel:
     """A released generalised additive model.
 
@@ -308,6 +308,10 @@ class AdditiveModel:
         for edit in self.edits:
             if not isinstance(edit, EditRecord):
                 raise TypeError(f"edits holds {edit!r}; each must be an EditRecord.")
+
+    def __repr__(self) -> str:
+        """Name what it is; the arrays are in its attributes."""
+        return f"<AdditiveModel: {self.task} of {len(self.terms)} terms, {self.guarantee.brief}>"
 
     def subject(self, term: AdditiveTerm) -> AdditiveFeature | FeaturePair:
         """Return what a term is about: its feature, or its pair of features."""

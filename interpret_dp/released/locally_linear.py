@@ -38,7 +38,7 @@ _KEYS = (
 _ROWS_AT_A_TIME = 4096
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LocallyLinearModel:
     """f_k(x) = sum_m s_km(x) (w_km . x + b_km), where s_k(x) is a softmax over the maps of class k.
 
@@ -84,6 +84,14 @@ class LocallyLinearModel:
     settings: Mapping[str, Any] = field(default_factory=dict)
     steps: Mapping[str, Any] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Name what it is; the arrays are in its attributes."""
+        n_classes, n_maps, n_inputs = self.weights.shape
+        return (
+            f"<LocallyLinearModel: {n_classes} classes of {n_maps} maps of {n_inputs} inputs, "
+            f"{self.guarantee.brief}>"
+        )
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check that the parts fit together."""

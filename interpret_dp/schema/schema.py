@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
+from interpret_dp._notebook import notebook_table
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.declarations import (
     MAX_BINS,
@@ -118,6 +119,24 @@ class Schema:
         parts += [f"unit={self.unit!r}"] if self.unit is not None else []
         return f"Schema({', '.join(parts)})"
 
+    def _repr_html_(self) -> str:
+        """Show the declaration as a table in a notebook, escaped."""
+        rows = [("feature", name, repr(spec)) for name, spec in self.features.items()]
+        if self.default is not None:
+            rows.append(("feature", "every other column", repr(self.default)))
+        if self.target is not None:
+            rows.append(("target", "", repr(self.target)))
+        if self.unit is not None:
+            used = f"at most {self.unit.max_rows} rows of one person are used"
+            rows.append(("privacy unit", self.unit.column, used))
+        unit = "one row" if self.unit is None else f"all rows of one {self.unit.column!r}"
+        return notebook_table(
+            f"Schema of {len(self.features)} columns",
+            ("role", "column", "public declaration"),
+            rows,
+            note=f"Protected: {unit}. Everything in this table counts as public.",
+        )
+
     def resolve(self, names: Sequence[str]) -> tuple[FeatureSpec, ...]:
         """Return the declaration of each column, in the order of ``names``.
 
@@ -226,39 +245,70 @@ class Schema:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Schema:
-        """Rebuild what :meth:`to_dict` returned; SchemaError names whatever does not belong."""
+        """Rebuild what :meth:`to_dict` returned; SchemaError names whatever does not belong.
+
+        Parameters
+        ----------
+        document : mapping
+        """
         from interpret_dp.schema.document import from_dict
 
         return from_dict(document)
 
     def to_json(self, destination: Source | None = None) -> str:
-        """Return the schema as JSON text, written to a path or file object if one is given."""
+        """Return the schema as JSON text, written to a path or file object if one is given.
+
+        Parameters
+        ----------
+        destination : str, path-like or file, default=None
+        """
         from interpret_dp.schema.document import to_json, write
 
         return write(to_json(self), destination)
 
     @classmethod
     def from_json(cls, source: Source) -> Schema:
-        """Read a JSON schema from a path or file object; SchemaError if it is not a valid one."""
+        """Read a JSON schema from a path or file object; SchemaError if it is not a valid one.
+
+        Parameters
+        ----------
+        source : str, path-like or file
+        """
         from interpret_dp.schema.document import from_json, read
 
         return from_json(read(source))
 
     def to_toml(self, destination: Source | None = None) -> str:
-        """Return the schema as TOML text, written to a path or file object if one is given."""
+        """Return the schema as TOML text, written to a path or file object if one is given.
+
+        Parameters
+        ----------
+        destination : str, path-like or file, default=None
+        """
         from interpret_dp.schema.document import to_toml, write
 
         return write(to_toml(self), destination)
 
     @classmethod
     def from_toml(cls, source: Source) -> Schema:
-        """Read a TOML schema from a path or file object; SchemaError if it is not a valid one."""
+        """Read a TOML schema from a path or file object; SchemaError if it is not a valid one.
+
+        Parameters
+        ----------
+        source : str, path-like or file
+        """
         from interpret_dp.schema.document import from_toml, read
 
         return from_toml(read(source))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the schema to ``path``, as TOML or JSON by its suffix."""
+        """Write the schema to ``path``, as TOML or JSON by its suffix.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ends in ``.toml`` or ``.json``.
+        """
         from interpret_dp.schema.document import suffix_of
 
         if suffix_of(path) == ".toml":
@@ -268,7 +318,13 @@ class Schema:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schema:
-        """Read a schema from ``path``, as TOML or JSON by its suffix."""
+        """Read a schema from ``path``, as TOML or JSON by its suffix.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ends in ``.toml`` or ``.json``.
+        """
         from interpret_dp.schema.document import suffix_of
 
         return cls.from_toml(path) if suffix_of(path) == ".toml" else cls.from_json(path)

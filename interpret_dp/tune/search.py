@@ -26,6 +26,7 @@ from interpret_dp.ebm.publishing import fitted_model
 from interpret_dp.ebm.request import FitRequest, open_request, trainer_config
 from interpret_dp.ebm.rows import PrivateRows
 from interpret_dp.ebm.training import TrainedTerms, train
+from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.release import PlannedRelease, PlannedSearch, ReleaseDoor, ReleasePlan
 from interpret_dp.tune.candidates import candidates_of, with_settings
 from interpret_dp.tune.scoring import Scoring, scoring_of
@@ -88,7 +89,7 @@ def _has(method: str) -> Callable[[Any], bool]:
     return lambda search: hasattr(search.estimator, method)
 
 
-class DPRandomizedSearch(BaseEstimator):  # type: ignore[misc]
+class DPRandomizedSearch(ShowsGuarantee, BaseEstimator):  # type: ignore[misc]
     """Private search over hyperparameters; the winner has the estimator's own guarantee.
 
     A random number of times, settings are drawn, the estimator is fitted with them and scored on
@@ -272,7 +273,13 @@ class DPRandomizedSearch(BaseEstimator):  # type: ignore[misc]
     # ------------------------------------------------------------------- the winner's answers
 
     def predict(self, X: Any) -> Any:
-        """Return the winner's predictions, shape (n_rows,)."""
+        """Return the winner's predictions, shape (n_rows,).
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+            Rows to predict; nothing protects them, and nothing is charged.
+        """
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.predict(X)
 

@@ -12,7 +12,15 @@ from tests.architecture.source_tree import Module, SourceTree
 MAX_MODULE_LINES = 500
 MAX_FUNCTION_LINES = 75
 
-_BASE = {"exceptions", "_documents", "_figures", "_validate", "_optional", "_version"}
+_BASE = {
+    "exceptions",
+    "_documents",
+    "_figures",
+    "_notebook",
+    "_validate",
+    "_optional",
+    "_version",
+}
 _PUBLIC = {"accounting", "schema", "released", "explanation", "editor"}
 _PRIVATE = {"accounting", "schema", "ledger", "mechanisms", "backends", "release"}
 _TRAINERS = _PUBLIC | _PRIVATE

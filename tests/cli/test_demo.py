@@ -28,6 +28,11 @@ def test_demo_writes_page_model_and_ledger(command, folder, task, metric):
     page = (made / "demo.html").read_text()
     assert "true curve, known because the data are simulated" in page
     assert page.count("<article") == 10 + 6
+    effect = "log-odds of readmission" if task == "classification" else "adds to the cost"
+    for shown in (text.partition("What you see")[2], page.partition("What you see</h2>")[2]):
+        assert effect in shown
+        assert "treatment starts at 1.5 mg/dl" in shown
+    assert "interpret-dp show demo_output/model.json" in text
     (dataset,) = PrivacyLedger(f"sqlite:///{made / 'privacy.db'}").datasets()
     assert "simulated" in dataset
 
@@ -90,5 +95,5 @@ def test_epsilon_and_budget_belong_together(command, folder):
 def test_mistakes_are_said(command, folder, options, message):
     (folder / "file").write_text("")
     outcome = command("demo", "--no-serve", *options)
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert message in outcome.err

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from interpret_dp import PrivacyLedger, load_model
@@ -123,7 +124,7 @@ def test_every_mistake_is_found_before_anything_is_spent(
 ):
     schema = (folder / "schema.toml").read_bytes()
     outcome = fit(patients, **{"budget": 4, **changes})
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert message in outcome.err
     assert "Traceback" not in outcome.err
     assert spent() == 0
@@ -134,7 +135,7 @@ def test_every_mistake_is_found_before_anything_is_spent(
 def test_a_model_is_replaced_only_on_demand(fit, patients, spent):
     assert fit(patients, budget=4).code == 0
     first, once = Path("model.json").read_text(), spent()
-    assert fit(patients).code == 1
+    assert fit(patients).code == 2
     assert spent() == once
     assert Path("model.json").read_text() == first
     assert fit(patients, "--overwrite").code == 0
@@ -212,3 +213,79 @@ def test_the_relation_is_a_choice(fit, patients, command):
     assert refused.code == 1
     assert "Losses of different promises do not add up" in " ".join(refused.err.split())
     assert "Protects" in command("ledger", "show").out
+
+
+def test_shapes_are_constrained_and_paired(fit, patients):
+    flags = ["--monotone", "age=increasing", "--monotone", "length_of_stay=increasing"]
+    outcome = fit(patients, *flags, "--pair", "bmi", "systolic_bp", budget=20, epsilon=8)
+    assert outcome.code == 0, outcome.err
+    model = load_model("model.json").to_released()
+    (pair,) = (term for term in model.terms if term.partner is not None)
+    assert {model.features[pair.feature].name, model.features[pair.partner].name} == {
+        "bmi",
+        "systolic_bp",
+    }
+    directions = {
+        model.features[term.feature].name: np.diff(term.scores[1:-1]).min()
+        for term in model.terms
+        if term.partner is None
+    }
+    assert directions["age"] >= 0
+    assert directions["length_of_stay"] >= 0
+    # The true curve of blood pressure falls and rises: without a constraint so does ours.
+    assert directions["systolic_bp"] < 0
+
+
+def test_pairs_may_be_chosen(fit, patients):
+    outcome = fit(patients, "--interactions", "2", budget=4)
+    assert outcome.code == 0, outcome.err
+    terms = load_model("model.json").to_released().terms
+    assert sum(term.partner is not None for term in terms) == 2
+
+
+def test_a_regression_has_an_objective(fit, costs):
+    given = {"target": "cost", "schema": "costs.toml", "budget": 4}
+    outcome = fit(costs, "--objective", "poisson_deviance", **given)
+    assert outcome.code == 0, outcome.err
+    assert load_model("model.json").link_ == "log"
+
+
+def test_the_objectives_are_the_estimators():
+    from interpret_dp.cli.fit import OBJECTIVES
+    from interpret_dp.ebm.objectives import OBJECTIVES as OF_THE_ESTIMATORS
+
+    assert tuple(OF_THE_ESTIMATORS) == OBJECTIVES
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--objective", "rmse"], "for a regression"),
+        (["--objective", "huber"], "invalid choice"),
+        (["--monotone", "age"], "COLUMN=increasing"),
+        (["--monotone", "age=up"], "COLUMN=increasing"),
+        (["--monotone", "weight=increasing"], "one of the schema's columns: 'age'"),
+        (["--monotone", "age=increasing", "--monotone", "age=decreasing"], "two directions"),
+        (["--pair", "age", "weight"], "--pair names 'weight'"),
+        (["--pair", "age", "bmi", "--interactions", "1"], "give one"),
+        (["--interactions", "0"], "whole number above 0"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_shapes_that_make_no_sense_are_wrong_usage(fit, patients, spent, capsys, flags, message):
+    with pytest.raises(SystemExit) as stopped:
+        fit(patients, *flags, budget=4)
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+    assert spent() == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [(["--monotone", "smoker=increasing"], "no order"), (["--pair", "age", "age"], "age")],
+)
+def test_shapes_that_the_estimator_refuses_cost_nothing(fit, patients, spent, flags, message):
+    outcome = fit(patients, *flags, budget=4)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert spent() == 0

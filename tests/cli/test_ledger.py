@@ -86,7 +86,7 @@ def test_a_budget_is_created_once(command, folder):
 )
 def test_reading_makes_no_ledger(command, folder, words):
     outcome = command("ledger", *words, "--ledger", "sqlite:///absent.db")
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert "no ledger file" in outcome.err
     assert list(folder.iterdir()) == []
 
@@ -133,5 +133,5 @@ def test_a_budget_may_set_a_part_of_delta_aside_for_selections(command, folder):
     refused = command(
         "ledger", "create", "--dataset", "y", "--epsilon", 2, "--delta", 1e-6, "--delta-x", 1e-6
     )
-    assert refused.code == 1
+    assert refused.code == 2
     assert "delta_x is 1e-06" in refused.err

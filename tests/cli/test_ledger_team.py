@@ -30,7 +30,7 @@ def test_create_says_purpose_and_end(command, ledger):
         "ledger", "create", "--dataset", "x", "--epsilon", 1, "--delta", 1e-6,
         "--expires", "2001-01-01",
     )  # fmt: skip
-    assert past.code == 1
+    assert past.code == 2
     assert "expires is '2001-01-01', which has passed" in past.err
 
 
@@ -44,7 +44,7 @@ def test_raise(command, ledger):
     lower = command(
         "ledger", "raise", "--dataset", "ward", "--epsilon", 1, "--delta", 1e-6, *REASON
     )
-    assert lower.code == 1
+    assert lower.code == 2
     assert "may lower neither" in lower.err
 
 

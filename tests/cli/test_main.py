@@ -85,6 +85,7 @@ def test_version(capsys):
         (["ledger", "create", "--dataset", "a", "--epsilon", "nan", "--delta", "1e-6"], "above 0"),
         (["ledger", "create", "--dataset", "a", "--epsilon", "1", "--delta", "1"], "below 1"),
         (["ledger", "create", "--dataset", "a", "--epsilon", "x", "--delta", "1e-6"], "above 0"),
+        (["schema", "draft", "a", "--target", "b", "--out", "c.toml", "--max-rows", "2"], "--unit"),
         (["demo", "--port", "0"], "1 to 65535"),
         (["demo", "--port", "65536"], "1 to 65535"),
     ],
@@ -149,7 +150,7 @@ def test_a_refusal_is_one_message_without_traceback(folder):
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("interpret-dp: ")
     assert "absent.json" in done.stderr
@@ -186,3 +187,50 @@ def test_a_reader_that_leaves_the_pipe_is_no_error(folder):
         text=True,
     )
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "absent.json"],
+        ["show", "."],
+        ["show", "text.txt"],
+        ["show", "absent.json", "--ledger", "privacy.txt"],
+        ["schema", "check", "text.csv", "--schema", "absent.toml"],
+        ["schema", "check", "text.csv", "--schema", "text.txt"],
+        ["schema", "check", "absent.csv", "--schema", "good.toml"],
+        ["schema", "draft", "absent.csv", "--target", "a", "--out", "b.toml"],
+        ["schema", "draft", "text.csv", "--target", "a", "--out", "b.toml", "--max-levels", "0"],
+        ["schema", "draft", "text.csv", "--target", "a", "--out", "b.toml", "--unit", "b"],
+        ["ledger", "show"],
+        ["ledger", "show", "--ledger", "no url"],
+        ["ledger", "show", "--ledger", "mysql://host/x"],
+        ["ledger", "verify", "--file", "absent.jsonl"],
+        ["ledger", "verify", "--file", "text.txt"],
+        ["ledger", "create", "--dataset", " ", "--epsilon", "1", "--delta", "1e-6"],
+        [
+            *("ledger", "create", "--dataset", "a", "--epsilon", "1", "--delta", "1e-6"),
+            *("--expires", "soon"),
+        ],
+        ["ledger", "export", "--out", "log.txt"],
+        ["ledger", "report", "--json", "-"],
+        ["audit", "--quick", "--only", "no such attack"],
+        ["audit", "--quick", "--jobs", "0"],
+        ["demo", "--rows", "3"],
+    ],
+    ids=" ".join,
+)
+def test_bad_input_is_one_short_message_and_2(command, folder, words):
+    (folder / "text.txt").write_text("hello\n")
+    (folder / "text.csv").write_text("b\n1\n2\n")
+    (folder / "good.toml").write_text(
+        'format = "interpret_dp.schema"\nversion = 1\n'
+        '[features.b]\ntype = "continuous"\nlower = 0\nupper = 1\n'
+    )
+    outcome = command(*words)
+    assert outcome.code == 2
+    assert outcome.err.startswith("interpret-dp: ")
+    assert "Errno" not in outcome.err
+    # A problem and its mend, no story.
+    assert outcome.err.count("\n") == 1
+    assert 40 < len(outcome.err) < 400

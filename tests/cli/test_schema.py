@@ -12,7 +12,7 @@ def test_draft_writes_a_schema_and_says_that_it_looks_at_public_data(command, pa
     assert outcome.err == ""
     text = " ".join(outcome.out.split())
     assert "By running it you declare that the file is public" in text
-    assert "7 numbers and 4 lists of levels" in text
+    assert "11 columns, of which 4 have a list of levels" in text
     schema = Schema.load(folder / "draft.toml")
     assert schema.target == Categorical(["no", "yes"])
     assert schema.features["smoker"] == Categorical(["current", "former", "never"])
@@ -40,7 +40,7 @@ def test_draft_never_replaces_a_schema_unasked(command, patients, folder):
     (folder / "mine.toml").write_text("written by hand")
     words = ["schema", "draft", patients, "--target", "readmitted", "--out", "mine.toml"]
     refused = command(*words)
-    assert refused.code == 1
+    assert refused.code == 2
     assert "--overwrite" in refused.err
     assert (folder / "mine.toml").read_text() == "written by hand"
     assert command(*words, "--overwrite").code == 0
@@ -52,7 +52,9 @@ def test_draft_never_replaces_a_schema_unasked(command, patients, folder):
     [
         ({"--out": "draft.yaml"}, "must be .toml or .json"),
         ({"--target": "absent"}, "no column 'absent'"),
-        ({"--max-levels": 2}, "raise max_levels"),
+        ({"--max-levels": 2}, "Here: --exclude COLUMN, or --max-levels N."),
+        ({"--exclude": "absent"}, "--exclude names 'absent', and"),
+        ({"--exclude": "readmitted"}, "which --target or --unit need"),
         ({"--out": "nowhere/draft.toml"}, "cannot be written"),
     ],
     ids=str,
@@ -63,7 +65,7 @@ def test_a_draft_that_cannot_be_made_leaves_nothing_behind(
     before = sorted(folder.iterdir())
     options = {"--target": "readmitted", "--out": "draft.toml", **changes}
     outcome = command("schema", "draft", patients, *(w for o in options.items() for w in o))
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert message in outcome.err
     assert sorted(folder.iterdir()) == before
 
@@ -100,3 +102,13 @@ def test_a_draft_leaves_identifiers_out(command, patients, folder):
     schema = Schema.load(folder / "draft.toml")
     assert schema.unit == PrivacyUnit("patient_id", 3)
     assert "patient_id" not in schema.features
+
+
+def test_columns_may_be_left_out_of_a_draft(command, folder):
+    days = "".join(f"{n},2020-01-{n:02},u{n},{n % 2}\n" for n in range(1, 20))
+    (folder / "t.csv").write_text(f"a,day,user,y\n{days}")
+    words = ["schema", "draft", "t.csv", "--target", "y", "--out", "s.toml", "--max-levels", 9]
+    assert command(*words).code == 2
+    outcome = command(*words, "--exclude", "day", "--exclude", "user")
+    assert outcome.code == 0, outcome.err
+    assert set(Schema.load("s.toml").features) == {"a"}

@@ -10,6 +10,8 @@ import urllib.request
 
 import pytest
 
+from interpret_dp import load_model
+
 SCRIPT = "import sys; from interpret_dp.cli import main; sys.exit(main())"
 
 
@@ -39,6 +41,27 @@ def test_without_a_ledger_no_account_is_shown(command, model, folder):
     assert "no ledger at hand" in (folder / "page.html").read_text()
 
 
+def test_the_promise_is_printed_and_checked_against_the_log(command, model, folder):
+    outcome = command("show", model, "--text", "--ledger", "sqlite:///privacy.db")
+    assert outcome.code == 0, outcome.err
+    guarantee = load_model(model).guarantee_
+    text = " ".join(outcome.out.split())
+    for shown in (guarantee.sentence, *guarantee.assumptions, guarantee.mechanism):
+        assert shown in text
+    assert "age: Continuous(18, 95)" in text
+    assert "target: Categorical(['no', 'yes'])" in text
+    assert f"whole, and it holds the model's head {guarantee.ledger_head}" in text
+    assert "Dashboard" not in text
+
+
+def test_a_log_that_does_not_hold_the_models_head_is_refused(command, model, folder):
+    words = ["ledger", "create", "--dataset", "ward", "--epsilon", "4", "--delta", "1e-6"]
+    assert command(*words, "--ledger", "sqlite:///other.db").code == 0
+    outcome = command("show", model, "--text", "--ledger", "sqlite:///other.db")
+    assert outcome.code == 1
+    assert "head" in outcome.err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -48,7 +71,7 @@ def test_without_a_ledger_no_account_is_shown(command, model, folder):
 )
 def test_what_cannot_be_done_is_said(command, model, folder, options, message):
     outcome = command("show", model, *options, "--no-browser")
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert message in outcome.err
     assert not (folder / "absent.db").exists()
 
@@ -56,7 +79,7 @@ def test_what_cannot_be_done_is_said(command, model, folder, options, message):
 def test_a_file_that_is_no_model_is_refused(command, folder):
     (folder / "other.json").write_text('{"a": 1}')
     outcome = command("show", "other.json", "--html", "page.html")
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert "not a model file" in outcome.err
     assert not (folder / "page.html").exists()
 
@@ -67,7 +90,7 @@ def test_a_port_in_use_is_refused(command, model):
         listener.listen()
         port = listener.getsockname()[1]
         outcome = command("show", model, "--port", port, "--no-browser")
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert f"--port is {port}" in outcome.err
 
 

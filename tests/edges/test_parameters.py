@@ -25,7 +25,15 @@ from interpret_dp import (
     Schema,
     private_metrics,
 )
-from tests.edges.explainers import DATASET, EXPLAINERS, ODD, OURS, attempt, new_ledger
+from tests.edges.explainers import (
+    DATASET,
+    EXPLAINERS,
+    ODD,
+    OURS,
+    attempt,
+    check_error,
+    new_ledger,
+)
 
 FRAME = pd.DataFrame({"a": np.linspace(0, 1, 8), "b": ["x", "y"] * 4})
 Y = [0, 1] * 4
@@ -81,6 +89,31 @@ def test_any_value_of_a_parameter_is_taken_or_refused(name: str) -> None:
             attempt(name, FRAME, Y, new_ledger(), **{"schema": _schema(name), parameter: value})
 
     check()
+
+
+@pytest.mark.parametrize("name", ["classifier", "regressor"])
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("interactions", 10**400),
+        ("interactions", -(10**400)),
+        ("interactions", np.array(2)),
+        ("monotone_constraints", np.array(1)),
+        ("verbose", pd.NA),
+        ("verbose", "no"),
+        ("verbose", []),
+    ],
+    ids=["huge", "far below", "no axes", "no axis", "NA", "word", "list"],
+)
+def test_what_random_values_found_is_refused_by_name(name: str, parameter: str, value: Any) -> None:
+    ledger = new_ledger()
+    with pytest.raises((TypeError, ValueError), match=f"{parameter} is ") as raised:
+        EXPLAINERS[name].request(
+            FRAME, Y, schema=_schema(name), ledger=ledger, dataset=DATASET, **{parameter: value}
+        )
+    check_error(raised.value)
+    assert len(str(raised.value)) < 1_000
+    assert not ledger.to_dict()["datasets"][0]["requests"]
 
 
 @pytest.mark.parametrize("name", EXPLAINERS)

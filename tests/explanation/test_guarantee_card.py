@@ -9,9 +9,9 @@ import pytest
 import sklearn
 from sklearn.pipeline import make_pipeline
 
-from interpret_dp import DPExplainableBoostingRegressor
+from interpret_dp import DPExplainableBoostingRegressor, DPRandomizedSearch, PrivacyUnit
 from interpret_dp.accounting import Guarantee, mu_of_budget
-from interpret_dp.explanation.guarantee_card import guarantee_card
+from interpret_dp.explanation.guarantee_card import guarantee_card, plan_card
 
 GUARANTEE = Guarantee(
     epsilon=1.0, delta=1e-5, mu=mu_of_budget(1.0, 1e-5), mechanism="noise", dataset="<b>&x"
@@ -73,10 +73,42 @@ def test_notebooks_show_diagram_and_guarantee_once_fitted(fitted):
     assert bundle["text/plain"] == repr(fitted)
 
 
-def test_before_the_fit_there_is_the_diagram_alone():
-    page = DPExplainableBoostingRegressor()._repr_html_()
+@pytest.mark.parametrize("of", [lambda model: model, lambda m: DPRandomizedSearch(m, {})])
+def test_before_the_fit_there_is_what_it_will_promise(cost_cohort, of):
+    schema = dataclasses.replace(cost_cohort.schema, unit=PrivacyUnit("<id>", 2))
+    model = DPExplainableBoostingRegressor(
+        epsilon=2.0,
+        delta=1e-6,
+        schema=schema,
+        dataset="<b>ward",
+        ledger="postgresql://anna:secret@host/ledger",
+    )
+    page = of(model)._repr_html_()
+    card = page[page.index('<div class="interpret-dp-plan"') :]
     assert "sk-top-container" in page
     assert "Privacy guarantee" not in page
+    shown = text_of(card[: card.rindex("</div></div>") + len("</div></div>")])
+    assert "(epsilon 2, delta 1e-06)-differential privacy" in shown
+    assert "add or remove one" in shown
+    assert "6 continuous, 4 categorical; the target" in shown
+    assert "all rows of one '<id>'" in shown
+    assert "data set '<b>ward'" in shown
+    assert "postgresql://anna:***@host/ledger" in shown
+    assert "secret" not in card
+
+
+def test_the_plan_says_what_is_not_declared_or_not_promised():
+    undeclared = text_of(plan_card(DPExplainableBoostingRegressor()))
+    assert "estimated privately, out of the same budget" in undeclared
+    assert "ledger of this process" in undeclared
+    seeded = plan_card(DPExplainableBoostingRegressor(random_state=1))
+    assert "random_state is set" in text_of(seeded)
+    assert "differential privacy" not in seeded
+
+
+def test_settings_that_fit_would_refuse_are_shown_all_the_same():
+    model = DPExplainableBoostingRegressor(epsilon="<i>much", delta=None, schema=3, neighboring=7)
+    assert "(epsilon '<i>much', delta None)" in text_of(plan_card(model))
 
 
 def test_scikit_learns_display_setting_is_kept(fitted):

@@ -437,6 +437,11 @@ def test_the_guarantee_says_whom_it_is_about(same: bool, promise: Any, says: str
     assert read == own.guarantee_
 
 
+def test_an_explainer_prints_its_promise_and_no_row() -> None:
+    own = explainer(epsilon=2.0, ledger=account(4.0), dataset="people")
+    assert repr(own) == "<DPLimeTabular: epsilon 2 at delta 1e-06, data set 'people'>"
+
+
 def test_the_promise_of_our_own_models_is_found_and_composed_exactly() -> None:
     model = Risk()
     model.guarantee_ = Guarantee(  # type: ignore[attr-defined]

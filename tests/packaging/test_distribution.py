@@ -2,82 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 import tarfile
-import venv
 import zipfile
-from dataclasses import dataclass
 from email import message_from_string
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
+from tests.packaging.conftest import ROOT, run, succeed
+
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 CLASSES = (
     "DPExplainableBoostingClassifier",
     "DPExplainableBoostingRegressor",
     # Without torch: it asks for the extra when it is made.
     "DPLocallyLinearClassifier",
 )
-
-
-def _run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command with nothing of this checkout on the path, and return what it printed."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    return subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env={**inherited, **environment},
-        capture_output=True,
-        text=True,
-    )
-
-
-def _succeed(*command: str | Path, cwd: Path) -> str:
-    done = _run(*command, cwd=cwd)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@dataclass(frozen=True)
-class Distributions:
-    sdist: Path
-    wheel: Path
-
-
-@dataclass(frozen=True)
-class Environment:
-    folder: Path
-
-    @property
-    def python(self) -> Path:
-        return self.folder / "bin" / "python"
-
-
-@pytest.fixture(scope="module")
-def distributions(tmp_path_factory) -> Distributions:
-    """Build the sdist from the checkout, and the wheel from the sdist."""
-    folder = tmp_path_factory.mktemp("dist")
-    _succeed(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
-    (sdist,) = folder.glob("*.tar.gz")
-    (wheel,) = folder.glob("*.whl")
-    return Distributions(sdist, wheel)
-
-
-@pytest.fixture(scope="module")
-def environment(distributions, tmp_path_factory) -> Environment:
-    """Install the wheel and what it depends on, and nothing else."""
-    folder = tmp_path_factory.mktemp("environment")
-    venv.create(folder, with_pip=True)
-    created = Environment(folder)
-    _succeed(created.python, "-m", "pip", "install", "--quiet", distributions.wheel, cwd=folder)
-    return created
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +100,7 @@ assert DPLimeTabular.explainer_type == "blackbox"
 def test_interpret_registers_all_classes_without_a_warning(environment, tmp_path):
     # interpret turns a failure to load into a warning, so warnings must be errors here.
     program = _REGISTERED.format(classes=CLASSES)
-    _succeed(environment.python, "-W", "error", "-c", program, cwd=tmp_path)
+    succeed(environment.python, "-W", "error", "-c", program, cwd=tmp_path)
 
 
 def test_registration_check_sees_a_plugin_that_fails_to_load(environment, tmp_path):
@@ -167,7 +110,7 @@ def test_registration_check_sees_a_plugin_that_fails_to_load(environment, tmp_pa
     (info / "entry_points.txt").write_text(
         "[interpret_ext_glassbox]\nBroken = no_such_module:Broken\n"
     )
-    done = _run(
+    done = run(
         environment.python,
         "-W",
         "error",
@@ -182,21 +125,75 @@ def test_registration_check_sees_a_plugin_that_fails_to_load(environment, tmp_pa
 
 def test_command_line_runs(environment, tmp_path):
     command = environment.folder / "bin" / "interpret-dp"
-    shown = _succeed(command, "--help", cwd=tmp_path)
-    for subcommand in ("demo", "fit", "show", "ledger", "schema"):
+    shown = succeed(command, "--help", cwd=tmp_path)
+    for subcommand in ("demo", "fit", "show", "ledger", "schema", "audit"):
         assert subcommand in shown
 
 
-def test_installed_package_trains_and_explains(environment, tmp_path):
-    """The dependencies are complete: a fit and both plots need nothing that is not declared."""
-    program = """
-from interpret_dp import DPExplainableBoostingClassifier
+_USE = """
+import sys
+from pathlib import Path
+
+import interpret_dp
+from interpret_dp import DPExplainableBoostingClassifier, PrivacyLedger, load_model
 from interpret_dp.datasets import make_cohort
 
+assert Path(interpret_dp.__file__).is_relative_to(sys.prefix), interpret_dp.__file__
 cohort = make_cohort(2_000)
-model = DPExplainableBoostingClassifier(epsilon=4.0, delta=1e-5, schema=cohort.schema)
+ledger = PrivacyLedger("sqlite:///privacy.db")
+ledger.create_budget("cohort", 8.0, 1e-5)
+model = DPExplainableBoostingClassifier(
+    epsilon=4.0, delta=1e-5, schema=cohort.schema, ledger=ledger, dataset="cohort"
+)
 model.fit(cohort.X, cohort.y)
 assert model.explain_global().visualize(0) is not None
 assert model.explain_local(cohort.X.head(2), cohort.y.head(2)).visualize(0) is not None
+model.save("model.json")
+loaded = load_model("model.json", ledger)
+assert (loaded.predict_proba(cohort.X) == model.predict_proba(cohort.X)).all()
+assert loaded.guarantee_ == model.guarantee_
 """
-    _succeed(environment.python, "-c", program, cwd=tmp_path)
+
+
+def test_installed_package_trains_explains_saves_and_loads(environment, tmp_path):
+    """The dependencies are complete: nothing here needs what is not declared."""
+    succeed(environment.python, "-c", _USE, cwd=tmp_path)
+    # What the program saved is what the command line shows.
+    command = environment.folder / "bin" / "interpret-dp"
+    ledger = ("--ledger", "sqlite:///privacy.db")
+    shown = succeed(command, "show", "model.json", "--html", "model.html", *ledger, cwd=tmp_path)
+    assert "epsilon 4 at delta 1e-05 by this model" in " ".join(shown.split())
+    assert "<title>" in (tmp_path / "model.html").read_text(encoding="utf-8")
+    module = succeed(environment.python, "-m", "interpret_dp", "ledger", "show", cwd=tmp_path)
+    assert "cohort" in module
+
+
+_TYPED = """
+from interpret_dp import Categorical, Continuous, Guarantee, PrivacyLedger, Schema
+from interpret_dp import DPExplainableBoostingClassifier
+
+schema = Schema({"age": Continuous(18, 95)}, target=Categorical(["no", "yes"]))
+model = DPExplainableBoostingClassifier(epsilon=1.0, schema=schema)
+promise: Guarantee = model.guarantee_
+figure: float = promise.epsilon
+left: float = PrivacyLedger.in_memory().remaining("ward")
+"""
+
+
+def _strictly_checked(environment, folder, program):
+    """Run the checker of this environment over a user's program, with the installed wheel."""
+    (folder / "user.py").write_text(program)
+    (folder / "mypy.ini").write_text("[mypy]\nstrict = true\n")
+    return run(
+        *(sys.executable, "-m", "mypy", "--python-executable", environment.python),
+        *("--cache-dir", folder / "cache", "user.py"),
+        cwd=folder,
+    )
+
+
+def test_types_of_the_installed_package_are_used(environment, tmp_path):
+    done = _strictly_checked(environment, tmp_path, _TYPED)
+    assert done.returncode == 0, done.stdout
+    wrong = _TYPED.replace("figure: float", "figure: str")
+    done = _strictly_checked(environment, tmp_path, wrong)
+    assert 'expression has type "float", variable has type "str"' in done.stdout

@@ -1,0 +1,67 @@
+"""The built distributions, the wheel in an environment of its own, and how to run things in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command with nothing of this checkout on the path, and return what it printed."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**inherited, **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+def succeed(*command: str | Path, cwd: Path) -> str:
+    done = run(*command, cwd=cwd)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Distributions:
+    sdist: Path
+    wheel: Path
+
+
+@dataclass(frozen=True)
+class Environment:
+    folder: Path
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "bin" / "python"
+
+
+@pytest.fixture(scope="session")
+def distributions(tmp_path_factory) -> Distributions:
+    """Build the sdist from the checkout, and the wheel from the sdist."""
+    folder = tmp_path_factory.mktemp("dist")
+    succeed(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
+    (sdist,) = folder.glob("*.tar.gz")
+    (wheel,) = folder.glob("*.whl")
+    return Distributions(sdist, wheel)
+
+
+@pytest.fixture(scope="session")
+def environment(distributions, tmp_path_factory) -> Environment:
+    """Install the wheel and what it depends on, and nothing else."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=True)
+    created = Environment(folder)
+    succeed(created.python, "-m", "pip", "install", "--quiet", distributions.wheel, cwd=folder)
+    return created
