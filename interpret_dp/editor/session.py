@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ from interpret_dp.editor.bins import TermView, bin_edges, bin_positions
 from interpret_dp.editor.cells import code_labels
 from interpret_dp.editor.document import steps_of, write_document
 from interpret_dp.editor.history import EditHistory
+from interpret_dp.editor.preview import Preview
 from interpret_dp.editor.repairs import Suggestion, suggest_repairs
 from interpret_dp.editor.state import find_term, plan_operation, term_names
 from interpret_dp.editor.tables import changes_table, metrics_table
@@ -36,32 +36,6 @@ class Editable(Protocol):
 
     def edit(self, author: str | None = None) -> EditSession:
         """Return a new session."""
-
-
-@dataclass(frozen=True, eq=False)
-class Preview:
-    """What an edit would do; the session is as it was.
-
-    Attributes
-    ----------
-    record : EditRecord
-        What would be written into the history.
-    before, after : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
-        Scores of the term.
-    intercept : ndarray of float64, shape (1,) or (n_classes,)
-        Intercept after the edit.
-    released : AdditiveModel
-        The whole model after the edit.
-    changed : bool
-        Whether anything would change.
-    """
-
-    record: EditRecord
-    before: FloatArray
-    after: FloatArray
-    intercept: FloatArray
-    released: AdditiveModel
-    changed: bool
 
 
 class EditSession(EditHistory):

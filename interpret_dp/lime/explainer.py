@@ -22,7 +22,7 @@ from interpret_dp.lime.labels import black_box
 from interpret_dp.lime.opening import open_model_rows
 from interpret_dp.lime.partitioned import PartitionedData
 from interpret_dp.lime.promise import explainer_guarantee, model_promise, warn_of_two_names
-from interpret_dp.lime.records import Effects, effects_of, mean_absolute, record
+from interpret_dp.lime.records import Effects, effects_of, mean_absolute, origin_of, record
 from interpret_dp.lime.settings import (
     METHODS,
     checked_flag,
@@ -491,15 +491,9 @@ class DPLimeTabular(ExplainerMixin):
         return PrivacySpend(
             guarantee=self.guarantee_,
             explanation_epsilon=epsilon_of_mu(mu, budget.delta) if mu else 0.0,
-            origin=_origin(origins),
+            origin=origin_of(origins),
             rows=rows,
             subject="explainer",
             queries=QueryBudget(GdpPair(budget.spent_mu), remaining, budget.n_left(left)),
             account=budget.ledger,
         ).as_of_now()
-
-
-def _origin(origins: set[str]) -> str:
-    if "released" in origins:
-        return "released"
-    return "reused" if origins == {"reused"} else "post-processed"

@@ -15,7 +15,7 @@ from interpret_dp.lime.features import LocalFeatures
 from interpret_dp.lime.history import Explained
 from interpret_dp.lime.labels import BlackBox
 
-__all__ = ["Effects", "effects_of", "mean_absolute", "record"]
+__all__ = ["Effects", "effects_of", "mean_absolute", "origin_of", "record"]
 
 Floats = NDArray[np.float64]
 
@@ -140,3 +140,10 @@ def mean_absolute(values: Floats) -> Floats:
 def _plain(values: Floats) -> list[float]:
     """Return numbers that JSON can hold; what a row has nothing of does nothing."""
     return [0.0 if math.isnan(value) else float(value) for value in values]
+
+
+def origin_of(origins: set[str]) -> str:
+    """Return where an explanation of several rows came from, by the dearest of them."""
+    if "released" in origins:
+        return "released"
+    return "reused" if origins == {"reused"} else "post-processed"

@@ -43,7 +43,7 @@ from interpret_dp.mechanisms import (
     use_randomness,
 )
 from interpret_dp.release import ReleaseDoor
-from interpret_dp.schema import encode_column
+from interpret_dp.schema import encode, encode_column
 from tests.audit.fits import (
     CONTAINERS,
     Fit,
@@ -286,7 +286,7 @@ def test_control_an_unclipped_target(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def trusting(self: Any, codes: Any, target: Any, *, clip: float, **others: Any) -> None:
         original(self, codes, target, clip=clip, **others)
-        self._fraction = np.trunc((target - 10) / 20 * LATTICE).astype(np.int64)
+        self._sums[1] = np.trunc((target - 10) / 20 * LATTICE).astype(np.int64).sum()
 
     monkeypatch.setattr(local.LocalRegressionRows, "__init__", trusting)
     monkeypatch.setattr(training, "encode_target", lambda y, spec, n_rows: np.asarray(y))
@@ -311,16 +311,17 @@ def test_control_centring_by_an_exact_mean(monkeypatch: pytest.MonkeyPatch) -> N
 def test_control_levels_matched_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """One missing cell turns 1 into 1.0, and every row into an undeclared level."""
 
-    def by_text(values: Any, spec: Any, n_bins: int) -> Any:
+    def by_text(values: Any, spec: Any, n_bins: int, out: Any = None) -> Any:
         if not hasattr(spec, "levels"):
-            return encode_column(values, spec, n_bins)
+            return encode_column(values, spec, n_bins, out)
         labels = {str(level): at for at, level in enumerate(spec.levels, start=1)}
         texts = pd.Series(values).astype(str)
-        return np.array([labels.get(t, len(labels) + 1) for t in texts], dtype=np.uint8)
+        out[:] = [labels.get(t, len(labels) + 1) for t in texts]
+        return out
 
     tables = neighbours("classification", (50, 1e3, "a", None, 5, "yes"))
     assert replay(classifier, *tables).ok
-    monkeypatch.setattr(training, "encode_column", by_text)
+    monkeypatch.setattr(encode, "encode_column", by_text)
     assert "sensitivity" in kinds(replay(classifier, *tables))
 
 

@@ -276,7 +276,7 @@ def test_wrong_arguments_are_refused_before_anything_runs(
 ) -> None:
     from interpret_dp.cli import main
 
-    assert main(["audit", *arguments]) == 1
+    assert main(["audit", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -291,5 +291,5 @@ def test_a_page_without_marks_is_refused_first(
     monkeypatch.setattr(suite, "run_tasks", must_not_run)
     page = tmp_path / "page.md"
     page.write_text("no marks", encoding="utf-8")
-    assert main(["audit", "--page", str(page)]) == 1
+    assert main(["audit", "--page", str(page)]) == 2
     assert "each once and in this order" in capsys.readouterr().err

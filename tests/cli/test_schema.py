@@ -54,7 +54,7 @@ def test_draft_never_replaces_a_schema_unasked(command, patients, folder):
         ({"--target": "absent"}, "no column 'absent'"),
         ({"--max-levels": 2}, "Here: --exclude COLUMN, or --max-levels N."),
         ({"--exclude": "absent"}, "--exclude names 'absent', and"),
-        ({"--exclude": "readmitted"}, "which --target or --unit need"),
+        ({"--exclude": "readmitted"}, "and so does --target or --unit"),
         ({"--out": "nowhere/draft.toml"}, "cannot be written"),
     ],
     ids=str,

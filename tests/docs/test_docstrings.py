@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[2]
 WITHOUT = {
     interpret_dp: {
         # They are caught, not made; BudgetExceededError shows how.
-        *("LedgerError", "PrivacyWarning", "ReleaseError", "SchemaError", "UndeclaredWarning"),
+        *("BackendError", "LedgerError", "PrivacyWarning", "ReleaseError", "SchemaError"),
+        "UndeclaredWarning",
         # What private_metrics returns.
         "PrivateMetrics",
     },
