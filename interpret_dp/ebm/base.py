@@ -421,7 +421,7 @@ class PrivateEBM(ShowsGuarantee):
         detail : {"minimal", "interpretable", "mergeable", "all"}, default="all"
             As in :meth:`to_jsonable`.
         indent : int, str or None, default=2
-            As :func:`json.dumps` takes it.
+            As ``json.dumps`` takes it.
         """
         text = json.dumps(self.to_jsonable(detail), allow_nan=False, indent=indent)
         if isinstance(file, str | os.PathLike):

@@ -353,7 +353,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
 
         Parameters
         ----------
-        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, *image_shape)
+        X : DataFrame, array or list of rows, shape (n_rows, n_features) or as images
             Rows to predict; nothing protects them, and nothing is charged.
         """
         scores = self._scores(X)
@@ -364,7 +364,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
 
         Parameters
         ----------
-        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, *image_shape)
+        X : DataFrame, array or list of rows, shape (n_rows, n_features) or as images
             Rows to predict; nothing protects them, and nothing is charged.
         """
         return softmax(self._scores(X))
@@ -374,7 +374,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
 
         Parameters
         ----------
-        X : DataFrame, array or list of rows, shape (n_rows, n_features) or (n_rows, *image_shape)
+        X : DataFrame, array or list of rows, shape (n_rows, n_features) or as images
             Rows to predict; nothing protects them, and nothing is charged.
         """
         scores = self._scores(X)
