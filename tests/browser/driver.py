@@ -22,7 +22,8 @@ CHROMIUM_ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-_WAIT_MS = 20_000
+# Generous: a machine that other work slows down stalls for many seconds. What is ready is not waited for.
+_WAIT_MS = 60_000
 _POLL_MS = 50
 _QUIET_POLLS = 6
 
