@@ -22,7 +22,7 @@ CHROMIUM_ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-# Generous: a machine that other work slows down stalls for many seconds. What is ready is not waited for.
+# Generous: a machine that other work slows down stalls for many seconds.
 _WAIT_MS = 60_000
 _POLL_MS = 50
 _QUIET_POLLS = 6
