@@ -8,6 +8,7 @@ range, taking the model's part of the sum as public; which rows fall into a leaf
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -169,8 +170,8 @@ def test_our_claim_stands() -> None:
 def test_control_our_own_trainer_without_its_clip(monkeypatch: pytest.MonkeyPatch) -> None:
     """800 runs a side to choose and 800 to evaluate; confidence 95 %.
 
-    Without the clip the first residual is four times its declared bound. Power: the bound on mu
-    was 0.63 once, which is 5 standard errors (0.07) above the claim of 0.27.
+    Without the clip the first residual is some ten times its declared bound. Power: the bound on
+    mu was 1.36 once; the claim is 0.27.
     """
 
     def without_clip(
@@ -194,5 +195,7 @@ def test_control_our_own_trainer_without_its_clip(monkeypatch: pytest.MonkeyPatc
             np.add.at(sums[slot], cells, (target - scores)[first:last])
 
     monkeypatch.setattr(local, "advance_regression", without_clip)
+    # The clip follows the released spread, which is all noise here: less with more rows.
+    monkeypatch.setattr(sys.modules[__name__], "N_OTHERS", 4000)
     usual = attack(fit_ours, 800)["prediction in the bin"][0]
     assert usual.mu > mu_of_budget(EPSILON, DELTA)
