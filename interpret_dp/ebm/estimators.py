@@ -143,7 +143,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     classes_ : ndarray of shape (2,)
         The declared labels, sorted.
     standard_deviations_ : list of ndarray
-        How far each bin may be from its curve without the added noise, as a standard deviation;
+        Standard deviation of the noise that was added to each bin, before curves were denoised;
         interpret's plots draw it as the band.
     bin_weights_, bag_weights_ : list of ndarray, ndarray
         Released (noisy) numbers of rows.
