@@ -145,7 +145,7 @@ def denoised_terms(
     found = denoise(curves)
     means, spreads = list(scores), list(noise)
     for k in dict.fromkeys(owners):
-        own = [one.mean for owner, one in zip(owners, found, strict=True) if owner == k]
+        own = [one for owner, one in zip(owners, found, strict=True) if owner == k]
         columns = np.stack(own, axis=1)
         # What the classes have in common changes no probability.
         common = columns.mean(axis=1, keepdims=True) if len(own) > 1 else 0.0
