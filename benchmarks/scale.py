@@ -147,8 +147,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--large-repeats",
         type=int,
-        default=3,
-        help=f"fits of each engine from {_LARGE:,} rows on (default: 3)",
+        default=5,
+        help=f"fits of each engine from {_LARGE:,} rows on (default: 5)",
     )
     parser.add_argument(
         "--quick", action="store_true", help="only sizes up to 1 million, one fit each; for a look"
