@@ -20,8 +20,8 @@ def _source_digest() -> str:
     """Identify the code that was measured: a version number stays while the code changes."""
     root = Path(interpret_dp.__file__).parent
     digest = hashlib.sha256()
-    for package in ("accounting", "backends", "ebm", "mechanisms", "schema"):
-        for path in sorted((root / package).glob("*.py")):
+    for package in ("accounting", "backends", "ebm", "fitting", "mechanisms", "schema"):
+        for path in sorted((root / package).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 

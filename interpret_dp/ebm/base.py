@@ -16,13 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from interpret_dp._documents import write_sealed
 from interpret_dp._optional import import_optional
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.ebm.account import ledger_of
-from interpret_dp.ebm.actual import actual_values
 from interpret_dp.ebm.constant import has_one_class, train_constant
-from interpret_dp.ebm.declaring import declare
-from interpret_dp.ebm.interpret_json import completed
+from interpret_dp.ebm.host.actual import actual_values
+from interpret_dp.ebm.host.interpret_json import completed
 from interpret_dp.ebm.lazy import answered_lazily
-from interpret_dp.ebm.pipelines import warn_of_learning_steps
 from interpret_dp.ebm.promise import promise_of
 from interpret_dp.ebm.publishing import (
     current_model,
@@ -33,11 +30,14 @@ from interpret_dp.ebm.publishing import (
     interpret_target_bounds,
 )
 from interpret_dp.ebm.request import open_request
-from interpret_dp.ebm.tags import estimator_tags
 from interpret_dp.ebm.training import train
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.explanation.objects import attach_privacy
 from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.fitting.account import ledger_of
+from interpret_dp.fitting.declaring import declare
+from interpret_dp.fitting.pipelines import warn_of_learning_steps
+from interpret_dp.fitting.tags import estimator_tags
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.released import AdditiveModel
 from interpret_dp.released.lookup import lookup_tables

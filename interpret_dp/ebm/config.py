@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from interpret_dp.ebm.pair_config import pair_grid, pair_shares
+from interpret_dp.ebm.pairs.config import pair_grid, pair_shares
 from interpret_dp.release import PlannedChoice, PlannedRelease, ReleasePlan
 from interpret_dp.schema.declarations import MAX_BINS
 

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.ebm.binning import Bins
-from interpret_dp.ebm.boosting import BoostingResult
 from interpret_dp.ebm.config import TrainerConfig
-from interpret_dp.ebm.rows import PrivateRows
+from interpret_dp.ebm.noise.uncertainty import no_noise
+from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.trainer.boosting import BoostingResult
 from interpret_dp.ebm.training import TrainedTerms, TrainingTask
-from interpret_dp.ebm.uncertainty import no_noise
+from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import (
     Categorical,

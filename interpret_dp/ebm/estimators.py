@@ -15,7 +15,7 @@ from interpret.privacy import (
 )
 
 from interpret_dp.ebm.base import PrivateEBM
-from interpret_dp.ebm.keywords import with_substitutes
+from interpret_dp.ebm.host.keywords import with_substitutes
 from interpret_dp.ebm.lazy import answered_lazily
 from interpret_dp.schema.containers import is_dask
 

@@ -18,15 +18,15 @@ from interpret_dp._validate import check_real
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.ebm.account import (
+from interpret_dp.ebm.cells import Cells, cells_of
+from interpret_dp.fitting.account import (
     account_of,
     neighbourhood_of,
     randomness_of,
     refuse_unnamed_unit,
 )
-from interpret_dp.ebm.cells import Cells, cells_of
-from interpret_dp.ebm.promise import unit_assumptions
-from interpret_dp.ebm.rows import PrivateRows, open_rows
+from interpret_dp.fitting.assumptions import unit_assumptions
+from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
 
 if TYPE_CHECKING:

@@ -9,12 +9,15 @@ from interpret_dp.accounting.guarantee import (
     UNDECLARED_ASSUMPTIONS,
     Guarantee,
 )
-from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.ebm.init_score import INIT_SCORE_ASSUMPTION
-from interpret_dp.ebm.partitioned import DASK_ASSUMPTION, PartitionedRows
 from interpret_dp.ebm.request import FitRequest
+from interpret_dp.fitting.assumptions import (
+    DASK_ASSUMPTION,
+    INIT_SCORE_ASSUMPTION,
+    unit_assumptions,
+)
+from interpret_dp.fitting.partitioned import PartitionedRows
 
-__all__ = ["promise_of", "unit_assumptions"]
+__all__ = ["promise_of"]
 
 _MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu split by squares"
 
@@ -42,16 +45,6 @@ def promise_of(request: FitRequest, head: str | None) -> Guarantee:
         dataset=request.dataset,
         ledger_head=head,
         tests_only=request.randomness.tests_only,
-    )
-
-
-def unit_assumptions(neighbourhood: Neighbourhood) -> tuple[str, ...]:
-    """Return what a promise about people assumes of their identifiers; nothing for rows."""
-    if neighbourhood.unit is None:
-        return ()
-    return (
-        f"all rows of a person carry the same {neighbourhood.unit!r}, which is not missing, in "
-        "every request on this data set",
     )
 
 

@@ -12,23 +12,23 @@ import numpy as np
 from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
 from interpret_dp.accounting.gaussian import classic_mu, mu_of_budget
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.ebm.account import (
+from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask, excluded_pairs, pair_task
+from interpret_dp.ebm.trainer.monotone import constrained_directions
+from interpret_dp.ebm.trainer.objectives import checked_objective, link_of, with_target_of
+from interpret_dp.ebm.training import TrainingTask
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.fitting.account import (
     account_of,
     neighbourhood_of,
     randomness_of,
     refuse_unnamed_unit,
     thread_count,
 )
-from interpret_dp.ebm.config import TrainerConfig
-from interpret_dp.ebm.declaring import Declared, DeclaringTask, hint_once
-from interpret_dp.ebm.init_score import open_init_score
-from interpret_dp.ebm.interactions import NO_PAIRS, PairTask, excluded_pairs, pair_task
-from interpret_dp.ebm.monotone import constrained_directions
-from interpret_dp.ebm.objectives import checked_objective, link_of, with_target_of
-from interpret_dp.ebm.partitioned import open_collections, partitioned
-from interpret_dp.ebm.rows import PrivateRows, open_rows
-from interpret_dp.ebm.training import TrainingTask
-from interpret_dp.exceptions import SchemaError
+from interpret_dp.fitting.declaring import Declared, DeclaringTask, hint_once
+from interpret_dp.fitting.init_score import open_init_score
+from interpret_dp.fitting.partitioned import open_collections, partitioned
+from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.mechanisms import Randomness
 from interpret_dp.release import ReleasePlan
 from interpret_dp.schema import (

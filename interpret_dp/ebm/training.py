@@ -19,15 +19,15 @@ from interpret_dp.backends.local import (
     LocalRegressionRows,
 )
 from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
-from interpret_dp.ebm.binning import Bins, merge_bins
-from interpret_dp.ebm.boosting import BoostingResult, boost, movable_terms
 from interpret_dp.ebm.config import TrainerConfig, Unit
-from interpret_dp.ebm.curvature import log_loss_curvatures
-from interpret_dp.ebm.interactions import NO_PAIRS, PairTask
-from interpret_dp.ebm.objectives import TargetScale, relative_means
-from interpret_dp.ebm.pair_training import TrainedPair, train_pairs
-from interpret_dp.ebm.rows import PrivateRows
-from interpret_dp.ebm.uncertainty import TermNoise, denoised_terms, term_noise
+from interpret_dp.ebm.noise.uncertainty import TermNoise, denoised_terms, term_noise
+from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
+from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
+from interpret_dp.ebm.trainer.binning import Bins, merge_bins
+from interpret_dp.ebm.trainer.boosting import BoostingResult, boost, movable_terms
+from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
+from interpret_dp.ebm.trainer.objectives import TargetScale, relative_means
+from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import (
     Categorical,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp.ebm.account import (
+from interpret_dp.fitting.account import (
     account_of,
     neighbourhood_of,
     randomness_of,

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.ebm.config import TrainerConfig
-from interpret_dp.ebm.rows import PrivateRows
 from interpret_dp.ebm.training import TrainedTerms, TrainingTask
+from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import Continuous, encode_column, encode_target
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.account import thread_count
 from interpret_dp.exceptions import BackendError, SchemaError
+from interpret_dp.fitting.account import thread_count
 from interpret_dp.lime.features import LocalFeatures
 from interpret_dp.lime.labels import BlackBox, Labels
 from interpret_dp.lime.moments import ExactMoments, ExplanationData, Queries

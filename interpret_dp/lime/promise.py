@@ -14,9 +14,8 @@ from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.ebm.partitioned import DASK_ASSUMPTION
-from interpret_dp.ebm.promise import unit_assumptions
 from interpret_dp.exceptions import PrivacyWarning
+from interpret_dp.fitting.assumptions import DASK_ASSUMPTION, unit_assumptions
 
 __all__ = ["ModelPromise", "explainer_guarantee", "model_promise", "warn_of_two_names"]
 

@@ -23,9 +23,9 @@ from interpret_dp.ebm.estimators import DPExplainableBoostingRegressor
 from interpret_dp.ebm.promise import promise_of
 from interpret_dp.ebm.publishing import fitted_model
 from interpret_dp.ebm.request import FitRequest, open_request
-from interpret_dp.ebm.rows import PrivateRows
 from interpret_dp.ebm.training import TrainedTerms, train
 from interpret_dp.exceptions import SchemaError
+from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.lime.fidelity import (
     FIDELITY,
     FidelitySums,

@@ -15,15 +15,15 @@ from interpret_dp.accounting.composition import GdpPair, compose_repeated, gauss
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA
-from interpret_dp.ebm.account import (
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.fitting.account import (
     account_of,
     neighbourhood_of,
     randomness_of,
     refuse_unnamed_unit,
 )
-from interpret_dp.ebm.declaring import DeclaringTask, hint_once
-from interpret_dp.ebm.rows import PrivateRows, open_rows
-from interpret_dp.exceptions import SchemaError
+from interpret_dp.fitting.declaring import DeclaringTask, hint_once
+from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.llm.config import TrainingSettings, default_settings
 from interpret_dp.llm.inputs import InputCoding, input_coding
 from interpret_dp.mechanisms import Randomness

@@ -20,13 +20,13 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.repeated import LARGEST_MEAN, Repetitions, calibrated_run_mu
 from interpret_dp.ebm.base import PrivateEBM
 from interpret_dp.ebm.config import TrainerConfig
-from interpret_dp.ebm.pipelines import warn_of_learning_steps
 from interpret_dp.ebm.promise import promise_of
 from interpret_dp.ebm.publishing import fitted_model
 from interpret_dp.ebm.request import FitRequest, open_request, trainer_config
-from interpret_dp.ebm.rows import PrivateRows
 from interpret_dp.ebm.training import TrainedTerms, train
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
+from interpret_dp.fitting.pipelines import warn_of_learning_steps
+from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import PlannedRelease, PlannedSearch, ReleaseDoor, ReleasePlan
 from interpret_dp.tune.candidates import candidates_of, with_settings
 from interpret_dp.tune.scoring import Scoring, scoring_of

@@ -24,7 +24,8 @@ _BASE = {
 _PUBLIC = {"accounting", "schema", "released", "explanation", "editor"}
 _PRIVATE = {"accounting", "schema", "ledger", "mechanisms", "backends", "release"}
 _TRAINERS = _PUBLIC | _PRIVATE
-_ALL_BELOW_CLI = _TRAINERS | {"ebm", "llm", "lime", "tune", "audit", "dashboard", "datasets"}
+_EXPLAINERS = {"fitting", "ebm", "llm", "lime", "tune"}
+_ALL_BELOW_CLI = _TRAINERS | _EXPLAINERS | {"audit", "dashboard", "datasets"}
 
 # What each room may import besides itself and the base.
 ALLOWED: dict[str, set[str]] = {
@@ -38,13 +39,13 @@ ALLOWED: dict[str, set[str]] = {
     "released": {"accounting", "schema"},
     "explanation": {"released", "accounting", "schema"},
     "editor": {"explanation", "released", "accounting", "schema"},
-    "ebm": _TRAINERS,
-    # How rows, units and accounts are read is the same as for an EBM.
-    "llm": _TRAINERS | {"ebm"},
-    "lime": _TRAINERS | {"ebm"},
-    "tune": _TRAINERS | {"ebm"},
+    "fitting": _TRAINERS,
+    "ebm": _TRAINERS | {"fitting"},
+    "llm": _TRAINERS | {"fitting", "ebm"},
+    "lime": _TRAINERS | {"fitting", "ebm"},
+    "tune": _TRAINERS | {"fitting", "ebm"},
     "datasets": {"schema"},
-    "audit": _TRAINERS | {"ebm", "llm", "lime", "tune", "datasets"},
+    "audit": _TRAINERS | _EXPLAINERS | {"datasets"},
     "dashboard": _PUBLIC | {"ledger"},
     "cli": _ALL_BELOW_CLI,
     "__main__": {"cli"},
@@ -74,7 +75,7 @@ DECLARING_MODULES = {
     "schema.document",
     "schema.schema",
 }
-_ROW_ROOMS = {"mechanisms", "backends", "release", "ebm", "llm", "lime", "tune", "audit"}
+_ROW_ROOMS = {"mechanisms", "backends", "release", "audit"} | _EXPLAINERS
 
 RANDOMNESS_HOMES = {"mechanisms", "datasets"}
 _RANDOM_NAMES = re.compile(

@@ -32,7 +32,7 @@ class Module:
 
     @property
     def room(self) -> str:
-        """Return the part directly under the package: "ebm" for ``interpret_dp.ebm.binning``."""
+        """Return the part directly under the package: "ebm" for ``interpret_dp.ebm.base``."""
         return [*self.name.split("."), "__init__"][1]
 
     @cached_property

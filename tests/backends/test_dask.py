@@ -24,7 +24,7 @@ from interpret_dp import (
     private_metrics,
 )
 from interpret_dp.ebm import partitioned
-from interpret_dp.ebm.partitioned import DASK_ASSUMPTION
+from interpret_dp.fitting.assumptions import DASK_ASSUMPTION
 from interpret_dp.schema import units
 
 dask = pytest.importorskip("dask")

@@ -7,7 +7,7 @@ import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier
 from tests.browser.editor_page import EditorPage
-from tests.ebm.pair_problems import LABELS, problem
+from tests.ebm.pairs.pair_problems import LABELS, problem
 
 pytestmark = pytest.mark.browser
 

@@ -252,7 +252,7 @@ def test_a_regression_has_an_objective(fit, costs):
 
 def test_the_objectives_are_the_estimators():
     from interpret_dp.cli.fit import OBJECTIVES
-    from interpret_dp.ebm.objectives import OBJECTIVES as OF_THE_ESTIMATORS
+    from interpret_dp.ebm.trainer.objectives import OBJECTIVES as OF_THE_ESTIMATORS
 
     assert tuple(OF_THE_ESTIMATORS) == OBJECTIVES
 

@@ -10,7 +10,7 @@ from interpret_dp.dashboard.editor_places import places_of
 from interpret_dp.explanation.registry import live_view
 from tests.dashboard.client import AppClient
 from tests.dashboard.editor_client import EditorClient
-from tests.ebm.pair_problems import LABELS, problem
+from tests.ebm.pairs.pair_problems import LABELS, problem
 
 PAIR = 5
 

@@ -17,9 +17,9 @@ from interpret_dp import (
     Schema,
     load_model,
 )
-from interpret_dp.ebm.binning import merge_bins
-from interpret_dp.ebm.boosting import partition_bins
 from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.trainer.binning import merge_bins
+from interpret_dp.ebm.trainer.boosting import partition_bins
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.schema.declarations import MAX_BINS
 

@@ -10,7 +10,7 @@ import pytest
 from interpret_dp import DPExplainableBoostingClassifier
 from interpret_dp.explanation.export import render_html
 from interpret_dp.explanation.heat_maps import bin_texts, cell_texts, heat_figure, pair_axes
-from tests.ebm.pair_problems import LABELS, problem
+from tests.ebm.pairs.pair_problems import LABELS, problem
 
 PAIR, NOMINAL = 5, 6
 

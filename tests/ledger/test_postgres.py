@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from interpret_dp.ebm.account import ledger_of
 from interpret_dp.exceptions import LedgerError
+from interpret_dp.fitting.account import ledger_of
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.ledger.database import open_database, resolve_url
 from interpret_dp.ledger.store import Store

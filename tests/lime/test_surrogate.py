@@ -27,8 +27,8 @@ from interpret_dp.accounting.composition import reduce_event
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import ReplayReport, replay
 from interpret_dp.audit.published import published_parts
-from interpret_dp.ebm.account import randomness_of
 from interpret_dp.exceptions import ReleaseError
+from interpret_dp.fitting.account import randomness_of
 from interpret_dp.lime import fidelity as fidelity_module
 from interpret_dp.lime import surrogate as surrogate_module
 from interpret_dp.lime.surrogate import Surrogate, fit_surrogate

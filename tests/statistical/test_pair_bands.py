@@ -15,7 +15,7 @@ import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from tests.ebm.pair_problems import COSTS, LABELS, problem
+from tests.ebm.pairs.pair_problems import COSTS, LABELS, problem
 
 pytestmark = pytest.mark.statistical
 

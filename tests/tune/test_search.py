@@ -340,7 +340,7 @@ def test_losses_are_between_nothing_and_one_row(task: str) -> None:
     X = pd.concat([X, X[:3]], ignore_index=True)
     kind = "regression" if task == "regression" else "classification"
     from interpret_dp.accounting.lattice import LATTICE
-    from interpret_dp.ebm.rows import open_rows
+    from interpret_dp.fitting.rows import open_rows
 
     rows, _ = open_rows(
         X, y, feature_names=list(FEATURES), schema=model.schema_, sample_weight=None, unit=None

@@ -23,10 +23,10 @@ from interpret_dp import (
     SchemaError,
     load_model,
 )
-from interpret_dp.ebm.boosting import TermUpdate, leaf_gains, partition_bins
-from interpret_dp.ebm.monotone import constrained_directions, monotone_change
-from interpret_dp.ebm.monotone_noise import project_columns, projected_variances
-from interpret_dp.ebm.propagation import noise_variances
+from interpret_dp.ebm.noise.monotone import project_columns, projected_variances
+from interpret_dp.ebm.noise.propagation import noise_variances
+from interpret_dp.ebm.trainer.boosting import TermUpdate, leaf_gains, partition_bins
+from interpret_dp.ebm.trainer.monotone import constrained_directions, monotone_change
 from interpret_dp.released.isotonic import isotonic
 
 FEATURES = {

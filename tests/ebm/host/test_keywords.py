@@ -10,7 +10,7 @@ from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostin
 from sklearn.base import clone
 
 from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
-from interpret_dp.ebm.keywords import SUBSTITUTES
+from interpret_dp.ebm.host.keywords import SUBSTITUTES
 
 PAIRS = [
     (ExplainableBoostingClassifier, DPExplainableBoostingClassifier),

@@ -25,7 +25,7 @@ from interpret_dp import (
     private_metrics,
 )
 from interpret_dp.audit import replay
-from interpret_dp.ebm.objectives import TargetScale, mean_gains, relative_means
+from interpret_dp.ebm.trainer.objectives import TargetScale, mean_gains, relative_means
 from interpret_dp.explanation.figures import prediction_figure, term_figure
 from interpret_dp.explanation.page_figures import outcome_text
 from interpret_dp.mechanisms import SeededRandomness, use_randomness

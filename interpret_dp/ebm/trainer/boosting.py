@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.ebm.binning import Bins
 from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
-from interpret_dp.ebm.curvature import log_loss_curvatures
-from interpret_dp.ebm.monotone import monotone_change
-from interpret_dp.ebm.objectives import mean_gains
+from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
+from interpret_dp.ebm.trainer.monotone import monotone_change
+from interpret_dp.ebm.trainer.objectives import mean_gains
 from interpret_dp.release import ReleaseDoor
 
 __all__ = [

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.ebm.account import thread_count
-from interpret_dp.ebm.init_score import open_init_score
-from interpret_dp.ebm.rows import PrivateRows, open_rows
 from interpret_dp.exceptions import BackendError, SchemaError
+from interpret_dp.fitting.account import thread_count
+from interpret_dp.fitting.init_score import open_init_score
+from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.schema import Continuous, FeatureSpec, Schema, fine_edges
 from interpret_dp.schema.containers import is_dask
 from interpret_dp.schema.units import deal_units, kept_of_units, noted_units
@@ -29,17 +29,12 @@ if TYPE_CHECKING:
     from interpret_dp.backends.dask import Partitions, Pieces
 
 __all__ = [
-    "DASK_ASSUMPTION",
     "Opening",
     "PartitionedRows",
     "open_collections",
     "partitioned",
 ]
 
-DASK_ASSUMPTION = (
-    "the Dask scheduler and workers, and whoever reads their memory, disks, logs and traffic, are "
-    "the curator's own, and the collections hold the same rows whenever they are computed"
-)
 
 _BACKENDS = ("auto", "local", "dask")
 

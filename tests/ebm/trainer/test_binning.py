@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
-from interpret_dp.ebm.binning import merge_bins, project_to_total
+from interpret_dp.ebm.trainer.binning import merge_bins, project_to_total
 
 counts = hnp.arrays(np.float64, st.integers(1, 40), elements=st.floats(-1e4, 1e4))
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpret_dp.ebm import propagation
-from interpret_dp.ebm.boosting import TermUpdate, centred_change, leaf_gains, partition_bins
-from interpret_dp.ebm.propagation import noise_covariance, noise_variances
+from interpret_dp.ebm.noise.propagation import noise_covariance, noise_variances
+from interpret_dp.ebm.trainer.boosting import TermUpdate, centred_change, leaf_gains, partition_bins
 
 MANY = 65_534 + 2
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, gaussian_part
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.ebm.rows import PrivateRows
 from interpret_dp.exceptions import UndeclaredWarning
+from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.mechanisms import Selection, active_randomness
 from interpret_dp.mechanisms.bounds import occupied_range
 from interpret_dp.release import PlannedRelease, PlannedSelection, ReleaseDoor

@@ -3,8 +3,8 @@
 From released numbers alone: the curve as released is taken for the truth, and the recorded updates
 are run again on it with fresh noise and the projection after each. Where the curve is steep against
 its noise, projections change nothing, and the result is that of
-:func:`~interpret_dp.ebm.propagation.noise_variances`; where it is flat, bins are pooled, and less
-noise remains.
+:func:`~interpret_dp.ebm.noise.propagation.noise_variances`; where it is flat, bins are pooled, and
+less noise remains.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.boosting import TermUpdate, centred_change
-from interpret_dp.ebm.propagation import cells_of_bins, run_starts
+from interpret_dp.ebm.noise.propagation import cells_of_bins, run_starts
+from interpret_dp.ebm.trainer.boosting import TermUpdate, centred_change
 
 __all__ = ["project_columns", "projected_variances"]
 
@@ -43,7 +43,7 @@ def projected_variances(
     Parameters
     ----------
     updates, weights, curvature, noise, averaged_rounds, rng
-        As for :func:`~interpret_dp.ebm.propagation.noise_variances`.
+        As for :func:`~interpret_dp.ebm.noise.propagation.noise_variances`.
     curve : ndarray of float64, shape (n_codes,)
         The released curve, in units of ``noise``'s score.
     direction : {1, -1}

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.ebm.binning import Bins, merge_bins
-from interpret_dp.ebm.interactions import PairTask
-from interpret_dp.ebm.pair_config import MOST_RANKED, SELECTION_GROUPS
+from interpret_dp.ebm.pairs.config import MOST_RANKED, SELECTION_GROUPS
+from interpret_dp.ebm.pairs.interactions import PairTask
+from interpret_dp.ebm.trainer.binning import Bins, merge_bins
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import Continuous, FeatureSpec
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.ebm.curvature import log_loss_curvatures
-from interpret_dp.ebm.denoising import Curve, denoise
-from interpret_dp.ebm.propagation import unit_covariance
-from tests.ebm.test_propagation import make_term
+from interpret_dp.ebm.noise.denoising import Curve, denoise
+from interpret_dp.ebm.noise.propagation import unit_covariance
+from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
+from tests.ebm.noise.test_propagation import make_term
 
 WEIGHTS = np.concatenate(([50.0], np.full(30, 100.0), [0.0]))
 PLACES = np.linspace(-1.0, 1.0, 30)
@@ -100,7 +100,7 @@ def test_response_is_what_boosting_makes_of_a_curve():
     stiffness = weights * curvature
     response = unit_covariance(updates, weights, stiffness, 6)[1]
     target = np.sin(np.arange(20.0))
-    from interpret_dp.ebm.boosting import centred_change
+    from interpret_dp.ebm.trainer.boosting import centred_change
 
     curve, average = np.zeros((20, 1)), np.zeros((20, 1))
     for number, update in enumerate(updates):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from interpret_dp.ebm.pair_config import MOST_LEVELS, all_pairs, candidate_count
+from interpret_dp.ebm.pairs.config import MOST_LEVELS, all_pairs, candidate_count
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.ebm.binning import Bins, merge_bins, project_to_total
-from interpret_dp.ebm.boosting import BoostingResult
 from interpret_dp.ebm.config import TrainerConfig, Unit
-from interpret_dp.ebm.curvature import mean_curvature
-from interpret_dp.ebm.interactions import PairTask
-from interpret_dp.ebm.pair_boosting import PairCells, boost_pairs, pair_noise, pair_updates
-from interpret_dp.ebm.pair_selection import select_pairs
-from interpret_dp.ebm.uncertainty import TermNoise
+from interpret_dp.ebm.noise.uncertainty import TermNoise
+from interpret_dp.ebm.pairs.boosting import PairCells, boost_pairs, pair_noise, pair_updates
+from interpret_dp.ebm.pairs.interactions import PairTask
+from interpret_dp.ebm.pairs.selection import select_pairs
+from interpret_dp.ebm.trainer.binning import Bins, merge_bins, project_to_total
+from interpret_dp.ebm.trainer.boosting import BoostingResult
+from interpret_dp.ebm.trainer.curvature import mean_curvature
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import Continuous, FeatureSpec
 

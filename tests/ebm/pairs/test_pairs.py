@@ -25,10 +25,10 @@ from interpret_dp import (
 )
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.ebm.config import TrainerConfig
-from interpret_dp.ebm.interactions import NO_PAIRS, PairTask, pair_task
-from interpret_dp.ebm.pair_boosting import PairUpdates
-from interpret_dp.ebm.pair_config import MOST_LEVELS, pair_grid
-from tests.ebm.pair_problems import COSTS, FEATURES, LABELS, interaction, problem
+from interpret_dp.ebm.pairs.boosting import PairUpdates
+from interpret_dp.ebm.pairs.config import MOST_LEVELS, pair_grid
+from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask, pair_task
+from tests.ebm.pairs.pair_problems import COSTS, FEATURES, LABELS, interaction, problem
 
 NAMED = [("age", "bmi"), (3, "dose")]
 

@@ -19,12 +19,8 @@ from interpret_dp.schema import Categorical, FeatureSpec, open_table
 from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.tables import Values, open_column
 
-__all__ = ["INIT_SCORE_ASSUMPTION", "open_init_score"]
+__all__ = ["open_init_score"]
 
-INIT_SCORE_ASSUMPTION = (
-    "each row's init_score was computed from that row alone, to the last bit, by what is public or "
-    "charged by itself, and which fails for no row"
-)
 
 # Beyond this no probability of a float64 differs from 0 or 1.
 _LARGEST_LOGIT = 700.0

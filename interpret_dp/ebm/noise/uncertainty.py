@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.binning import Bins
-from interpret_dp.ebm.boosting import BoostingResult
-from interpret_dp.ebm.denoising import Curve, denoise
-from interpret_dp.ebm.monotone_noise import projected_variances
-from interpret_dp.ebm.propagation import noise_variances, unit_covariance
+from interpret_dp.ebm.noise.denoising import Curve, denoise
+from interpret_dp.ebm.noise.monotone import projected_variances
+from interpret_dp.ebm.noise.propagation import noise_variances, unit_covariance
+from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.trainer.boosting import BoostingResult
 
 __all__ = ["TermNoise", "denoised_terms", "no_noise", "term_noise"]
 

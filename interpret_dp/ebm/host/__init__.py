@@ -1,0 +1,1 @@
+"""What interpret expects of an explainable boosting machine."""

@@ -1,0 +1,1 @@
+"""Curves of single features, from noisy histograms and sums alone."""

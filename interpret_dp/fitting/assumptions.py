@@ -1,0 +1,26 @@
+"""What a promise assumes of the rows and of who computes on them, in words for the guarantee."""
+
+from __future__ import annotations
+
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+
+__all__ = ["DASK_ASSUMPTION", "INIT_SCORE_ASSUMPTION", "unit_assumptions"]
+
+INIT_SCORE_ASSUMPTION = (
+    "each row's init_score was computed from that row alone, to the last bit, by what is public or "
+    "charged by itself, and which fails for no row"
+)
+DASK_ASSUMPTION = (
+    "the Dask scheduler and workers, and whoever reads their memory, disks, logs and traffic, are "
+    "the curator's own, and the collections hold the same rows whenever they are computed"
+)
+
+
+def unit_assumptions(neighbourhood: Neighbourhood) -> tuple[str, ...]:
+    """Return what a promise about people assumes of their identifiers; nothing for rows."""
+    if neighbourhood.unit is None:
+        return ()
+    return (
+        f"all rows of a person carry the same {neighbourhood.unit!r}, which is not missing, in "
+        "every request on this data set",
+    )
