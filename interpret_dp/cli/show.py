@@ -17,12 +17,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         commands,
         "show",
         summary="show a model in interpret's dashboard, as HTML, or its promise as text",
-        description="Show the shape functions and importances of a model, with what they cost. "
+        description="Show the shape functions or filters of a model, with what they cost. "
         "With --ledger the log is checked against the head that the model carries. Looking costs "
         "nothing.",
         example="interpret-dp show model.json --html model.html",
     )
-    parser.add_argument("model", metavar="MODEL", help="a file that `interpret-dp fit` wrote")
+    parser.add_argument(
+        "model", metavar="MODEL", help="a file that `interpret-dp fit` or a model's save() wrote"
+    )
     parser.add_argument(
         "--ledger", metavar="URL", help="show what the data set has cost so far, from this ledger"
     )
@@ -53,12 +55,21 @@ def add_page_options(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     from interpret_dp.cli.fit import account_items
     from interpret_dp.cli.outputs import pending_file
-    from interpret_dp.ebm.files import load_model
     from interpret_dp.explanation import PrivacySpend
     from interpret_dp.explanation.export import write_html
+    from interpret_dp.llm.files import load_model
+    from interpret_dp.released import AdditiveModel
 
     ledger = None if arguments.ledger is None else open_existing(arguments.ledger)
     model = load_model(arguments.model, ledger)
+    released = model.to_released()
+    is_additive = isinstance(released, AdditiveModel)
+    if arguments.html is not None and not is_additive:
+        raise ValueError(
+            f"--html {arguments.html}: {arguments.model} holds a DP-LLM, and pages are written of "
+            "additive models alone. Leave --html away to see its filters in interpret's "
+            "dashboard, or give --text for its promise."
+        )
     privacy = PrivacySpend.of_model(model.guarantee_, ledger)
     say_items([("Guarantee", model.guarantee_.sentence), *account_items(privacy)])
     head = model.guarantee_.ledger_head
@@ -69,7 +80,7 @@ def _run(arguments: argparse.Namespace) -> None:
         say_items(_promise_items(model))
     if arguments.html is not None:
         with pending_file(arguments.html, overwrite=True, option="--html") as pending:
-            write_html(pending, model.to_released(), privacy)
+            write_html(pending, released, privacy)
         say_items([("Written", arguments.html)])
     if arguments.html is not None or arguments.text:
         return
@@ -77,7 +88,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
     name = model.guarantee_.dataset or "model"
     serve(
-        model.explain_global(name=f"{name}: shape functions"),
+        model.explain_global(name=f"{name}: {'shape functions' if is_additive else 'filters'}"),
         port=arguments.port,
         open_browser=not arguments.no_browser,
     )

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from interpret_dp._documents import read_json
-from interpret_dp.ebm import files as additive
+from interpret_dp.ebm.files import from_document
 from interpret_dp.released.locally_linear import MAPS_FORMAT, LocallyLinearModel
 
 if TYPE_CHECKING:
@@ -62,4 +62,4 @@ def load_model(
         return DPLocallyLinearClassifier.from_released(
             LocallyLinearModel.from_dict(document), ledger
         )
-    return additive.from_document(document, ledger)
+    return from_document(document, ledger)

@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema, load_model
+from interpret_dp.cli import main
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 from interpret_dp.llm.maps import LocallyLinearMaps, softmax
 from tests.llm.tables import classifier, three_classes
@@ -186,6 +187,19 @@ def test_a_file_holds_no_row_and_no_label_that_was_not_declared(
         "parameters", "sha256",
     }  # fmt: skip
     assert document["weights"]["shape"] == [3, 3, 4]
+
+
+def test_the_command_line_shows_the_promise_of_a_file_and_writes_no_page(
+    numbers: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, *_ = numbers
+    path, page = tmp_path / "model.json", tmp_path / "page.html"
+    model.save(path)
+    assert main(["show", str(path), "--text"]) == 0
+    assert model.guarantee_.mechanism in " ".join(capsys.readouterr().out.split())
+    assert main(["show", str(path), "--html", str(page)]) == 2
+    assert "holds a DP-LLM" in capsys.readouterr().err
+    assert not page.exists()
 
 
 def test_other_files_are_refused(numbers: Any, tmp_path: Path) -> None:
