@@ -19,6 +19,7 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.constant import has_one_class, train_constant
 from interpret_dp.ebm.host.actual import actual_values
 from interpret_dp.ebm.host.interpret_json import completed
+from interpret_dp.ebm.host.removing import drop_features
 from interpret_dp.ebm.lazy import answered_lazily
 from interpret_dp.ebm.promise import promise_of
 from interpret_dp.ebm.publishing import (
@@ -346,6 +347,24 @@ class PrivateEBM(ShowsGuarantee):
             lambda released: type(self).from_released(released, ledger),
             author=author,
         )
+
+    def remove_features(self, features: Any) -> Self:
+        """Take features out of the fitted model, and every term that one of them is in.
+
+        Costs no privacy. The tables that are predicted need not have their columns any more.
+
+        Parameters
+        ----------
+        features : sequence of str, int or bool
+            Names, indices, or for each feature whether it goes, as interpret takes them.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "has_fitted_")
+        drop_features(self, features)
+        return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the released model as JSON: no row, no pickle. ``load_model`` reads it.
