@@ -57,6 +57,9 @@ class PrivateEBM(ShowsGuarantee):
     """Mixin in front of interpret's DP-EBM classes; replaces ``fit`` and reads rows by schema."""
 
     _task: ClassVar[str]
+    # What interpret asks of an extension; its own machines after 0.7.8 do not say it any more.
+    available_explanations: ClassVar[tuple[str, ...]] = ("global", "local")
+    explainer_type: ClassVar[str] = "model"
     # Fitted attributes that sit beside interpret's own.
     guarantee_: Guarantee
     released_: AdditiveModel
