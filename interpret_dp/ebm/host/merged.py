@@ -1,4 +1,4 @@
-"""Machines that interpret put together of ours: they hold scores, and nothing that was published."""
+"""Machines that interpret put together of ours: they hold scores and nothing published."""
 
 from __future__ import annotations
 
