@@ -87,6 +87,8 @@ html_show_sourcelink = False
 # Pages without others beside them.
 html_sidebars = {page: [] for page in ("docs/index", "docs/migration", "docs/faq")}
 html_copy_source = False
+# Without it the theme writes an empty mode, and its script an error to the console.
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "interpret_dp"},
     "show_prev_next": True,
@@ -100,7 +102,9 @@ html_theme_options = {
 
 
 def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what a class inherits from other packages: their documentation has it."""
+    """Leave out what a class inherits from other packages, and what only interpret asks it."""
+    if name in ("available_explanations", "explainer_type"):
+        return True
     function = inspect.unwrap(obj.fget if isinstance(obj, property) else obj)
     home = getattr(function, "__module__", None) or "interpret_dp"
     return None if home.startswith("interpret_dp") else True

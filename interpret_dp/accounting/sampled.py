@@ -133,9 +133,6 @@ def calibrated_noise(mu: float, delta: float, sampling_probability: float, count
     """
     mu = check_real("mu", mu, low=0, low_open=True)
 
-    def suffices(multiplier: float) -> bool:
-        return covering_mu(multiplier, sampling_probability, count, delta) <= mu
-
     def excess(multiplier: float) -> float:
         # Infinite where no mu will do; a large number serves the search as well.
         return math.log(min(covering_mu(multiplier, sampling_probability, count, delta), 1e9) / mu)

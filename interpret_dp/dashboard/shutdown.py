@@ -15,8 +15,8 @@ _PAUSE = 0.05
 def stop_interprets_server() -> None:
     """Stop the server behind ``interpret.show``; does nothing where there is none."""
     interactive = sys.modules.get("interpret.visual._interactive")
+    outer = None if interactive is None else interactive.get_visualize_provider()
     # `show` alone puts the provider that serves into another one.
-    outer = getattr(interactive, "visualize_provider", None)
     runners = [getattr(provider, "app_runner", None) for provider in (outer, _inner(outer))]
     deadline = time.monotonic() + _PATIENCE
     for runner in runners:

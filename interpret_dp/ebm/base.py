@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from interpret_dp._documents import write_sealed
 from interpret_dp._optional import import_optional
@@ -19,6 +18,8 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.constant import has_one_class, train_constant
 from interpret_dp.ebm.host.actual import actual_values
 from interpret_dp.ebm.host.interpret_json import completed
+from interpret_dp.ebm.host.merged import check_published
+from interpret_dp.ebm.host.removing import drop_features
 from interpret_dp.ebm.lazy import answered_lazily
 from interpret_dp.ebm.promise import promise_of
 from interpret_dp.ebm.publishing import (
@@ -56,6 +57,9 @@ class PrivateEBM(ShowsGuarantee):
     """Mixin in front of interpret's DP-EBM classes; replaces ``fit`` and reads rows by schema."""
 
     _task: ClassVar[str]
+    # What interpret asks of an extension; its own machines after 0.7.8 do not say it any more.
+    available_explanations: ClassVar[tuple[str, ...]] = ("global", "local")
+    explainer_type: ClassVar[str] = "model"
     # Fitted attributes that sit beside interpret's own.
     guarantee_: Guarantee
     released_: AdditiveModel
@@ -201,7 +205,7 @@ class PrivateEBM(ShowsGuarantee):
 
     def _readable(self, X: Any) -> Any:
         """Return rows in the form in which interpret finds the bins of the fit."""
-        check_is_fitted(self, "has_fitted_")
+        check_published(self)
         return canonical_frame(X, self._current_schema(), self.feature_names_in_)
 
     def _current_schema(self) -> Schema:
@@ -270,7 +274,7 @@ class PrivateEBM(ShowsGuarantee):
     @property
     def privacy_spend_(self) -> PrivacySpend:
         """The cost of any explanation of this model, with the ledger's figures as of now."""
-        check_is_fitted(self, "has_fitted_")
+        check_published(self)
         ledger = ledger_of(self.ledger, must_exist=True)  # type: ignore[attr-defined]
         spend = PrivacySpend.of_model(self.guarantee_, ledger)
         return dataclasses.replace(spend, edits=len(self.released_.edits))
@@ -283,6 +287,7 @@ class PrivateEBM(ShowsGuarantee):
         name : str, default=None
             Title in the dashboard.
         """
+        check_published(self)
         explanation = super().explain_global(name)  # type: ignore[misc]
         return self._with_privacy(explanation)
 
@@ -321,7 +326,7 @@ class PrivateEBM(ShowsGuarantee):
 
     def to_released(self) -> AdditiveModel:
         """Return the model as it is now, edits by interpret's methods included."""
-        check_is_fitted(self, "has_fitted_")
+        check_published(self)
         return current_model(self)
 
     def edit(self, author: str | None = None) -> EditSession:
@@ -340,12 +345,31 @@ class PrivateEBM(ShowsGuarantee):
         """
         from interpret_dp.editor import EditSession
 
+        model = self.to_released()
         ledger = self.ledger  # type: ignore[attr-defined]
         return EditSession(
-            self.to_released(),
+            model,
             lambda released: type(self).from_released(released, ledger),
             author=author,
         )
+
+    def remove_features(self, features: Any) -> Self:
+        """Take features out of the fitted model, and every term that one of them is in.
+
+        Costs no privacy. The tables that are predicted need not have their columns any more.
+
+        Parameters
+        ----------
+        features : sequence of str, int or bool
+            Names, indices, or for each feature whether it goes, as interpret takes them.
+
+        Returns
+        -------
+        self
+        """
+        check_published(self)
+        drop_features(self, features)
+        return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the released model as JSON: no row, no pickle. ``load_model`` reads it.

@@ -48,7 +48,7 @@ def _with_parameters_of(other: type) -> Callable[[_Class], _Class]:
 
 
 class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
-    """Differentially private explainable boosting classifier for two classes.
+    """Differentially private explainable boosting classifier, for two classes and more.
 
     Subclasses interpret's class of the same name and can take its place: same constructor
     parameters, same fitted attributes, same explanations.
@@ -58,8 +58,9 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     feature_names : list of str, default=None
         Names of the columns; by default those of the DataFrame.
     feature_types : list, default=None
-        For each column ``"continuous"`` or a list of ordered levels. ``schema`` says the same and
-        more.
+        For each column ``"continuous"``, ``"nominal"``, ``"ordinal"``, a list of ordered levels, or
+        ``"auto"`` or None: then its dtype says whether it holds numbers. ``schema`` says the same
+        and more.
     max_bins : int, default=64
         Most bins of a continuous feature, 2 to 65,535. Noisy counts merge bins, so fewer remain at
         small epsilon.
@@ -140,8 +141,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         For each feature's term, the public facts of every round: partition and gain.
     pair_record_ : tuple of ndarray
         For each pair, the gain of its cells, which is that of every round.
-    classes_ : ndarray of shape (2,)
-        The declared labels, sorted.
+    classes_ : ndarray of shape (n_classes,)
+        The declared labels, or those found privately, sorted.
     standard_deviations_ : list of ndarray
         Standard deviation of the noise that was added to each bin, before curves were denoised;
         interpret's plots draw it as the band.
@@ -232,7 +233,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         self.backend = backend
 
     def predict_proba(self, X: Any, init_score: Any = None) -> Any:
-        """Return class probabilities, shape (n_rows, 2); cells are read by the schema's rule.
+        """Return class probabilities, shape (n_rows, n_classes); cells are read by the schema.
 
         Parameters
         ----------
@@ -246,7 +247,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         return super().predict_proba(self._readable(X), init_score)
 
     def decision_function(self, X: Any, init_score: Any = None) -> Any:
-        """Return logits of the second class, shape (n_rows,).
+        """Return logits of the second class, shape (n_rows,), or of all of more classes.
 
         Parameters
         ----------
@@ -287,7 +288,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     Attributes
     ----------
     min_target_, max_target_ : float
-        The declared bounds.
+        The declared bounds, or those found privately.
     link_ : {"identity", "log"}
         Of which scale the scores are.
 

@@ -409,7 +409,7 @@ def _included_columns(names: Sequence[str], exclude: Any) -> tuple[int, ...]:
     for item in items:
         if isinstance(item, tuple | list) and len(item) == 2:
             continue  # a pair: excluded_pairs
-        feature = item[0] if isinstance(item, tuple) and len(item) == 1 else item
+        feature = item[0] if isinstance(item, tuple | list) and len(item) == 1 else item
         if isinstance(feature, str) and feature in names:
             dropped.add(names.index(feature))
         elif isinstance(feature, int | np.integer) and -len(names) <= feature < len(names):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from interpret_dp._interpret import part_count
 from interpret_dp.explanation.figure_parts import COLORS
 from interpret_dp.explanation.heat_maps import heat_figure
 from interpret_dp.explanation.html_page import Plots, whole_page
@@ -178,7 +179,7 @@ def _shapes(model: AdditiveModel, truth: Mapping[str, TrueCurve], place: Any) ->
 
 def _predictions(model: AdditiveModel, local: Any, place: Any) -> str:
     cards = []
-    for row in range(len(local.selector)):
+    for row in range(part_count(local.selector)):
         record = local.data(row)
         cards.append(
             f"<article class=card><h3>{html.escape(outcome_text(model, record))}</h3>"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interpret_dp._figures import ceil_text
+from interpret_dp._interpret import explanation_base, selector_of
 from interpret_dp.explanation.influence import RowInfluence, checked_record
 from interpret_dp.explanation.influence_figures import influences_figure, row_figure
 from interpret_dp.explanation.influence_images import image_figure, images_figure
@@ -73,7 +74,7 @@ def local_explanation(
 
     Returns
     -------
-    interpret.api.templates.FeatureValueExplanation
+    interpret's FeatureValueExplanation
         With ``privacy``, and with ``figure(key)``.
 
     Raises
@@ -128,7 +129,7 @@ def local_explanation(
         name=name,
         feature_names=list(feature_names),
         feature_types=list(feature_types),
-        selector=_selector(plain, privacy, selector),
+        selector=selector_of(_selector(plain, privacy, selector)),
     )
 
 
@@ -161,7 +162,7 @@ def influence_explanation(
 
     Returns
     -------
-    interpret.api.templates.FeatureValueExplanation
+    interpret's FeatureValueExplanation
         With ``privacy``, and with ``figure(key)``; a key is a feature.
 
     Raises
@@ -204,7 +205,7 @@ def influence_explanation(
         name=name,
         feature_names=list(shown.names),
         feature_types=list(feature_types),
-        selector=pd.DataFrame(columns),
+        selector=selector_of(pd.DataFrame(columns)),
     )
 
 
@@ -269,9 +270,8 @@ class _InfluenceExplanation(PrivateExplanation):
 @lru_cache
 def _private_class() -> Any:
     """Make the class at first use: importing interpret's own takes long."""
-    from interpret.api.templates import FeatureValueExplanation
 
-    class PrivateInfluenceExplanation(_InfluenceExplanation, FeatureValueExplanation):
+    class PrivateInfluenceExplanation(_InfluenceExplanation, explanation_base()):  # type: ignore[misc]
         """Local linear explanations whose figures carry their noise and their privacy cost."""
 
         def __reduce__(self) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from interpret_dp._interpret import explanation_base, selector_of
 from interpret_dp._validate import check_int
 from interpret_dp.explanation.maps import (
     ClassReading,
@@ -64,7 +65,7 @@ def maps_explanation(
 
     Returns
     -------
-    interpret.api.templates.FeatureValueExplanation
+    interpret's FeatureValueExplanation
         With ``privacy``, ``released``, ``use`` and ``figure(key)``; a key is a class.
 
     Raises
@@ -111,7 +112,7 @@ def maps_explanation(
         feature_names=labels,
         feature_types=["continuous"] * len(labels),
         name=name,
-        selector=_class_selector(model, use),
+        selector=selector_of(_class_selector(model, use)),
     )
     return _filled(explanation, privacy=privacy, released=model, use=use)
 
@@ -141,7 +142,7 @@ def rows_explanation(
 
     Returns
     -------
-    interpret.api.templates.FeatureValueExplanation
+    interpret's FeatureValueExplanation
         With ``privacy``, ``released``, ``reading(row, label)`` and ``figure(key, label=...)``; a
         key is a row.
 
@@ -192,7 +193,7 @@ def rows_explanation(
         feature_names=list(model.feature_names),
         feature_types=list(model.feature_types),
         name=name,
-        selector=_row_selector(model, readings, truth if known else None),
+        selector=selector_of(_row_selector(model, readings, truth if known else None)),
     )
     return _filled(explanation, privacy=privacy, released=model, inputs=rows, actual=truth)
 
@@ -326,9 +327,8 @@ class _MapsExplanation(PrivateExplanation):
 @lru_cache
 def _private_class() -> Any:
     """Make the class at first use: importing interpret's own takes long."""
-    from interpret.api.templates import FeatureValueExplanation
 
-    class PrivateMapsExplanation(_MapsExplanation, FeatureValueExplanation):
+    class PrivateMapsExplanation(_MapsExplanation, explanation_base()):  # type: ignore[misc]
         """Maps of a locally linear model, in figures that carry their privacy cost."""
 
         def __reduce__(self) -> tuple[Any, ...]:

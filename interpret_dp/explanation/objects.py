@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from interpret_dp._interpret import part_count, selector_of
 from interpret_dp.explanation.figures import (
     contributions_figure,
     overview_figure,
@@ -79,7 +80,7 @@ class PrivateExplanation:
     def __repr__(self) -> str:
         """Name kind, title and parts; the guarantee's figures are in ``privacy``."""
         selector = getattr(self, "selector", None)
-        parts = "" if selector is None else f", {len(selector)} parts"
+        parts = "" if selector is None else f", {part_count(selector)} parts"
         name = getattr(self, "name", None)
         return (
             f"<{type(self).__name__} {name!r}: {self.explanation_type}{parts}, "
@@ -152,7 +153,7 @@ def attach_privacy(
     }
     private = _rebuild(type(explanation), state)
     if private.explanation_type == "global":
-        private.selector = _selector(model)
+        private.selector = selector_of(_selector(model))
     return private
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from interpret.api.base import ExplainerMixin
 
+from interpret_dp._interpret import explainer_base
 from interpret_dp._validate import check_choice, check_int
 from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import epsilon_of_mu
@@ -49,7 +49,7 @@ _COPY = (
 )
 
 
-class DPLimeTabular(ExplainerMixin):
+class DPLimeTabular(explainer_base()):  # type: ignore[misc]
     """Differentially private local explanations of a black box.
 
     In the place of ``interpret.blackbox.LimeTabular``: the explanation data may be private. Around

@@ -16,6 +16,7 @@ _BASE = {
     "exceptions",
     "_documents",
     "_figures",
+    "_interpret",
     "_notebook",
     "_validate",
     "_optional",

@@ -10,7 +10,9 @@ import interpret
 import interpret.privacy
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
+import scipy.sparse
 
 import interpret_dp
 from interpret_dp.datasets import make_cohort
@@ -157,3 +159,98 @@ def test_a_page_without_the_table_is_refused(tmp_path):
     page.write_text("# Title\n\n## Constructor\n\nNo table.\n")
     with pytest.raises(ValueError, match="no table below"):
         table_below(page, "## Constructor")
+
+
+# ------------------------------------------------------------------ what old code meets
+
+ROWS = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
+LABELS = (ROWS[:, 0] > 0).astype(int)
+FRAME = pd.DataFrame(ROWS, columns=["a", "b"])
+DECLARED = {"feature_types": ["continuous"] * 2, "privacy_bounds": [(-1, 1)] * 2}
+
+
+def fitted_by(package, X=ROWS, y=LABELS, *further, **parameters):
+    model = package.DPExplainableBoostingClassifier(**(DECLARED | parameters))
+    return fit(model, X, y, *further)
+
+
+def predicts(X, learned=ROWS):
+    return lambda package: fitted_by(package, learned).predict(X)
+
+
+def fits(*table, **parameters):
+    return lambda package: fitted_by(package, *table, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (fits(scipy.sparse.csr_matrix(ROWS)), "must be dense"),
+        (predicts(scipy.sparse.csr_matrix(ROWS)), "must be dense"),
+        (fits(FRAME.astype(pd.SparseDtype(float))), "sparse.to_dense"),
+        (fits({"a": ROWS[:, 0], "b": ROWS[:, 1]}), "X is of type builtins.dict"),
+        (lambda package: fitted_by(package, (row for row in ROWS)), "X is of type builtins.gen"),
+        (predicts(ROWS[0]), "Expected 2D array"),
+        (fits(FRAME, feature_names=["p", "q"]), "matched by name"),
+        (predicts(FRAME), "matched by name"),
+        (predicts(FRAME.rename(columns={"a": "q"}), FRAME), "matched by name"),
+        (fits(feature_types=["quantile", [0.0, 0.5]]), "found privately|made privately"),
+        (fits(feature_types=["continuous", 8]), "feature_types of column"),
+        (fits(privacy_bounds={0: (-1, 1), 1: (-1, 1), "z": (0, 1)}), "has the key 'z'"),
+        (fits(FRAME, exclude="a"), "it must be a list"),
+        (fits(exclude=[0, 1]), "leaves no feature"),
+        (fits(ROWS, LABELS, None, None, np.zeros(300)), "labels are not declared"),
+        (fits(ROWS, LABELS, np.ones((300, 1))), "must be 1D array"),
+    ],
+)
+def test_what_interpret_takes_and_we_refuse(act, said):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        act(interpret.privacy)
+    with pytest.raises((TypeError, ValueError), match=said):
+        act(interpret_dp)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        (ROWS, np.where(np.arange(300) == 7, np.nan, LABELS)),
+        (ROWS, LABELS, np.where(np.arange(300) == 7, np.nan, 1.0)),
+        (ROWS, LABELS, np.where(np.arange(300) == 7, -1.0, 1.0)),
+        (ROWS, LABELS, np.zeros(300)),
+    ],
+)
+def test_what_interpret_refuses_and_would_tell_of_a_row(table):
+    with pytest.raises(ValueError, match=r"missing|negative|zero"):
+        fitted_by(interpret.privacy, *table)
+    fitted_by(interpret_dp, *table)
+
+
+def test_what_comes_out_differently():
+    both = (interpret.privacy, interpret_dp)
+    names = [fitted_by(p, pyarrow.table(FRAME)).feature_names_in_ for p in both]
+    assert names == [["feature_0000", "feature_0001"], ["a", "b"]]
+    assert [len(fitted_by(p, exclude=[-1]).term_names_) for p in both] == [2, 1]
+    kinds = [fitted_by(p, ROWS, LABELS.astype(float)).classes_.dtype.kind for p in both]
+    assert kinds == ["U", "f"]
+    columns = [list(fitted_by(p).explain_global().selector.columns)[2:] for p in both]
+    assert columns == [["# Unique", "% Non-zero"], ["Bins", "Importance"]]
+
+
+@pytest.mark.parametrize("sweeping", [False, True])
+def test_methods_that_fail_on_interprets_private_models(sweeping):
+    def shorten(package):
+        model = fitted_by(package)
+        return (
+            model.remove_terms([0]).sweep(features=True) if sweeping else model.remove_features([0])
+        )
+
+    with pytest.raises(AttributeError, match="histogram_edges_"):
+        shorten(interpret.privacy)
+    assert shorten(interpret_dp).n_features_in_ == 1
+
+
+def test_neither_estimates_its_memory():
+    for package in (interpret.privacy, interpret_dp):
+        with pytest.raises(AttributeError):
+            fitted_by(package).estimate_mem(ROWS)

@@ -138,7 +138,7 @@ def test_labels_keep_their_type(cohort):
 
 def test_excluded_features_have_no_term_and_cost_nothing(cohort, classifier):
     model = DPExplainableBoostingClassifier(
-        epsilon=2.0, delta=1e-6, schema=cohort.schema, exclude=["age", ("bmi",), -1]
+        epsilon=2.0, delta=1e-6, schema=cohort.schema, exclude=["age", ["bmi"], -1]
     ).fit(cohort.X, cohort.y)
     assert len(model.term_names_) == len(cohort.X.columns) - 3
     assert "age" not in model.term_names_

@@ -1,0 +1,87 @@
+"""Features that are taken out of a fitted model, which fails on interpret's private ones."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from interpret.privacy import DPExplainableBoostingRegressor as InterpretRegressor
+
+from interpret_dp import DPExplainableBoostingRegressor, load_model
+
+pytestmark = pytest.mark.filterwarnings("ignore:JSON formats are in beta")
+
+
+@pytest.fixture(scope="module")
+def fitted(cost_cohort):
+    model = DPExplainableBoostingRegressor(
+        epsilon=2.0, delta=1e-6, schema=cost_cohort.schema, interactions=[("age", "bmi"), (1, 2)]
+    )
+    return model.fit(cost_cohort.X, cost_cohort.y)
+
+
+def without(model, cohort, gone):
+    """Return predictions of the terms that none of the features is in, by the whole model."""
+    parts = model.eval_terms(cohort.X)
+    stay = [not gone & set(name.split(" & ")) for name in model.term_names_]
+    return model.intercept_ + parts[:, stay].sum(axis=1)
+
+
+@pytest.mark.parametrize("how", ["names", "indices", "from the end", "booleans"])
+def test_what_stays_predicts_as_before_without_the_columns(how, fitted, cost_cohort, tmp_path):
+    names = fitted.feature_names_in_
+    gone = {names[0], names[-1]}
+    features = {
+        "names": gone,
+        "indices": np.array([0, len(names) - 1]),
+        "from the end": (0, -1),
+        "booleans": [name in gone for name in names],
+    }[how]
+    model = fitted.copy()
+    assert model.remove_features(features) is model
+    kept = [name for name in names if name not in gone]
+    assert model.feature_names_in_ == kept
+    assert model.n_features_in_ == len(kept) == len(model.bins_) == len(model.feature_bounds_)
+    assert not any(gone & set(name.split(" & ")) for name in model.term_names_)
+
+    rows = cost_cohort.X[kept]
+    expected = without(fitted, cost_cohort, gone)
+    np.testing.assert_allclose(model.predict(rows), expected)
+    model.explain_global().visualize(0)
+    model.explain_local(rows.head(2)).visualize(0)
+    model.save(tmp_path / "model.json")
+    np.testing.assert_allclose(load_model(tmp_path / "model.json").predict(rows), expected)
+    file = io.StringIO()
+    model.to_json(file)
+    theirs = InterpretRegressor()._from_json(io.StringIO(file.getvalue()))
+    np.testing.assert_allclose(theirs.predict(rows), expected)
+
+
+def test_a_sweep_takes_out_the_features_that_no_term_has(fitted, cost_cohort):
+    model = fitted.copy().remove_terms(["age", "age & bmi"]).sweep(features=True)
+    assert model.feature_names_in_ == fitted.feature_names_in_[1:]
+    np.testing.assert_allclose(model.predict(cost_cohort.X), without(fitted, cost_cohort, {"age"}))
+
+
+@pytest.mark.parametrize(
+    ("features", "said"),
+    [
+        (["agee"], "features has 'agee'; each item must be the name or index"),
+        ([99], "features has 99"),
+        (["age", True], "features has True"),
+        ([True, False], "features has 2 booleans; it must have one for each of the"),
+        ("age", "it must be a list of names or indices"),
+    ],
+)
+def test_what_is_no_feature_is_refused_and_changes_nothing(features, said, fitted):
+    model = fitted.copy()
+    with pytest.raises((TypeError, ValueError), match=said):
+        model.remove_features(features)
+    assert model.term_names_ == fitted.term_names_
+    assert model.feature_names_in_ == fitted.feature_names_in_
+
+
+def test_a_model_that_is_not_fitted_has_no_features():
+    with pytest.raises(Exception, match="not fitted"):
+        DPExplainableBoostingRegressor().remove_features(["age"])
