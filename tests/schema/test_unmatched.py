@@ -12,9 +12,11 @@ from interpret_dp import (
     Categorical,
     Continuous,
     DPExplainableBoostingClassifier,
+    DPLimeTabular,
     PrivacyLedger,
     Schema,
     SchemaError,
+    private_metrics,
 )
 from interpret_dp.schema.dtypes import unmatched_levels
 
@@ -89,6 +91,34 @@ def test_a_fit_is_refused_and_nothing_is_spent(ward: Any, y: Any, role: str) -> 
         X = X.astype({"ward": "string"})
     with pytest.raises(SchemaError, match=f"^{role} has dtype"):
         model.fit(X, target)
+    assert ledger.spent("ward").n_requests == 0
+
+
+def test_explanations_and_metrics_are_refused_as_well() -> None:
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("ward", epsilon=1, delta=1e-6)
+    schema = Schema({"age": Continuous(0, 200), "ward": CODES}, target=Categorical([False, True]))
+    X, y = table([101, 102], [False, True])
+    model = DPExplainableBoostingClassifier(schema=schema, delta=1e-6).fit(X, y)
+    with pytest.raises(SchemaError, match=r"^Column 'ward' has dtype"):
+        DPLimeTabular(
+            model,
+            X.astype({"ward": "string"}),
+            schema=schema,
+            ledger=ledger,
+            dataset="ward",
+            trained_on_same_people=False,
+        )
+    with pytest.raises(SchemaError, match=r"^y has dtype"):
+        private_metrics(
+            {"model": model},
+            X,
+            y.astype("string"),
+            epsilon=0.5,
+            delta=1e-6,
+            ledger=ledger,
+            dataset="ward",
+        )
     assert ledger.spent("ward").n_requests == 0
 
 
