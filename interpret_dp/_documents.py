@@ -135,7 +135,8 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     ValueError
         If it is no JSON file.
     """
-    return parse_json(Path(path).read_bytes(), repr(os.fspath(path)))
+    mend = "Give a file that this package wrote as JSON, or restore it from a copy."
+    return parse_json(Path(path).read_bytes(), repr(os.fspath(path)), mend)
 
 
 def parse_json(text: str | bytes, what: str, mend: str = "Restore the file from a copy.") -> Any:

@@ -152,7 +152,7 @@ class BudgetExceededError(InterpretDPError, RuntimeError):
             f"The budget of data set {dataset!r} does not cover this request: it needs epsilon "
             f"{requested_epsilon:.4g} at delta {requested_delta:g} (mu {requested_mu:.4g}), and mu "
             f"{remaining_mu:.4g} is left. Nothing was spent. Either {mend}, or have the owner of "
-            "the data raise the budget."
+            "the data raise the budget (ledger.raise_budget, `interpret-dp ledger raise`)."
         )
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -217,8 +217,9 @@ def _notes(arguments: argparse.Namespace) -> dict[str, str]:
     }
     if not arguments.no_serve:
         notes["Where"] = (
-            "the tab Global has the curves, with an editor to smooth, cut or level them; Local has "
-            "single patients; Privacy has what was spent."
+            "the tab Global has the curves: choose an explanation in its menu, then tick a "
+            "feature; its card has an editor to smooth, cut or level the curve. Local has single "
+            "patients; Privacy has what was spent."
         )
     return notes
 

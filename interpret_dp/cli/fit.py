@@ -176,6 +176,8 @@ def _run(arguments: argparse.Namespace) -> None:
     # Claimed before anything is spent: a model that cannot be kept must not cost anything.
     with pending_file(arguments.out, overwrite=arguments.overwrite) as pending:
         table = read_declared(arguments.file, schema, arguments.target)
+        # A schema does not say which column its target is: here a wrong one shows.
+        say_items([("Target", f"{arguments.target!r}: {schema.target!r}")])
         if table.note:
             say_items([("Note", table.note)])
         ledger = _open_ledger(arguments)

@@ -10,6 +10,8 @@ from interpret_dp.cli.console import CommandError, add_command, count, say, say_
 if TYPE_CHECKING:
     import pandas as pd
 
+    from interpret_dp.schema import Schema
+
 __all__ = ["add_to"]
 
 _PUBLIC = (
@@ -18,6 +20,7 @@ _PUBLIC = (
     "every bound and level in the draft by public knowledge (a code book, a legal limit, the "
     "range of an instrument) before you fit anything."
 )
+_FEW_NUMBERS = 20  # of so few different whole numbers a column may be one of codes
 _PRIVATE = "PRIVATE REPORT, outside the privacy promise. Do not publish or store it."
 
 
@@ -71,6 +74,14 @@ def _add_draft(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         help="most levels that a column may have (default: 64)",
     )
     parser.add_argument(
+        "--levels",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="a column whose numbers are codes, such as a ward's: list them as levels; may be "
+        "repeated",
+    )
+    parser.add_argument(
         "--unit",
         metavar="COLUMN",
         help="the column that identifies a person, where people have several rows",
@@ -106,7 +117,7 @@ def _draft(arguments: argparse.Namespace) -> None:
             warnings.simplefilter("ignore", PrivacyWarning)
             try:
                 schema = Schema.draft(
-                    frame,
+                    _with_codes(frame, arguments),
                     arguments.target,
                     arguments.max_levels,
                     task=arguments.task,
@@ -124,6 +135,7 @@ def _draft(arguments: argparse.Namespace) -> None:
                 f"{len(schema.features)} columns, of which {n_levels} have a list of levels",
             ),
             ("Target", f"{arguments.target!r}: {schema.target!r}"),
+            *_codes_items(frame, schema),
             ("Written", f"{arguments.out}. Read it, and mend what is not public knowledge."),
         ]
     )
@@ -142,6 +154,34 @@ def _without_excluded(frame: pd.DataFrame, arguments: argparse.Namespace) -> pd.
             )
     kept: pd.DataFrame = frame.drop(columns=arguments.exclude)
     return kept
+
+
+def _with_codes(frame: pd.DataFrame, arguments: argparse.Namespace) -> pd.DataFrame:
+    """Return the table with columns of codes as categories, whose values are drafted as levels."""
+    for name in arguments.levels:
+        if name not in frame.columns:
+            raise CommandError(
+                f"--levels names {name!r}, and {arguments.file!r} has no such column, or it is "
+                f"excluded; there are {', '.join(map(repr, frame.columns))}. Check the spelling."
+            )
+    return frame.astype(dict.fromkeys(arguments.levels, "category"))
+
+
+def _codes_items(frame: pd.DataFrame, schema: Schema) -> list[tuple[str, str]]:
+    """Name the columns of few whole numbers, which may be codes; the table is public."""
+    from interpret_dp.schema import Continuous
+
+    few = [
+        name
+        for name, spec in schema.features.items()
+        if isinstance(spec, Continuous)
+        and frame[name].dtype.kind in "iu"
+        and frame[name].nunique() <= _FEW_NUMBERS
+    ]
+    if not few:
+        return []
+    named = ", ".join(map(repr, few))
+    return [("Codes?", f"{named}: few whole numbers. If they are codes: --levels {few[0]}")]
 
 
 def _add_check(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -292,7 +292,9 @@ def _files(ids: Ids) -> Component:
                     "In Python, ",
                     html.Code("explanation.edit_session.model"),
                     " is the estimator with these edits: it predicts, explains and saves like any "
-                    "other.",
+                    "other. From the file: ",
+                    html.Code("EditSession.load(path, model).model"),
+                    ".",
                 ]
             ),
         ]

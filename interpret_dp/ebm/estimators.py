@@ -112,7 +112,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         Where the fit is charged; a string is the ledger's URL. None: the in-memory ledger of the
         process, which records without a limit.
     dataset : str, default=None
-        Name of the data set in the ledger; required with a ledger.
+        Name of the data set in the ledger; required with a ledger. Without one it is written into
+        the guarantee, and nothing is kept.
     verbose : bool, default=False
         Show a progress bar with rounds and time, never a loss.
     interactions : list of pairs, int, float or str, default=0

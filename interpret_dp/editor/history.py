@@ -167,7 +167,10 @@ class EditHistory(TermActions):
         if not isinstance(message, str):
             raise TypeError(f"message is {message!r}; it must be a text that says why.")
         if not message.strip():
-            raise ValueError(f"message is {message!r}; it must say why the edits were made.")
+            raise ValueError(
+                f"message is {message!r}; it must say why the edits were made, such as 'risk does "
+                "not fall with age'."
+            )
         with self._lock:
             pending = [position for position, s in enumerate(self._steps) if not s.record.why]
             if not pending:

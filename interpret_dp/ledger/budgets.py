@@ -89,9 +89,10 @@ class LedgerBudgets(LedgerReader):
             if account.budget is not None:
                 raise LedgerError(
                     f"Data set {dataset!r} has a budget already (epsilon "
-                    f"{account.budget.epsilon:g}, delta {account.budget.delta:g}). See it with "
+                    f"{account.budget.epsilon:g}, delta {account.budget.delta:g}), which stands: "
+                    "to go on with it, leave this call out. See it with "
                     f"ledger.budget({dataset!r}) or `interpret-dp ledger show`; change it with "
-                    "ledger.raise_budget(...)."
+                    "ledger.raise_budget(...) or `interpret-dp ledger raise`."
                 )
             if budget.protected and account.protected not in (None, budget.protected):
                 raise other_promise(account, budget.protected)

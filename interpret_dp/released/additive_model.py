@@ -401,7 +401,8 @@ class AdditiveModel:
         """
         if not isinstance(document, Mapping) or document.get("format") != _FORMAT:
             raise ValueError(
-                f"This is not a model file of interpret_dp: its format must be {_FORMAT!r}."
+                f"This is not a model file of interpret_dp: its format must be {_FORMAT!r}. Write "
+                "one with model.save(path); what interpret's to_json wrote cannot be read back."
             )
         document = unsealed(document, "The model file")
         check_version("The model file", document.get("version"), _VERSION, _EXTENDED_VERSION)

@@ -62,7 +62,10 @@ def read_table(X: Any) -> Source:
         return source
     got = f"Expected 2D array, got {source.n_dimensions}D array instead"
     if hasattr(X, "to_frame"):
-        mend = f"X is of type {_kind(X)}. {got}. Reshape your data: pass X.to_frame()."
+        mend = (
+            f"X is of type {_kind(X)}. {got}. Reshape your data: pass X.to_frame() if it is a "
+            "column, and table.iloc[[0]] for one row of a table."
+        )
     elif _is_a(X, "pyarrow", "Array", "ChunkedArray"):
         mend = f"X is of type {_kind(X)}. {got}. Reshape your data: pass pyarrow.table({{'a': X}})."
     else:

@@ -50,6 +50,12 @@ def open_people(
         If one has another form, or it is not clear which rows are one unit's.
     """
     source = read_source(X)
+    if isinstance(unit, str):
+        raise TypeError(
+            f"unit is {unit!r} (str); it must hold the identifier of each row. Name a column in "
+            f"the schema, Schema(..., unit=PrivacyUnit({unit!r})), or pass the column's cells: "
+            f"{call}."
+        )
     if unit is None and declared is not None:
         table = open_table(source, _with_unit(source, feature_names, declared.column))
         if declared.column not in table.names:

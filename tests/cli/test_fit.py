@@ -31,6 +31,7 @@ def test_fit_writes_a_model_and_says_what_it_promises(fit, patients, cohort, suf
     text = " ".join(outcome.out.split())
     model = load_model("model.json", PrivacyLedger())
     assert model.guarantee_.sentence in text
+    assert "'readmitted': Categorical(['no', 'yes'])" in text
     assert "declared for 'ward'" in text
     assert "epsilon 1 at delta 1e-06 by this model" in text
     left = PrivacyLedger().remaining("ward", 1e-6)

@@ -79,6 +79,7 @@ def test_a_budget_is_created_once(command, folder):
     again = command(*words)
     assert again.code == 1
     assert "has a budget already" in again.err
+    assert "to go on with it, leave this call out" in again.err
 
 
 @pytest.mark.parametrize(

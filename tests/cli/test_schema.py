@@ -36,6 +36,18 @@ def test_the_task_decides_how_the_target_is_declared(command, folder, task, kind
     assert Schema.load("s.json").to_dict()["target"]["type"] == kind
 
 
+def test_numbers_that_may_be_codes_are_named_and_listed_when_asked(command, folder):
+    (folder / "t.csv").write_text("ward,stays,y\n101,1,0\n102,2,1\n101,3,0\n")
+    words = ["schema", "draft", "t.csv", "--target", "y", "--out", "s.json"]
+    assert "'ward', 'stays': few whole numbers" in command(*words).out
+    again = command(*words, "--overwrite", "--levels", "ward")
+    assert "'stays': few whole numbers" in again.out
+    assert "'ward'" not in again.out
+    schema = Schema.load("s.json")
+    assert schema.features["ward"] == Categorical([101, 102])
+    assert schema.features["stays"] == Continuous(1, 3)
+
+
 def test_draft_never_replaces_a_schema_unasked(command, patients, folder):
     (folder / "mine.toml").write_text("written by hand")
     words = ["schema", "draft", patients, "--target", "readmitted", "--out", "mine.toml"]
@@ -54,6 +66,7 @@ def test_draft_never_replaces_a_schema_unasked(command, patients, folder):
         ({"--target": "absent"}, "no column 'absent'"),
         ({"--max-levels": 2}, "Here: --exclude COLUMN, or --max-levels N."),
         ({"--exclude": "absent"}, "--exclude names 'absent', and"),
+        ({"--levels": "absent"}, "--levels names 'absent', and"),
         ({"--exclude": "readmitted"}, "and so does --target or --unit"),
         ({"--out": "nowhere/draft.toml"}, "cannot be written"),
     ],

@@ -23,7 +23,7 @@ from tests.edges.formats import FORMATS, JSON_WITH_SEAL, Format
 
 MENDS = (
     *("estore", "Give another path", "Mend", "must", "needs", "Export", "llowed", "Rename"),
-    *("Upgrade", "Add", "Write"),
+    *("Upgrade", "Add", "Write", "Load it"),
 )
 
 

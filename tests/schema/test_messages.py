@@ -23,6 +23,7 @@ from interpret_dp.schema import (
     open_target,
     schema_from_arguments,
 )
+from interpret_dp.schema.people import open_people
 
 BOUNDED = Schema({"a": Continuous(0, 1)}, target=Continuous(0, 1))
 LABELLED = Schema({"a": Continuous(0, 1)}, target=Categorical(["no", "yes"]))
@@ -47,6 +48,13 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (lambda: open_table(np.zeros(3)), "got 1D array", "Expected 2D array", "array.reshape(-1, 1)"),
     (lambda: open_table([1, 2]), "got 1D array", "list must hold rows", "write [[1], [2]]"),
     (lambda: open_table(FRAME["a"]), "Series", "Expected 2D array", "X.to_frame()"),
+    (lambda: open_table(FRAME.iloc[0]), "Series", "Expected 2D array", "table.iloc[[0]]"),
+    (
+        lambda: open_people(FRAME, None, None, "a", call="fit(X, y, unit=ids)"),
+        "'a' (str)",
+        "the identifier of each row",
+        "Schema(..., unit=PrivacyUnit('a'))",
+    ),
     (lambda: open_table([[1], []]), "differ in length", "the same columns", "give every row"),
     (lambda: open_table(FRAME[[]]), "0 feature(s)", "minimum of 1", "Pass at least one column"),
     (lambda: open_table(FRAME, "a"), "'a'", "a sequence of names", "Write ['a']"),
