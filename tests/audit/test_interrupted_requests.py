@@ -182,7 +182,8 @@ def _public_things_exist(monkeypatch: pytest.MonkeyPatch) -> None:
 
     A surrogate is boosted for two rounds in place of forty, whose releases are all alike.
     """
-    from interpret_dp.ebm import config, declaring
+    from interpret_dp.ebm import config
+    from interpret_dp.fitting import declaring
 
     monkeypatch.setattr(config, "_ROUNDS", 2)
     monkeypatch.setattr(declaring, "_hint_was_given", True)

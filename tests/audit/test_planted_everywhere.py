@@ -43,7 +43,7 @@ SCHEMA = Schema(FEATURES, target=Categorical(["no", "yes"]))
 
 @pytest.fixture(autouse=True)
 def _hint_was_given_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    from interpret_dp.ebm import declaring
+    from interpret_dp.fitting import declaring
 
     monkeypatch.setattr(declaring, "_hint_was_given", True)
 

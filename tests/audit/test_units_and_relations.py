@@ -22,7 +22,7 @@ from interpret_dp import (
 )
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.audit import replay
-from interpret_dp.ebm import rows as rows_module
+from interpret_dp.fitting import rows as rows_module
 
 FEATURES = {"age": Continuous(0, 100), "site": Categorical(["a", "b", "c"])}
 TARGETS: dict[str, Any] = {

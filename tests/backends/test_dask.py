@@ -23,7 +23,7 @@ from interpret_dp import (
     SchemaError,
     private_metrics,
 )
-from interpret_dp.ebm import partitioned
+from interpret_dp.fitting import partitioned
 from interpret_dp.fitting.assumptions import DASK_ASSUMPTION
 from interpret_dp.schema import units
 

@@ -28,9 +28,9 @@ from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
-from interpret_dp.ebm import declaring
 from interpret_dp.exceptions import UndeclaredWarning
 from interpret_dp.explanation.shape_figures import shape_figure
+from interpret_dp.fitting import declaring
 from interpret_dp.fitting.declaring import NO_LEVEL
 from interpret_dp.mechanisms.selection import threshold
 from interpret_dp.schema import occurrences

@@ -122,7 +122,7 @@ def test_an_undeclared_maximum_is_estimated_and_paid_for() -> None:
 
 def test_the_hint_names_the_undeclared_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
     from interpret_dp import UndeclaredWarning
-    from interpret_dp.ebm import declaring
+    from interpret_dp.fitting import declaring
 
     monkeypatch.setattr(declaring, "_hint_was_given", False)
     X, y = table("binary", 50)

@@ -26,7 +26,7 @@ from interpret_dp import (
 )
 from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.audit import replay
-from interpret_dp.ebm import declaring
+from interpret_dp.fitting import declaring
 from interpret_dp.llm import training
 from interpret_dp.llm.config import default_settings
 from interpret_dp.llm.estimator import _steps
