@@ -90,7 +90,8 @@ class ReleaseDoor:
     Raises
     ------
     ValueError
-        On construction, if the neighbourhood needs noise that the lattice cannot carry.
+        On construction, if the neighbourhood needs noise that the lattice cannot carry, or noise
+        from a seed was to be charged to a ledger that is kept.
     BudgetExceededError
         On entry, if the plan does not fit; nothing is spent.
     ReleaseError
@@ -136,7 +137,18 @@ class ReleaseDoor:
         self._anything_released = False
         self.head = ""
         self.charged = GdpPair(0.0)
+        self._refuse_seed()
         self._check_noise()
+
+    def _refuse_seed(self) -> None:
+        """Refuse to charge what protects nobody to a ledger that tells officers the contrary."""
+        if self._randomness.tests_only and self._ledger.persistent:
+            raise ValueError(
+                "random_state is set, by which the noise can be computed again, and reports of "
+                f"{self._ledger!r} say that all that was charged to it is private. Nothing was "
+                "spent. Leave random_state out; for tests on public data leave ledger out, or use "
+                "PrivacyLedger.in_memory()."
+            )
 
     def _check_noise(self) -> None:
         """Refuse, before anything is reserved, noise that would leave the lattice."""
