@@ -31,7 +31,7 @@ from interpret_dp.accounting.releases import (
 from interpret_dp.exceptions import BackendError, ReleaseError
 from interpret_dp.mechanisms.additive import gaussian_mechanism
 from interpret_dp.mechanisms.choice import exponential_mechanism
-from interpret_dp.mechanisms.entropy import Randomness
+from interpret_dp.mechanisms.entropy import Randomness, refuse_seed
 from interpret_dp.mechanisms.repetitions import draw_repetitions
 from interpret_dp.mechanisms.sampling import sampled_gaussian_mechanism
 from interpret_dp.mechanisms.selection import Selection, gaussian_thresholding
@@ -90,8 +90,7 @@ class ReleaseDoor:
     Raises
     ------
     ValueError
-        On construction, if the neighbourhood needs noise that the lattice cannot carry, or noise
-        from a seed was to be charged to a ledger that is kept.
+        On construction, if the noise is beyond the lattice, or from a seed for a stored ledger.
     BudgetExceededError
         On entry, if the plan does not fit; nothing is spent.
     ReleaseError
@@ -137,18 +136,9 @@ class ReleaseDoor:
         self._anything_released = False
         self.head = ""
         self.charged = GdpPair(0.0)
-        self._refuse_seed()
+        if ledger.persistent:
+            refuse_seed(randomness, ledger)
         self._check_noise()
-
-    def _refuse_seed(self) -> None:
-        """Refuse to charge what protects nobody to a ledger that tells officers the contrary."""
-        if self._randomness.tests_only and self._ledger.persistent:
-            raise ValueError(
-                "random_state is set, by which the noise can be computed again, and reports of "
-                f"{self._ledger!r} say that all that was charged to it is private. Nothing was "
-                "spent. Leave random_state out; for tests on public data leave ledger out, or use "
-                "PrivacyLedger.in_memory()."
-            )
 
     def _check_noise(self) -> None:
         """Refuse, before anything is reserved, noise that would leave the lattice."""
