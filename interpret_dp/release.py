@@ -31,7 +31,7 @@ from interpret_dp.accounting.releases import (
 from interpret_dp.exceptions import BackendError, ReleaseError
 from interpret_dp.mechanisms.additive import gaussian_mechanism
 from interpret_dp.mechanisms.choice import exponential_mechanism
-from interpret_dp.mechanisms.entropy import Randomness
+from interpret_dp.mechanisms.entropy import Randomness, refuse_seed
 from interpret_dp.mechanisms.repetitions import draw_repetitions
 from interpret_dp.mechanisms.sampling import sampled_gaussian_mechanism
 from interpret_dp.mechanisms.selection import Selection, gaussian_thresholding
@@ -90,7 +90,7 @@ class ReleaseDoor:
     Raises
     ------
     ValueError
-        On construction, if the neighbourhood needs noise that the lattice cannot carry.
+        On construction, if the noise is beyond the lattice, or from a seed for a stored ledger.
     BudgetExceededError
         On entry, if the plan does not fit; nothing is spent.
     ReleaseError
@@ -136,6 +136,8 @@ class ReleaseDoor:
         self._anything_released = False
         self.head = ""
         self.charged = GdpPair(0.0)
+        if ledger.persistent:
+            refuse_seed(randomness, ledger)
         self._check_noise()
 
     def _check_noise(self) -> None:

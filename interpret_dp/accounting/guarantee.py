@@ -21,6 +21,8 @@ DEFAULT_ASSUMPTIONS = (
     "the operating system's randomness is unpredictable",
     "the ledger is neither rolled back nor copied",
     "every refit and every tuned fit on these rows is charged to the ledger",
+    "steps before the fit, such as scaling, imputing or choosing columns, learned nothing from "
+    "these rows",
     "the schema (names, types, bounds and levels) is public and was not read off the rows",
 )
 """What every guarantee of this package assumes, as clauses of a sentence."""

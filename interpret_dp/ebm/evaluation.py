@@ -25,7 +25,7 @@ from interpret_dp.fitting.account import (
     randomness_of,
     refuse_unnamed_unit,
 )
-from interpret_dp.fitting.assumptions import unit_assumptions
+from interpret_dp.fitting.assumptions import ledger_assumptions, unit_assumptions
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
 from interpret_dp.schema.dtypes import refuse_unmatched_dtype
@@ -176,7 +176,11 @@ def private_metrics(
         mechanism=_MECHANISM,
         neighboring=neighbourhood.relation,
         unit=neighbourhood.unit_text,
-        assumptions=(*DEFAULT_ASSUMPTIONS, *unit_assumptions(neighbourhood)),
+        assumptions=(
+            *DEFAULT_ASSUMPTIONS,
+            *ledger_assumptions(account),
+            *unit_assumptions(neighbourhood),
+        ),
         releases=plan.shares,
         dataset=name,
         ledger_head=door.head,

@@ -13,6 +13,7 @@ from interpret_dp.ebm.request import FitRequest
 from interpret_dp.fitting.assumptions import (
     DASK_ASSUMPTION,
     INIT_SCORE_ASSUMPTION,
+    ledger_assumptions,
     unit_assumptions,
 )
 from interpret_dp.fitting.partitioned import PartitionedRows
@@ -54,6 +55,7 @@ def _assumptions(request: FitRequest) -> Iterator[str]:
         yield INIT_SCORE_ASSUMPTION
     if isinstance(request.rows, PartitionedRows):
         yield DASK_ASSUMPTION
+    yield from ledger_assumptions(request.ledger)
     yield from unit_assumptions(request.neighbourhood)
     if request.rows.weights is not None and request.declaring.declared_weight is not None:
         yield "the largest sample weight is public and was not read off the rows"

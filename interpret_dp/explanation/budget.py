@@ -9,11 +9,36 @@ from typing import Any, Protocol
 
 from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import detection_power
+from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, REPLACE_ONE
 
-__all__ = ["Account", "BudgetState"]
+__all__ = ["OF_SEVERAL_ROWS", "Account", "BudgetState", "attackers_aim"]
 
 FALSE_ALARMS = 0.05
 """Share of absent persons whom the attacker of our plain sentences is ready to accuse."""
+
+OF_SEVERAL_ROWS = "A person who has several rows is protected less: k rows count k times in mu."
+"""What is to be said wherever the promise is about rows."""
+
+_AIMS = {
+    ADD_OR_REMOVE_ONE: ("detects a person's presence", "detects the presence of a given row"),
+    REPLACE_ONE: (
+        "tells which of two given contents a person's rows have",
+        "tells which of two given contents a row has",
+    ),
+}
+
+
+def attackers_aim(relation: str, *, of_rows: bool) -> str:
+    """Say what an attacker finds out, as the predicate of a sentence about his probability.
+
+    Parameters
+    ----------
+    relation : {"add_or_remove_one", "replace_one"}
+        Which tables are neighbours.
+    of_rows : bool
+        Whether one row is protected, and not all rows of a person.
+    """
+    return _AIMS[relation][of_rows]
 
 
 class Account(Protocol):

@@ -11,7 +11,8 @@ from typing import Any
 
 from interpret_dp._figures import ceil_text, floor_text, moment
 from interpret_dp.accounting.gaussian import detection_power
-from interpret_dp.explanation.budget import FALSE_ALARMS
+from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, REPLACE_ONE, Neighbourhood
+from interpret_dp.explanation.budget import FALSE_ALARMS, OF_SEVERAL_ROWS, attackers_aim
 from interpret_dp.explanation.figure_parts import COLORS
 from interpret_dp.explanation.html_page import Plots, whole_page
 from interpret_dp.explanation.ledger_figures import share_figure, timeline_figure
@@ -28,6 +29,7 @@ from interpret_dp.explanation.panel import SHARES_OF, budget_bar
 __all__ = ["render_ledger_page"]
 
 
+_CHANGES = {ADD_OR_REMOVE_ONE: "presence and content", REPLACE_ONE: "content, not their number"}
 _TO_THE_MINUTE = len("2000-01-31 12:00")
 
 
@@ -149,7 +151,7 @@ def _facts(account: Mapping[str, Any]) -> str:
         ("Spent", _spent(account, "budget")),
         ("Left for one more release", _left(account)),
         ("Until", _end(budget)),
-        ("Protects", account["protected"] or "decided by the first request"),
+        ("Protects", _protects(account["protected"])),
         ("Approval", rule),
     ]
     if account["periods"]:
@@ -160,6 +162,15 @@ def _facts(account: Mapping[str, Any]) -> str:
         for name, text in facts
     )
     return f"<div class=tiles>{tiles}</div>"
+
+
+def _protects(protected: str | None) -> str:
+    """Say whom all promises on an account are about; the ledger's word is a key."""
+    if protected is None:
+        return "decided by the first request"
+    relation, _, unit = protected.partition(": ")
+    whose = unit if unit == Neighbourhood().unit_text else f"all rows of {unit}"
+    return f"{whose}: {_CHANGES[relation]}"
 
 
 def _bar(account: Mapping[str, Any]) -> str:
@@ -177,9 +188,13 @@ def _sentence(account: Mapping[str, Any]) -> str:
     budget, spent = account["budget"], account["spent"]
     alarms = f"{100 * FALSE_ALARMS:g} %"
     ever = detection_power(spent["ever"]["mu"], FALSE_ALARMS, spent["ever"]["delta"])
+    # Before the first request nobody may have said; the usual promise is then assumed.
+    relation, _, unit = (account["protected"] or Neighbourhood().protected).partition(": ")
+    of_rows = unit == Neighbourhood().unit_text
+    wrongly = "of the absent" if relation == ADD_OR_REMOVE_ONE else "of those with other contents"
     text = (
         f"Somebody who sees everything that was ever released under this name, and may accuse "
-        f"{alarms} of the absent, detects a person's presence with probability at most "
+        f"{alarms} {wrongly}, {attackers_aim(relation, of_rows=of_rows)} with probability at most "
         f"{_percent(ever)}; blind guessing reaches {alarms}."
     )
     if budget is not None:
@@ -195,6 +210,8 @@ def _sentence(account: Mapping[str, Any]) -> str:
         text += (
             f" {open_ones:,} of the requests run now or were left by a crash; all count as spent."
         )
+    if of_rows:
+        text += f" {OF_SEVERAL_ROWS}"
     return f"<p>{html.escape(text)}</p>"
 
 
@@ -237,7 +254,8 @@ _WORDS = (
     (
         "epsilon, delta",
         "The probability of any outcome differs by at most a factor e^epsilon, plus delta, "
-        "between the data with and without one person (or row).",
+        "between the data with and without one row, or all rows of one person; 'Protects' says "
+        "which.",
     ),
     (
         "mu",

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from interpret_dp._figures import ceil_text, floor_text
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, attackers_aim
 from interpret_dp.explanation.markup import Element, element
 from interpret_dp.explanation.query_panel import answer_words, query_tiles, sources_table
 from interpret_dp.released.edits import edits_text
@@ -88,19 +90,23 @@ def meaning_text(document: Mapping[str, Any]) -> str:
     seen = "the model published"
     if document["subject"] == "explainer":
         seen = "the explainer may answer with its whole budget"
+    guarantee = document["guarantee"]
+    # A promise about rows must not be read as one about everybody who has some.
+    of_rows = guarantee["unit"] == Neighbourhood().unit_text
+    aim = attackers_aim(guarantee["neighboring"], of_rows=of_rows)
     text = (
         f"What does this mean? At {alarms} false alarms an attacker who sees everything that "
-        f"{seen} detects a person's presence with probability at most "
-        f"{_percent(detection['model'])}. Blind guessing reaches {alarms}."
+        f"{seen} {aim} with probability at most {_percent(detection['model'])}. Blind guessing "
+        f"reaches {alarms}."
     )
     budget = document["budget"]
-    if budget is None:
-        return text
-    return (
-        f"{text} With everything that was ever released about {budget['dataset']!r}: at most "
-        f"{_percent(budget['detection_spent'])}; once the whole budget is spent: at most "
-        f"{_percent(budget['detection_limit'])}."
-    )
+    if budget is not None:
+        text += (
+            f" With everything that was ever released about {budget['dataset']!r}: at most "
+            f"{_percent(budget['detection_spent'])}; once the whole budget is spent: at most "
+            f"{_percent(budget['detection_limit'])}."
+        )
+    return f"{text} {OF_SEVERAL_ROWS}" if of_rows else text
 
 
 def budget_bar(parts: Sequence[tuple[str, float, str]]) -> Element:

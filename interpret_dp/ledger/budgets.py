@@ -15,7 +15,7 @@ from interpret_dp.ledger.account import Account, Budget
 from interpret_dp.ledger.actor import append_act
 from interpret_dp.ledger.clock import until
 from interpret_dp.ledger.filter import admits, fix_budget
-from interpret_dp.ledger.names import check_name, check_text
+from interpret_dp.ledger.names import check_name, check_text, looks_of
 from interpret_dp.ledger.reader import LedgerReader, account_of, no_budget_error
 from interpret_dp.ledger.roles import require_officer
 
@@ -69,7 +69,8 @@ class LedgerBudgets(LedgerReader):
         Raises
         ------
         LedgerError
-            If the data set has a budget already, or its requests protect something else.
+            If the data set has a budget already, its requests protect something else, or the ledger
+            has a name that differs in letter case, spaces and punctuation alone.
         RoleError
             If officers are named and the user is none.
         TypeError, ValueError
@@ -94,6 +95,7 @@ class LedgerBudgets(LedgerReader):
                     f"ledger.budget({dataset!r}) or `interpret-dp ledger show`; change it with "
                     "ledger.raise_budget(...) or `interpret-dp ledger raise`."
                 )
+            _refuse_look_alike(log, dataset)
             if budget.protected and account.protected not in (None, budget.protected):
                 raise other_promise(account, budget.protected)
             if not admits(dataclasses.replace(account, budget=budget), GdpPair(0.0)):
@@ -321,6 +323,19 @@ def other_promise(account: Account, protected: str) -> LedgerError:
         "another data set name with a budget of its own: each name's total then holds for its own "
         "releases alone."
     )
+
+
+def _refuse_look_alike(log: Log, dataset: str) -> None:
+    """Raise LedgerError for a name that is taken for another one: it would double the budget."""
+    for known in log.datasets():
+        if known != dataset and looks_of(known) == looks_of(dataset):
+            raise LedgerError(
+                f"The ledger has a data set {known!r}, which differs from {dataset!r} in letter "
+                "case, spaces or punctuation alone; a second budget for the same people would "
+                f"double what may be spent on them. Nothing was declared. Use {known!r}, or let "
+                f"both names share its budget: ledger.link({dataset!r}, to={known!r}, reason=...). "
+                "Other people need a name that nobody takes for this one."
+            )
 
 
 def _budget_of(log: Log, dataset: str) -> Budget:

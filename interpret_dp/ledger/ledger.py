@@ -8,6 +8,7 @@ cannot be known. The ledger never sees rows and stores no figure of them.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,11 @@ from interpret_dp.ledger.roles import LedgerRoles, read_roles
 __all__ = ["PrivacyLedger", "Reservation", "default_ledger"]
 
 _EVENT_TOLERANCE = 1e-9
+# Hashes of the open reservations that this process made. Only it knows what it released under them:
+# another one, after a crash, can but charge them in full.
+_made_here: set[str] = set()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_made_here.clear)
 _ONE_ROW = Neighbourhood().protected
 
 
@@ -197,6 +203,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     purpose=purpose,
                     event=canonical_json(event),
                 )
+                _made_here.add(entry.hash)
                 return Reservation(dataset, entry.number, pair.mu, pair.delta, entry.hash)
         raise approval_needed_error(approval, roles)
 
@@ -215,7 +222,8 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         Raises
         ------
         LedgerError
-            If the reservation is of another ledger, or is closed already.
+            If the reservation is of another ledger, or is closed already; or if less than all of it
+            is to be charged by a process that did not make it.
         ValueError
             If ``charged_mu`` is above the reserved mu; the reservation stays open and counts as
             spent.
@@ -230,7 +238,8 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         """Return a reservation unspent; return the hash of the log's new head.
 
         Only right if nothing was released under it. The ledger cannot know that; the release
-        door does.
+        door does. So only the process that made it can: what one that crashed had released is
+        known to nobody.
 
         Parameters
         ----------
@@ -240,7 +249,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         Raises
         ------
         LedgerError
-            If the reservation is of another ledger, or is closed already.
+            If the reservation is of another ledger or process, or is closed already.
         """
         _check_reservation(reservation)
         return self._close(reservation, "cancel", 0.0, 0.0)
@@ -260,6 +269,13 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     f"Reservation {entry.number} of data set {entry.dataset!r} is {state} already; "
                     "a reservation is closed once. Make a new one for a new request."
                 )
+            if mu < entry.mu and entry.hash not in _made_here:
+                raise LedgerError(
+                    f"Reservation {entry.number} of data set {entry.dataset!r} was made by another "
+                    "process, which alone knows what it released; it counts as spent, whatever "
+                    "became of that process. Leave it open, or charge all of it with "
+                    "commit(reservation)."
+                )
             closing = append_act(
                 log,
                 kind=kind,
@@ -269,6 +285,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                 mu=mu,
                 delta=delta,
             )
+        _made_here.discard(reservation.hash)
         return closing.hash
 
 

@@ -416,6 +416,7 @@ class DPLimeTabular(explainer_base()):  # type: ignore[misc]
             neighbourhood=engine.neighbourhood,
             model=self._model_promise,
             trained_on_same_people=self._same_people,
+            ledger=engine.budget.ledger,
             dataset=engine.budget.dataset,
             head=engine.head,
             tests_only=engine.randomness().tests_only,

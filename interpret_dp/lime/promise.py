@@ -7,7 +7,7 @@ that is worth depends on whom the model was trained on, and how: only the user k
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_real
@@ -15,7 +15,10 @@ from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import PrivacyWarning
-from interpret_dp.fitting.assumptions import DASK_ASSUMPTION, unit_assumptions
+from interpret_dp.fitting.assumptions import DASK_ASSUMPTION, ledger_assumptions, unit_assumptions
+
+if TYPE_CHECKING:
+    from interpret_dp.ledger import PrivacyLedger
 
 __all__ = ["ModelPromise", "explainer_guarantee", "model_promise", "warn_of_two_names"]
 
@@ -76,6 +79,7 @@ def explainer_guarantee(
     neighbourhood: Neighbourhood,
     model: ModelPromise,
     trained_on_same_people: bool,
+    ledger: PrivacyLedger,
     dataset: str,
     head: str | None,
     tests_only: bool,
@@ -91,14 +95,21 @@ def explainer_guarantee(
     model : ModelPromise
     trained_on_same_people : bool
         Whether people in the explanation data were used to train the model.
+    ledger : PrivacyLedger
     dataset : str
+        Where requests are charged.
     head : str or None
         Hash of the ledger after the last request.
     tests_only : bool
     on_dask : bool, default=False
         Whether workers hold the explanation data.
     """
-    assumptions = [*DEFAULT_ASSUMPTIONS, *_ASSUMPTIONS, *unit_assumptions(neighbourhood)]
+    assumptions = [
+        *DEFAULT_ASSUMPTIONS,
+        *_ASSUMPTIONS,
+        *ledger_assumptions(ledger),
+        *unit_assumptions(neighbourhood),
+    ]
     if not trained_on_same_people:
         assumptions.append("nobody in the explanation data was used to train the model")
     if on_dask:

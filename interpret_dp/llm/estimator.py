@@ -22,7 +22,7 @@ from interpret_dp.accounting.guarantee import (
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.sampled import MOST_STEPS
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
-from interpret_dp.fitting.assumptions import unit_assumptions
+from interpret_dp.fitting.assumptions import ledger_assumptions, unit_assumptions
 from interpret_dp.fitting.declaring import declare
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
 from interpret_dp.fitting.tags import estimator_tags
@@ -430,6 +430,7 @@ def _promise(
     assumptions = [
         *(UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS),
         _IDEAL,
+        *ledger_assumptions(request.ledger),
         *unit_assumptions(request.neighbourhood),
         *more_assumptions,
     ]

@@ -32,6 +32,7 @@ __all__ = [
     "SeededRandomness",
     "SystemRandomness",
     "active_randomness",
+    "refuse_seed",
     "use_randomness",
 ]
 
@@ -213,6 +214,17 @@ class SeededRandomness(Randomness):
             return lambda count: generator.integers(256, size=count, dtype=np.uint8)
 
         return sampled_rows(n_rows, probability, drawn(first), drawn(more))
+
+
+def refuse_seed(randomness: Randomness, ledger: object) -> None:
+    """Raise ValueError rather than charge what protects nobody to a ledger that is kept."""
+    if randomness.tests_only:
+        raise ValueError(
+            "random_state is set, by which the noise can be computed again, and reports of "
+            f"{ledger!r} say that all that was charged to it is private. Nothing was spent. Leave "
+            "random_state out; for tests on public data leave ledger out, or use "
+            "PrivacyLedger.in_memory()."
+        )
 
 
 _active: ContextVar[Randomness | None] = ContextVar("interpret_dp_randomness", default=None)

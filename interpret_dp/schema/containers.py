@@ -128,8 +128,10 @@ def _read_one_column(role: str, values: Any) -> Source:
 
 
 def _only_element(cell: Any) -> Any:
-    """Return what a row of one column holds; any other cell is itself."""
-    return cell[0] if isinstance(cell, list | tuple | np.ndarray) and len(cell) == 1 else cell
+    """Return what a row of one column holds; any other cell is itself. Never raises."""
+    # An array without axes, such as a masked cell, has no length.
+    is_row = isinstance(cell, list | tuple) or (isinstance(cell, np.ndarray) and cell.ndim > 0)
+    return cell[0] if is_row and len(cell) == 1 else cell
 
 
 def is_dask(values: Any) -> bool:

@@ -156,7 +156,12 @@ def test_a_lost_scheduler_is_an_error_of_our_own_and_charged(
             distributed.Client(address, timeout=20),
             pytest.raises(BackendError, match=r"scheduler was lost.*charged in full") as caught,
         ):
-            fit(dd.from_pandas(table(), npartitions=2), ledger=ledger, dataset="d")
+            fit(
+                dd.from_pandas(table(), npartitions=2),
+                ledger=ledger,
+                dataset="d",
+                random_state=None,
+            )
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 
 from interpret_dp.explanation.ledger_figures import share_figure, timeline_figure
@@ -54,6 +56,23 @@ def test_the_page_tells_the_documents_figures(ledger):
     assert "The log is whole" in page
     assert "1 of the requests run now" in page
     assert page.count('class="plot"') == 3
+
+
+@pytest.mark.parametrize(
+    ("protected", "aim", "tile"),
+    [
+        ({}, "detects the presence of a given row with", "one row: presence and content"),
+        ({"unit": "id"}, "detects a person's presence with", "all rows of one 'id': presence"),
+        ({"neighboring": "replace_one"}, "contents a row has with", "one row: content, not"),
+    ],
+)
+def test_nobody_is_said_to_be_protected_whom_the_budget_leaves_out(protected, aim, tile):
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("ward", 3.0, 1e-6, **({"unit": None} | protected))
+    page = html.unescape(body(render_ledger_page(ledger.oversight())))
+    assert aim in page
+    assert ("several rows is protected less" in page) == ("unit" not in protected)
+    assert (tile if protected else "decided by the first request") in page
 
 
 def test_a_failed_check_comes_first_and_loud(ledger):

@@ -59,10 +59,25 @@ def test_what_it_means_is_said_in_terms_of_an_attacker():
     words = meaning_text(spend(budget=budget_state()).to_dict())
     # Phi(0.2367 - 1.645) for the model, with sqrt(2) for two of them, with B for the budget.
     assert "At 5 % false alarms an attacker" in words
-    assert "a person's presence with probability at most 7.96 %" in words
+    assert "detects the presence of a given row with probability at most 7.96 %" in words
     assert "released about 'trial': at most 9.51 %" in words
     assert "once the whole budget is spent: at most 23.6 %" in words
     assert "trial" not in meaning_text(spend().to_dict())
+
+
+@pytest.mark.parametrize(
+    ("relation", "unit", "aim"),
+    [
+        ("add_or_remove_one", "one row", "detects the presence of a given row with"),
+        ("add_or_remove_one", "all rows of one 'id'", "detects a person's presence with"),
+        ("replace_one", "one row", "tells which of two given contents a row has with"),
+        ("replace_one", "all rows of one 'id'", "contents a person's rows have with"),
+    ],
+)
+def test_nobody_is_said_to_be_protected_whom_the_promise_leaves_out(relation, unit, aim):
+    words = meaning_text(spend({"neighboring": relation, "unit": unit}).to_dict())
+    assert aim in words
+    assert ("several rows is protected less" in words) == (unit == "one row")
 
 
 def test_without_a_mu_the_attacker_is_bounded_by_epsilon_and_delta():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,51 @@ def test_a_cancelled_reservation_costs_nothing(ledger: PrivacyLedger) -> None:
     assert ledger.spent("adult").mu == 0.0
     assert ledger.spent("adult").n_requests == 0
     ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6))
+
+
+_OTHER_PROCESS = """
+import json, sys
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger import PrivacyLedger, Reservation
+url, made = json.loads(sys.argv[1])
+ledger, made = PrivacyLedger(url), Reservation(**made)
+for close in (ledger.cancel, lambda r: ledger.commit(r, charged_mu=0.0)):
+    try:
+        close(made)
+    except LedgerError as error:
+        assert "was made by another process" in str(error), error
+    else:
+        raise AssertionError("what another process reserved was returned")
+ledger.commit(made)
+"""
+
+
+def test_nobody_else_can_say_that_nothing_was_released(
+    stored_ledger: PrivacyLedger, store_url: str
+) -> None:
+    # After a crash: who could return the reservation could spend it once more.
+    stored_ledger.create_budget("adult", 1.0, 1e-6)
+    made = reserve_epsilon(stored_ledger, 0.9, 1e-6)
+    words = json.dumps([store_url, dataclasses.asdict(made)])
+    subprocess.run([sys.executable, "-c", _OTHER_PROCESS, words], check=True, timeout=120)
+    assert stored_ledger.report()["state"].tolist() == ["committed"]
+    assert stored_ledger.spent("adult").mu == pytest.approx(made.mu)
+
+
+@pytest.mark.parametrize("name", ["Adult", "ADULT ", "ad\uff55lt", "adult.", "-adult_"])
+def test_a_name_that_is_taken_for_another_gets_no_budget(ledger: PrivacyLedger, name: str) -> None:
+    ledger.create_budget("adult", 1.0, 1e-6)
+    before = ledger.verify()
+    with pytest.raises(LedgerError, match=r"has a data set 'adult', which differs from"):
+        ledger.create_budget(name.strip(), 1.0, 1e-6)
+    assert ledger.verify() == before
+    ledger.link(name.strip(), to="adult", reason="the same people")
+    assert ledger.budget(name.strip()).dataset == "adult"
+
+
+def test_names_that_differ_are_other_people(ledger: PrivacyLedger) -> None:
+    for name in ("ward 1", "ward 11", "ward 1-1", "ward1", "w\u00e4rd 1", "+", "++"):
+        ledger.create_budget(name, 1.0, 1e-6)
 
 
 def test_an_adaptive_request_is_charged_what_it_used(ledger: PrivacyLedger) -> None:

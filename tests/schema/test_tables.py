@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import open_table, open_target
-from interpret_dp.schema.tables import complete_names
+from interpret_dp.schema import encode_classes, open_table, open_target
+from interpret_dp.schema.tables import complete_names, open_column
 
 NUMBERS = np.arange(6.0).reshape(3, 2)
 
@@ -238,6 +238,15 @@ def test_other_targets_are_refused(y: Any, said: str) -> None:
 def test_masked_labels_are_missing() -> None:
     y = np.ma.masked_array([1, 2], mask=[True, False])
     assert np.isnan(open_target(y)[0])
+
+
+@pytest.mark.parametrize("cell", [np.ma.masked, np.array("yes"), np.array(1.0)])
+def test_no_cell_of_a_list_is_an_error(cell: Any) -> None:
+    # list(masked_array) holds such cells, which have no length: raising for them would tell that
+    # somebody's cell is missing.
+    found = open_target([1, cell, [0]])
+    assert list(encode_classes(found, [0, 1])) == [1, -1, 0]
+    assert len(open_column("sample_weight", [1, cell, 0], 3)) == 3
 
 
 def test_lengths_must_agree_and_are_not_told() -> None:
