@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -23,6 +24,7 @@ from interpret_dp import (
     SchemaError,
     private_metrics,
 )
+from interpret_dp.backends.local import LocalBinaryRows
 from interpret_dp.fitting import partitioned
 from interpret_dp.fitting.assumptions import DASK_ASSUMPTION
 from interpret_dp.schema import units
@@ -263,6 +265,25 @@ def test_what_a_partition_raises_is_withheld() -> None:
         fitted("binary", rows)
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+def test_a_part_that_was_changed_is_not_changed_again() -> None:
+    from interpret_dp.backends.dask.parts import Part, changed_part
+
+    codes = [np.arange(8, dtype=np.uint8)]
+    part = Part(LocalBinaryRows(codes, np.zeros(8, dtype=np.int16)))
+    begin = (("begin", (np.zeros(1, dtype=np.int64),)),)
+    change = ("merge_bins", ([np.arange(8, dtype=np.uint16) // 2],))
+    changed = changed_part(0, begin, change, {}, part)
+    assert isinstance(changed, Part)
+    sums = changed.follow(0, begin, ("bin_counts", ([4],)))[1]
+    assert (np.asarray(sums[0]) > 0).all()
+    # Two workers of one process hold the same part: its arrays are merged by now.
+    for held in (part, pickle.loads(pickle.dumps(part))):
+        again = changed_part(0, begin, change, {}, held)
+        assert getattr(again, "reason", None) == "failed"
+        with pytest.raises(RuntimeError, match="the new part has its rows"):
+            held.total(len)
 
 
 def test_names_of_tasks_do_not_tell_of_cells(monkeypatch: pytest.MonkeyPatch) -> None:

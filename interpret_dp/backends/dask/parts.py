@@ -73,14 +73,20 @@ class Part:
         self.n_threads = n_threads
         self._followed: int | None = None  # number of the command up to which scores are known
         self._lock = threading.Lock()
+        self._is_given_up = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out how far scores are: they may be moving while a copy is made."""
-        return {"rows": self.rows, "n_threads": self.n_threads}
+        return {
+            "rows": self.rows,
+            "n_threads": self.n_threads,
+            "is_given_up": self._is_given_up,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Start as a part whose scores are not known."""
         self.__init__(*state["rows"], n_threads=state["n_threads"])  # type: ignore[misc]
+        self._is_given_up = state["is_given_up"]
 
     def __sizeof__(self) -> int:
         """Return the bytes of all arrays, so that Dask knows what a worker holds."""
@@ -91,12 +97,29 @@ class Part:
         """Return the sum over partitions of what a function of their rows gives."""
         return reduce(_plus, self._of_each(function))
 
+    def given_up(self) -> tuple[Any, ...]:
+        """Return the rows, for somebody who writes into their arrays; nobody gets them again.
+
+        Workers of one process share a part. If one of them is lost after it changed the arrays, the
+        other must not change them once more.
+        """
+        with self._lock:
+            rows, self.rows = self._rows(), ()
+            self._is_given_up = True
+            return rows
+
+    def _rows(self) -> tuple[Any, ...]:
+        if self._is_given_up:
+            raise RuntimeError("The part was changed for good; the new part has its rows.")
+        return self.rows
+
     def _of_each(self, function: Callable[[Any], Any]) -> list[Any]:
-        threads = min(self.n_threads, len(self.rows))
+        held = self._rows()
+        threads = min(self.n_threads, len(held))
         if threads < 2:
-            return [function(rows) for rows in self.rows]
+            return [function(rows) for rows in held]
         with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(function, self.rows))
+            return list(pool.map(function, held))
 
     def follow(
         self, first: int, commands: Sequence[Command], question: Command | None
@@ -159,7 +182,7 @@ def joined(n_threads: int, *parts: Part | Trouble) -> Part | Trouble:
     """Return one part with the rows of all, which stay the same arrays, for some threads."""
 
     def join(*held: Part) -> Part:
-        return Part(*(rows for part in held for rows in part.rows), n_threads=n_threads)
+        return Part(*(rows for part in held for rows in part.given_up()), n_threads=n_threads)
 
     found: Part | Trouble = attempted(join, *parts)
     return found
@@ -231,7 +254,7 @@ def changed_part(
     tables: Mapping[str, Any],
     part: Part | Trouble,
 ) -> Part | Trouble:
-    """Return a new part whose rows were changed for good; the old one stays as it is.
+    """Return a new part whose rows were changed for good; the old one has none any more.
 
     Parameters
     ----------
@@ -247,7 +270,7 @@ def changed_part(
 
     def change_copy(held: Part) -> Part:
         held.follow(first, commands, None)
-        changed = [_copied(rows) for rows in held.rows]
+        changed = [_copied(rows) for rows in held.given_up()]
         for rows in changed:
             getattr(rows, change[0])(*change[1])
             vars(rows).update(tables)
