@@ -13,6 +13,7 @@ from interpret_dp.explanation.heat_maps import heat_figure
 from interpret_dp.explanation.html_page import Plots, whole_page
 from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.page_figures import (
+    SIGNAL_TO_NOISE,
     importance_figure,
     local_figure,
     outcome_text,
@@ -133,7 +134,8 @@ def _importances(model: AdditiveModel, place: Any) -> str:
     return (
         '<section id="importances"><h2>What matters</h2>'
         "<p>Mean absolute effect of each term. The mark <i class=noise></i> is what the added "
-        "noise alone would give: a bar that does not reach beyond it may be nothing but noise.</p>"
+        "noise alone would give: a bar that does not reach beyond it may be nothing but noise. "
+        f"{SIGNAL_TO_NOISE}</p>"
         f"{place(importance_figure(model))}</section>"
     )
 

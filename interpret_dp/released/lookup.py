@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.released.additive_model import (
-    AdditiveFeature,
-    AdditiveModel,
-    AdditiveTerm,
-    FeaturePair,
-)
+from interpret_dp.released.additive_model import AdditiveModel
+from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, FeaturePair
 
 if TYPE_CHECKING:
     import pandas as pd
