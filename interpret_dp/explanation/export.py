@@ -168,11 +168,11 @@ def _shapes(model: AdditiveModel, truth: Mapping[str, TrueCurve], place: Any) ->
     return (
         '<section id="shapes"><h2>Shape functions</h2><p class=legend>'
         "<span><i class=curve></i> released curve</span>"
-        "<span><i class=band></i> 95 % band of the added noise, for each value by itself</span>"
+        "<span><i class=band></i> 95 % noise band, for each value by itself</span>"
         f"{dashed}<span><i class=weight></i> where the rows are (noisy counts)</span>"
         "<label><input type=checkbox id=same-scale> same scale for all</label></p>"
-        "<p>The band speaks of the added noise alone, not of the luck of the sample. Where rows "
-        "are rare, the curve is also drawn towards its neighbours and towards zero.</p>"
+        "<p>The band is what the added noise leaves unknown, not the luck of the sample. Where "
+        "rows are rare, the curve is also drawn towards its neighbours and towards zero.</p>"
         f"{pairs}"
         f"<div class=grid>{''.join(cards)}</div></section>"
     )

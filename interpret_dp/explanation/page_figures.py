@@ -55,7 +55,7 @@ def term_importance(term: AdditiveTerm) -> tuple[float, float]:
     """
     total = max(float(term.weights.sum()), 1e-300)
     importance = float(term.weights @ _over_classes(np.abs(term.scores))) / total
-    deviations = term.standard_deviations
+    deviations = term.noise_deviations
     if deviations is None:
         return importance, math.nan
     noise = float(term.weights @ _over_classes(deviations)) * math.sqrt(2.0 / math.pi)

@@ -18,6 +18,7 @@ from interpret_dp._validate import check_choice
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.released.edits import EditRecord
 from interpret_dp.released.terms import (
+    OPTIONAL_KEYS,
     AdditiveFeature,
     AdditiveTerm,
     FeaturePair,
@@ -229,7 +230,7 @@ class AdditiveModel:
             check_keys(what, entry, ("name", "cuts"), optional=("pair_cuts",))
         for number, entry in enumerate(document["terms"]):
             what = f"Term {number} of the model file"
-            check_keys(what, entry, _TERM_KEYS, optional=("partner", "variances"))
+            check_keys(what, entry, _TERM_KEYS, optional=OPTIONAL_KEYS)
         schema = Schema.from_dict(document["schema"])
         names = [entry["name"] for entry in document["features"]]
         specs = schema.resolve(names)

@@ -12,9 +12,13 @@ from numpy.typing import NDArray
 
 from interpret_dp.schema import Categorical, Continuous, level_labels
 
-__all__ = ["AdditiveFeature", "AdditiveTerm", "FeaturePair", "frozen", "read_term", "term_document"]
+__all__ = ["OPTIONAL_KEYS", "AdditiveFeature", "AdditiveTerm", "FeaturePair", "frozen"]
+__all__ += ["read_term", "term_document"]
 
 FloatArray = NDArray[np.float64]
+
+OPTIONAL_KEYS = ("partner", "variances", "band_covariance", "band_variances")
+"""Keys that a term's document may lack."""
 
 
 def frozen(values: Any, shape: tuple[int, ...], what: str) -> FloatArray:
@@ -156,6 +160,12 @@ class AdditiveTerm:
         nothing is known.
     partner : int or None
         Index of the second feature of a pair; None for a shape function.
+    band_covariance : ndarray of float64, shaped as ``covariance``, or None
+        Covariance of the distance from ``scores`` to the curve without noise, once part of the
+        noise was taken out. None where nothing was, so that the noise is all that is unknown, and
+        where it is not known as a whole.
+    band_variances : ndarray of float64, same shape as ``scores``, or None
+        Its diagonal, of a term without ``band_covariance``.
     """
 
     feature: int
@@ -164,6 +174,8 @@ class AdditiveTerm:
     covariance: FloatArray | None
     variances: FloatArray | None = None
     partner: int | None = None
+    band_covariance: FloatArray | None = None
+    band_variances: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check their shapes against one another."""
@@ -174,20 +186,26 @@ class AdditiveTerm:
             object.__setattr__(self, name, frozen(getattr(self, name), expected, f"term {name}"))
         if (self.weights < 0).any():
             raise ValueError("term weights must not be negative.")
-        if self.covariance is not None:
-            expected = (*shape[1:], shape[0], shape[0])
-            square = frozen(self.covariance, expected, "term covariance")
-            object.__setattr__(self, "covariance", square)
-        if self.variances is not None:
-            if self.covariance is not None:
-                raise ValueError(
-                    "A term has both covariance and variances; give the covariance, or the "
-                    "variances where it is not known as a whole."
-                )
-            variances = frozen(self.variances, shape, "term variances")
-            if (variances < 0).any():
-                raise ValueError("term variances must not be negative.")
-            object.__setattr__(self, "variances", variances)
+        for prefix in ("", "band_"):
+            self._check_spread(f"{prefix}covariance", f"{prefix}variances", shape)
+
+    def _check_spread(self, whole: str, diagonal: str, shape: tuple[int, ...]) -> None:
+        """Freeze a covariance or the variances that stand for it, and check them."""
+        covariance, variances = getattr(self, whole), getattr(self, diagonal)
+        if covariance is not None:
+            square = frozen(covariance, (*shape[1:], shape[0], shape[0]), f"term {whole}")
+            object.__setattr__(self, whole, square)
+        if variances is None:
+            return
+        if covariance is not None:
+            raise ValueError(
+                f"A term has both {whole} and {diagonal}; give the {whole}, or the {diagonal} "
+                "where it is not known as a whole."
+            )
+        variances = frozen(variances, shape, f"term {diagonal}")
+        if (variances < 0).any():
+            raise ValueError(f"term {diagonal} must not be negative.")
+        object.__setattr__(self, diagonal, variances)
 
     @property
     def features(self) -> tuple[int, ...]:
@@ -195,15 +213,23 @@ class AdditiveTerm:
         return (self.feature,) if self.partner is None else (self.feature, self.partner)
 
     @property
+    def noise_deviations(self) -> FloatArray | None:
+        """Standard deviation of the added noise, same shape as ``scores``; None if unknown.
+
+        What scores are judged by: whether a term or a bump is more than noise.
+        """
+        return _deviations(self.covariance, self.variances)
+
+    @property
     def standard_deviations(self) -> FloatArray | None:
-        """Standard deviation of the added noise, same shape as ``scores``; None if unknown."""
-        variances = self.variances
-        if self.covariance is not None:
-            variances = np.diagonal(self.covariance, axis1=-2, axis2=-1).T
-        if variances is None:
-            return None
-        deviations: FloatArray = np.sqrt(np.maximum(variances, 0.0))
-        return deviations
+        """Standard deviation of the distance to the curve without noise; None if unknown.
+
+        Same shape as ``scores``. What bands are drawn from; that of the added noise, unless some of
+        it was taken out.
+        """
+        if self.band_covariance is None and self.band_variances is None:
+            return self.noise_deviations
+        return _deviations(self.band_covariance, self.band_variances)
 
     @property
     def signal_to_noise(self) -> float | None:
@@ -220,7 +246,7 @@ class AdditiveTerm:
         of a single normal variable is most often above 4 (Szekely and Bakirov, 2003, "Extremal
         probabilities for Gaussian quadratic forms"). Denoising makes pure noise smaller still.
         """
-        deviations = self.standard_deviations
+        deviations = self.noise_deviations
         if deviations is None:
             return None
         noise = float((self.weights @ deviations**2).sum())
@@ -229,8 +255,22 @@ class AdditiveTerm:
         )
 
 
+def _deviations(covariance: FloatArray | None, variances: FloatArray | None) -> FloatArray | None:
+    if covariance is not None:
+        variances = np.diagonal(covariance, axis1=-2, axis2=-1).T
+    if variances is None:
+        return None
+    deviations: FloatArray = np.sqrt(np.maximum(variances, 0.0))
+    return deviations
+
+
 def term_document(term: AdditiveTerm) -> dict[str, Any]:
     """Return a term as plain JSON values; :func:`read_term` reads it."""
+    optional = {
+        "variances": None if term.variances is None else term.variances.tolist(),
+        "band_covariance": _lower_triangle(term.band_covariance),
+        "band_variances": None if term.band_variances is None else term.band_variances.tolist(),
+    }
     return {
         "feature": term.feature,
         **({} if term.partner is None else {"partner": term.partner}),
@@ -238,19 +278,22 @@ def term_document(term: AdditiveTerm) -> dict[str, Any]:
         "weights": term.weights.tolist(),
         "covariance": _lower_triangle(term.covariance),
         # Left out where there are none, as in older files.
-        **({} if term.variances is None else {"variances": term.variances.tolist()}),
+        **{key: value for key, value in optional.items() if value is not None},
     }
 
 
 def read_term(entry: Mapping[str, Any]) -> AdditiveTerm:
     """Rebuild a term of a document."""
+    size = len(entry["scores"])
     return AdditiveTerm(
         feature=int(entry["feature"]),
         partner=int(entry["partner"]) if "partner" in entry else None,
         scores=entry["scores"],
         weights=entry["weights"],
-        covariance=_full_square(entry["covariance"], len(entry["scores"])),
+        covariance=_full_square(entry["covariance"], size),
         variances=entry.get("variances"),
+        band_covariance=_full_square(entry.get("band_covariance"), size),
+        band_variances=entry.get("band_variances"),
     )
 
 

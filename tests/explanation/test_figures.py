@@ -213,7 +213,7 @@ def test_curves_bands_and_rows_are_named():
     named = {t.name for t in term_figure(model_of(), 2, LINE).data if t.showlegend is not False}
     assert {
         "released curve",
-        "95 % band of the added noise",
+        "95 % noise band",
         "where the rows are (noisy counts)",
         "nearest increasing curve",
     } <= named

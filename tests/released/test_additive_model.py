@@ -71,6 +71,33 @@ def test_a_term_with_variances_alone(model):
         again.terms[0].variances[0] = 7.0
 
 
+def test_what_bands_are_drawn_from_is_kept_beside_the_noise(model):
+    noise = np.diag([0.0, 1.0, 4.0, 0.0])
+    first = dataclasses.replace(model.terms[0], covariance=noise, band_covariance=noise / 4)
+    second = dataclasses.replace(
+        model.terms[1], variances=np.full(4, 9.0), band_variances=np.full(4, 4.0)
+    )
+    both = dataclasses.replace(model, terms=(first, second))
+    document = json.loads(json.dumps(both.to_dict(), allow_nan=False))
+    again = AdditiveModel.from_dict(document)
+    for term in (both.terms[0], again.terms[0]):
+        np.testing.assert_array_equal(term.standard_deviations, [0.0, 0.5, 1.0, 0.0])
+        np.testing.assert_array_equal(term.noise_deviations, [0.0, 1.0, 2.0, 0.0])
+        # Judged by the noise.
+        assert term.signal_to_noise == pytest.approx(np.sqrt(2.0 / 5.0))
+    np.testing.assert_array_equal(again.terms[1].standard_deviations, np.full(4, 2.0))
+    np.testing.assert_array_equal(again.terms[1].noise_deviations, np.full(4, 3.0))
+    assert again.digest == both.digest
+    # Files from before have no such keys: their bands are those of the noise.
+    for entry in document["terms"]:
+        entry.pop("band_covariance", None)
+        entry.pop("band_variances", None)
+    document = {key: value for key, value in document.items() if key != "digest"}
+    older = AdditiveModel.from_dict(document)
+    np.testing.assert_array_equal(older.terms[0].standard_deviations, [0.0, 1.0, 2.0, 0.0])
+    assert "band_covariance" not in model.to_dict()["terms"][0]
+
+
 def test_variances_of_several_classes_are_the_diagonals():
     squares = np.stack([np.diag([1.0, 4.0, 9.0]), np.diag([0.0, 1.0, 16.0]), np.eye(3)])
     scores = np.zeros((3, 3))
@@ -120,6 +147,23 @@ def test_noise_alone_reaches_twice_its_size_less_than_one_time_in_twenty(rank):
 def test_variances_are_checked(covariance, variances, message):
     with pytest.raises(ValueError, match=message):
         AdditiveTerm(0, np.zeros(3), np.ones(3), covariance, variances)
+
+
+def test_bands_are_checked_as_noise_is():
+    known = {"covariance": np.eye(3)}
+    with pytest.raises(ValueError, match="both band_covariance and band_variances"):
+        AdditiveTerm(
+            0,
+            np.zeros(3),
+            np.ones(3),
+            **known,
+            band_covariance=np.eye(3),
+            band_variances=np.ones(3),
+        )
+    with pytest.raises(ValueError, match=r"band_covariance has shape \(2, 2\)"):
+        AdditiveTerm(0, np.zeros(3), np.ones(3), **known, band_covariance=np.eye(2))
+    with pytest.raises(ValueError, match="band_variances must not be negative"):
+        AdditiveTerm(0, np.zeros(3), np.ones(3), **known, band_variances=[1.0, -1.0, 0.0])
 
 
 def test_arrays_cannot_be_changed(model):

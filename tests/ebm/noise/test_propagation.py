@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpret_dp.ebm import propagation
+from interpret_dp.ebm.noise import propagation
 from interpret_dp.ebm.noise.propagation import noise_covariance, noise_variances
 from interpret_dp.ebm.trainer.boosting import TermUpdate, centred_change, leaf_gains, partition_bins
 
