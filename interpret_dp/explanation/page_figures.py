@@ -41,7 +41,7 @@ _LARGEST_RATIO = 1000
 SIGNAL_TO_NOISE = (
     "Signal to noise: how large a term is against the noise added to it (root mean squares over "
     "the rows). Below 2, noise alone may explain the term: of terms that are nothing else, fewer "
-    "than one in twenty reach 2."
+    "than one in twenty reach 2. The luck of the sample is not counted."
 )
 """What the figures beside the importances mean."""
 
