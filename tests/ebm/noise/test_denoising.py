@@ -206,7 +206,7 @@ def test_without_what_luck_may_do_nothing_is_said():
 
 
 def test_sampling_variance_is_that_of_a_mean_of_logits():
-    """Fitted log-odds of 200 rows, 4,000 times: its variance within 8 % (five standard errors)."""
+    """Fitted log-odds of 200 rows, 4,000 times: its variance within 12 % (five standard errors)."""
     rng = np.random.default_rng(0)
     share, rows = 0.3, 200
     means = rng.binomial(rows, share, 4_000) / rows
