@@ -235,7 +235,9 @@ def calibrate(
         with use_randomness(SelectedSources(seed, vary, quiet)):
             model = engine.build(problem, epsilon, DELTA).fit(problem.X, problem.y)
         scores.append(grid.read(model, model.term_scores_))
-        variances.append(grid.read(model, [sd**2 for sd in model.standard_deviations_]))
+        variances.append(
+            grid.read(model, [term.noise_deviations**2 for term in model.released_.terms])
+        )
         weights.append(grid.read(model, model.bin_weights_))
         bins = grid.read(model, [np.arange(len(w), dtype=float) for w in model.bin_weights_])
         parts.append([_parts(numbers.astype(np.intp)) for numbers in bins])

@@ -180,7 +180,7 @@ def _draw(axis: Any, cohort: Cohort, model: Any) -> None:
         color="#14609c",
         alpha=0.18,
         linewidth=0,
-        label="95 % band of the added noise",
+        label="95 % noise band",
     )
     axis.plot(ages, view.original[bins], color="#14609c", label="released")
     axis.plot(ages, view.current[bins], color="#d9480f", linewidth=2, label="made increasing")

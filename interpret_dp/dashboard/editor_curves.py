@@ -115,7 +115,7 @@ class _Pencil:
                 line={"shape": "hv", "width": 0},
                 fill=fill,
                 fillcolor=_transparent(self.color, opacity),
-                name="95 % band of the added noise",
+                name="95 % noise band",
                 legendrank=LEGEND_RANKS["noise"],
                 showlegend=fill is not None and self.place == 0,
             )
@@ -187,7 +187,7 @@ class _Pencil:
                 "thickness": 1.4,
                 "width": 5,
             },
-            name="95 % range of the added noise",
+            name="95 % noise range",
             legendrank=LEGEND_RANKS["noise"],
             showlegend=not beside_a_curve and self.place == 0,
             hoverinfo="skip",

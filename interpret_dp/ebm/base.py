@@ -229,10 +229,10 @@ class PrivateEBM(ShowsGuarantee):
         return super().predict(self._readable(X), init_score)  # type: ignore[misc]
 
     def predict_with_uncertainty(self, X: Any, init_score: Any = None) -> Any:
-        """Return the score and the standard deviation of its noise.
+        """Return the score and the standard deviation of what noise left unknown of it.
 
-        The noise of different terms is taken as independent, so variances add. NaN where a term's
-        noise is not known, as after ``monotonize``.
+        That of different terms is taken as independent, so variances add. NaN where a term's is not
+        known, as after ``monotonize``.
 
         Parameters
         ----------

@@ -40,6 +40,8 @@ _SAVED_PARAMETERS = (
     "objective",
     "interactions",
 )
+# What is known of a term's noise.
+_NOISE = ("covariance", "variances", "band_covariance", "band_variances")
 
 
 def fitted_model(
@@ -61,9 +63,22 @@ def fitted_model(
         for index, (name, spec) in enumerate(request.schema.features.items())
     )
     terms = tuple(
-        AdditiveTerm(column, scores, b.weights, noise.covariance, noise.variances)
-        for column, scores, b, noise in zip(
-            request.task.columns, trained.scores, trained.bins, trained.noise, strict=True
+        AdditiveTerm(
+            column,
+            scores,
+            b.weights,
+            noise.covariance,
+            noise.variances,
+            band_covariance=None if unknown is None else unknown.covariance,
+            band_variances=None if unknown is None else unknown.variances,
+        )
+        for column, scores, b, noise, unknown in zip(
+            request.task.columns,
+            trained.scores,
+            trained.bins,
+            trained.noise,
+            trained.unknown,
+            strict=True,
         )
     )
     terms += tuple(
@@ -129,8 +144,12 @@ def current_model(estimator: Any) -> AdditiveModel:
         if partner is not None:
             scores, weights = scores.ravel(), weights.ravel()
         is_as_fitted = np.array_equal(scores, original.scores)
-        noise = (original.covariance, original.variances) if is_as_fitted else (None, None)
-        terms.append(AdditiveTerm(feature, scores, weights, *noise, partner=partner))
+        known = (
+            {name: getattr(original, name) for name in _NOISE}
+            if is_as_fitted
+            else {"covariance": None}
+        )
+        terms.append(AdditiveTerm(feature, scores, weights, partner=partner, **known))
     return AdditiveModel(
         task=base.task,
         schema=schema,

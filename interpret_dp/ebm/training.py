@@ -20,6 +20,7 @@ from interpret_dp.backends.local import (
 )
 from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.noise.sampling import explained_variance, sampling_variances
 from interpret_dp.ebm.noise.uncertainty import TermNoise, denoised_terms, term_noise
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
@@ -84,6 +85,9 @@ class TrainedTerms:
     scores : list of ndarray
         Shape function of each term, shape (n_codes,), or (n_codes, n_classes) for more than two.
     noise : list of TermNoise
+        That was added.
+    unknown : list of TermNoise or None
+        What is unknown of each curve, once it is denoised; None where it is the noise.
     intercept : ndarray of float64, shape (1,) or (n_classes,)
     n_rows : float
         Released sum of the weights of the rows with a target; without weights, their number.
@@ -101,6 +105,7 @@ class TrainedTerms:
     bins: list[Bins]
     scores: list[NDArray[np.float64]]
     noise: list[TermNoise]
+    unknown: list[TermNoise | None]
     intercept: NDArray[np.float64]
     n_rows: float
     count_noise: float
@@ -114,13 +119,15 @@ class TrainedTerms:
 class _Start:
     """Where boosting starts: released by the first request, in units of the score lattice.
 
-    ``n_rows`` counts a row of the largest weight as one; ``scale`` is that of a regression.
+    ``n_rows`` counts a row of the largest weight as one; ``scale`` is that of a regression, and
+    ``spread`` the variance of its target in units of half its range squared.
     """
 
     n_rows: float
     level: NDArray[np.float64]
     unit: Unit
     scale: TargetScale | None = None
+    spread: float = 0.0
 
 
 _REGRESSION_ROWS: dict[str, type[LocalRegressionRows]] = {
@@ -182,12 +189,13 @@ def train(
         movable=movable,
     )
     in_units = _score_unit(start)
-    scores, noise = _denoised(result, bins, task, start, door, boosting)
+    scores, noise, unknown = _denoised(result, bins, task, start, door, boosting)
     offset = 0.0 if scale is None else scale.score_origin
     trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
         scores=scores,
         noise=noise,
+        unknown=unknown,
         intercept=offset + in_units * result.intercept,
         n_rows=task.largest_weight * start.n_rows,
         count_noise=task.largest_weight * count_noise,
@@ -225,22 +233,37 @@ def _denoised(
     start: _Start,
     door: ReleaseDoor,
     boosting: TrainerConfig,
-) -> tuple[list[NDArray[np.float64]], list[TermNoise]]:
-    """Return the curves without what is likely noise, and what is then unknown of them."""
+) -> tuple[list[NDArray[np.float64]], list[TermNoise], list[TermNoise | None]]:
+    """Return the curves without what is likely noise, the noise, and what is then unknown."""
     unit = _score_unit(start)
+    curvatures = _curvatures(result, bins, start.scale, start.unit)
     noise = term_noise(
         result,
         bins,
         task.directions,
         averaged_rounds=boosting.averaged_rounds,
-        curvatures=_curvatures(result, bins, start.scale, start.unit),
+        curvatures=curvatures,
         scale=unit,
         rng=door.public_choices,
     )
     scores = [unit * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores]
     if not boosting.can_denoise(start.n_rows, start.unit):
-        return scores, noise
-    return denoised_terms(scores, noise, bins, [_is_ordered(spec) for spec in task.specs])
+        return scores, noise, [None] * len(noise)
+    dispersion = _dispersion(start, explained_variance(scores, noise, bins) / unit**2)
+    sampling = [
+        unit**2 * sampling_variances(b.weights, curvature, dispersion)
+        for b, curvature in zip(bins, curvatures, strict=True)
+    ]
+    is_ordered = [_is_ordered(spec) for spec in task.specs]
+    scores, unknown = denoised_terms(scores, noise, bins, is_ordered, sampling)
+    return scores, noise, unknown
+
+
+def _dispersion(start: _Start, explained: float) -> float:
+    """Return the variance of a row's residual over the curvature of its loss."""
+    if start.scale is None:
+        return 1.0
+    return start.scale.dispersion(start.spread, float(start.level[0]), explained)
 
 
 def _score_unit(start: _Start) -> float:
@@ -353,7 +376,7 @@ def _release_target(
         mean, square = float(sums[1]) / n_rows, float(sums[2]) / n_rows
         scale = scale.clipped(mean, square, noise / n_rows)
         level, unit = scale.start(mean, noise / n_rows, norm)
-        return _Start(n_rows, level, unit, scale)
+        return _Start(n_rows, level, unit, scale, square - mean**2)
     # A class may be empty or drowned in noise: no count is believed to be below one noise unit.
     counts = np.maximum(sums, noise)
     shares = counts / counts.sum()

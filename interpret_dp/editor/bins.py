@@ -56,7 +56,7 @@ class TermView:
     original, last, current : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
         Scores of the base model, before the latest edit, and now.
     standard_deviations : ndarray of float64, shape of the scores, or None
-        Of the added noise in ``original``; None where it is not known.
+        Of what the added noise leaves unknown of ``original``; None where it is not known.
     version : int
         Version of the session that this shows.
     """

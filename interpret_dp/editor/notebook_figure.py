@@ -206,7 +206,7 @@ def editor_figure(
             fillcolor=COLORS["band"],
             line={"width": 0},
             mode="lines",
-            name="95 % band of the added noise",
+            name="95 % noise band",
             visible=view.standard_deviations is not None,
             hoverinfo="skip",
         ),

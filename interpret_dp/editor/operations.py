@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -157,12 +157,10 @@ def edited_term(feature: Subject, term: AdditiveTerm, operation: Operation) -> A
     run = KINDS[operation.kind].run
     bins = np.array(operation.bins)
     scores = np.array(term.scores).reshape(len(term.scores), -1)
-    variances = None if term.variances is None else np.array(term.variances)
-    layers: list[FloatArray] | None = None
-    shape: tuple[int, ...] = ()
-    if term.covariance is not None:
-        shape = term.covariance.shape
-        layers = list(np.array(term.covariance).reshape(-1, len(scores), len(scores)))
+    spreads: dict[str, Any] = {
+        name: None if getattr(term, name) is None else np.array(getattr(term, name))
+        for name in _SPREADS
+    }
     for position, column in enumerate(operation.classes):
         curve = _curve(feature, term, operation.bins, column)
         parameters = of_class(operation.kind, operation.parameters, position)
@@ -170,40 +168,48 @@ def edited_term(feature: Subject, term: AdditiveTerm, operation: Operation) -> A
         if np.array_equal(fitted, curve.scores):
             continue
         scores[bins, column] = fitted
-        if layers is not None:
-            # What a projection does to noise depends on the curve below it, which is not known.
-            layers = None if kept is None else _carried(layers, column, bins, kept)
-        if variances is not None:
-            variances = _carried_variances(variances, column, bins, kept)
-    return dataclasses.replace(
-        term,
-        scores=scores.reshape(term.scores.shape),
-        covariance=None if layers is None else np.reshape(layers, shape),
-        variances=variances,
-    )
+        # What a projection does to noise depends on the curve below it, which is not known.
+        spreads = {
+            name: None
+            if spread is None or kept is None
+            else _SPREADS[name](spread, column, bins, kept)
+            for name, spread in spreads.items()
+        }
+    return dataclasses.replace(term, scores=scores.reshape(term.scores.shape), **spreads)
 
 
 def _carried(
-    layers: list[FloatArray], column: int, bins: IntArray, kept: FloatArray | float
-) -> list[FloatArray]:
+    covariance: FloatArray, column: int, bins: IntArray, kept: FloatArray | float
+) -> FloatArray:
     """Return the covariances after a linear map of the selected bins of one class."""
-    whole = np.eye(len(layers[column]))
+    size = covariance.shape[-1]
+    layers = np.array(covariance).reshape(-1, size, size)
+    whole = np.eye(size)
     whole[np.ix_(bins, bins)] = kept if isinstance(kept, np.ndarray) else kept * np.eye(len(bins))
     carried = whole @ layers[column] @ whole.T
     # Rounding must not make it asymmetric: a file keeps one triangle.
-    symmetric = np.tril(carried) + np.tril(carried, -1).T
-    return [*layers[:column], symmetric, *layers[column + 1 :]]
+    layers[column] = np.tril(carried) + np.tril(carried, -1).T
+    return layers.reshape(covariance.shape)
 
 
 def _carried_variances(
-    variances: FloatArray, column: int, bins: IntArray, kept: FloatArray | float | None
+    variances: FloatArray, column: int, bins: IntArray, kept: FloatArray | float
 ) -> FloatArray | None:
     """Return the variances if the covariances are not needed for it."""
-    if kept is None or isinstance(kept, np.ndarray):
+    if isinstance(kept, np.ndarray):
         return None
     columns = variances.reshape(len(variances), -1).copy()
     columns[bins, column] *= kept**2
     return columns.reshape(variances.shape)
+
+
+# What is known of a term's noise, and of the distance to the curve without it.
+_SPREADS: dict[str, Callable[..., FloatArray | None]] = {
+    "covariance": _carried,
+    "variances": _carried_variances,
+    "band_covariance": _carried,
+    "band_variances": _carried_variances,
+}
 
 
 def operation_text(feature: Subject, operation: Operation, labels: tuple[Any, ...]) -> str:

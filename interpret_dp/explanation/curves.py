@@ -40,7 +40,7 @@ class Curve:
         What the legend calls it, literally.
     scores : ndarray of float64, shape (n_codes,)
     half_band : ndarray of float64, shape (n_codes,), or None
-        1.96 standard deviations of the added noise; None where it is not known.
+        1.96 standard deviations of what noise leaves unknown; None where it is not known.
     color, band_color, dash : str
         In plotly's words.
     is_class : bool

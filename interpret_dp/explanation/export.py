@@ -14,6 +14,7 @@ from interpret_dp.explanation.heat_maps import heat_figure
 from interpret_dp.explanation.html_page import Plots, whole_page
 from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.page_figures import (
+    SIGNAL_TO_NOISE,
     importance_figure,
     local_figure,
     outcome_text,
@@ -134,7 +135,8 @@ def _importances(model: AdditiveModel, place: Any) -> str:
     return (
         '<section id="importances"><h2>What matters</h2>'
         "<p>Mean absolute effect of each term. The mark <i class=noise></i> is what the added "
-        "noise alone would give: a bar that does not reach beyond it may be nothing but noise.</p>"
+        "noise alone would give: a bar that does not reach beyond it may be nothing but noise. "
+        f"{SIGNAL_TO_NOISE}</p>"
         f"{place(importance_figure(model))}</section>"
     )
 
@@ -167,11 +169,11 @@ def _shapes(model: AdditiveModel, truth: Mapping[str, TrueCurve], place: Any) ->
     return (
         '<section id="shapes"><h2>Shape functions</h2><p class=legend>'
         "<span><i class=curve></i> released curve</span>"
-        "<span><i class=band></i> 95 % band of the added noise, for each value by itself</span>"
+        "<span><i class=band></i> 95 % noise band, for each value by itself</span>"
         f"{dashed}<span><i class=weight></i> where the rows are (noisy counts)</span>"
         "<label><input type=checkbox id=same-scale> same scale for all</label></p>"
-        "<p>The band speaks of the added noise alone, not of the luck of the sample. Where rows "
-        "are rare, the curve is also drawn towards its neighbours and towards zero.</p>"
+        "<p>The band is what the added noise leaves unknown, not the luck of the sample. Where "
+        "rows are rare, the curve is also drawn towards its neighbours and towards zero.</p>"
         f"{pairs}"
         f"<div class=grid>{''.join(cards)}</div></section>"
     )

@@ -90,6 +90,7 @@ def add_heading(
     line: str,
     *,
     with_menu: bool = False,
+    gap: int = 4,
     letters: int = _LETTERS_IN_LINE,
 ) -> None:
     """Write title and privacy cost above the plot, and leave room for buttons below them.
@@ -104,6 +105,8 @@ def add_heading(
         literally.
     with_menu : bool
         Leave room for a row of buttons.
+    gap : int
+        Pixels below the lines where there are no buttons.
     letters : int
         The longest line; shorter where wide labels leave the plot less room.
     """
@@ -111,7 +114,7 @@ def add_heading(
     solid = line.replace(" ", "\N{NO-BREAK SPACE}").replace("·\N{NO-BREAK SPACE}", "· ")
     wrapped = [p for part in solid.split("\n") for p in textwrap.wrap(part, letters)]
     lines = [part.replace("\N{NO-BREAK SPACE}", " ") for part in wrapped]
-    menu = _MENU if with_menu else 4
+    menu = _MENU if with_menu else gap
     top = _TITLE + _LINE * len(lines) + menu
     figure.update_layout(
         title={

@@ -6,6 +6,7 @@ released figures. plotly is imported when one is drawn.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from interpret_dp.explanation.figure_parts import (
 )
 from interpret_dp.explanation.heat_maps import heat_figure, heat_range
 from interpret_dp.explanation.page_figures import (
+    SIGNAL_TO_NOISE,
     importance_figure,
     local_figure,
     outcome_text,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["contributions_figure", "overview_figure", "prediction_figure", "term_figure"]
 
 _MOST_ROWS = 200
+_LETTERS = 95
 _FADED = 0.35
 
 
@@ -88,8 +91,9 @@ def overview_figure(model: AdditiveModel, line: str) -> Figure:
     figure = importance_figure(model)
     height = figure.layout.height
     figure.update_layout(showlegend=True)
-    add_heading(figure, "What matters: importance of every term", line)
-    place_legend(figure, below=figure.layout.margin.b + 4, height=max(420, height + 110))
+    lines = "\n".join([*textwrap.wrap(SIGNAL_TO_NOISE, _LETTERS), line]).strip()
+    add_heading(figure, "What matters: importance of every term", lines, gap=24)
+    place_legend(figure, below=figure.layout.margin.b + 4, height=max(420, height + 140))
     return figure
 
 

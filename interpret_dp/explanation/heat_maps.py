@@ -193,7 +193,7 @@ def heat_range(term: AdditiveTerm) -> float:
 
 def _within_noise(term: AdditiveTerm) -> NDArray[np.bool_] | None:
     """Return which scores noise alone could give; None where the noise is not known."""
-    deviations = term.standard_deviations
+    deviations = term.noise_deviations
     if deviations is None:
         return None
     within: NDArray[np.bool_] = (np.abs(term.scores) < _QUANTILE_95 * deviations) & (deviations > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -154,6 +155,9 @@ def attach_privacy(
     private = _rebuild(type(explanation), state)
     if private.explanation_type == "global":
         private.selector = selector_of(_selector(model))
+        overall = private.data(-1)["overall"]
+        ratios = dict(zip(model.term_names, (t.signal_to_noise for t in model.terms), strict=True))
+        overall["signal_to_noise"] = [ratios.get(name) for name in overall["names"]]
     return private
 
 
@@ -161,17 +165,22 @@ def _selector(model: AdditiveModel) -> Any:
     """Return the terms for interpret's lists; its own counts distinct values, which are private."""
     import pandas as pd
 
-    columns = ["Name", "Type", "Bins", "Importance"]
+    columns = ["Name", "Type", "Bins", "Importance", "Signal to noise"]
     rows = [
         (
             model.subject(term).name,
             model.subject(term).kind,
             _bin_count(model, term),
-            float(f"{term_importance(term)[0]:.{_DIGITS}g}"),
+            _rounded(term_importance(term)[0]),
+            _rounded(term.signal_to_noise),
         )
         for term in model.terms
     ]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _rounded(value: float | None) -> float:
+    return math.nan if value is None else float(f"{value:.{_DIGITS}g}")
 
 
 def _bin_count(model: AdditiveModel, term: AdditiveTerm) -> int:

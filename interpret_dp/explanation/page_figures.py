@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from interpret_dp.released import AdditiveModel, AdditiveTerm
 
 __all__ = [
+    "SIGNAL_TO_NOISE",
     "importance_bars",
     "importance_figure",
     "local_figure",
@@ -34,6 +35,15 @@ __all__ = [
 ]
 
 _MOST_CONTRIBUTIONS = 15
+# Beyond this a ratio of signal to noise says "clear" and no more.
+_LARGEST_RATIO = 1000
+
+SIGNAL_TO_NOISE = (
+    "Signal to noise: how large a term is against the noise added to it (root mean squares over "
+    "the rows). Below 2, noise alone may explain the term: of terms that are nothing else, fewer "
+    "than one in twenty reach 2. The luck of the sample is not counted."
+)
+"""What the figures beside the importances mean."""
 
 
 def term_importance(term: AdditiveTerm) -> tuple[float, float]:
@@ -45,7 +55,7 @@ def term_importance(term: AdditiveTerm) -> tuple[float, float]:
     """
     total = max(float(term.weights.sum()), 1e-300)
     importance = float(term.weights @ _over_classes(np.abs(term.scores))) / total
-    deviations = term.standard_deviations
+    deviations = term.noise_deviations
     if deviations is None:
         return importance, math.nan
     noise = float(term.weights @ _over_classes(deviations)) * math.sqrt(2.0 / math.pi)
@@ -57,14 +67,48 @@ def _over_classes(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def importance_figure(model: AdditiveModel) -> Figure:
-    """Return every term's importance as a bar, with a mark at what noise alone would give."""
+    """Return every term's importance as a bar, with what noise alone would give.
+
+    That is a mark in the bar, and its signal to noise behind it
+    (:attr:`interpret_dp.released.AdditiveTerm.signal_to_noise`).
+    """
     measured = [term_importance(term) for term in model.terms]
-    return importance_bars(
+    figure = importance_bars(
         list(model.term_names),
         [importance for importance, _ in measured],
         [noise for _, noise in measured],
         score_unit(model),
     )
+    order = sorted(range(len(measured)), key=lambda index: measured[index][0])
+    _add_column(
+        figure, "signal to noise", [_ratio_text(model.terms[k].signal_to_noise) for k in order]
+    )
+    return figure
+
+
+def _ratio_text(ratio: float | None) -> str:
+    """Return a ratio with one digit after the point."""
+    if ratio is None:
+        return "not known"
+    return f"{ratio:.1f}" if ratio < _LARGEST_RATIO else f"{_LARGEST_RATIO} or more"
+
+
+def _add_column(figure: Figure, heading: str, texts: Sequence[str]) -> None:
+    """Write a text to the right of each bar, from below, under a heading."""
+    place: dict[str, Any] = {
+        "xref": "paper",
+        "x": 1,
+        "xanchor": "left",
+        "xshift": 8,
+        "showarrow": False,
+        "font": {"size": 11.5},
+    }
+    for position, text in enumerate(texts):
+        figure.add_annotation(text=text, yref="y", y=position, yanchor="middle", **place)
+    figure.add_annotation(
+        text=heading, yref="paper", y=1, yanchor="bottom", **(place | {"font": {"size": 11}})
+    )
+    figure.update_layout(margin={"r": 100, "t": max(figure.layout.margin.t, 22)})
 
 
 def importance_bars(

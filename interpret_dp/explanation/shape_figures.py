@@ -46,7 +46,7 @@ _LETTERS_IN_WIDTH = 55
 _LABEL_ANGLE = 40
 _LETTER_DEPTH = 4.2  # pixels down per letter of a leaning label
 
-_BAND_NAME = "95 % band of the added noise"
+_BAND_NAME = "95 % noise band"
 _ROWS_NAME = "where the rows are (noisy counts)"
 
 
@@ -73,7 +73,7 @@ def shape_figure(
     *,
     previews: Mapping[str, FloatArray] | None = None,
 ) -> Figure:
-    """Return one term: its scores, the 95 % band of the added noise, and where the rows are.
+    """Return one term: its scores, the 95 % noise band, and where the rows are.
 
     With several classes there is one curve a class.
 

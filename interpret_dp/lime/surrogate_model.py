@@ -159,8 +159,10 @@ def _effects(
     # of centred scores: the fit centres by the same weights.
     probe = copy.copy(model)
     probe.term_scores_ = [
-        np.full_like(scores, np.nan) if deviations is None else deviations
-        for scores, deviations in zip(model.term_scores_, model.standard_deviations_, strict=True)
+        np.full_like(term.scores, np.nan)
+        if term.noise_deviations is None
+        else term.noise_deviations
+        for term in model.to_released().terms
     ]
     errors[:, at] = probe.eval_terms(rows)
     intercepts = np.full(rows.n_rows, float(model.intercept_) + float(means.sum()))

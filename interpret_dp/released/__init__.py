@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from interpret_dp.released.additive_model import (
-    AdditiveFeature,
-    AdditiveModel,
-    AdditiveTerm,
-    FeaturePair,
-)
+from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.edits import EditRecord
+from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, FeaturePair
 
 __all__ = ["AdditiveFeature", "AdditiveModel", "AdditiveTerm", "EditRecord", "FeaturePair"]

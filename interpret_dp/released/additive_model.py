@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,200 +17,20 @@ from interpret_dp._documents import check_keys, check_version, digest_of, unseal
 from interpret_dp._validate import check_choice
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.released.edits import EditRecord
-from interpret_dp.schema import Categorical, Continuous, Schema, level_labels
+from interpret_dp.released.terms import (
+    OPTIONAL_KEYS,
+    AdditiveFeature,
+    AdditiveTerm,
+    FeaturePair,
+    frozen,
+    read_term,
+    term_document,
+)
+from interpret_dp.schema import Schema
 
-__all__ = ["AdditiveFeature", "AdditiveModel", "AdditiveTerm", "FeaturePair"]
+__all__ = ["AdditiveModel"]
 
 FloatArray = NDArray[np.float64]
-
-
-def _frozen(values: Any, shape: tuple[int, ...], what: str) -> FloatArray:
-    """Return an immutable float copy of the expected shape with finite values, or raise."""
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{what} must be numbers of shape {shape}.") from None
-    if array.shape != shape:
-        raise ValueError(f"{what} has shape {array.shape}; it must have shape {shape}.")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{what} has values that are not finite; all must be.")
-    array.setflags(write=False)
-    return array
-
-
-@dataclass(frozen=True, eq=False)
-class AdditiveFeature:
-    """One input of the model.
-
-    Attributes
-    ----------
-    name : str
-    spec : Continuous or Categorical
-        Its declaration in the schema.
-    cuts : ndarray of float64, shape (n_bins - 1,), or None
-        Increasing cut points of a continuous feature; a value on a cut is in the bin above.
-    pair_cuts : ndarray of float64, or None
-        The fewer cut points that its pairs with other features use; None if it is in no pair, or
-        they use the same ones.
-    """
-
-    name: str
-    spec: Continuous | Categorical
-    cuts: FloatArray | None = None
-    pair_cuts: FloatArray | None = None
-
-    def __post_init__(self) -> None:
-        """Freeze the cut points and check them against the declaration."""
-        if isinstance(self.spec, Categorical):
-            if self.cuts is not None or self.pair_cuts is not None:
-                raise ValueError(f"Feature {self.name!r} is categorical and cannot have cuts.")
-            return
-        if self.cuts is None:
-            raise ValueError(f"Feature {self.name!r} is continuous and must have cuts.")
-        for which in ("cuts", "pair_cuts"):
-            given = getattr(self, which)
-            if given is None:
-                continue
-            cuts = _frozen(given, (len(given),), f"{which} of feature {self.name!r}")
-            if (np.diff(cuts) <= 0).any():
-                raise ValueError(f"{which} of feature {self.name!r} must increase.")
-            object.__setattr__(self, which, cuts)
-
-    @property
-    def kind(self) -> str:
-        """Type of the feature in interpret's words: continuous, nominal or ordinal."""
-        if isinstance(self.spec, Continuous):
-            return "continuous"
-        return "ordinal" if self.spec.ordered else "nominal"
-
-    @property
-    def labels(self) -> list[str]:
-        """Names of the levels of a categorical feature, in order of their bins."""
-        return level_labels(self.spec) if isinstance(self.spec, Categorical) else []
-
-    @property
-    def n_codes(self) -> int:
-        """Number of bins, missing and unseen included."""
-        return (len(self.labels) if self.cuts is None else len(self.cuts) + 1) + 2
-
-    @property
-    def in_pairs(self) -> AdditiveFeature:
-        """The feature with the bins that its pairs use."""
-        if self.pair_cuts is None:
-            return self
-        return AdditiveFeature(self.name, self.spec, self.pair_cuts)
-
-
-@dataclass(frozen=True, eq=False)
-class FeaturePair:
-    """What a term of two features is about.
-
-    Attributes
-    ----------
-    first, second : AdditiveFeature
-        With the bins that their pairs use. Cell (i, j) of bins i and j is number
-        ``i * second.n_codes + j`` of the term's scores.
-    """
-
-    first: AdditiveFeature
-    second: AdditiveFeature
-
-    #: In interpret's words.
-    kind: ClassVar[str] = "interaction"
-    #: A cell is no range of numbers.
-    cuts: ClassVar[None] = None
-
-    @property
-    def name(self) -> str:
-        """Names of both features, as interpret joins them."""
-        return f"{self.first.name} & {self.second.name}"
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of bins of both features, missing and unseen included."""
-        return self.first.n_codes, self.second.n_codes
-
-    @property
-    def n_codes(self) -> int:
-        """Number of cells."""
-        return self.first.n_codes * self.second.n_codes
-
-    @property
-    def regular(self) -> list[int]:
-        """Cells of which neither bin is the missing or the unseen one."""
-        numbers = np.arange(self.n_codes).reshape(self.shape)
-        return [int(number) for number in numbers[1:-1, 1:-1].ravel()]
-
-
-@dataclass(frozen=True, eq=False)
-class AdditiveTerm:
-    """One shape function, or one heat map.
-
-    Attributes
-    ----------
-    feature : int
-        Index of its feature; of a pair, of the first.
-    scores : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
-        Score of the missing bin, of each bin, and of the unseen bin; one column a class if there
-        are more than two. Of a pair, those of all cells, row by row (:class:`FeaturePair`).
-    weights : ndarray of float64, shape (n_codes,)
-        Released number of rows per bin.
-    covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
-        Covariance of the added noise in ``scores``; None where it is not known as a whole.
-    variances : ndarray of float64, same shape as ``scores``, or None
-        Variance of the added noise, of a term with too many bins for a ``covariance`` or one that
-        was kept monotone. None where ``covariance`` is given, whose diagonal it would be, or
-        nothing is known.
-    partner : int or None
-        Index of the second feature of a pair; None for a shape function.
-    """
-
-    feature: int
-    scores: FloatArray
-    weights: FloatArray
-    covariance: FloatArray | None
-    variances: FloatArray | None = None
-    partner: int | None = None
-
-    def __post_init__(self) -> None:
-        """Freeze the arrays and check their shapes against one another."""
-        shape = np.shape(self.scores)
-        if len(shape) not in (1, 2):
-            raise ValueError(f"term scores have shape {shape}; one or two axes are allowed.")
-        for name, expected in (("scores", shape), ("weights", shape[:1])):
-            object.__setattr__(self, name, _frozen(getattr(self, name), expected, f"term {name}"))
-        if (self.weights < 0).any():
-            raise ValueError("term weights must not be negative.")
-        if self.covariance is not None:
-            expected = (*shape[1:], shape[0], shape[0])
-            square = _frozen(self.covariance, expected, "term covariance")
-            object.__setattr__(self, "covariance", square)
-        if self.variances is not None:
-            if self.covariance is not None:
-                raise ValueError(
-                    "A term has both covariance and variances; give the covariance, or the "
-                    "variances where it is not known as a whole."
-                )
-            variances = _frozen(self.variances, shape, "term variances")
-            if (variances < 0).any():
-                raise ValueError("term variances must not be negative.")
-            object.__setattr__(self, "variances", variances)
-
-    @property
-    def features(self) -> tuple[int, ...]:
-        """Indices of its features: one, or two."""
-        return (self.feature,) if self.partner is None else (self.feature, self.partner)
-
-    @property
-    def standard_deviations(self) -> FloatArray | None:
-        """Standard deviation of the added noise, same shape as ``scores``; None if unknown."""
-        variances = self.variances
-        if self.covariance is not None:
-            variances = np.diagonal(self.covariance, axis1=-2, axis2=-1).T
-        if variances is None:
-            return None
-        deviations: FloatArray = np.sqrt(np.maximum(variances, 0.0))
-        return deviations
 
 
 _FORMAT = "interpret_dp.additive_model"
@@ -282,7 +102,7 @@ class AdditiveModel:
             raise ValueError("A classification cannot have a log link.")
         n_scores = len(self.classes) if self.classes and len(self.classes) > 2 else 1
         intercept = np.atleast_1d(np.asarray(self.intercept))
-        object.__setattr__(self, "intercept", _frozen(intercept, (n_scores,), "intercept"))
+        object.__setattr__(self, "intercept", frozen(intercept, (n_scores,), "intercept"))
         for term in self.terms:
             if term.scores[0].size != n_scores:
                 raise ValueError(
@@ -303,7 +123,7 @@ class AdditiveModel:
         if len(set(names)) < len(names):
             raise ValueError(f"The terms are named {names}; each needs its own name.")
         for name in ("n_rows", "noise_scale_binning", "noise_scale_boosting"):
-            object.__setattr__(self, name, float(_frozen(getattr(self, name), (), name)))
+            object.__setattr__(self, name, float(frozen(getattr(self, name), (), name)))
         object.__setattr__(self, "edits", tuple(self.edits))
         for edit in self.edits:
             if not isinstance(edit, EditRecord):
@@ -355,18 +175,7 @@ class AdditiveModel:
                 }
                 for f in self.features
             ],
-            "terms": [
-                {
-                    "feature": term.feature,
-                    **({} if term.partner is None else {"partner": term.partner}),
-                    "scores": term.scores.tolist(),
-                    "weights": term.weights.tolist(),
-                    "covariance": _lower_triangle(term.covariance),
-                    # Left out where there are none, as in older files.
-                    **({} if term.variances is None else {"variances": term.variances.tolist()}),
-                }
-                for term in self.terms
-            ],
+            "terms": [term_document(term) for term in self.terms],
             "intercept": self.intercept.tolist(),
             "classes": None if self.classes is None else list(self.classes),
             # Left out where older files have none.
@@ -422,7 +231,7 @@ class AdditiveModel:
             check_keys(what, entry, ("name", "cuts"), optional=("pair_cuts",))
         for number, entry in enumerate(document["terms"]):
             what = f"Term {number} of the model file"
-            check_keys(what, entry, _TERM_KEYS, optional=("partner", "variances"))
+            check_keys(what, entry, _TERM_KEYS, optional=OPTIONAL_KEYS)
         schema = Schema.from_dict(document["schema"])
         names = [entry["name"] for entry in document["features"]]
         specs = schema.resolve(names)
@@ -434,17 +243,7 @@ class AdditiveModel:
                 AdditiveFeature(entry["name"], spec, entry["cuts"], entry.get("pair_cuts"))
                 for entry, spec in zip(document["features"], specs, strict=True)
             ),
-            terms=tuple(
-                AdditiveTerm(
-                    feature=int(entry["feature"]),
-                    partner=int(entry["partner"]) if "partner" in entry else None,
-                    scores=entry["scores"],
-                    weights=entry["weights"],
-                    covariance=_full_square(entry["covariance"], len(entry["scores"])),
-                    variances=entry.get("variances"),
-                )
-                for entry in document["terms"]
-            ),
+            terms=tuple(read_term(entry) for entry in document["terms"]),
             intercept=document["intercept"],
             classes=None if classes is None else tuple(classes),
             n_rows=document["n_rows"],
@@ -456,29 +255,3 @@ class AdditiveModel:
             edits=tuple(EditRecord.from_dict(entry) for entry in document.get("edits", ())),
             has_log_link=check_choice("link", document.get("link", "identity"), _LINKS) == "log",
         )
-
-
-def _lower_triangle(square: FloatArray | None) -> list[Any] | None:
-    """Flatten the lower triangles; seven digits are far more than a noise estimate has."""
-    if square is None:
-        return None
-    if square.ndim == 3:
-        return [_lower_triangle(layer) for layer in square]
-    return [float(f"{value:.7g}") for value in square[np.tril_indices(len(square))]]
-
-
-def _full_square(triangle: list[Any] | None, size: int) -> FloatArray | None:
-    if triangle is None:
-        return None
-    if triangle and isinstance(triangle[0], list):
-        return np.stack([_square(layer, size) for layer in triangle])
-    return _square(triangle, size)
-
-
-def _square(triangle: list[float], size: int) -> FloatArray:
-    values = _frozen(triangle, (size * (size + 1) // 2,), "term covariance")
-    rows, columns = np.tril_indices(size)
-    square = np.zeros((size, size))
-    square[rows, columns] = values
-    square[columns, rows] = square[rows, columns]
-    return square

@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.released.additive_model import (
-    AdditiveFeature,
-    AdditiveModel,
-    AdditiveTerm,
-    FeaturePair,
-)
+from interpret_dp.released.additive_model import AdditiveModel
+from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, FeaturePair
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,8 +45,8 @@ def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
             continuous one reads what is no number as missing.
         ``score``, ``standard_deviation``
             In units of the link's scale: logits, units of a regression's target, or their
-            logarithms where the link is "log". The standard deviation is that of the added noise,
-            NaN where it is not known (as after an edit).
+            logarithms where the link is "log". The standard deviation is that of what the
+            added noise leaves unknown, NaN where that is not known (as after some edits).
             For more than two classes ``score_0``, ``standard_deviation_0`` and so on, in the
             order of the classes.
         ``weight``

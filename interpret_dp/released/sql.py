@@ -14,14 +14,10 @@ import numpy as np
 from sqlglot import exp
 
 from interpret_dp._validate import check_choice
-from interpret_dp.released.additive_model import (
-    AdditiveFeature,
-    AdditiveModel,
-    FeaturePair,
-    FloatArray,
-)
+from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.lookup import score_suffixes
 from interpret_dp.released.sql_dialects import DIALECTS, SOURCE, Writer
+from interpret_dp.released.terms import AdditiveFeature, FeaturePair, FloatArray
 from interpret_dp.schema.declarations import Categorical, Level
 
 __all__ = ["scoring_sql"]

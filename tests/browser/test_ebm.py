@@ -34,7 +34,7 @@ def test_small_dashboard_shows_each_term_with_band_and_cost(dashboard, explanati
 
     page.select("Name (age)")
     (term,) = page.figures()
-    assert "95 % band of the added noise" in {trace.get("name") for trace in term["data"]}
+    assert "95 % noise band" in {trace.get("name") for trace in term["data"]}
     page.screenshot("ebm_small_continuous")
 
     page.select("Name (insurance)")

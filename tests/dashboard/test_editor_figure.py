@@ -36,7 +36,7 @@ def heights(drawn):
 def test_an_unedited_curve_is_drawn_once_with_its_band(session):
     drawn = figure(session, "age")
     assert told(drawn) == [
-        "95 % band of the added noise",
+        "95 % noise band",
         "released scores",
         "where the rows are (noisy counts)",
     ]

@@ -292,7 +292,7 @@ def test_importance_says_what_noise_alone_would_give():
     term = SimpleNamespace(
         scores=scores,
         weights=generator.uniform(0, 9, size),
-        standard_deviations=deviations,
+        noise_deviations=deviations,
     )
     importance, noise = term_importance(term)
     assert abs(importance / noise - 1) < 0.03

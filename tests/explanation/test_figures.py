@@ -180,14 +180,32 @@ def test_all_terms_are_listed_with_what_noise_would_give():
     assert "log-odds of yes" in figure.layout.xaxis.title.text
 
 
+def test_signal_to_noise_stands_behind_each_bar_and_is_explained():
+    model = model_of()
+    unknown = dataclasses.replace(model.terms[1], covariance=None)
+    loud = dataclasses.replace(model.terms[2], covariance=1e-9 * model.terms[2].covariance)
+    model = dataclasses.replace(model, terms=(model.terms[0], unknown, loud))
+    figure = overview_figure(model, LINE)
+    texts = {note.y: note.text for note in figure.layout.annotations if note.yref == "y"}
+    ratio = model.terms[0].signal_to_noise
+    expected = {"ward": f"{ratio:.1f}", "grade": "not known", "x0": "1000 or more"}
+    names = figure.data[0].customdata
+    assert {names[int(y)]: text for y, text in texts.items()} == expected
+    column = next(note for note in figure.layout.annotations if note.text == "signal to noise")
+    assert (column.x, column.y) == (1, 1)
+    heading = next(n.text for n in figure.layout.annotations if "Privacy" in n.text)
+    assert "root mean squares" in heading
+    assert "Below 2" in heading
+
+
 def test_the_cost_is_in_the_figure_and_broken_between_its_parts():
     for figure in (
         term_figure(model_of(), 2, LINE),
         overview_figure(model_of(), LINE),
         contributions_figure([], LINE),
     ):
-        notes = [note.text for note in figure.layout.annotations if "Privacy" in note.text]
-        assert notes == [LINE.replace(" · left", " ·<br>left")]
+        (note,) = (note.text for note in figure.layout.annotations if "Privacy" in note.text)
+        assert note.endswith(LINE.replace(" · left", " ·<br>left"))
     assert not term_figure(model_of(), 2, "").layout.annotations
 
 
@@ -195,7 +213,7 @@ def test_curves_bands_and_rows_are_named():
     named = {t.name for t in term_figure(model_of(), 2, LINE).data if t.showlegend is not False}
     assert {
         "released curve",
-        "95 % band of the added noise",
+        "95 % noise band",
         "where the rows are (noisy counts)",
         "nearest increasing curve",
     } <= named

@@ -107,6 +107,24 @@ def test_interprets_explanation_draws_it(model, released):
     assert again.visualize(PAIR).data[0].type == "heatmap"
 
 
+def test_signal_to_noise_of_curves_and_pairs_is_data(model, released):
+    explanation = model.explain_global()
+    overall = explanation.data()
+    assert overall["names"] == model.term_names_
+    assert overall["signal_to_noise"] == [term.signal_to_noise for term in released.terms]
+    squares, variances, rows = (
+        part[PAIR] for part in (model.term_scores_, model.standard_deviations_, model.bin_weights_)
+    )
+    expected = np.sqrt((rows * squares**2).sum() / (rows * variances**2).sum())
+    assert overall["signal_to_noise"][PAIR] == pytest.approx(expected)
+    shown = explanation.selector["Signal to noise"]
+    np.testing.assert_allclose(shown, overall["signal_to_noise"], rtol=6e-3)
+    edited = model.edit()
+    edited.set_scores("site", 1.0, levels=["a"])
+    after = edited.model.explain_global().data()["signal_to_noise"]
+    assert after[:-1] != overall["signal_to_noise"][:-1]
+
+
 def test_local_explanations_show_both_values(model, data):
     explanation = model.explain_local(data.X.iloc[1000:1003], data.labels[1000:1003])
     record = explanation.data(0)

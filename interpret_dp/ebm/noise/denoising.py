@@ -7,6 +7,12 @@ all terms. Every curve is then averaged over scales and lengths, each weighted b
 given that curve. Nothing else is maximised, so that no curve hangs on one lucky pair; scale 0 is
 among them, so a term that is all noise is dropped.
 
+What is then unknown of f takes one more thing into account. A fit without noise would not give a
+smooth curve: its bins have few rows, and their luck is in f. How large that luck is follows from
+the loss and the released counts. So the error of the released mean is taken under
+``f = smooth process + luck of the sample``: the posterior covariance there, with that between
+scales and lengths, and the square of how far the mean there is from the released one.
+
 Sources: Rasmussen and Williams (2006), "Gaussian Processes for Machine Learning", sections 2.2 and
 5.4.1; Stephens (2017), "False discovery rates: a new deal", for a prior common to many effects.
 """
@@ -19,26 +25,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Curve", "denoise"]
+from interpret_dp.ebm.noise.views import (
+    N_LENGTHS,
+    SCALE_PRIOR,
+    Curve,
+    View,
+    noise_variances_of,
+)
+
+__all__ = ["Curve", "Denoised", "denoise"]
 
 FloatArray = NDArray[np.float64]
 
-# Lengths of an ordered feature's process, as shares of its bins and rows.
-_LENGTHS = (0.05, 0.3, 2.0)
-# Distance between bins: this share by rows, the rest by bins, so that the many light bins of a
-# skewed feature's tail are not one point.
-_DISTANCE_BY_ROWS = 0.5
-# Bins with less than this share of an average bin's rows have no larger effects than that.
-_RAREST = 1e-3
-# How much of a curve is kept where its noise is typical; 0 drops it. Before any curve is seen, each
-# share is as likely as another (a uniform shrinkage prior): to believe in tiny scales from the
-# start would drop the many small effects that only together are above the noise.
-_KEPT_BORDERS = np.concatenate(
-    (np.linspace(0.0, 0.9, 10), [0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999, 1.0])
-)
-_KEPT = np.concatenate(([0.0], (_KEPT_BORDERS[1:-1] + _KEPT_BORDERS[:-2]) / 2, [0.99997]))
-_SCALES = _KEPT / (1.0 - _KEPT)
-_SCALE_PRIOR = np.concatenate(([0.05], 0.95 * np.diff(_KEPT_BORDERS)))
 # What the estimate of common scales and lengths starts from weighs as much as so many curves.
 _PRIOR_CURVES = 2.0
 _STEPS = 30
@@ -48,33 +46,24 @@ _LARGEST_GROWTH = 10.0
 
 
 @dataclass(frozen=True)
-class Curve:
-    """A released curve and its noise.
+class Denoised:
+    """A curve without what is likely noise, and what is then unknown of it.
 
     Attributes
     ----------
     scores : ndarray of float64, shape (n_codes,)
-        With mean zero over ``weights``; missing first, unseen last.
-    noise : ndarray of float64, shape (n_codes, n_codes) or (n_codes,)
-        Covariance of the noise, or variances of independent noise (of a nominal feature).
-    weights : ndarray of float64, shape (n_codes,)
-        Released bin weights.
-    is_ordered : bool
-        Whether bins that lie side by side are alike. Levels, the missing and the unseen bin are
-        independent of all others.
-    response : ndarray of float64, shape (n_codes, n_codes), optional
-        How boosting blurs the curve; by default not at all.
+    unknown : ndarray of float64, shape (n_codes, n_codes) or (n_codes,), or None
+        Covariance, or variances where the noise is given so, of the distance from ``scores`` to the
+        curve without noise; variances are at most those of the noise. None where the luck of the
+        sample is not known, or the curve stays as it is.
     """
 
     scores: FloatArray
-    noise: FloatArray
-    weights: FloatArray
-    is_ordered: bool
-    response: FloatArray | None = None
+    unknown: FloatArray | None = None
 
 
-def denoise(curves: Sequence[Curve]) -> list[FloatArray]:
-    """Return the posterior mean of every curve, shape (n_codes,) each.
+def denoise(curves: Sequence[Curve]) -> list[Denoised]:
+    """Return the posterior mean of every curve, and how far the curve without noise may be.
 
     Parameters
     ----------
@@ -82,19 +71,48 @@ def denoise(curves: Sequence[Curve]) -> list[FloatArray]:
         Of one model, all scores in the same unit.
     """
     unit = _typical_variance(curves)
-    views = [_View(curve, unit) for curve in curves]
+    views = [View(curve, unit) for curve in curves]
+    found = []
+    for curve, view, likely in zip(curves, views, _posteriors(views), strict=True):
+        scores = curve.scores.copy()
+        if likely is not None:
+            scores[view.moved] = view.process_mean(likely)
+        sane = np.abs(scores).max() <= _LARGEST_GROWTH * np.abs(curve.scores).max()
+        found.append(Denoised(scores) if likely is not None and sane else Denoised(curve.scores))
+    known = [
+        index
+        for index, (curve, one) in enumerate(zip(curves, found, strict=True))
+        if curve.sampling is not None and one.scores is not curve.scores
+    ]
+    rough = [View(curves[index], unit, with_sampling=True) for index in known]
+    for index, view, likely in zip(known, rough, _posteriors(rough), strict=True):
+        if likely is not None:
+            scores = found[index].scores
+            unknown = _unknown(curves[index], view, likely, scores)
+            found[index] = Denoised(scores, unknown)
+    return found
+
+
+def _posteriors(views: Sequence[View]) -> list[FloatArray | None]:
+    """Return the probability of each length and scale for each view; None of those not to be seen.
+
+    How common they are is estimated from all views.
+    """
     noisy = [view for view in views if len(view.moved) > 1]
-    length_prior = np.full(len(_LENGTHS), 1.0 / len(_LENGTHS))
-    scale_shares, length_shares = _SCALE_PRIOR, length_prior
+    length_prior = np.full(N_LENGTHS, 1.0 / N_LENGTHS)
+    scale_shares, length_shares = SCALE_PRIOR, length_prior
     # Expectation-maximisation of the shares, the same number of steps for every model.
     for _ in range(_STEPS if noisy else 0):
         likely = [view.posterior(scale_shares, length_shares) for view in noisy]
         scales = np.sum([p.sum(axis=0) for p in likely], axis=0)
-        scale_shares = _shares(scales, _SCALE_PRIOR)
-        lengths = [p.sum(axis=1) for p in likely if len(p) == len(_LENGTHS)]
+        scale_shares = _shares(scales, SCALE_PRIOR)
+        lengths = [p.sum(axis=1) for p in likely if len(p) == N_LENGTHS]
         if lengths:
             length_shares = _shares(np.sum(lengths, axis=0), length_prior)
-    return [view.denoised(scale_shares, length_shares) for view in views]
+    return [
+        view.posterior(scale_shares, length_shares) if len(view.moved) > 1 else None
+        for view in views
+    ]
 
 
 def _shares(counts: FloatArray, prior: FloatArray) -> FloatArray:
@@ -103,122 +121,30 @@ def _shares(counts: FloatArray, prior: FloatArray) -> FloatArray:
     return shares
 
 
-def _variances(curve: Curve) -> FloatArray:
-    return np.diagonal(curve.noise) if curve.noise.ndim == 2 else curve.noise
+def _unknown(curve: Curve, view: View, likely: FloatArray, scores: FloatArray) -> FloatArray | None:
+    """Return what is unknown of a curve's distance from the released scores."""
+    mean, spread = view.moments(likely)
+    apart = scores[view.moved] - mean
+    noise = noise_variances_of(curve)[view.moved]
+    spread = spread + (apart**2 if spread.ndim == 1 else np.outer(apart, apart))
+    if not np.isfinite(spread).all():
+        return None
+    variances = np.maximum(spread if spread.ndim == 1 else np.diagonal(spread), 0.0)
+    # Never more than the noise: the curve as it was before is no farther from the truth.
+    within = np.sqrt(np.minimum(1.0, noise / np.maximum(variances, 1e-300)))
+    unknown = np.zeros_like(curve.noise)
+    if spread.ndim == 1:
+        unknown[view.moved] = within**2 * variances
+    else:
+        unknown[np.ix_(view.moved, view.moved)] = spread * np.outer(within, within)
+    return unknown
 
 
 def _typical_variance(curves: Sequence[Curve]) -> float:
     """Return the median over the curves of their mean variance over the rows."""
-    means = [float(c.weights @ _variances(c) / max(float(c.weights.sum()), 1e-300)) for c in curves]
+    means = [
+        float(c.weights @ noise_variances_of(c) / max(float(c.weights.sum()), 1e-300))
+        for c in curves
+    ]
     positive = [mean for mean in means if mean > 0]
     return float(np.median(positive)) if positive else 1.0
-
-
-class _View:
-    """One curve in coordinates in which its noise is white, and the process is diagonal.
-
-    With C the noise's covariance (root L), K the process's and ``L^-1 K L'^-1 = V diag(d) V'``, the
-    posterior mean under scale s is ``L V diag(s d / (1 + s d)) V' L^-1 y``: one decomposition a
-    length serves all scales.
-    """
-
-    def __init__(self, curve: Curve, unit: float) -> None:
-        self._curve = curve
-        variances = _variances(curve)
-        self.moved = np.flatnonzero(variances > 0)
-        if len(self.moved) < 2:
-            return
-        y = curve.scores[self.moved]
-        self._bases: list[tuple[FloatArray, FloatArray | None, FloatArray]] = []
-        if curve.noise.ndim == 1:
-            self._root = np.sqrt(variances[self.moved])
-            self._bases.append((unit / variances[self.moved], None, y / self._root))
-        else:
-            noise = curve.noise[np.ix_(self.moved, self.moved)]
-            # Along the direction that centring takes away there is no noise: a little makes a root.
-            ridge = 1e-8 * float(np.trace(noise)) / len(noise)
-            try:
-                self._root = np.linalg.cholesky(noise + ridge * np.eye(len(noise)))
-                inverse = np.linalg.inv(self._root)
-                white = inverse @ y
-                for kernel in _kernels(curve, self.moved):
-                    values, vectors = np.linalg.eigh(unit * (inverse @ kernel @ inverse.T))
-                    self._bases.append((np.maximum(values, 0.0), vectors, vectors.T @ white))
-            except np.linalg.LinAlgError:
-                # Noise that grew from round to round beyond what can be decomposed: so large that
-                # nothing is known of the curve. It stays as it is.
-                self.moved = self.moved[:0]
-                return
-        # Probability of the curve under each length and scale, and what is kept of each direction.
-        self._kept = [
-            np.minimum(
-                _SCALES[:, np.newaxis] * values / (1.0 + _SCALES[:, np.newaxis] * values),
-                1.0 - np.finfo(float).eps,
-            )
-            for values, _, _ in self._bases
-        ]
-        self._evidence = np.array(
-            [
-                0.5 * (np.log1p(-kept) - (1.0 - kept) * z**2).sum(axis=1)
-                for kept, (_, _, z) in zip(self._kept, self._bases, strict=True)
-            ]
-        )
-
-    def posterior(self, scale_shares: FloatArray, length_shares: FloatArray) -> FloatArray:
-        """Return the probability of each length and scale, shape (n_lengths or 1, n_scales)."""
-        logs = self._evidence + np.log(scale_shares)
-        if len(logs) > 1:
-            logs = logs + np.log(length_shares)[:, np.newaxis]
-        likely = np.exp(logs - logs.max())
-        return np.asarray(likely / likely.sum())
-
-    def denoised(self, scale_shares: FloatArray, length_shares: FloatArray) -> FloatArray:
-        scores = self._curve.scores
-        if len(self.moved) < 2:
-            return scores
-        likely = self.posterior(scale_shares, length_shares)
-        middle = np.zeros(len(self.moved))
-        for share, kept, (_, vectors, z) in zip(likely, self._kept, self._bases, strict=True):
-            mean = share @ (kept * z)
-            middle += mean if vectors is None else vectors @ mean
-        found = scores.copy()
-        found[self.moved] = self._root * middle if self._root.ndim == 1 else self._root @ middle
-        if not np.abs(found).max() <= _LARGEST_GROWTH * np.abs(scores).max():
-            return scores
-        return found
-
-
-def _kernels(curve: Curve, moved: NDArray[np.intp]) -> list[FloatArray]:
-    """Return the process's covariances, centred as the scores are, with mean variance 1."""
-    shares = curve.weights[moved] / curve.weights[moved].sum()
-    inner = np.zeros(len(curve.weights), dtype=bool)
-    inner[1:-1] = curve.is_ordered
-    inner = inner[moved]
-    amplitude = 1.0 / np.sqrt(np.maximum(shares, _RAREST / len(shares)))
-    kernels = []
-    for length in _LENGTHS if inner.sum() > 1 else (None,):
-        kernel = np.eye(len(moved))
-        if length is not None:
-            place = _places(curve.weights)[moved][inner]
-            distance = np.abs(place[:, np.newaxis] - place)
-            kernel[np.ix_(inner, inner)] = np.exp(-distance / length)
-        # Effects are larger where rows are few: in tails, and in rare levels.
-        kernel *= np.outer(amplitude, amplitude)
-        kernel -= shares @ kernel
-        kernel -= (kernel @ shares)[:, np.newaxis]
-        kernel /= max(float(shares @ np.diagonal(kernel)), 1e-300)
-        if curve.response is not None:
-            blur = curve.response[np.ix_(moved, moved)]
-            kernel = blur @ kernel @ blur.T
-        kernels.append(kernel)
-    return kernels
-
-
-def _places(weights: FloatArray) -> FloatArray:
-    """Return where each bin lies between 0 and 1."""
-    inner = weights[1:-1]
-    mass = np.full(len(inner), (1.0 - _DISTANCE_BY_ROWS) / len(inner))
-    mass += _DISTANCE_BY_ROWS * inner / max(float(inner.sum()), 1e-300)
-    places = np.zeros(len(weights))
-    places[1:-1] = np.cumsum(mass) - mass / 2
-    return places

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from interpret_dp.ebm.noise.denoising import Curve, denoise
 from interpret_dp.ebm.noise.monotone import projected_variances
 from interpret_dp.ebm.noise.propagation import noise_variances, unit_covariance
+from interpret_dp.ebm.noise.views import noise_variances_of
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.boosting import BoostingResult
 
@@ -24,6 +25,8 @@ __all__ = ["TermNoise", "denoised_terms", "no_noise", "term_noise"]
 # A term keeps at most so many covariances: 512 bins, or 295 with three classes. They go into the
 # model file, and a matrix of all 65,536 bins would take 34 GB.
 _MOST_COVARIANCES = 512**2
+# Of a bin with so many times the noise's variance nothing is known but the noise.
+_MOST_SAMPLING = 1e4
 
 
 @dataclass(frozen=True)
@@ -38,12 +41,19 @@ class TermNoise:
     variances : ndarray of float64, shape (n_codes,) or (n_codes, n_classes), or None
         Its diagonal, for a term without ``covariance``.
     response : ndarray of float64, shaped as ``covariance``, or None
-        How boosting blurs the curve, until the term is denoised.
+        How boosting blurs the curve; not released.
     """
 
     covariance: NDArray[np.float64] | None = None
     variances: NDArray[np.float64] | None = None
     response: NDArray[np.float64] | None = None
+
+    @property
+    def diagonal(self) -> NDArray[np.float64]:
+        """Variance in each bin, shape (n_codes,) or (n_codes, n_classes); zeros if unknown."""
+        if self.covariance is not None:
+            return np.asarray(np.diagonal(self.covariance, axis1=-2, axis2=-1).T)
+        return np.zeros(()) if self.variances is None else self.variances
 
 
 def _is_narrow(n_codes: int, n_scores: int) -> bool:
@@ -117,8 +127,9 @@ def denoised_terms(
     noise: Sequence[TermNoise],
     bins: Sequence[Bins],
     is_ordered: Sequence[bool],
-) -> tuple[list[NDArray[np.float64]], list[TermNoise]]:
-    """Denoise the terms; return their curves, and the noise that was added to them.
+    sampling: Sequence[NDArray[np.float64]],
+) -> tuple[list[NDArray[np.float64]], list[TermNoise | None]]:
+    """Denoise the terms; return their curves, and what is then unknown of them.
 
     Parameters
     ----------
@@ -128,6 +139,19 @@ def denoised_terms(
         Of these curves.
     bins : sequence of Bins
     is_ordered : sequence of bool
+    sampling : sequence of ndarray of float64, shape (n_codes, n_scores) each
+        Variance that the luck of the sample has in each bin (:class:`Curve`), in units of score
+        squared.
+
+    Returns
+    -------
+    scores : list of ndarray
+        Shaped as given.
+    unknown : list of TermNoise or None
+        Distance to the curves without noise, which is what a band is drawn from; None of a term
+        that stays as it is, where it is the noise. What was added stays what a curve is judged by:
+        what is unknown is small where a curve was smoothed, so that tests against it reject far too
+        often.
 
     Notes
     -----
@@ -140,21 +164,34 @@ def denoised_terms(
         if spread.covariance is None and is_ordered[k]:
             continue
         for index, column in enumerate(np.atleast_2d(score.T)):
+            curve = _curve(column, spread, b.weights, is_ordered[k], index, score.ndim)
+            largest = _MOST_SAMPLING * float(noise_variances_of(curve).max(initial=0.0))
+            luck = np.minimum(sampling[k][:, index], largest)
             owners.append(k)
-            curves.append(_curve(column, spread, b.weights, is_ordered[k], index, score.ndim))
+            curves.append(replace(curve, sampling=luck))
     found = denoise(curves)
-    means, spreads = list(scores), list(noise)
+    means: list[NDArray[np.float64]] = list(scores)
+    spreads: list[TermNoise | None] = [None] * len(means)
     for k in dict.fromkeys(owners):
         own = [one for owner, one in zip(owners, found, strict=True) if owner == k]
-        columns = np.stack(own, axis=1)
+        columns = np.stack([one.scores for one in own], axis=1)
         # What the classes have in common changes no probability.
         common = columns.mean(axis=1, keepdims=True) if len(own) > 1 else 0.0
         means[k] = (columns - common).reshape(scores[k].shape)
-        # The noise that was added stays what is known of the curve, though denoising takes part of
-        # it out: the posterior holds no bias of what was smoothed away, so that tests of a curve
-        # against it reject far too often where rows are few.
-        spreads[k] = replace(noise[k], response=None)
+        spreads[k] = _unknown([one.unknown for one in own], scores[k].shape)
     return means, spreads
+
+
+def _unknown(
+    parts: Sequence[NDArray[np.float64] | None], shape: tuple[int, ...]
+) -> TermNoise | None:
+    """Return what is unknown of all classes of a term; None if it is the noise."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    if known[0].ndim == 1:
+        return TermNoise(variances=np.stack(known, axis=1).reshape(shape))
+    return TermNoise(covariance=known[0] if len(shape) == 1 else np.stack(known))
 
 
 def _curve(

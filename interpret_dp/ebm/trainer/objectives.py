@@ -42,6 +42,9 @@ _GAMMA_CLIP = 2.0
 _LOUDEST = 0.125
 # Of terms that say the same the loss bends more than each of them is told (its own mean).
 _FASTEST = 0.2
+# The least share of a target's variance that is left to luck.
+_LEAST_LEFT = 0.05
+_MOST_EXPLAINED = 100.0
 # No mean is believed to be a smaller share of the upper bound: about -14 on the log scale.
 _SMALLEST_SHARE = 2.0**-20
 # A leaf whose mean is small moves as if it were this share of the average: with less, the noise of
@@ -216,6 +219,35 @@ class TargetScale:
             fastest=_FASTEST,
             norm=norm,
         )
+
+    def dispersion(self, spread: float, level: float, explained: float) -> float:
+        """Return the variance of a row's residual over the curvature of its loss.
+
+        Parameters
+        ----------
+        spread : float
+            Released variance of the target, in units of half the range squared.
+        level : float
+            Score where boosting starts.
+        explained : float
+            Variance of the scores over the rows.
+
+        Returns
+        -------
+        float
+            In units of the clipping bound, as curvatures are. No model is believed to explain more
+            than 95 % of a variance, and counts vary at least as Poisson's do.
+        """
+        whole = max(spread, 0.0) * self.half**2
+        if not self.has_log_link:
+            return max(whole / self.clip**2 - explained, _LEAST_LEFT * whole / self.clip**2)
+        mean = math.exp(level)
+        # Of normal scores: variance of the means, and mean of their squares.
+        growth = math.exp(min(explained, _MOST_EXPLAINED))
+        left = max(whole - mean**2 * (growth - 1.0), _LEAST_LEFT * whole)
+        if self.objective == "poisson_deviance":
+            return max(left / mean, 1.0) / self.clip
+        return left / (mean**2 * growth) / self.clip
 
 
 def relative_means(scores: FloatArray, weights: FloatArray) -> FloatArray:

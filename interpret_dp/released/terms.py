@@ -1,0 +1,323 @@
+"""The parts of a released additive model: its features, pairs of them, and its terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.schema import Categorical, Continuous, level_labels
+
+__all__ = ["OPTIONAL_KEYS", "AdditiveFeature", "AdditiveTerm", "FeaturePair", "frozen"]
+__all__ += ["read_term", "term_document"]
+
+FloatArray = NDArray[np.float64]
+
+OPTIONAL_KEYS = ("partner", "variances", "band_covariance", "band_variances")
+"""Keys that a term's document may lack."""
+
+
+def frozen(values: Any, shape: tuple[int, ...], what: str) -> FloatArray:
+    """Return an immutable float copy of the expected shape with finite values, or raise."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be numbers of shape {shape}.") from None
+    if array.shape != shape:
+        raise ValueError(f"{what} has shape {array.shape}; it must have shape {shape}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{what} has values that are not finite; all must be.")
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveFeature:
+    """One input of the model.
+
+    Attributes
+    ----------
+    name : str
+    spec : Continuous or Categorical
+        Its declaration in the schema.
+    cuts : ndarray of float64, shape (n_bins - 1,), or None
+        Increasing cut points of a continuous feature; a value on a cut is in the bin above.
+    pair_cuts : ndarray of float64, or None
+        The fewer cut points that its pairs with other features use; None if it is in no pair, or
+        they use the same ones.
+    """
+
+    name: str
+    spec: Continuous | Categorical
+    cuts: FloatArray | None = None
+    pair_cuts: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        """Freeze the cut points and check them against the declaration."""
+        if isinstance(self.spec, Categorical):
+            if self.cuts is not None or self.pair_cuts is not None:
+                raise ValueError(f"Feature {self.name!r} is categorical and cannot have cuts.")
+            return
+        if self.cuts is None:
+            raise ValueError(f"Feature {self.name!r} is continuous and must have cuts.")
+        for which in ("cuts", "pair_cuts"):
+            given = getattr(self, which)
+            if given is None:
+                continue
+            cuts = frozen(given, (len(given),), f"{which} of feature {self.name!r}")
+            if (np.diff(cuts) <= 0).any():
+                raise ValueError(f"{which} of feature {self.name!r} must increase.")
+            object.__setattr__(self, which, cuts)
+
+    @property
+    def kind(self) -> str:
+        """Type of the feature in interpret's words: continuous, nominal or ordinal."""
+        if isinstance(self.spec, Continuous):
+            return "continuous"
+        return "ordinal" if self.spec.ordered else "nominal"
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the levels of a categorical feature, in order of their bins."""
+        return level_labels(self.spec) if isinstance(self.spec, Categorical) else []
+
+    @property
+    def n_codes(self) -> int:
+        """Number of bins, missing and unseen included."""
+        return (len(self.labels) if self.cuts is None else len(self.cuts) + 1) + 2
+
+    @property
+    def in_pairs(self) -> AdditiveFeature:
+        """The feature with the bins that its pairs use."""
+        if self.pair_cuts is None:
+            return self
+        return AdditiveFeature(self.name, self.spec, self.pair_cuts)
+
+
+@dataclass(frozen=True, eq=False)
+class FeaturePair:
+    """What a term of two features is about.
+
+    Attributes
+    ----------
+    first, second : AdditiveFeature
+        With the bins that their pairs use. Cell (i, j) of bins i and j is number
+        ``i * second.n_codes + j`` of the term's scores.
+    """
+
+    first: AdditiveFeature
+    second: AdditiveFeature
+
+    #: In interpret's words.
+    kind: ClassVar[str] = "interaction"
+    #: A cell is no range of numbers.
+    cuts: ClassVar[None] = None
+
+    @property
+    def name(self) -> str:
+        """Names of both features, as interpret joins them."""
+        return f"{self.first.name} & {self.second.name}"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of bins of both features, missing and unseen included."""
+        return self.first.n_codes, self.second.n_codes
+
+    @property
+    def n_codes(self) -> int:
+        """Number of cells."""
+        return self.first.n_codes * self.second.n_codes
+
+    @property
+    def regular(self) -> list[int]:
+        """Cells of which neither bin is the missing or the unseen one."""
+        numbers = np.arange(self.n_codes).reshape(self.shape)
+        return [int(number) for number in numbers[1:-1, 1:-1].ravel()]
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveTerm:
+    """One shape function, or one heat map.
+
+    Attributes
+    ----------
+    feature : int
+        Index of its feature; of a pair, of the first.
+    scores : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
+        Score of the missing bin, of each bin, and of the unseen bin; one column a class if there
+        are more than two. Of a pair, those of all cells, row by row (:class:`FeaturePair`).
+    weights : ndarray of float64, shape (n_codes,)
+        Released number of rows per bin.
+    covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
+        Covariance of the added noise in ``scores``; None where it is not known as a whole.
+    variances : ndarray of float64, same shape as ``scores``, or None
+        Variance of the added noise, of a term with too many bins for a ``covariance`` or one that
+        was kept monotone. None where ``covariance`` is given, whose diagonal it would be, or
+        nothing is known.
+    partner : int or None
+        Index of the second feature of a pair; None for a shape function.
+    band_covariance : ndarray of float64, shaped as ``covariance``, or None
+        Covariance of the distance from ``scores`` to the curve without noise, once part of the
+        noise was taken out. None where nothing was, so that the noise is all that is unknown, and
+        where it is not known as a whole.
+    band_variances : ndarray of float64, same shape as ``scores``, or None
+        Its diagonal, of a term without ``band_covariance``.
+    """
+
+    feature: int
+    scores: FloatArray
+    weights: FloatArray
+    covariance: FloatArray | None
+    variances: FloatArray | None = None
+    partner: int | None = None
+    band_covariance: FloatArray | None = None
+    band_variances: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays and check their shapes against one another."""
+        shape = np.shape(self.scores)
+        if len(shape) not in (1, 2):
+            raise ValueError(f"term scores have shape {shape}; one or two axes are allowed.")
+        for name, expected in (("scores", shape), ("weights", shape[:1])):
+            object.__setattr__(self, name, frozen(getattr(self, name), expected, f"term {name}"))
+        if (self.weights < 0).any():
+            raise ValueError("term weights must not be negative.")
+        for prefix in ("", "band_"):
+            self._check_spread(f"{prefix}covariance", f"{prefix}variances", shape)
+
+    def _check_spread(self, whole: str, diagonal: str, shape: tuple[int, ...]) -> None:
+        """Freeze a covariance or the variances that stand for it, and check them."""
+        covariance, variances = getattr(self, whole), getattr(self, diagonal)
+        if covariance is not None:
+            square = frozen(covariance, (*shape[1:], shape[0], shape[0]), f"term {whole}")
+            object.__setattr__(self, whole, square)
+        if variances is None:
+            return
+        if covariance is not None:
+            raise ValueError(
+                f"A term has both {whole} and {diagonal}; give the {whole}, or the {diagonal} "
+                "where it is not known as a whole."
+            )
+        variances = frozen(variances, shape, f"term {diagonal}")
+        if (variances < 0).any():
+            raise ValueError(f"term {diagonal} must not be negative.")
+        object.__setattr__(self, diagonal, variances)
+
+    @property
+    def features(self) -> tuple[int, ...]:
+        """Indices of its features: one, or two."""
+        return (self.feature,) if self.partner is None else (self.feature, self.partner)
+
+    @property
+    def noise_deviations(self) -> FloatArray | None:
+        """Standard deviation of the added noise, same shape as ``scores``; None if unknown.
+
+        What scores are judged by: whether a term or a bump is more than noise.
+        """
+        return _deviations(self.covariance, self.variances)
+
+    @property
+    def standard_deviations(self) -> FloatArray | None:
+        """Standard deviation of the distance to the curve without noise; None if unknown.
+
+        Same shape as ``scores``. What bands are drawn from; that of the added noise, unless some of
+        it was taken out.
+        """
+        if self.band_covariance is None and self.band_variances is None:
+            return self.noise_deviations
+        return _deviations(self.band_covariance, self.band_variances)
+
+    @property
+    def signal_to_noise(self) -> float | None:
+        """How large the scores are against the noise that was added to them.
+
+        The root of the mean squared score over that of the noise's variance, both means over the
+        released rows (and the classes). Noise alone gives a mean square of 1 at most, and of a term
+        that is nothing else 2 or more has a probability of at most 4.6 %, however its noise hangs
+        together across bins. None where the noise is not known, or none was added.
+
+        Notes
+        -----
+        A mean square of normal noise is a Gaussian quadratic form; of those with mean 1, the square
+        of a single normal variable is most often above 4 (Szekely and Bakirov, 2003, "Extremal
+        probabilities for Gaussian quadratic forms"). Denoising makes pure noise smaller still.
+        """
+        deviations = self.noise_deviations
+        if deviations is None:
+            return None
+        noise = float((self.weights @ deviations**2).sum())
+        return (
+            math.sqrt(float((self.weights @ self.scores**2).sum()) / noise) if noise > 0 else None
+        )
+
+
+def _deviations(covariance: FloatArray | None, variances: FloatArray | None) -> FloatArray | None:
+    if covariance is not None:
+        variances = np.diagonal(covariance, axis1=-2, axis2=-1).T
+    if variances is None:
+        return None
+    deviations: FloatArray = np.sqrt(np.maximum(variances, 0.0))
+    return deviations
+
+
+def term_document(term: AdditiveTerm) -> dict[str, Any]:
+    """Return a term as plain JSON values; :func:`read_term` reads it."""
+    optional = {
+        "variances": None if term.variances is None else term.variances.tolist(),
+        "band_covariance": _lower_triangle(term.band_covariance),
+        "band_variances": None if term.band_variances is None else term.band_variances.tolist(),
+    }
+    return {
+        "feature": term.feature,
+        **({} if term.partner is None else {"partner": term.partner}),
+        "scores": term.scores.tolist(),
+        "weights": term.weights.tolist(),
+        "covariance": _lower_triangle(term.covariance),
+        # Left out where there are none, as in older files.
+        **{key: value for key, value in optional.items() if value is not None},
+    }
+
+
+def read_term(entry: Mapping[str, Any]) -> AdditiveTerm:
+    """Rebuild a term of a document."""
+    size = len(entry["scores"])
+    return AdditiveTerm(
+        feature=int(entry["feature"]),
+        partner=int(entry["partner"]) if "partner" in entry else None,
+        scores=entry["scores"],
+        weights=entry["weights"],
+        covariance=_full_square(entry["covariance"], size),
+        variances=entry.get("variances"),
+        band_covariance=_full_square(entry.get("band_covariance"), size),
+        band_variances=entry.get("band_variances"),
+    )
+
+
+def _lower_triangle(square: FloatArray | None) -> list[Any] | None:
+    """Flatten the lower triangles; seven digits are far more than a noise estimate has."""
+    if square is None:
+        return None
+    if square.ndim == 3:
+        return [_lower_triangle(layer) for layer in square]
+    return [float(f"{value:.7g}") for value in square[np.tril_indices(len(square))]]
+
+
+def _full_square(triangle: list[Any] | None, size: int) -> FloatArray | None:
+    if triangle is None:
+        return None
+    if triangle and isinstance(triangle[0], list):
+        return np.stack([_square(layer, size) for layer in triangle])
+    return _square(triangle, size)
+
+
+def _square(triangle: list[float], size: int) -> FloatArray:
+    values = frozen(triangle, (size * (size + 1) // 2,), "term covariance")
+    rows, columns = np.tril_indices(size)
+    square = np.zeros((size, size))
+    square[rows, columns] = values
+    square[columns, rows] = square[rows, columns]
+    return square
