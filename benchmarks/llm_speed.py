@@ -229,6 +229,7 @@ def _write(
     settings: Sequence[Setting],
     where: pd.DataFrame,
     n_fits: int,
+    name: str,
 ) -> None:
     report = Report(
         "Time and memory of one DP-LLM epoch", is_timed=True, packages=("torch", "opacus")
@@ -264,7 +265,7 @@ def _write(
             f"Encoding, calibration and training; median of {n_fits}.",
         )
         report.add("Many classes", _many_classes(), "Ours, batches of 2,000; labels at random.")
-    report.write("llm_speed")
+    report.write(name)
 
 
 def main() -> None:
@@ -274,6 +275,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=10.0, help="processor seconds of an epoch")
     parser.add_argument("--settings", type=int, nargs="+", default=range(len(SETTINGS)))
     parser.add_argument("--fits", type=int, default=5, help="whole fits after the epochs")
+    parser.add_argument("--name", default="llm_speed", help="of the page and of the raw figures")
     parser.add_argument("--one-fit", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one_fit:
@@ -295,7 +297,8 @@ def main() -> None:
             print(repeat, job.engine, job.layout, results[job][-1], file=sys.stderr, flush=True)
         # What is there so far is kept if the rest is stopped.
         is_last = repeat == asked.repeats - 1
-        _write(results, nothing, settings, where, asked.fits if is_last else 0)
+        n_fits = asked.fits if is_last else 0
+        _write(results, nothing, settings, where, n_fits, asked.name)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,6 @@ collect_ignore = (
 @pytest.fixture(autouse=True)
 def _hint_was_given_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the hint that a process gives once: whichever test runs first would get it."""
-    from interpret_dp.ebm import declaring
+    from interpret_dp.fitting import declaring
 
     monkeypatch.setattr(declaring, "_hint_was_given", True)
