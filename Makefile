@@ -23,8 +23,8 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python $(RUN_TESTS)
 INNER_LOOP := not slow and not statistical and not browser and not notebook and not benchmark \
 	and not thorough
 
-.PHONY: help demo test test-fast test-newest lint format docs bench bench-accuracy bench-scale audit examples \
-	check-release clean chromium postgres
+.PHONY: help demo test test-fast test-newest lint format docs bench bench-accuracy bench-tuned bench-scale \
+	bench-lime bench-llm bench-dask bench-compare audit examples check-release clean chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
@@ -34,9 +34,14 @@ help:
 	@echo "make lint           ruff and mypy"
 	@echo "make docs           the documentation as pages of HTML, into docs/_build; warnings are errors"
 	@echo "make format         rewrite the sources as the linter wants them"
-	@echo "make bench          accuracy, speed and memory against the reference, into tables, pages and figures"
-	@echo "make bench-accuracy the first of it alone (ARGS is passed on)"
-	@echo "make bench-scale    the rest of it alone (ARGS is passed on)"
+	@echo "make bench          every measurement below, into tables, pages and figures; takes hours"
+	@echo "make bench-accuracy accuracy and fit time against the reference (ARGS is passed on, here and below)"
+	@echo "make bench-tuned    the reference at its best settings, beside that"
+	@echo "make bench-scale    speed and memory of DP-EBM by the number of rows"
+	@echo "make bench-lime     DP-LIME against lime and the paper's loop, and where its time goes"
+	@echo "make bench-llm      an epoch of DP-LLM against Opacus, and where its time goes"
+	@echo "make bench-dask     round trips on Dask workers"
+	@echo "make bench-compare  times this checkout against another commit, in turns (BASE=REVISION)"
 	@echo "make audit          attack our own claims, into docs/audit.md and docs/figures (ARGS=--quick: a minute)"
 	@echo "make examples       run all notebooks and scripts of examples/ and store the outputs (ARGS=NAME: some)"
 	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest and newest versions"
@@ -88,13 +93,29 @@ test: lint chromium postgres
 test-fast: $(VENV)/.ready
 	$(PYTEST) -m "$(INNER_LOOP)" $(ARGS)
 
-bench: bench-accuracy bench-scale
+bench: bench-accuracy bench-tuned bench-scale bench-lime bench-llm bench-dask
 
 bench-accuracy: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.run $(ARGS)
 
+bench-tuned: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.tuned_reference $(ARGS)
+
 bench-scale: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.scale $(ARGS)
+
+# One thread: what is compared has one, and processor seconds of several add up.
+bench-lime: $(VENV)/.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.lime_speed $(ARGS)
+
+bench-llm: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.llm_speed $(ARGS)
+
+bench-dask: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.dask_scale $(ARGS)
+
+bench-compare: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.compare $(or $(BASE),$(error BASE is empty; name a commit: make bench-compare BASE=main)) $(ARGS)
 
 audit: $(VENV)/.ready
 	$(BIN)/interpret-dp audit --out docs/figures --page docs/audit.md $(ARGS)

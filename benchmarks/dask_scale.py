@@ -11,9 +11,7 @@ import argparse
 import itertools
 import json
 import math
-import os
 import pickle
-import platform
 import statistics
 import sys
 import time
@@ -21,10 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import dask
 import numpy as np
 from distributed import Client, LocalCluster, wait
 
+from benchmarks.machine import describe_machine, machine_text
 from interpret_dp.backends.dask.parts import Answer, Part, added
 from interpret_dp.backends.dask.rows import DaskRows
 from interpret_dp.backends.dask.scheduling import current_workers
@@ -102,6 +100,7 @@ def measured(repeats: int) -> dict[str, Any]:
     """Measure all constants of the model."""
     answer = Answer(np.ones((_BLOCK, _BINS, 1), dtype=np.int64))
     facts: dict[str, Any] = {
+        "machine": describe_machine(("dask", "distributed")),
         "kernel_ns_per_row": kernel_nanoseconds(2_000_000, repeats),
         "add_16_answers_ms": [
             1e3 * s for s in seconds(lambda _: added([answer] * _FAN_IN), repeats)
@@ -172,9 +171,12 @@ def lines_of(facts: dict[str, Any]) -> list[str]:
     lines = [
         "# Round trips on Dask workers",
         "",
-        f"`python -m benchmarks.dask_scale`; {os.cpu_count()} processors, {platform.machine()}, "
-        f"Python {platform.python_version()}, Dask {dask.__version__}; two worker processes of one "
-        f"thread. {_FEATURES} features of {_BINS} bins, {_BLOCK} of them a round trip.",
+        "`python -m benchmarks.dask_scale`; two worker processes of one thread. "
+        f"{_FEATURES} features of {_BINS} bins, {_BLOCK} a round trip; medians and quarters "
+        f"of {len(next(iter(facts['trip_ms'].values())))} round trips.",
+        "",
+        # Results of older versions do not say it.
+        machine_text(facts["machine"]) if "machine" in facts else "Machine: not recorded.",
         "",
         "| partitions of one row | median ms a round trip | quarter | three quarters | "
         "processor ms of client and scheduler |",

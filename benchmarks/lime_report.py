@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["COLOURS", "Report", "public_tables"]
+from benchmarks.machine import describe_machine, machine_text
+
+__all__ = ["COLOURS", "Report", "public_tables", "spread"]
 
 _RESULTS = Path("benchmarks/results")
 _FIGURES = Path("docs/figures")
@@ -36,16 +39,54 @@ class Report:
     title : str
     is_kept : bool, default=True
         False for quick runs: neither the page nor its figures are written.
+    is_timed : bool, default=False
+        Say on the page what machine it is.
+    packages : sequence of str
+        Whose versions matter to the times.
     """
 
-    def __init__(self, title: str, *, is_kept: bool = True) -> None:
+    def __init__(
+        self,
+        title: str,
+        *,
+        is_kept: bool = True,
+        is_timed: bool = False,
+        packages: Sequence[str] = (),
+    ) -> None:
         self._is_kept = is_kept
         command = " ".join([f"python -m {_module()}", *sys.argv[1:]])
         self._lines = [f"# {title}", "", f"`{command}`"]
-        print(self._lines[0], flush=True)
+        self._raw: dict[str, Any] = {
+            "command": command,
+            "machine": describe_machine(packages),
+            "sections": [],
+        }
+        if is_timed:
+            self._lines += ["", machine_text(self._raw["machine"])]
+        print("\n".join(self._lines), flush=True)
 
-    def add(self, heading: str, frame: pd.DataFrame | None = None, note: str = "") -> None:
-        """Add a section of a note and a table."""
+    def add(
+        self,
+        heading: str,
+        frame: pd.DataFrame | None = None,
+        note: str = "",
+        *,
+        measured: Any = None,
+    ) -> None:
+        """Add a section of a note and a table.
+
+        Parameters
+        ----------
+        heading : str
+        frame : DataFrame, optional
+        note : str
+        measured : object, optional
+            Every single measurement, as JSON takes it; None: what the table says.
+        """
+        rows = [] if frame is None else frame.to_dict("records")
+        self._raw["sections"].append(
+            {"heading": heading, "rows": rows if measured is None else measured}
+        )
         lines = ["", f"## {heading}"]
         if note:
             lines += ["", note]
@@ -55,11 +96,13 @@ class Report:
         self._lines += lines
 
     def write(self, name: str) -> None:
-        """Write everything to benchmarks/results."""
+        """Write the page to benchmarks/results, and the figures as JSON beside it."""
         if self._is_kept:
             path = _RESULTS / f"{name}.md"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("\n".join(self._lines) + "\n", encoding="utf-8")
+            raw = json.dumps(self._raw, indent=1, default=_plain)
+            path.with_suffix(".json").write_text(raw, encoding="utf-8")
 
     @contextmanager
     def drawing(
@@ -81,6 +124,21 @@ class Report:
             _FIGURES.mkdir(parents=True, exist_ok=True)
             figure.savefig(_FIGURES / f"{name}.png", dpi=90, metadata={"Software": None})
         pyplot.close(figure)
+
+
+def spread(values: Sequence[float], digits: int = 3) -> str:
+    """Say the median, and in brackets the smallest and the largest."""
+    middle, low, high = (
+        f"{value:.{digits}g}" for value in (np.median(values), min(values), max(values))
+    )
+    return middle if len(values) == 1 else f"{middle} ({low} to {high})"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of numpy as JSON takes it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return str(value)
 
 
 def _module() -> str:

@@ -27,6 +27,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from benchmarks.llm_mnist import STANDARDS, load_mnist
+from benchmarks.stages import Stage, timed_stages
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.llm.config import TrainingSettings, default_settings
 from interpret_dp.llm.features import projected_features
@@ -90,6 +91,8 @@ class Job:
         Labels beyond MNIST's ten are drawn at random.
     limit : float
         Processor seconds after which an epoch is cut and scaled.
+    has_stages : bool
+        Of ours: say where the time of one more epoch goes.
     """
 
     engine: str
@@ -101,6 +104,7 @@ class Job:
     threads: int = 1
     n_classes: int = 10
     limit: float = 10.0
+    has_stages: bool = False
 
     @property
     def settings(self) -> TrainingSettings:
@@ -307,12 +311,28 @@ def _epoch(step: Callable[[], None], n_steps: int, limit: float) -> dict[str, fl
     }
 
 
+def _stages() -> dict[str, Stage]:
+    """Return the parts of a step, as they are looked up."""
+    from interpret_dp.llm import gradients, training
+
+    return {
+        "noise": [(SystemRandomness, "rounded_noise")],
+        "drawing the sample": [(SystemRandomness, "sample")],
+        "fetching the sampled rows": [(gradients, "_filled")],
+        "products of bytes": [(gradients, "byte_product"), (gradients, "byte_products")],
+        "clipping each row": [(gradients, "clipped_limbs")],
+        "joining and splitting bytes": [(gradients, "joined"), (gradients, "split")],
+        "Adam": [(training._Adam, "update")],
+    }
+
+
 def _our_epoch(
     job: Job, batch_size: int, inputs: NDArray[np.float32], classes: NDArray[np.int16], n_steps: int
-) -> tuple[dict[str, float], float]:
+) -> tuple[dict[str, Any], float]:
     """Time steps of a fit; also return the seconds that are spent before the first one."""
     rate = batch_size / len(inputs)
-    plan = PlannedSampling.calibrated(GRADIENTS, 0.5, 1e-6, probability=rate, count=n_steps + 1)
+    n_planned = 1 + n_steps + (n_steps if job.has_stages else 0)
+    plan = PlannedSampling.calibrated(GRADIENTS, 0.5, 1e-6, probability=rate, count=n_planned)
     assert plan.steps is not None
     randomness = SystemRandomness()
     with ReleaseDoor(
@@ -337,7 +357,12 @@ def _our_epoch(
             engine="closed_form",
         )
         once = time.process_time() - began
-        epoch = _epoch(training.step, n_steps, job.limit)
+        epoch: dict[str, Any] = _epoch(training.step, n_steps, job.limit)
+        if job.has_stages:
+            with timed_stages(_stages()) as stages:
+                for _ in range(n_steps):
+                    training.step()
+            epoch["stages"] = stages
     n_parameters = N_MAPS * job.n_classes * ((job.dimension or inputs.shape[1]) + 1)
     began = time.process_time()
     for _ in range(n_steps):

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.lime_report import Report
+from benchmarks.lime_report import Report, spread
 from benchmarks.llm_engines import LAYOUTS, Job, peak_megabytes
 
 __all__ = ["SETTINGS", "main", "measure", "table_of"]
@@ -117,7 +117,7 @@ def measure(job: Job) -> Result:
 
 
 def table_of(results: Sequence[tuple[Job, Sequence[Result]]], nothing: float) -> pd.DataFrame:
-    """Return medians, a row for each engine and batch size.
+    """Return medians and spread, a row for each engine and batch size.
 
     Parameters
     ----------
@@ -134,19 +134,20 @@ def table_of(results: Sequence[tuple[Job, Sequence[Result]]], nothing: float) ->
             seconds = float(np.median([epoch["processor"] for epoch in epochs]))
             ours = seconds if job.engine == _OURS[0] else ours
             peaks = [result["peak"] - nothing for result in found]
+            once = [result["once"] for result in found]
             records.append(
                 {
                     "batch": batch_size,
                     "engine": f"{job.engine}, {job.layout}" if job.layout else job.engine,
-                    "processor s": seconds,
+                    "processor s": spread([epoch["processor"] for epoch in epochs]),
                     "times ours": seconds / ours,
                     "of it random": float(
                         np.median([epoch.get("random numbers", np.nan) for epoch in epochs])
                     ),
-                    "wall s": float(np.median([epoch["wall"] for epoch in epochs])),
+                    "wall s": spread([epoch["wall"] for epoch in epochs]),
                     "steps": int(np.median([epoch["steps"] for epoch in epochs])),
                     "MB above": float(np.median(peaks)),
-                    "s once": float(np.median([result["once"] for result in found])),
+                    "s once": float(np.median(once)),
                 }
             )
     return pd.DataFrame(records)
@@ -159,9 +160,7 @@ def _fit_table(n_fits: int) -> pd.DataFrame:
         command = [sys.executable, "-m", "benchmarks.llm_speed", "--one-fit"]
         finished = subprocess.run(command, capture_output=True, text=True, check=True)
         found.append(json.loads(finished.stdout.splitlines()[-1]))
-    return pd.DataFrame(
-        [{name: float(np.median([one[name] for one in found])) for name in found[0]}]
-    )
+    return pd.DataFrame([{name: spread([one[name] for one in found]) for name in found[0]}])
 
 
 def _one_fit() -> Result:
@@ -182,6 +181,23 @@ def _one_fit() -> Result:
         "MB at most": peak_megabytes(),
         "accuracy, %": 100 * model.score(X_test, y_test),
     }
+
+
+def _where_time_goes() -> pd.DataFrame:
+    """Return the processor milliseconds of each part of our epoch, in four settings."""
+    columns: dict[str, Result] = {}
+    for projection, dimension in (("none", 0), ("cosine", 100)):
+        job = Job(
+            engine=_OURS[0],
+            projection=projection,
+            dimension=dimension,
+            batch_sizes=(2000, 500),
+            has_stages=True,
+        )
+        for batch_size, epoch in measure(job)["epochs"].items():
+            name = f"{dimension or 784} inputs, batches of {int(batch_size):,}"
+            columns[name] = {stage: 1e3 * one for stage, one in epoch["stages"].items()}
+    return pd.DataFrame(columns).rename_axis("part").reset_index()
 
 
 def _many_classes() -> pd.DataFrame:
@@ -208,13 +224,21 @@ def _many_classes() -> pd.DataFrame:
 
 
 def _write(
-    results: dict[Job, list[Result]], nothing: float, settings: Sequence[Setting], n_fits: int
+    results: dict[Job, list[Result]],
+    nothing: float,
+    settings: Sequence[Setting],
+    where: pd.DataFrame,
+    n_fits: int,
+    name: str,
 ) -> None:
-    report = Report("Time and memory of one DP-LLM epoch")
+    report = Report(
+        "Time and memory of one DP-LLM epoch", is_timed=True, packages=("torch", "opacus")
+    )
     layouts = "; ".join(f"*{name}*: {what}" for name, what in LAYOUTS.items())
     report.add(
         "What is compared",
-        note=f"Median of {min(map(len, results.values()))} runs. Opacus' model comes as {layouts}. "
+        note=f"Medians of {min(map(len, results.values()))} runs, each a process of its own; in "
+        f"brackets the smallest and the largest. Opacus' model comes as {layouts}. "
         "`steps` says how many were timed where an epoch was too long, and scaled; `MB above` is "
         f"memory above the {nothing:.0f} MB of a process that trains nothing; `s once` is spent "
         "before the first epoch. Our noise is two variates a parameter in double precision, "
@@ -222,7 +246,18 @@ def _write(
     )
     for setting in settings:
         rows = [(job, results[job]) for job in setting.jobs]
-        report.add(setting.heading, table_of(rows, nothing), setting.note)
+        report.add(
+            setting.heading,
+            table_of(rows, nothing),
+            setting.note,
+            measured=[{**dataclasses.asdict(job), "runs": results[job]} for job in setting.jobs],
+        )
+    report.add(
+        "Where the time goes",
+        where,
+        "Ours, processor milliseconds of one epoch of 60,000 rows, one thread, one run. Noise is "
+        "drawn once a step, whatever its rows.",
+    )
     if n_fits:
         report.add(
             "A whole fit of the default rule (20 epochs at epsilon 2)",
@@ -230,16 +265,17 @@ def _write(
             f"Encoding, calibration and training; median of {n_fits}.",
         )
         report.add("Many classes", _many_classes(), "Ours, batches of 2,000; labels at random.")
-    report.write("llm_speed")
+    report.write(name)
 
 
 def main() -> None:
     """Measure, print the tables and write them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--limit", type=float, default=10.0, help="processor seconds of an epoch")
     parser.add_argument("--settings", type=int, nargs="+", default=range(len(SETTINGS)))
-    parser.add_argument("--fits", type=int, default=3, help="whole fits after the epochs")
+    parser.add_argument("--fits", type=int, default=5, help="whole fits after the epochs")
+    parser.add_argument("--name", default="llm_speed", help="of the page and of the raw figures")
     parser.add_argument("--one-fit", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one_fit:
@@ -251,6 +287,7 @@ def main() -> None:
         )
         for index in asked.settings
     ]
+    where = _where_time_goes()
     nothing = measure(Job(engine="nothing"))["peak"]
     results: dict[Job, list[Result]] = defaultdict(list)
     jobs = [job for setting in settings for job in setting.jobs]
@@ -260,7 +297,8 @@ def main() -> None:
             print(repeat, job.engine, job.layout, results[job][-1], file=sys.stderr, flush=True)
         # What is there so far is kept if the rest is stopped.
         is_last = repeat == asked.repeats - 1
-        _write(results, nothing, settings, asked.fits if is_last else 0)
+        n_fits = asked.fits if is_last else 0
+        _write(results, nothing, settings, where, n_fits, asked.name)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.lime_report import Report, public_tables
-from benchmarks.summary import corrected_standard_error
+from benchmarks.paired import corrected_standard_error
 from interpret_dp import (
     Categorical,
     Continuous,

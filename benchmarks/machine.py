@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.metadata import version
@@ -13,23 +14,41 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bandwidth", "describe_machine"]
+__all__ = ["bandwidth", "describe_machine", "machine_text"]
 
 _BYTES = 2**28  # of each array: far more than any cache holds
 _REPEATS = 5
 
 
-def describe_machine() -> dict[str, Any]:
-    """Return what a reader needs to judge a timing."""
+def describe_machine(packages: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what a reader needs to judge a timing.
+
+    Parameters
+    ----------
+    packages : sequence of str
+        Whose versions matter besides those that always do.
+    """
+    names = ("numpy", "numba", "pandas", "interpret-core", *packages)
     return {
         "processor": _processor(),
         "processors": len(os.sched_getaffinity(0)),
         "memory in GiB": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "system": f"{platform.system()} {platform.machine()}",
         "Python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "numba", "pandas", "interpret-core")},
+        **{name: version(name) for name in names},
         "load average before": [round(load, 2) for load in os.getloadavg()],
     }
+
+
+def machine_text(machine: Mapping[str, Any]) -> str:
+    """Say it in a paragraph of a page, with a warning where other work was going on."""
+    said = f"Machine: {'; '.join(f'{name} {value}' for name, value in machine.items())}."
+    if machine["load average before"][0] > machine["processors"] / 2:
+        said += (
+            " **It was busy with other work: wall times are too long, and processor times somewhat,"
+            " since caches are shared. Ratios are rough.**"
+        )
+    return said
 
 
 def _processor() -> str:

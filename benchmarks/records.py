@@ -83,12 +83,12 @@ class Comparison:
     epsilon : float
     splits : int
         Splits on which both private engines were measured, or ours alone.
-    ours, reference, nonprivate : float or None
+    ours, reference, nonprivate, constant : float or None
         Means over those splits.
     difference : float or None
         Mean of ours minus reference.
     standard_error : float or None
-        Of the difference: corrected resampled, see benchmarks.summary.
+        Of the difference: corrected resampled, see benchmarks.paired.
     ours_seconds, reference_seconds : float or None
         Median warm fit time.
     """
@@ -100,6 +100,7 @@ class Comparison:
     ours: float | None
     reference: float | None
     nonprivate: float | None
+    constant: float | None
     difference: float | None
     standard_error: float | None
     ours_seconds: float | None
@@ -136,6 +137,14 @@ class Results:
     def find(self, problem: str, engine: str, epsilon: float | None, split: int) -> Fit | None:
         """Return a measurement, if there is one."""
         return self._fits.get((problem, engine, epsilon, split))
+
+    def by_split(self, problem: str, engine: str, epsilon: float | None) -> dict[int, Fit]:
+        """Return the measurements of one engine on one problem, by split."""
+        return {
+            fit.split: fit
+            for fit in self
+            if (fit.problem, fit.engine, fit.epsilon) == (problem, engine, epsilon)
+        }
 
     def find_cold(self, problem: str, engine: str, compiled: bool) -> ColdFit | None:
         """Return the first fit of a fresh process, if there is one."""

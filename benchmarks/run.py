@@ -114,8 +114,9 @@ def _measure_all(arguments: argparse.Namespace, results: Results) -> None:
                 if private:
                     for epsilon in arguments.epsilons:
                         session.measure(problem, private, epsilon, number, split)
-                if others:
-                    session.measure(problem, others, None, number, split)
+                # Nobody compares their times, so that each may be measured alone.
+                for engine in others:
+                    session.measure(problem, [engine], None, number, split)
             if arguments.cold:
                 progress.set_description(f"{name} in fresh processes")
                 _measure_cold(results, name, private)
@@ -146,6 +147,11 @@ def _parser() -> argparse.ArgumentParser:
         help="measure the first fit of a fresh process too (default: yes)",
     )
     parser.add_argument(
+        "--summary",
+        action="store_true",
+        help="measure nothing; write the tables and the figure of what the file has",
+    )
+    parser.add_argument(
         "--out",
         type=Path,
         default=_RESULTS,
@@ -164,7 +170,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _parser().error(f"--epsilons is {options.epsilons}; each must be above 0.")
     results = Results(options.out)
     began = time.perf_counter()
-    _measure_all(options, results)
+    if not options.summary:
+        _measure_all(options, results)
     print(write_summary(results, options.out))
     draw_accuracy(results, options.out.with_suffix(".png") if options.out != _RESULTS else _FIGURE)
     print(f"{time.perf_counter() - began:.0f} s; tables in {options.out.with_suffix('.md')}")

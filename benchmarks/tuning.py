@@ -18,8 +18,8 @@ import pandas as pd
 from sklearn.model_selection import ParameterGrid
 from tqdm.auto import tqdm
 
+from benchmarks.paired import corrected_standard_error
 from benchmarks.problems import DELTA, TEST_FRACTION, Problem, Split, load_problem, metric_of
-from benchmarks.summary import corrected_standard_error
 from interpret_dp import (
     Continuous,
     DPExplainableBoostingClassifier,

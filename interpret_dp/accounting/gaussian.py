@@ -99,8 +99,13 @@ def epsilon_of_mu(mu: float, delta: float) -> float:
     >>> f"{epsilon_of_mu(0.5, delta=1e-6):.3f}"
     '2.254'
     """
-    mu = check_real("mu", mu, low=0)
-    delta = _check_delta(delta)
+    return _epsilon(check_real("mu", mu, low=0), _check_delta(delta))
+
+
+# An explanation asks for the same public figures several times over.
+@functools.lru_cache(maxsize=1024)
+def _epsilon(mu: float, delta: float) -> float:
+    """Compute :func:`epsilon_of_mu` for checked arguments."""
     if _delta(mu, 0.0) <= delta:
         return 0.0
     valid = 1.0

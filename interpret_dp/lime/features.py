@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -106,9 +107,25 @@ class Centering:
     def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return vectors, shape (..., n_coordinates), without such constants."""
         found = np.array(values, dtype=np.float64)
-        for levels in self.categories:
-            found[..., levels] -= found[..., levels].mean(axis=-1, keepdims=True)
+        if self.categories:
+            starts, lengths, factors = self._segments
+            means = np.add.reduceat(found, starts, axis=-1) * factors
+            found[..., starts[0] :] -= np.repeat(means, lengths, axis=-1)
         return found
+
+    @cached_property
+    def _segments(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+        """Where segments start from the first category on, their lengths, and 1 / length or 0.
+
+        What lies between two categories is a segment with the factor 0. A descent projects in
+        each step, and a loop over categories would take most of its time.
+        """
+        sizes = {levels.start: levels.stop - levels.start for levels in self.categories}
+        edges = {*sizes, *(levels.stop for levels in self.categories)} - {self.n_coordinates}
+        starts = np.array(sorted(edges), dtype=np.intp)
+        lengths = np.diff(starts, append=self.n_coordinates)
+        factors = np.array([1.0 / sizes[at] if at in sizes else 0.0 for at in starts.tolist()])
+        return starts, lengths, factors
 
     @property
     def shares(self) -> NDArray[np.float64]:

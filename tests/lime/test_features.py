@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp import Categorical, Continuous, Schema, SchemaError
-from interpret_dp.lime.features import UNITS, LocalFeatures
+from interpret_dp.lime.features import UNITS, Centering, LocalFeatures
 from interpret_dp.schema import open_table
 from tests.lime.explanation_sets import FEATURES, cells, records
 
@@ -85,6 +85,22 @@ def test_what_is_centered_away_is_what_no_row_with_a_level_tells() -> None:
     # An orthogonal projection: doing it twice is doing it once.
     np.testing.assert_allclose(FEATURES.centering(rows[0])(kept), kept)
     assert kept @ (coefficients - kept) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    "categories",
+    [(), ((0, 9),), ((8, 9),), ((0, 3), (3, 5)), ((1, 2), (4, 7)), ((2, 5), (5, 6), (7, 9))],
+    ids=str,
+)
+def test_the_mean_of_each_category_is_taken_away_wherever_it_lies(categories: Any) -> None:
+    """Alone and in stacks: categories side by side, apart, at either end, of one level."""
+    project = Centering(9, tuple(slice(*levels) for levels in categories))
+    vectors = np.random.default_rng(0).normal(size=(2, 3, 9))
+    expected = vectors.copy()
+    for start, stop in categories:
+        expected[..., start:stop] -= expected[..., start:stop].mean(axis=-1, keepdims=True)
+    np.testing.assert_allclose(project(vectors), expected, atol=1e-15)
+    np.testing.assert_allclose(project(vectors[0, 0]), expected[0, 0], atol=1e-15)
 
 
 def test_the_only_level_of_a_category_does_nothing() -> None:

@@ -86,6 +86,6 @@ def test_tables_hold_medians_relative_to_ours() -> None:
     theirs = (Job(engine="ghost", layout="grouped"), [result(s, 150.0) for s in (5.0, 6.0, 7.0)])
     table = table_of([ours, theirs], nothing=100.0)
     assert table["engine"].tolist() == ["closed form", "ghost, grouped"]
-    assert table["processor s"].tolist() == [2.0, 6.0]
+    assert table["processor s"].tolist() == ["2 (1 to 9)", "6 (5 to 7)"]
     assert table["times ours"].tolist() == [1.0, 3.0]
     assert table["MB above"].tolist() == [10.0, 50.0]

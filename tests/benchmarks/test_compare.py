@@ -1,0 +1,121 @@
+"""Two commits are timed in turns, each with its own package, and their ratios keep the pairs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.compare import Ratio, checked_out, compared, environment, main, turns_in_order
+
+
+def test_each_side_begins_every_other_turn():
+    assert turns_in_order(3) == [
+        (0, "base"),
+        (0, "now"),
+        (1, "now"),
+        (1, "base"),
+        (2, "base"),
+        (2, "now"),
+    ]
+
+
+def test_ratios_are_of_the_same_turn():
+    """A machine that takes three times as long in the second turn changes no ratio."""
+    turns = {
+        "base": [{"fit": 1.0}, {"fit": 3.0}, {"fit": 1.0}],
+        "now": [{"fit": 1.2}, {"fit": 3.3}, {"fit": 1.1}],
+    }
+    (ratio,) = compared(turns)
+    assert (ratio.base, ratio.now) == (1.0, 1.2)
+    assert ratio.ratios == pytest.approx((1.2, 1.1, 1.1))
+    assert ratio.verdict == "slower"
+    assert ratio.cells == ["fit", "1,000.0", "1,200.0", "1.10 (1.10 to 1.20)", "slower"]
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        ((0.9, 0.8), "faster"),
+        ((0.9, 1.1), "no difference seen"),
+        ((1.5,), "no difference seen"),
+        ((), "in one of them only"),
+    ],
+)
+def test_a_difference_is_what_all_turns_agree_on(ratios, verdict):
+    assert Ratio("fit", 1.0, 1.0, ratios).verdict == verdict
+
+
+def test_what_one_commit_lacks_is_named_and_compared_with_nothing():
+    found = compared({"base": [{"fit": 1.0}], "now": [{"fit": 1.0, "new": 2.0}]})
+    assert [one.name for one in found] == ["fit", "new"]
+    assert found[1].cells == ["new", "", "2,000.0", "", "in one of them only"]
+
+
+def _git(folder: Path, *words: str) -> str:
+    command = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b", *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path) -> Path:
+    """Two commits, of which a later one changed the package."""
+    folder = tmp_path / "repository"
+    package = folder / "interpret_dp"
+    package.mkdir(parents=True)
+    _git(folder, "init", "--quiet")
+    for version in ("old", "new"):
+        (package / "__init__.py").write_text(f"version = {version!r}\n", encoding="utf-8")
+        _git(folder, "add", ".")
+        _git(folder, "commit", "--quiet", "--message", version)
+    return folder
+
+
+def test_another_commit_is_checked_out_beside_the_first_and_its_package_imported(repository):
+    command = [sys.executable, "-c", "import interpret_dp; print(interpret_dp.version)"]
+    with checked_out(repository, "HEAD~1") as base:
+        for root, expected in ((base, "old"), (repository, "new")):
+            # In front of this project, which is installed in this environment.
+            finished = subprocess.run(
+                command,
+                cwd=repository.parent,
+                env=environment(root),
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert finished.stdout.strip() == expected
+    assert not base.exists()
+    assert len(_git(repository, "worktree", "list").splitlines()) == 1
+
+
+def test_what_is_no_commit_is_refused_in_words(repository):
+    with pytest.raises(ValueError, match="'gone' is no commit"), checked_out(repository, "gone"):
+        pass
+
+
+def test_the_suite_refuses_another_checkout_than_the_one_it_is_told(tmp_path):
+    """The control of all of it: without it two commits could be the same one."""
+    pytest.importorskip("pytest_benchmark")
+    suite = Path(__file__).parents[2] / "benchmarks" / "regressions"
+    command = [sys.executable, "-m", "pytest", "-c", str(suite / "pytest.ini"), str(suite)]
+    other = {**environment(suite.parents[1]), "INTERPRET_DP_ROOT": str(tmp_path)}
+    finished = subprocess.run(
+        [*command, "--collect-only"],
+        cwd=tmp_path,
+        env=other,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "they must be the same" in finished.stdout + finished.stderr
+
+
+@pytest.mark.parametrize("turns", ["0", "-1"])
+def test_no_turns_are_refused(turns, capsys):
+    with pytest.raises(SystemExit):
+        main(["HEAD", "--turns", turns])
+    assert "it must be at least 1" in capsys.readouterr().err
