@@ -63,13 +63,6 @@ def _run(arguments: argparse.Namespace) -> None:
     ledger = None if arguments.ledger is None else open_existing(arguments.ledger)
     model = load_model(arguments.model, ledger)
     released = model.to_released()
-    is_additive = isinstance(released, AdditiveModel)
-    if arguments.html is not None and not is_additive:
-        raise ValueError(
-            f"--html {arguments.html}: {arguments.model} holds a DP-LLM, and pages are written of "
-            "additive models alone. Leave --html away to see its filters in interpret's "
-            "dashboard, or give --text for its promise."
-        )
     privacy = PrivacySpend.of_model(model.guarantee_, ledger)
     say_items([("Guarantee", model.guarantee_.sentence), *account_items(privacy)])
     head = model.guarantee_.ledger_head
@@ -79,6 +72,12 @@ def _run(arguments: argparse.Namespace) -> None:
     if arguments.text:
         say_items(_promise_items(model))
     if arguments.html is not None:
+        if not isinstance(released, AdditiveModel):
+            raise ValueError(
+                f"--html {arguments.html}: {arguments.model} holds a DP-LLM, and pages are written "
+                "of additive models alone. Leave --html away to see its filters in interpret's "
+                "dashboard, or give --text for its promise."
+            )
         with pending_file(arguments.html, overwrite=True, option="--html") as pending:
             write_html(pending, released, privacy)
         say_items([("Written", arguments.html)])
@@ -87,8 +86,9 @@ def _run(arguments: argparse.Namespace) -> None:
     from interpret_dp.cli.serve import serve
 
     name = model.guarantee_.dataset or "model"
+    shown = "shape functions" if isinstance(released, AdditiveModel) else "filters"
     serve(
-        model.explain_global(name=f"{name}: {'shape functions' if is_additive else 'filters'}"),
+        model.explain_global(name=f"{name}: {shown}"),
         port=arguments.port,
         open_browser=not arguments.no_browser,
     )

@@ -234,7 +234,10 @@ def test_what_comes_out_differently():
     kinds = [fitted_by(p, ROWS, LABELS.astype(float)).classes_.dtype.kind for p in both]
     assert kinds == ["U", "f"]
     columns = [list(fitted_by(p).explain_global().selector.columns)[2:] for p in both]
-    assert columns == [["# Unique", "% Non-zero"], ["Bins", "Importance"]]
+    assert columns == [
+        ["# Unique", "% Non-zero"],
+        ["Bins", "Importance", "Signal to noise"],
+    ]
 
 
 @pytest.mark.parametrize("sweeping", [False, True])
@@ -247,7 +250,9 @@ def test_methods_that_fail_on_interprets_private_models(sweeping):
 
     with pytest.raises(AttributeError, match="histogram_edges_"):
         shorten(interpret.privacy)
-    assert shorten(interpret_dp).n_features_in_ == 1
+    shortened = shorten(interpret_dp)
+    # A sweep also takes a term that is all noise, and so zero.
+    assert shortened.n_features_in_ == len(shortened.term_names_) <= 1
 
 
 def test_neither_estimates_its_memory():
