@@ -28,7 +28,6 @@ from interpret_dp.fitting.account import (
 from interpret_dp.fitting.assumptions import ledger_assumptions, unit_assumptions
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
-from interpret_dp.schema.dtypes import refuse_unmatched_dtype
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,7 +141,6 @@ def private_metrics(
         sample_weight=None,
         unit=unit,
     )
-    refuse_unmatched_dtype("y", rows.y.dtype, first.schema_.target)
     neighbourhood = neighbourhood_of(neighboring, privacy_unit)
     refuse_unnamed_unit(ledger, unit, first.schema_)
     account, name = account_of(ledger, dataset, neighbourhood)

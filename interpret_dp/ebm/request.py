@@ -38,7 +38,6 @@ from interpret_dp.schema import (
     Schema,
 )
 from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
-from interpret_dp.schema.dtypes import refuse_unmatched_dtype
 from interpret_dp.schema.partial import column_kind, partial_schema_from_arguments
 
 if TYPE_CHECKING:
@@ -256,12 +255,6 @@ def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
         )
     _check_target_width(partial.target)
     columns = _included_columns(table.names, estimator.exclude)
-    refuse_unmatched_dtype("y", rows.y.dtype, partial.target)
-    for column in columns:
-        name = table.names[column]
-        refuse_unmatched_dtype(
-            f"Column {name!r}", table.column(column).dtype, partial.features[name]
-        )
     return DeclaringTask(
         partial,
         table.names,

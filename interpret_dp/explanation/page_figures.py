@@ -103,10 +103,16 @@ def _add_column(figure: Figure, heading: str, texts: Sequence[str]) -> None:
         "showarrow": False,
         "font": {"size": 11.5},
     }
-    for position, text in enumerate(texts):
-        figure.add_annotation(text=text, yref="y", y=position, yanchor="middle", **place)
-    figure.add_annotation(
-        text=heading, yref="paper", y=1, yanchor="bottom", **(place | {"font": {"size": 11}})
+    column = [
+        {"text": text, "yref": "y", "y": position, "yanchor": "middle", **place}
+        for position, text in enumerate(texts)
+    ]
+    head = {"text": heading, "yref": "paper", "y": 1, "yanchor": "bottom", **place}
+    # All at once: plotly checks every annotation again for each that is added.
+    figure.layout.annotations = (
+        *figure.layout.annotations,
+        *column,
+        head | {"font": {"size": 11}},
     )
     figure.update_layout(margin={"r": 100, "t": max(figure.layout.margin.t, 22)})
 

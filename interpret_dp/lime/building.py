@@ -22,8 +22,7 @@ from interpret_dp.lime.private_data import PrivateData
 from interpret_dp.lime.settings import Settings, check_types
 from interpret_dp.lime.weighting import weight_table
 from interpret_dp.mechanisms import Randomness, active_randomness
-from interpret_dp.schema import Categorical, Schema
-from interpret_dp.schema.dtypes import refuse_unmatched_dtype
+from interpret_dp.schema import Schema
 
 if TYPE_CHECKING:
     from interpret_dp.backends.dask import Pieces
@@ -87,9 +86,6 @@ def open_engine(
         n_bins=opening.n_bins,
     )
     check_types(opening.feature_types, features)
-    for index, (name, spec) in enumerate(zip(features.names, features.specs, strict=True)):
-        if isinstance(spec, Categorical):
-            refuse_unmatched_dtype(f"Column {name!r}", rows.table.column(index).dtype, spec)
     return ExplanationEngine(
         settings=settings,
         schema=replace(opening.schema, unit=privacy_unit),

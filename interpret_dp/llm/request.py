@@ -29,7 +29,6 @@ from interpret_dp.llm.inputs import InputCoding, input_coding
 from interpret_dp.mechanisms import Randomness
 from interpret_dp.release import PlannedRelease, PlannedSampling, ReleasePlan
 from interpret_dp.schema import Categorical, Schema
-from interpret_dp.schema.dtypes import refuse_unmatched_dtype
 from interpret_dp.schema.partial import column_kind, partial_schema_from_arguments
 
 if TYPE_CHECKING:
@@ -236,7 +235,6 @@ def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
             f"The target has one declared class, {partial.target.levels[0]!r}; a classifier needs "
             "at least two. Declare every label that could occur, whether or not it does."
         )
-    refuse_unmatched_dtype("y", rows.y.dtype, partial.target)
     return DeclaringTask(partial, table.names, table.names)
 
 

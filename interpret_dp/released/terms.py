@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 
 from interpret_dp.schema import Categorical, Continuous, level_labels
 
-__all__ = ["OPTIONAL_KEYS", "AdditiveFeature", "AdditiveTerm", "FeaturePair", "frozen"]
-__all__ += ["read_term", "term_document"]
+__all__ = [
+    "OPTIONAL_KEYS",
+    "AdditiveFeature",
+    "AdditiveTerm",
+    "FeaturePair",
+    "frozen",
+    "read_term",
+    "term_document",
+]
 
 FloatArray = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.declarations import Categorical
 
-__all__ = ["is_text", "refuse_dtype", "refuse_unmatched_dtype", "unmatched_levels"]
+__all__ = ["is_text", "refuse_dtype", "unmatched_levels"]
 
 _LEVELS_SHOWN = 4
 _ALLOWED = "Columns hold numbers, bools, strings, objects or categories of these."
@@ -49,21 +49,6 @@ def refuse_dtype(role: str, dtype: Any) -> None:
         raise SchemaError(f"{role} has dtype {dtype}. {_ALLOWED} {hint}")
 
 
-def refuse_unmatched_dtype(role: str, dtype: Any, spec: object) -> None:
-    """Raise SchemaError if no cell of ``dtype`` can be one of the declared levels.
-
-    Without this a fit would be paid for in which every row is undeclared.
-
-    Parameters
-    ----------
-    role, dtype, spec
-        As :func:`unmatched_levels` takes them.
-    """
-    problem = unmatched_levels(role, dtype, spec)
-    if problem is not None:
-        raise SchemaError(problem)
-
-
 def unmatched_levels(role: str, dtype: Any, spec: object) -> str | None:
     """Say why no cell of a dtype can be a declared level; None where one can.
 
@@ -72,12 +57,15 @@ def unmatched_levels(role: str, dtype: Any, spec: object) -> str | None:
     role : str
         Whose dtype it is; the subject of the message.
     dtype : numpy.dtype or pandas.api.extensions.ExtensionDtype
-        The dtype of a column, which is public. No cell is looked at.
+        The dtype of a column. No cell is looked at.
     spec : object
         The declaration; only a ``Categorical`` has levels.
 
     Notes
     -----
+    For rows that somebody scores, not for private ones: a container may infer its dtype from the
+    rows, and then one row decides whether this says something.
+
     Text never equals a number. Columns of floats pass, for pandas reads a column without any
     value as one; so do columns of objects.
     """
