@@ -15,7 +15,6 @@ from interpret_dp import (
     Categorical,
     Continuous,
     DPExplainableBoostingClassifier,
-    PrivacyLedger,
     Schema,
     private_metrics,
 )
@@ -78,8 +77,7 @@ def test_private_rows_are_not_spoken_of() -> None:
     model = DPExplainableBoostingClassifier(schema=schema, delta=1e-6).fit(X, target)
     # Schema.check is private, and says it.
     assert [column.unseen for column in schema.check(X, target).columns] == [0, 200, 200]
-    asked = {"epsilon": 0.5, "delta": 1e-6, "ledger": PrivacyLedger.in_memory()}
-    private_metrics({"model": model}, X, target, **asked)
+    private_metrics({"model": model}, X, target, epsilon=0.5, delta=1e-6)
 
 
 def test_an_excluded_column_is_not_looked_at_and_a_prediction_warns() -> None:
