@@ -206,7 +206,7 @@ class PrivateEBM(ShowsGuarantee):
     def _readable(self, X: Any) -> Any:
         """Return rows in the form in which interpret finds the bins of the fit."""
         check_published(self)
-        return canonical_frame(X, self._current_schema(), self.feature_names_in_, warns=True)
+        return canonical_frame(X, self._current_schema(), self.feature_names_in_)
 
     def _current_schema(self) -> Schema:
         """Return the schema of the features that are still in the model."""

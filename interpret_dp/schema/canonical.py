@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.declarations import Categorical, FeatureSpec, level_labels
-from interpret_dp.schema.dtypes import unmatched_levels
 from interpret_dp.schema.encode import encode_column
 from interpret_dp.schema.fine_bins import unseen_label
 from interpret_dp.schema.schema import Schema
@@ -26,8 +24,6 @@ def canonical_frame(
     X: Any,
     schema: Schema,
     names: Sequence[str],
-    *,
-    warns: bool = False,
 ) -> pd.DataFrame:
     """Return rows in the form from which interpret's own predict finds the codes of this module.
 
@@ -42,8 +38,6 @@ def canonical_frame(
         The schema of the fit.
     names : sequence of str, shape (n_features,)
         The columns of the fit, in its order.
-    warns : bool
-        Whether to warn where a column's dtype and its levels cannot meet.
 
     Returns
     -------
@@ -56,21 +50,11 @@ def canonical_frame(
     ------
     SchemaError
         If the rows do not have the columns of the fit.
-
-    Warns
-    -----
-    UserWarning
-        If ``warns``, and a column's dtype is text and its levels are numbers, or the other way
-        round, so that no cell can be one of them. No cell is looked at.
     """
     import pandas as pd
 
     table = open_table(X, names)
     specs = schema.resolve(table.names)
-    for index, name in enumerate(table.names if warns else ()):
-        problem = unmatched_levels(f"Column {name!r}", table.column(index).dtype, specs[index])
-        if problem is not None:
-            warnings.warn(f"{problem} Until then all are read as undeclared.", stacklevel=4)
     columns = {
         name: _canonical_column(table.column(index), spec)
         for index, (name, spec) in enumerate(zip(table.names, specs, strict=True))

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.declarations import Categorical
 
-__all__ = ["is_text", "refuse_dtype", "unmatched_levels"]
+__all__ = ["is_text", "refuse_dtype"]
 
-_LEVELS_SHOWN = 4
 _ALLOWED = "Columns hold numbers, bools, strings, objects or categories of these."
 _CONVERT = "Convert the column to one of these first, or drop it."
 _BYTES = "Decode bytes into strings first, such as with column.str.decode('utf-8')."
@@ -47,46 +45,6 @@ def refuse_dtype(role: str, dtype: Any) -> None:
     hint = _arrow_hint(dtype) if is_arrow else _pandas_hint(dtype)
     if hint is not None:
         raise SchemaError(f"{role} has dtype {dtype}. {_ALLOWED} {hint}")
-
-
-def unmatched_levels(role: str, dtype: Any, spec: object) -> str | None:
-    """Say why no cell of a dtype can be a declared level; None where one can.
-
-    Parameters
-    ----------
-    role : str
-        Whose dtype it is; the subject of the message.
-    dtype : numpy.dtype or pandas.api.extensions.ExtensionDtype
-        The dtype of a column. No cell is looked at.
-    spec : object
-        The declaration; only a ``Categorical`` has levels.
-
-    Notes
-    -----
-    For rows that somebody scores, not for private ones: a container may infer its dtype from the
-    rows, and then one row decides whether this says something.
-
-    Text never equals a number. Columns of floats pass, for pandas reads a column without any
-    value as one; so do columns of objects.
-    """
-    if not isinstance(spec, Categorical):
-        return None
-    categories = getattr(dtype, "categories", None)
-    held = dtype if categories is None else categories.dtype
-    kind = getattr(held, "kind", "O")
-    is_text_dtype = kind in "UT" or getattr(held, "type", None) is str
-    if not is_text_dtype and kind not in "biu":
-        return None
-    if any(isinstance(level, str) is is_text_dtype for level in spec.levels):
-        return None
-    found, declared = ("text", "numbers") if is_text_dtype else ("numbers", "text")
-    some = ", ".join(repr(level) for level in spec.levels[:_LEVELS_SHOWN])
-    more = ", ..." if len(spec.levels) > _LEVELS_SHOWN else ""
-    return (
-        f"{role} has dtype {dtype}, and its levels are {declared} ({some}{more}). Text and numbers "
-        f"are never equal, so that no cell can be one of the levels. Convert the cells to "
-        f"{declared}, or declare levels that are {found}."
-    )
 
 
 def is_text(arrow_type: Any) -> bool:
