@@ -316,7 +316,7 @@ def _stages() -> dict[str, Stage]:
     from interpret_dp.llm import gradients, training
 
     return {
-        "noise": [(SystemRandomness, "rounded_noise")],
+        "noise": [(SystemRandomness, "noise")],
         "drawing the sample": [(SystemRandomness, "sample")],
         "fetching the sampled rows": [(gradients, "_filled")],
         "products of bytes": [(gradients, "byte_product"), (gradients, "byte_products")],
@@ -367,7 +367,7 @@ def _our_epoch(
     began = time.process_time()
     for _ in range(n_steps):
         randomness.sample(len(inputs), rate)
-        randomness.rounded_noise(2.0**30, n_parameters)
+        randomness.noise(2.0**30, n_parameters)
     return epoch | {"random numbers": time.process_time() - began}, once
 
 

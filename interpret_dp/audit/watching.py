@@ -85,10 +85,6 @@ class LessNoise(Watching):
         """Draw a share of what was asked for."""
         return super().noise(sigma * self._share, size)
 
-    def rounded_noise(self, sigma: float, size: int) -> Integers:
-        """Draw a share of what was asked for."""
-        return super().rounded_noise(sigma * self._share, size)
-
 
 @dataclass(frozen=True)
 class Signal:

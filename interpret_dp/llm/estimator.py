@@ -50,16 +50,12 @@ if TYPE_CHECKING:
 __all__ = ["DPLocallyLinearClassifier"]
 
 _MECHANISM = (
-    "Gaussian noise in double precision, rounded to a lattice, on clipped gradients of Poisson "
-    "samples; accounted by privacy loss distributions"
-)
-_IDEAL = (
-    "normal variates are those of ideal arithmetic: doubles, rounded to the integers of the sums, "
-    "stand for real numbers"
+    "discrete Gaussian noise on clipped gradients of Poisson samples; accounted by privacy loss "
+    "distributions"
 )
 _IDEAL_OPACUS = (
-    "so are the sums of gradients, which Opacus adds up in double precision: that moves them by "
-    "far less than the room that clipping leaves"
+    "sums of gradients, which Opacus adds up in double precision, are those of ideal arithmetic: "
+    "that moves them by far less than the room that clipping leaves"
 )
 _DECLARED_ROWS = "the number of rows that was declared is public"
 
@@ -429,7 +425,6 @@ def _promise(
         shares.append(ReleaseShare(GRADIENTS, mu, begun, training.delta))
     assumptions = [
         *(UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS),
-        _IDEAL,
         *ledger_assumptions(request.ledger),
         *unit_assumptions(request.neighbourhood),
         *more_assumptions,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.gaussian import lattice_sigma
-from interpret_dp.mechanisms.entropy import Randomness
+
+if TYPE_CHECKING:
+    from interpret_dp.mechanisms.entropy import Randomness
 
 __all__ = ["gaussian_mechanism", "noise_scale"]
 

@@ -18,13 +18,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.mechanisms.choice import choice_rate
 from interpret_dp.mechanisms.coins import draw_exponentially
-from interpret_dp.mechanisms.sampling import (
-    ByteSource,
-    fresh_generator,
-    rounded_gaussian,
-    sampled_rows,
-    system_bytes,
-)
+from interpret_dp.mechanisms.sampling import ByteSource, sampled_rows, system_bytes
 from interpret_dp.mechanisms.stock import NoiseStock
 
 __all__ = [
@@ -54,10 +48,6 @@ class Randomness(ABC):
     @abstractmethod
     def noise(self, sigma: float, size: int) -> NDArray[np.int64]:
         """Draw ``size`` independent integers of the discrete Gaussian of scale ``sigma``."""
-
-    @abstractmethod
-    def rounded_noise(self, sigma: float, size: int) -> NDArray[np.int64]:
-        """Draw ``size`` normal variates in double precision, rounded; for long trainings."""
 
     @abstractmethod
     def sample(self, n_rows: int, probability: float) -> NDArray[np.int64]:
@@ -91,14 +81,14 @@ class Randomness(ABC):
     def perturb_sampled(
         self, name: str, exact: NDArray[np.int64], sensitivity: int, sigma: float
     ) -> NDArray[np.int64]:
-        """Add rounded noise to the exact sums of a sample; audits override this as well.
+        """Add noise to the exact sums of a sample; audits override this as well.
 
         Parameters
         ----------
         name, exact, sensitivity, sigma
             As for :meth:`perturb`; all of ``exact`` is one release.
         """
-        return exact + self.rounded_noise(sigma, exact.size).reshape(exact.shape)
+        return exact + self.noise(sigma, exact.size).reshape(exact.shape)
 
     def perturb_occurring(
         self,
@@ -170,10 +160,6 @@ class SystemRandomness(Randomness):
         """Draw from the operating system's cryptographic generator, exactly uniform."""
         return secrets.randbelow(bound)
 
-    def rounded_noise(self, sigma: float, size: int) -> NDArray[np.int64]:
-        """Draw from a generator that the operating system keys anew for every call."""
-        return rounded_gaussian(fresh_generator(), sigma, size)
-
     def sample(self, n_rows: int, probability: float) -> NDArray[np.int64]:
         """Draw a sample with bits of the operating system's cryptographic generator."""
         return sampled_rows(n_rows, probability, system_bytes, system_bytes)
@@ -201,10 +187,6 @@ class SeededRandomness(Randomness):
         """Draw from 64 bits more than the bound has, so that the remainder is nearly uniform."""
         n_bytes = bound.bit_length() // 8 + 9
         return int.from_bytes(self._noise.bytes(n_bytes), "little") % bound
-
-    def rounded_noise(self, sigma: float, size: int) -> NDArray[np.int64]:
-        """Draw as :class:`SystemRandomness` does, from the seeded generator."""
-        return rounded_gaussian(self._noise, sigma, size)
 
     def sample(self, n_rows: int, probability: float) -> NDArray[np.int64]:
         """Draw a sample in which a row at the end changes nothing for those before it."""

@@ -1,10 +1,6 @@
-"""Poisson samples of rows, and Gaussian noise that is fast enough for every step of a training.
+"""Poisson samples of rows, and releases of their sums: each step of a training.
 
-The exact samplers of this package draw some millions of integers a second; a training takes
-hundreds of millions. Here normal variates in double precision are added up and rounded to the
-lattice. Rounding real noise to the lattice of the sums is post-processing of the Gaussian
-mechanism, so that it costs nothing; what stays is that floating-point variates stand for real
-ones. Statement and proof: ``docs/proofs/sampled_gaussian.md``.
+Statement and proof: ``docs/proofs/sampled_gaussian.md``.
 """
 
 from __future__ import annotations
@@ -17,29 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_real
-from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.rounding import reciprocal_down
+from interpret_dp.mechanisms.additive import noise_scale
 
 if TYPE_CHECKING:
     from interpret_dp.mechanisms.entropy import Randomness
 
-__all__ = [
-    "fresh_generator",
-    "rounded_gaussian",
-    "sampled_gaussian_mechanism",
-    "sampled_rows",
-    "system_bytes",
-]
+__all__ = ["sampled_gaussian_mechanism", "sampled_rows", "system_bytes"]
 
 ByteSource = Callable[[int], NDArray[np.uint8]]
-
-# 2**63 is 512 sigma, and sums of variates stay below 40.
-_LARGEST_SIGMA = 2.0**54
-
-# Adding variates hides which doubles a single one can be (Holohan and Braghin 2021); that only
-# sums rounded to integers are released hides it as well.
-_VARIATES = 2
 
 
 def sampled_gaussian_mechanism(
@@ -83,14 +65,9 @@ def sampled_gaussian_mechanism(
     TypeError
         If the sums are not of 64-bit integers.
     ValueError
-        If sigma would be below 2**10 or above 2**54.
+        If sigma would be below 2**10 or above 2**56.
     """
-    sigma = check_real(
-        f"The noise scale of {name!r}, in lattice units,",
-        lattice_sigma(sensitivity, reciprocal_down(noise_multiplier)),
-        high=_LARGEST_SIGMA,
-        mend="Ask for a larger epsilon or delta, or choose a coarser lattice.",
-    )
+    sigma = noise_scale(name, sensitivity, reciprocal_down(noise_multiplier))
     exact = sums(randomness.sample(n_rows, probability))
     if exact.dtype != np.int64:
         raise TypeError(
@@ -100,37 +77,9 @@ def sampled_gaussian_mechanism(
     return randomness.perturb_sampled(name, exact, sensitivity, sigma), sigma
 
 
-def fresh_generator() -> np.random.Generator:
-    """Return a generator whose key, of 128 bits, comes from the operating system."""
-    key = np.frombuffer(os.urandom(16), dtype=np.uint64)
-    return np.random.Generator(np.random.Philox(key=key))
-
-
 def system_bytes(count: int) -> NDArray[np.uint8]:
     """Return independent uniform bytes from the operating system's cryptographic generator."""
     return np.frombuffer(os.urandom(count), dtype=np.uint8)
-
-
-def rounded_gaussian(generator: np.random.Generator, sigma: float, size: int) -> NDArray[np.int64]:
-    """Draw normal variates in double precision, rounded to integers.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-    sigma : float
-        Scale, in lattice units, at most 2**54.
-    size : int
-
-    Returns
-    -------
-    ndarray of int64, shape (size,)
-        Each is the rounded sum of two variates of the scale over the root of 2.
-    """
-    noise = generator.standard_normal(size)
-    for _ in range(_VARIATES - 1):
-        noise += generator.standard_normal(size)
-    noise *= sigma / _VARIATES**0.5
-    return np.rint(noise, out=noise).astype(np.int64)
 
 
 def sampled_rows(

@@ -17,7 +17,7 @@ from interpret_dp.mechanisms.samplers import OPENDP_DRAWS, discrete_gaussian
 
 __all__ = ["NoiseStock"]
 
-# Beyond what goes to OpenDP, whose draws take seventy times as long.
+# Beyond what goes to OpenDP, whose draws take a thousand times as long.
 _DRAWS = 2 * OPENDP_DRAWS
 
 # One for all stocks, so that a fork can wait for it: no child inherits a lock that nobody opens.
@@ -54,12 +54,14 @@ class NoiseStock:
         ----------
         sigma : float
             Scale, in lattice units. The first call at a scale draws what it needs; the next ones,
-            at the same scale, draw 8,192 at a time.
+            at the same scale, draw 8,192 at a time, unless they need more at once.
         size : int
         """
         with _lock:
             if sigma != self._sigma or self._process != os.getpid():
                 self._empty(sigma)
+                return discrete_gaussian(sigma, size)
+            if size >= _DRAWS and not len(self._draws):
                 return discrete_gaussian(sigma, size)
             missing = size - len(self._draws)
             if missing > 0:

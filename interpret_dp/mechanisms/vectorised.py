@@ -1,16 +1,16 @@
 """Exact discrete Gaussian noise for long vectors: rejection sampling over whole arrays.
 
-Proposal: a block number k with probability 2**-(k+1), a place u in a block of w integers and a
-sign, all three from fair bits, give z = +-(k w + u). It is kept with probability
-2**k exp(-z**2 / (2 sigma**2)). Only that last probability is a real number. It is computed in
-floating point together with a bound on its error; a uniform that falls within the bound is
-extended, and compared with the probability in integer arithmetic, until the comparison is
-decided. So no rounding takes part in the law of a draw (docs/proofs/vectorised_sampler.md).
+A point is drawn in one of 256 layers of equal area that together cover the curve
+exp(-z**2 / (2 sigma**2)), and kept where it lies below it (``layers``, ``proposals``): most points
+surely do. For the others the curve is computed in floating point together with a bound on its
+error; a height that falls within the bound is extended, and compared with the curve in integer
+arithmetic, until the comparison is decided. So no rounding takes part in the law of a draw
+(docs/proofs/vectorised_sampler.md).
 """
 
 from __future__ import annotations
 
-import os
+import ssl
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int, check_real
+from interpret_dp.mechanisms.layers import Layers, layers_of
 
 __all__ = ["vectorised_discrete_gaussian"]
 
@@ -27,13 +28,8 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 WordSource = Callable[[int], Words]
 
-# Blocks have at least sqrt(2 log 2) sigma = 1.17741... sigma integers: that is what keeps the
-# probability of keeping a proposal at or below 1.
-_WIDTH_OVER_SIGMA = Fraction(471, 400)
-
-# A difference of uniform and probability is believed beyond this. The proof needs probabilities
-# that are right to half of it, which leaves exp 2,048 units in the last place; libraries err by
-# at most four.
+# A difference of height and curve is believed beyond this. The proof needs a curve that is right to
+# half of it, which leaves exp 2,048 units in the last place; libraries err by at most four.
 _MARGIN = 2.0**-40
 
 # Bits of the uniforms that floating point compares; a float64 holds all of them.
@@ -42,14 +38,14 @@ _UNIFORM_BITS = 53
 # Proposals at a time: their arrays together stay within a few megabytes.
 _BATCH = 2**15
 
-# At the largest scale the farthest draw that can be proposed is 63 w < 2**62.3. The smallest
-# scale only keeps z / sigma in range.
+# At the largest scale the farthest draw that can be proposed is below 2**62.1. The smallest scale
+# only keeps z / sigma in range.
 _SMALLEST_SIGMA = 2.0**-10
 _LARGEST_SIGMA = 2.0**56
 
 
 def vectorised_discrete_gaussian(sigma: float, size: int) -> Integers:
-    """Draw exact discrete Gaussian noise, some millions of draws a second.
+    """Draw exact discrete Gaussian noise, a hundred million draws a second.
 
     Parameters
     ----------
@@ -63,8 +59,8 @@ def vectorised_discrete_gaussian(sigma: float, size: int) -> Integers:
     -------
     ndarray of int64, shape (size,)
         Probability proportional to ``exp(-z**2 / (2 sigma**2))`` at every integer ``z`` with
-        ``abs(z) < 63 w``, where ``w = ceil(1.1775 sigma)``; probability zero beyond, where the
-        discrete Gaussian has less than 2**-3900 in all.
+        ``abs(z) < 64 sigma``; probability zero from ``64 sigma`` and a step on, where the discrete
+        Gaussian has less than 2**-2900 in all.
 
     Raises
     ------
@@ -75,15 +71,15 @@ def vectorised_discrete_gaussian(sigma: float, size: int) -> Integers:
 
     Notes
     -----
-    All bits come from the operating system's cryptographic generator; nobody can reproduce a
-    draw, and processes that were forked share no state. Besides its result a call holds a few
-    megabytes, whatever ``size`` is. Its running time depends on how many proposals were dropped,
-    and is not protected.
+    All bits come from OpenSSL's generator, which the operating system seeds and which reseeds
+    after a fork; nobody can reproduce a draw. Besides its result a call holds a few megabytes,
+    whatever ``size`` is. Its running time depends on how many proposals were dropped, and is not
+    protected.
 
-    Rejection from a geometric staircase, after von Neumann, "Various Techniques Used in Connection
-    with Random Digits" (1951); Karney, "Sampling Exactly from the Normal Distribution" (2016),
-    and Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020),
-    propose alike and flip exact coins for the rest.
+    Layers of equal area are Marsaglia and Tsang's, "The Ziggurat Method for Generating Random
+    Variables" (2000); Buchmann, Cabarcas, Goepfert, Huelsing and Weiden, "Discrete Ziggurat"
+    (2013), take them to the integers. Here heights are compared exactly, and the layers go on
+    below the tail, for which both need a method of its own or cut it off.
     """
     scale = check_real(
         "sigma",
@@ -92,127 +88,95 @@ def vectorised_discrete_gaussian(sigma: float, size: int) -> Integers:
         high=_LARGEST_SIGMA,
         mend="Choose a coarser or a finer lattice.",
     )
-    return _draw(scale, check_int("size", size, low=0), _system_words)
+    return _draw(layers_of(scale), check_int("size", size, low=0), _system_words)
 
 
 def _system_words(count: int) -> Words:
-    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+    return np.frombuffer(ssl.RAND_bytes(8 * count), dtype=np.uint64)
 
 
-def _draw(sigma: float, size: int, source: WordSource) -> Integers:
+def _draw(layers: Layers, size: int, source: WordSource) -> Integers:
     """Return the first ``size`` proposals that are kept, in the order they were proposed."""
     draws = np.empty(size, dtype=np.int64)
-    width = _block_width(sigma)
     filled = 0
     while filled < size:
         # How many are proposed depends on how many were kept, never on which.
-        count = min(_BATCH, 2 * (size - filled) + 64)
-        kept = _kept_proposals(sigma, width, count, source)[: size - filled]
+        missing = size - filled
+        count = min(_BATCH, missing + missing // 16 + 64)
+        kept = _kept_proposals(layers, count, source)[:missing]
         draws[filled : filled + len(kept)] = kept
         filled += len(kept)
     return draws
 
 
-def _block_width(sigma: float) -> int:
-    """Return w = ceil(1.1775 sigma), in integer arithmetic."""
-    numerator, denominator = sigma.as_integer_ratio()
-    return -(
-        -numerator * _WIDTH_OVER_SIGMA.numerator // (denominator * _WIDTH_OVER_SIGMA.denominator)
+def _kept_proposals(layers: Layers, count: int, source: WordSource) -> Integers:
+    # It imports numba.
+    from interpret_dp.mechanisms.proposals import LOW_BITS, propose
+
+    words = source(count)
+    low_words = source(count if layers.shift > LOW_BITS else 0)
+    found, open_at, open_layers = propose(
+        words, low_words, layers.shift, layers.widths, layers.inner
     )
+    prefix = source(len(open_at)) >> np.uint64(64 - _UNIFORM_BITS)
+    below = _is_below(layers, np.abs(found[open_at]), open_layers, prefix, source)
+    return np.delete(found, open_at[~below])
 
 
-def _kept_proposals(sigma: float, width: int, count: int, source: WordSource) -> Integers:
-    places, coins, uniforms = source(3 * count).reshape(3, count)
-    magnitude, negative, power, valid = _propose(width, places, coins)
-    prefix = uniforms >> np.uint64(64 - _UNIFORM_BITS)
-    kept = valid & _accept(sigma, magnitude, power, prefix, source)
-    return np.where(negative, -magnitude, magnitude)[kept]
-
-
-def _propose(
-    width: int, places: Words, coins: Words, bits: int = 64
-) -> tuple[Integers, Flags, Floats, Flags]:
-    """Return magnitude, sign and 2**k of each proposal, and which of them count.
+def _is_below(
+    layers: Layers, magnitude: Integers, layer: Integers, prefix: Words, source: WordSource
+) -> Flags:
+    """Return whether points of uniform height in their layers lie below the curve, exactly.
 
     Parameters
     ----------
-    width : int
-        Number of integers in a block.
-    places : ndarray of uint64, shape (n,)
-        Random words of ``bits`` bits, for the place in the block.
-    coins : ndarray of uint64, shape (n,)
-        Random words: the sign in the last bit, the block number in the others.
-    bits : int
-        Length of a word of ``places``; tests enumerate short ones.
+    magnitude, layer : ndarray of int64, shape (n,)
+    prefix : ndarray of uint64, shape (n,)
+        The first 53 bits of where, between bottom and top of the layer, each point lies.
+    source : callable
+        For further bits.
     """
-    place, valid = _uniform_below(width, places, bits)
-    negative = (coins & np.uint64(1)).astype(np.bool_)
-    block, power = _geometric(coins >> np.uint64(1))
-    magnitude = block * width + place
-    # Zero has two signs and counts once; a word without heads says nothing about the block.
-    valid &= (power > 0) & ~(negative & (magnitude == 0))
-    return magnitude, negative, power, valid
-
-
-def _uniform_below(n: int, words: Words, bits: int) -> tuple[Integers, Flags]:
-    """Return words modulo ``n``, and which of them to use: each remainder equally often."""
-    remainder = words - words // np.uint64(n) * np.uint64(n)
-    last = 2**bits // n * n - 1
-    return remainder.astype(np.int64), words <= np.uint64(last)
-
-
-def _geometric(words: Words) -> tuple[Integers, Floats]:
-    """Return the number k of zero bits before the first one bit, and 2**k; 2**k = 0 if none is."""
-    signed = words.astype(np.int64)
-    power = (signed & -signed).astype(np.float64)
-    _, exponent = np.frexp(power)
-    return exponent.astype(np.int64) - 1, power
-
-
-def _accept(
-    sigma: float, magnitude: Integers, power: Floats, prefix: Words, source: WordSource
-) -> Flags:
-    """Return True with probability ``power * exp(-magnitude**2 / (2 sigma**2))`` exactly."""
     difference = prefix.astype(np.float64) * 2.0**-_UNIFORM_BITS
-    difference -= _probability(sigma, magnitude, power)
-    accepted = difference < -_MARGIN
+    difference *= layers.heights[layer]
+    difference += layers.bottoms[layer]
+    difference -= _curve(layers.sigma, magnitude)
+    below = difference < -_MARGIN
     for undecided in np.flatnonzero(np.abs(difference) <= _MARGIN):
-        accepted[undecided] = _accept_exactly(
-            sigma, int(magnitude[undecided]), int(power[undecided]), int(prefix[undecided]), source
+        exponent = Fraction(int(magnitude[undecided])) ** 2 / (2 * Fraction(layers.sigma) ** 2)
+        bottom, height = layers.exact[int(layer[undecided])]
+        below[undecided] = _is_below_exactly(
+            exponent, bottom, height, int(prefix[undecided]), source
         )
-    return accepted
+    return below
 
 
-def _probability(sigma: float, magnitude: Integers, power: Floats) -> Floats:
-    """Return ``power * exp(-magnitude**2 / (2 sigma**2))``, right to half of ``_MARGIN``."""
-    probability = magnitude / sigma
-    probability *= probability
-    probability *= -0.5
-    np.exp(probability, out=probability)
-    probability *= power
-    return probability
+def _curve(sigma: float, magnitude: Integers) -> Floats:
+    """Return ``exp(-magnitude**2 / (2 sigma**2))``, right to half of ``_MARGIN``."""
+    curve = magnitude / sigma
+    curve *= curve
+    curve *= -0.5
+    return np.exp(curve, out=curve)
 
 
-def _accept_exactly(
-    sigma: float,
-    magnitude: int,
-    power: int,
+def _is_below_exactly(
+    exponent: Fraction,
+    bottom: Fraction,
+    height: Fraction,
     prefix: int,
     source: WordSource,
     bits: int = _UNIFORM_BITS,
 ) -> bool:
-    """Compare a uniform, known to its first ``bits`` bits, with a probability.
+    """Compare bottom + U height, U known to its first ``bits`` bits, with exp(-exponent).
 
-    Both are bounded in integers of ever more bits until they are apart. That happens at once but
-    for a chance that falls by 2**-64 each time.
+    Both are bounded ever closer until they are apart. That happens at once but for a chance that
+    falls by 2**-64 each time.
     """
-    exponent = Fraction(magnitude) ** 2 / (2 * Fraction(sigma) ** 2)
     while True:
         # 64 bits finer than the uniform is known.
         low, high = _exp_bounds(exponent, bits + 64)
-        if (prefix + 1) << 64 <= power * low:
+        if (bottom + height * Fraction(prefix + 1, 2**bits)) * 2 ** (bits + 64) <= low:
             return True
-        if prefix << 64 >= power * high:
+        if (bottom + height * Fraction(prefix, 2**bits)) * 2 ** (bits + 64) >= high:
             return False
         prefix = prefix << 64 | int(source(1)[0])
         bits += 64

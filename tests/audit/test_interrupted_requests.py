@@ -94,9 +94,6 @@ class use_broken:  # noqa: N801
             def noise(self, sigma: float, size: int) -> Any:
                 raise error("noise")
 
-            def rounded_noise(self, sigma: float, size: int) -> Any:
-                raise error("noise")
-
             def below(self, bound: int) -> int:
                 raise error("noise")
 

@@ -5,10 +5,10 @@ What draws look like together is in test_vectorised_draws.py.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-import os
+import ssl
 import tracemalloc
-from collections import Counter
 from fractions import Fraction
 from typing import Any
 
@@ -19,20 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpret_dp.mechanisms import vectorised
+from interpret_dp.mechanisms.layers import N_LAYERS, Layers, layers_of
+from interpret_dp.mechanisms.proposals import LOW_BITS, propose
 from interpret_dp.mechanisms.vectorised import vectorised_discrete_gaussian
 
-BYTES = np.arange(256, dtype=np.uint64)
 sigmas = st.floats(2.0**-10, 2.0**56)
 
 
 def no_more_words(count: int) -> Any:
     raise AssertionError("the decision needed more bits")
-
-
-def exact_probability(sigma: float, magnitude: int, power: int) -> Any:
-    """Return power * exp(-magnitude**2 / (2 sigma**2)) with 400 bits."""
-    with mpmath.workprec(400):
-        return power * mpmath.exp(-((mpmath.mpf(magnitude) / mpmath.mpf(sigma)) ** 2) / 2)
 
 
 def times_power_of_two(value: Any, bits: int) -> int:
@@ -41,111 +36,227 @@ def times_power_of_two(value: Any, bits: int) -> int:
         return int(mpmath.floor(mpmath.ldexp(value, bits)))
 
 
-# Proposals
+# Layers and proposals
 
 
-def test_uniform_integers_are_uniform_over_all_bytes() -> None:
-    """Control: all 256 bytes modulo n, none left out, are biased unless n divides 256."""
-    for n in range(1, 257):
-        values, used = vectorised._uniform_below(n, BYTES, bits=8)
-        counts = np.bincount(values[used], minlength=n)
-        assert len(counts) == n
-        assert set(counts) == {256 // n}
-        is_biased = len(set(np.bincount(values, minlength=n))) > 1
-        assert is_biased == (256 % n > 0)
+def exact_curve(sigma: float, magnitude: int) -> Any:
+    """Return exp(-magnitude**2 / (2 sigma**2)) with 400 bits."""
+    with mpmath.workprec(400):
+        return mpmath.exp(-((mpmath.mpf(magnitude) / mpmath.mpf(sigma)) ** 2) / 2)
 
 
-@given(n=st.integers(1, 2**57))
-def test_uniform_integers_from_long_words_stop_at_the_last_full_run(n: int) -> None:
-    last = 2**64 - 2**64 % n - 1
-    words = [0, n - 1, n, last - n + 1, last, min(last + 1, 2**64 - 1)]
-    values, used = vectorised._uniform_below(n, np.array(words, dtype=np.uint64), bits=64)
-    assert values.tolist() == [word % n for word in words]
-    assert used.tolist() == [word <= last for word in words]
-
-
-def test_block_numbers_are_geometric_over_all_bytes() -> None:
-    """Of 256 bytes, 128 say k = 0, 64 say k = 1, ..., one says k = 7, and one says nothing."""
-    blocks, powers = vectorised._geometric(BYTES)
-    counts = Counter(blocks[powers > 0].tolist())
-    assert counts == {k: 2 ** (7 - k) for k in range(8)}
-    assert powers[powers > 0].tolist() == (2.0 ** blocks[powers > 0]).tolist()
-    assert np.flatnonzero(powers == 0).tolist() == [0]
-
-
-def weights_of_all_proposals(width: int, *, drop: bool) -> dict[int, float]:
-    """Return, over all pairs of bytes, how often each integer is proposed, times 2**k."""
-    places, coins = (grid.ravel() for grid in np.meshgrid(BYTES, BYTES))
-    magnitude, negative, power, valid = vectorised._propose(width, places, coins, bits=8)
-    weights: Counter[int] = Counter()
-    for z, minus, weight, counts in zip(magnitude, negative, power, valid, strict=True):
-        if counts or not drop:
-            weights[-int(z) if minus else int(z)] += float(weight)
-    return dict(weights)
-
-
-@pytest.mark.parametrize("width", [1, 2, 11, 100, 255, 256])
-def test_before_the_last_step_every_integer_has_the_same_weight(width: int) -> None:
-    """The last step multiplies it with exp(-z^2 / (2 sigma^2)): the law is exact.
-
-    Bytes of coins have a sign and seven bits for the block, so that they reach below 7 w.
-    Control: with the proposals that are dropped, zero would count twice, its two signs.
-    """
-    weights = weights_of_all_proposals(width, drop=True)
-    assert sorted(weights) == list(range(-7 * width + 1, 7 * width))
-    assert set(weights.values()) == {64.0 * (256 // width)}
-    careless = weights_of_all_proposals(width, drop=False)
-    assert careless[0] > 1.9 * weights[0]
-
-
-def test_coins_without_heads_make_no_proposal() -> None:
-    coins = np.array([0, 1, 2, 3], dtype=np.uint64)
-    *_, valid = vectorised._propose(11, np.full(4, 5, dtype=np.uint64), coins)
-    assert valid.tolist() == [False, False, True, True]
-
-
-def test_place_coins_and_uniform_of_a_proposal_are_words_of_their_own() -> None:
-    """Changing one of them changes what it decides and nothing else."""
-
-    def kept(place: int, coins: int, uniform: int) -> Any:
-        words = np.array([place, coins, uniform], dtype=np.uint64)
-        return vectorised._kept_proposals(10.0, 12, 1, lambda count: words[:count]).tolist()
-
-    assert kept(5, 0b10, 0) == [5]
-    assert kept(6, 0b10, 0) == [6]
-    assert kept(5, 0b11, 0) == [-5]
-    assert kept(5, 0b100, 0) == [17]
-    assert kept(5, 0b10, 2**64 - 1) == []
-
-
-def test_the_farthest_proposal_fits_into_64_bits() -> None:
-    sigma = 2.0**56
-    width = vectorised._block_width(sigma)
-    last = np.array([width - 1], dtype=np.uint64)
-    coins = np.array([2**63], dtype=np.uint64)
-    magnitude, _, power, valid = vectorised._propose(width, last, coins)
-    assert valid.all()
-    assert magnitude.tolist() == [63 * width - 1]
-    assert power.tolist() == [2.0**62]
-    assert 63 * width < 2**63
-    assert vectorised._probability(sigma, magnitude, power)[0] < 2.0**-1000
+def as_mpf(fraction: Fraction) -> Any:
+    return mpmath.mpf(fraction.numerator) / fraction.denominator
 
 
 @given(sigma=sigmas)
-def test_blocks_are_the_smallest_that_are_wide_enough(sigma: float) -> None:
-    width = vectorised._block_width(sigma)
-    assert width - 1 < Fraction(471, 400) * Fraction(sigma) <= width
+@settings(max_examples=60, deadline=None)
+def test_layers_cover_the_curve(sigma: float) -> None:
+    """From where a layer ends on, the curve is below its bottom, and it has no point above all."""
+    layers = layers_of(sigma)
+    widths = [int(width) for width in layers.widths]
+    assert len(widths) == N_LAYERS
+    assert min(widths) >= 1
+    assert max(widths) < 2**19
+    assert widths[0] * 2**layers.shift >= 64 * Fraction(sigma)
+    bottoms = [bottom for bottom, _ in layers.exact]
+    assert bottoms[0] == 0
+    with mpmath.workprec(400):
+        for width, bottom in list(zip(widths, bottoms, strict=True))[1:]:
+            assert exact_curve(sigma, width << layers.shift) <= as_mpf(bottom)
+    top, last = layers.exact[-1]
+    assert top + last >= 1
 
 
-def test_no_proposal_is_kept_with_a_probability_above_one() -> None:
-    """exp(-w^2 / (2 sigma^2)) <= 1/2 for the narrowest block; control: 1.177 is too narrow.
+@given(sigma=sigmas)
+@settings(max_examples=60, deadline=None)
+def test_inner_steps_are_below_the_curve(sigma: float) -> None:
+    layers = layers_of(sigma)
+    with mpmath.workprec(400):
+        for (bottom, height), inner, width in zip(
+            layers.exact, layers.inner.tolist(), layers.widths.tolist(), strict=True
+        ):
+            assert inner <= width
+            if inner:
+                last = (inner << layers.shift) - 1
+                assert exact_curve(sigma, last) >= as_mpf(bottom + height)
 
-    Then 2^k exp(-(k w)^2 / (2 sigma^2)) <= 2^(k - k^2) <= 1.
+
+@given(sigma=sigmas)
+@settings(max_examples=60, deadline=None)
+def test_floats_of_layers_are_close_to_what_they_stand_for(sigma: float) -> None:
+    layers = layers_of(sigma)
+    for (bottom, height), one, other in zip(
+        layers.exact, layers.bottoms.tolist(), layers.heights.tolist(), strict=True
+    ):
+        assert abs(Fraction(one) - bottom) <= Fraction(1, 2**44)
+        assert abs(Fraction(other) - height) <= Fraction(1, 2**44)
+
+
+@pytest.mark.parametrize("sigma", [2.0**10, 3e6, 2.0**33 * 1.7, 2.0**56])
+def test_most_points_are_kept_unseen(sigma: float) -> None:
+    """A figure of speed: 97 % lie below the curve surely, and 98 % of all are kept."""
+    layers = layers_of(sigma)
+    assert np.mean(layers.inner / layers.widths) > 0.97
+    scale = sigma / 2.0**layers.shift
+    assert np.sqrt(np.pi / 2) * scale / (layers.area * N_LAYERS) > 0.98
+
+
+def law_of(layers: Layers, magnitude: int) -> Any:
+    """Return, but for a factor, the probability that a proposal is this one and kept.
+
+    Of 2^32 words floor(2^32 / width) say one step of a layer:
+    test_steps_are_uniform_over_all_numbers_of_32_bits.
     """
-    _, high = vectorised._exp_bounds(Fraction(471, 400) ** 2 / 2, 100)
-    assert high <= 2**99
-    low, _ = vectorised._exp_bounds(Fraction(1177, 1000) ** 2 / 2, 100)
-    assert low > 2**99
+    total = mpmath.mpf(0)
+    curve = exact_curve(layers.sigma, magnitude)
+    for (bottom, height), width in zip(layers.exact, layers.widths.tolist(), strict=True):
+        if magnitude < width << layers.shift:
+            share = (curve - as_mpf(bottom)) / as_mpf(height)
+            total += min(max(share, mpmath.mpf(0)), mpmath.mpf(1)) * (2**32 // width)
+    return total
+
+
+@pytest.mark.parametrize("sigma", [2.0**-10, 0.3, 1.0, 17.9, 1000.0, 2.0**14 + 0.5, 2.0**56])
+def test_the_law_is_the_curve(sigma: float) -> None:
+    """Added up over all layers, in 400 bits: what is kept of each integer is as the curve.
+
+    Controls: without the highest layers the top of the curve is cut off; with heights as if each
+    word said a step, wide layers have too few points.
+    """
+    layers = layers_of(sigma)
+    rng = np.random.default_rng(5)
+    places = {0, 1, 2, int(sigma)} | {int(sigma * f) for f in rng.uniform(0, 10, 40)}
+    places |= {
+        (width << layers.shift) + d for width in layers.widths.tolist()[::17] for d in (-1, 0)
+    }
+    with mpmath.workprec(400):
+        whole = law_of(layers, 0)
+        for place in places:
+            if place >= int(layers.widths[0]) << layers.shift:
+                continue
+            expected = exact_curve(sigma, place)
+            assert abs(law_of(layers, place) / whole - expected) < mpmath.mpf(2) ** -300
+    widths = layers.widths[:-40]
+    lower = Layers(sigma, layers.shift, layers.area, widths, *([layers.inner] * 3))
+    careless = dataclasses.replace(layers)
+    heights = [Fraction(layers.area) / width for width in layers.widths.tolist()]
+    bottoms = itertools.accumulate(heights, initial=Fraction(0))
+    careless.__dict__["exact"] = list(zip(bottoms, heights, strict=False))
+    with mpmath.workprec(400):
+        assert law_of(lower, 0) < 0.99 * whole
+        if sigma >= 0.3:
+            far = int(layers.widths[1]) << layers.shift
+            expected = exact_curve(sigma, far) * law_of(careless, 0)
+            assert abs(law_of(careless, far) - expected) > mpmath.mpf(2) ** -40 * expected
+
+
+def words_of(layer: int, step: int, width: int, *, negative: bool = False, low: int = 0) -> int:
+    """Return the first word that says this."""
+    first = -(-(step << 32) // width)
+    while (first * width) % 2**32 < 2**32 % width:
+        first += 1
+    assert first * width >> 32 == step
+    return first << 32 | low << 9 | int(negative) << 8 | layer
+
+
+def proposed(layers: Layers, *words: int, low: Any = ()) -> Any:
+    return propose(
+        np.array(words, dtype=np.uint64),
+        np.array(low, dtype=np.uint64),
+        layers.shift,
+        layers.widths,
+        layers.inner,
+    )
+
+
+def test_steps_are_uniform_over_all_numbers_of_32_bits() -> None:
+    """Of 2^32 numbers each step has as many, floor(2^32 / width), and the others make no point.
+
+    In integers, without trying them: those that say a step are consecutive, and of them those
+    are left out whose product has a low half below 2^32 modulo width.
+    """
+    for width in [1, 2, 3, 1000, 2**12 - 1, 2**18, 2**18 + 77, 2**19 - 1]:
+        left_out = 2**32 % width
+        for step in {0, 1, width // 2, width - 1} & set(range(width)):
+            first, end = -(-(step << 32) // width), -(-((step + 1) << 32) // width)
+            low = (first * width) % 2**32
+            skipped = sum(1 for n in range(3) if first + n < end and low + n * width < left_out)
+            assert end - first - skipped == 2**32 // width
+
+
+def test_points_are_what_words_say() -> None:
+    """Layer, sign, step and low bits, each on its own; control: words that make no point."""
+    layers = layers_of(2.0**20)
+    assert layers.shift == 9
+    for layer in (0, 1, 100, 255):
+        width = int(layers.widths[layer])
+        for step in {0, 1, width // 2, width - 1}:
+            for low in (0, 1, 511):
+                found, open_at, open_layers = proposed(
+                    layers, words_of(layer, step, width, low=low)
+                )
+                assert found.tolist() == [step << 9 | low]
+                is_open = step >= int(layers.inner[layer])
+                assert open_at.tolist() == [0] * is_open
+                assert open_layers.tolist() == [layer] * is_open
+    word = words_of(3, 5, int(layers.widths[3]), negative=True, low=7)
+    assert proposed(layers, word)[0].tolist() == [-(5 << 9 | 7)]
+    # Bits above those that a place needs say nothing.
+    assert proposed(layers, word | 2**9 << 9)[0].tolist() == [-(5 << 9 | 7)]
+    zero = words_of(3, 0, int(layers.widths[3]))
+    assert proposed(layers, zero, zero | 256)[0].tolist() == [0]
+    uneven = int(np.flatnonzero(2**32 % layers.widths.astype(np.int64))[0])
+    assert proposed(layers, uneven)[0].tolist() == []
+
+
+def test_points_of_random_words_are_those_of_plain_integers() -> None:
+    """20,000 words at narrow and at wide scales, one by one, with words for low bits or without."""
+    rng = np.random.default_rng(2)
+    for sigma in (0.7, 1000.0, 2.0**34 * 1.9, 2.0**35, 2.0**56):
+        layers = layers_of(sigma)
+        words, low = rng.integers(0, 2**64, (2, 20_000), dtype=np.uint64)
+        is_wide = layers.shift > LOW_BITS
+        assert is_wide == (sigma >= 2.0**35)
+        expected = []
+        for word, more in zip(words.tolist(), low.tolist(), strict=True):
+            width = int(layers.widths[word & 255])
+            product = (word >> 32) * width
+            if product % 2**32 < 2**32 % width:
+                continue
+            bits = more if is_wide else word >> 9
+            magnitude = (product >> 32 << layers.shift) + bits % 2**layers.shift
+            if magnitude or not word & 256:
+                expected.append(-magnitude if word & 256 else magnitude)
+        found, _, _ = propose(
+            words, low if is_wide else low[:0], layers.shift, layers.widths, layers.inner
+        )
+        assert found.tolist() == expected
+
+
+def test_place_low_bits_and_height_of_a_proposal_are_words_of_their_own() -> None:
+    layers = layers_of(2.0**56)
+    width = int(layers.widths[200])
+    step = int(layers.inner[200])
+
+    def kept(word: int, low: int, height: int) -> Any:
+        given = iter([word, low, height])
+        return vectorised._kept_proposals(
+            layers, 1, lambda count: np.array([next(given) for _ in range(count)], dtype=np.uint64)
+        ).tolist()
+
+    place = (step << layers.shift) + 12345
+    assert kept(words_of(200, step, width), 12345, 0) == [place]
+    assert kept(words_of(200, step, width, negative=True), 12345, 0) == [-place]
+    assert kept(words_of(200, step, width), 12346, 0) == [place + 1]
+    assert kept(words_of(200, width - 1, width), 0, 2**64 - 1) == []
+
+
+def test_the_farthest_proposal_fits_into_64_bits() -> None:
+    layers = layers_of(2.0**56)
+    assert int(layers.widths[0]) << layers.shift < 2**63
+    layers = layers_of(float(np.nextafter(2.0**56, 0)))
+    assert int(layers.widths[0]) << layers.shift < 2**63
 
 
 # Bounds and decisions
@@ -186,28 +297,26 @@ def test_control_bounds_that_round_down_throughout_are_caught(
     assert not all(contains(Fraction(n, 7), 64) for n in range(1, 50))
 
 
-def random_proposals(count: int) -> Any:
-    """Return scales and proposals: half of them near zero, the others in any block."""
+def random_points(count: int) -> Any:
+    """Return scales, layers, and magnitudes in them where the curve may cross the layer."""
     rng = np.random.default_rng(11)
-    for i in range(count):
-        sigma = float(2.0 ** rng.uniform(-2, 56))
-        width = vectorised._block_width(sigma)
-        block = int(rng.integers(0, 4) if i % 2 else rng.integers(0, 63))
-        yield sigma, block * width + int(rng.integers(width)), 2**block
+    for _ in range(count):
+        layers = layers_of(float(2.0 ** rng.integers(-2, 57) * rng.choice([1.0, 0.7, 0.9])))
+        layer = int(rng.integers(N_LAYERS))
+        low, high = int(layers.inner[layer]), int(layers.widths[layer])
+        place = int(rng.integers(low << layers.shift, high << layers.shift))
+        yield layers, layer, place
 
 
-def probability(sigma: float, magnitude: int, power: int) -> float:
-    found = vectorised._probability(
-        sigma, np.array([magnitude], dtype=np.int64), np.array([float(power)])
-    )
-    return float(found[0])
+def curve(sigma: float, magnitude: int) -> float:
+    return float(vectorised._curve(sigma, np.array([magnitude], dtype=np.int64))[0])
 
 
 def test_floating_point_is_far_better_than_the_proof_needs() -> None:
-    """The proof needs 2^-41; 4,000 proposals stay below 2^-50."""
+    """The proof needs 2^-41; 4,000 points stay below 2^-50."""
     errors = [
-        abs(float(probability(*proposal) - exact_probability(*proposal)))
-        for proposal in random_proposals(4_000)
+        abs(float(curve(layers.sigma, place) - exact_curve(layers.sigma, place)))
+        for layers, _, place in random_points(4_000)
     ]
     assert max(errors) < 2.0**-50
 
@@ -225,109 +334,117 @@ def test_exp_is_as_good_as_assumed() -> None:
 NEAR = [0, 1, 2, 3, 5, 2**12, 2**13 - 9, 2**13 + 9, 2**14, 2**15, 2**16, 2**17, 2**30]
 
 
-def wrong_decisions(cases: int = 150) -> int:
-    """Compare decisions for uniforms close to the probability, on both sides, with exact ones.
+def share_below(layers: Layers, layer: int, place: int) -> Any:
+    """Return which share of a layer's height lies below the curve, with 400 bits; any number."""
+    bottom, height = layers.exact[layer]
+    with mpmath.workprec(400):
+        return (exact_curve(layers.sigma, place) - as_mpf(bottom)) / as_mpf(height)
 
-    A uniform has 53 bits. The one that starts like the probability itself is left out: it needs
-    more bits.
+
+def wrong_decisions(cases: int = 150) -> int:
+    """Compare decisions for heights close to the curve, on both sides, with exact ones.
+
+    A uniform has 53 bits. The one that starts like the share itself is left out: it needs more
+    bits.
     """
     wrong = 0
-    for sigma, magnitude, power in random_proposals(cases):
-        threshold = times_power_of_two(exact_probability(sigma, magnitude, power), 53)
+    for layers, layer, place in random_points(cases):
+        threshold = times_power_of_two(share_below(layers, layer, place), 53)
         uniforms = {threshold - near for near in NEAR[1:]} | {threshold + near for near in NEAR[1:]}
+        uniforms |= {0, 2**53 - 1} - {threshold}
         prefix = np.array([u for u in sorted(uniforms) if 0 <= u < 2**53], dtype=np.uint64)
-        decisions = vectorised._accept(
-            sigma,
-            np.full(len(prefix), magnitude),
-            np.full(len(prefix), float(power)),
+        decisions = vectorised._is_below(
+            layers,
+            np.full(len(prefix), place),
+            np.full(len(prefix), layer),
             prefix,
             no_more_words,
         )
-        wrong += int(np.count_nonzero(decisions != (prefix < np.uint64(threshold))))
+        wrong += int(np.count_nonzero(decisions != (prefix.astype(object) < threshold)))
     return wrong
 
 
-def test_uniforms_close_to_the_probability_are_decided_rightly() -> None:
+def test_heights_close_to_the_curve_are_decided_rightly() -> None:
     assert wrong_decisions() == 0
 
 
-@pytest.mark.parametrize("error", [2.0**-38, -(2.0**-38)])
+@pytest.mark.parametrize("error", [2.0**-36, -(2.0**-36)])
 def test_control_a_wrong_exp_is_caught(error: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of 2^-38 is above what the margin allows, by a factor of eight."""
-    right = vectorised._probability
-    monkeypatch.setattr(vectorised, "_probability", lambda *args: right(*args) * (1 + error))
+    """An error of 2^-36 is above what the margin allows, by a factor of thirty."""
+    right = vectorised._curve
+    monkeypatch.setattr(vectorised, "_curve", lambda *args: right(*args) * (1 + error))
     assert wrong_decisions() > 0
 
 
 def test_control_a_margin_below_the_rounding_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectorised, "_MARGIN", 2.0**-60)
+    monkeypatch.setattr(vectorised, "_MARGIN", 2.0**-70)
     assert wrong_decisions() > 0
 
 
-def test_only_uniforms_within_the_margin_are_decided_exactly(
+def test_only_heights_within_the_margin_are_decided_exactly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of the uniforms near a probability of about a half, those within 2^13 units of 2^-53."""
+    """A layer of height h: those within 2^-40 / h of its height."""
     asked = []
     monkeypatch.setattr(
-        vectorised, "_accept_exactly", lambda *args: asked.append(args[3]) or args[3] < 2**52
+        vectorised, "_is_below_exactly", lambda *args: asked.append(args[3]) or False
     )
-    sigma, magnitude = 1000.0, 1177
-    threshold = times_power_of_two(exact_probability(sigma, magnitude, 1), 53)
-    prefix = np.array([threshold + sign * near for near in NEAR for sign in (-1, 1)])
-    vectorised._accept(
-        sigma,
-        np.full(len(prefix), magnitude),
-        np.ones(len(prefix)),
+    layers, layer, place = next(
+        point for point in random_points(1_000) if 0.2 < share_below(*point) < 0.8
+    )
+    threshold = times_power_of_two(share_below(layers, layer, place), 53)
+    reach = int(2.0**13 / layers.heights[layer])
+    near = {0, 1, reach // 2, reach - 9_999, reach + 9_999, 2 * reach}
+    prefix = np.array([threshold + sign * step for step in near for sign in (-1, 1)])
+    vectorised._is_below(
+        layers,
+        np.full(len(prefix), place),
+        np.full(len(prefix), layer),
         prefix.astype(np.uint64),
         no_more_words,
     )
-    assert {abs(u - threshold) for u in asked} == {near for near in NEAR if near < 2**13}
+    assert {abs(u - threshold) for u in asked} == {step for step in near if step < reach}
 
 
 @pytest.mark.parametrize(
-    ("sigma", "magnitude", "power"),
-    [(1.0, 1, 1), (3.3, 4, 2), (2.0**20, 10**6, 1), (0.7, 4, 16), (2.0**56, 2**57 + 1, 2)],
+    ("sigma", "layer", "place"),
+    [(1.0, 3, 2), (3.3, 20, 6), (2.0**20, 150, 1_100_000), (0.7, 0, 1), (2.0**56, 60, 2**57)],
 )
-def test_exact_decisions_over_all_strings_of_ten_bits(
-    sigma: float, magnitude: int, power: int
-) -> None:
-    """Exactly floor(1024 p) of the 1,024 strings accept, one needs more, the others reject.
+def test_exact_decisions_over_all_strings_of_ten_bits(sigma: float, layer: int, place: int) -> None:
+    """Of the 1,024 strings as many are below as the share says, one needs more, the rest are not.
 
     That one reads a word, and its decision changes at the right word of 2^64; the very word where
     it changes reads another one, and so on.
     """
-    p = exact_probability(sigma, magnitude, power)
+    layers = layers_of(sigma)
+    # A layer of our own, whose height the curve crosses, with bounds that are no short numbers.
+    exponent = Fraction(place) ** 2 / (2 * Fraction(sigma) ** 2)
+    _, height = layers.exact[layer]
+    bottom = Fraction(float(exact_curve(sigma, place))) - height * Fraction(layer + 1, 300)
+    with mpmath.workprec(400):
+        p = (exact_curve(sigma, place) - as_mpf(bottom)) / as_mpf(height)
     threshold = times_power_of_two(p, 10)
+    assert 0 < threshold < 1023
     for prefix in set(range(1024)) - {threshold}:
-        accepted = vectorised._accept_exactly(
-            sigma, magnitude, power, prefix, no_more_words, bits=10
+        below = vectorised._is_below_exactly(
+            exponent, bottom, height, prefix, no_more_words, bits=10
         )
-        assert accepted == (prefix < threshold)
+        assert below == (prefix < threshold)
     words = [times_power_of_two(p, 10 + 64 * n) % 2**64 for n in (1, 2, 3)]
     for depth, change in itertools.product(range(3), (-1, 1)):
         last = words[depth] + change
         assert 0 <= last < 2**64
         script = iter([*words[:depth], last])
-        accepted = vectorised._accept_exactly(
-            sigma,
-            magnitude,
-            power,
+        below = vectorised._is_below_exactly(
+            exponent,
+            bottom,
+            height,
             threshold,
             lambda count, script=script: np.array([next(script)], dtype=np.uint64),
             bits=10,
         )
-        assert accepted == (change < 0)
+        assert below == (change < 0)
         assert next(script, None) is None
-
-
-def test_zero_is_always_kept() -> None:
-    """Its probability is 1, and a uniform is below 1 whatever its first bits are."""
-    prefix = np.array([0, 2**52, 2**53 - 1], dtype=np.uint64)
-    accepted = vectorised._accept(
-        5.0, np.zeros(3, dtype=np.int64), np.ones(3), prefix, no_more_words
-    )
-    assert accepted.all()
 
 
 def words_from(seed: int) -> Any:
@@ -340,36 +457,39 @@ def test_deciding_everything_exactly_gives_the_same_draws(
     sigma: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same bits, once with floating point and once with integers alone, draw by draw."""
-    quick = vectorised._draw(sigma, 2_000, words_from(5))
+    layers = layers_of(sigma)
+    quick = vectorised._draw(layers, 2_000, words_from(5))
     exact_decisions = []
-    right = vectorised._accept_exactly
+    right = vectorised._is_below_exactly
 
     def counted(*args: Any) -> bool:
         exact_decisions.append(args)
         return right(*args)
 
-    monkeypatch.setattr(vectorised, "_MARGIN", 1.5)
-    monkeypatch.setattr(vectorised, "_accept_exactly", counted)
-    assert np.array_equal(vectorised._draw(sigma, 2_000, words_from(5)), quick)
-    assert len(exact_decisions) > 2_000
+    monkeypatch.setattr(vectorised, "_MARGIN", 3.0)
+    monkeypatch.setattr(vectorised, "_is_below_exactly", counted)
+    assert np.array_equal(vectorised._draw(layers, 2_000, words_from(5)), quick)
+    assert len(exact_decisions) > 10
 
 
 # Words, memory and limits
 
 
-def test_every_bit_comes_from_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_bit_comes_from_openssl(monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
 
-    def urandom(count: int) -> bytes:
+    def random_bytes(count: int) -> bytes:
         given.append(np.random.default_rng(len(given)).bytes(count))
         return given[-1]
 
-    monkeypatch.setattr(os, "urandom", urandom)
+    monkeypatch.setattr(ssl, "RAND_bytes", random_bytes)
     draws = vectorised_discrete_gaussian(2.0**20, 1_000)
     words = np.frombuffer(b"".join(given), dtype=np.uint64)
     places = iter(words)
     replayed = vectorised._draw(
-        2.0**20, 1_000, lambda count: np.array(list(itertools.islice(places, count)))
+        layers_of(2.0**20),
+        1_000,
+        lambda count: np.array(list(itertools.islice(places, count)), dtype=np.uint64),
     )
     assert np.array_equal(draws, replayed)
     assert next(places, None) is None
@@ -386,9 +506,9 @@ def test_long_vectors_are_drawn_a_batch_at_a_time_from_new_words(
         asked.append(count)
         return vectorised._system_words(count)
 
-    draws = vectorised._draw(2.0**56, 3_000, source)
-    assert max(asked) == 3 * 64
-    assert len(asked) > 60
+    draws = vectorised._draw(layers_of(2.0**56), 3_000, source)
+    assert max(asked) == 64
+    assert len(asked) > 3 * 45
     assert len(set(draws.tolist())) == 3_000
 
 
