@@ -8,6 +8,7 @@ line names the measured constant that it is made of.
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import math
@@ -23,12 +24,14 @@ import numpy as np
 from distributed import Client, LocalCluster, wait
 
 from benchmarks.machine import describe_machine, machine_text
+from benchmarks.speed_figures import draw_dask
 from interpret_dp.backends.dask.parts import Answer, Part, added
 from interpret_dp.backends.dask.rows import DaskRows
 from interpret_dp.backends.dask.scheduling import current_workers
 from interpret_dp.backends.local import LocalBinaryRows
 
 _OUT = Path(__file__).parent / "results" / "dask_scale"
+_FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "dask_scale.png"
 _FEATURES, _BLOCK, _BINS = 14, 4, 66
 _ROUNDS, _BLOCKS = 40, 4
 _PARTITIONS = (2, 16, 64, 256)
@@ -224,6 +227,13 @@ def main() -> None:
         raw.write_text(json.dumps(facts), encoding="utf-8")
     text = "\n".join(lines_of(facts)) + "\n"
     arguments.out.with_suffix(".md").write_text(text, encoding="utf-8")
+    if arguments.out == _OUT:
+        draw_dask(
+            facts["trip_ms"],
+            facts["scheduler_ms"],
+            functools.partial(modelled, constants(facts)),
+            _FIGURE,
+        )
     sys.stdout.write(text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -95,14 +95,23 @@ class Report:
         print("\n".join(lines), flush=True)
         self._lines += lines
 
-    def write(self, name: str) -> None:
-        """Write the page to benchmarks/results, and the figures as JSON beside it."""
+    def write(self, name: str, draw: Callable[[dict[str, Any], Path], None] | None = None) -> None:
+        """Write the page to benchmarks/results, and the figures as JSON beside it.
+
+        Parameters
+        ----------
+        name : str
+        draw : callable, optional
+            Draws what was measured into the image of that name, given both.
+        """
         if self._is_kept:
             path = _RESULTS / f"{name}.md"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("\n".join(self._lines) + "\n", encoding="utf-8")
             raw = json.dumps(self._raw, indent=1, default=_plain)
             path.with_suffix(".json").write_text(raw, encoding="utf-8")
+            if draw is not None:
+                draw(json.loads(raw), _FIGURES / f"{name}.png")
 
     @contextmanager
     def drawing(

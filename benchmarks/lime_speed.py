@@ -21,6 +21,7 @@ from benchmarks.lime_agreement import LimeAdult
 from benchmarks.lime_paper import paper_noise
 from benchmarks.lime_report import Report, spread
 from benchmarks.lime_setting import DELTA, STEPS, C, Task, open_explainer, task_of
+from benchmarks.speed_figures import draw_lime
 from benchmarks.stages import Stage, timed_stages
 from interpret_dp import Continuous, Schema
 from interpret_dp.schema import open_table
@@ -263,7 +264,7 @@ def main() -> None:
         f"alone, and multiplied by {STEPS}.",
         measured=measured,
     )
-    report.write("lime_speed")
+    report.write("lime_speed", draw_lime)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import pandas as pd
 
 from benchmarks.lime_report import Report, spread
 from benchmarks.llm_engines import LAYOUTS, Job, peak_megabytes
+from benchmarks.speed_figures import draw_llm
 
 __all__ = ["SETTINGS", "main", "measure", "table_of"]
 
@@ -241,8 +242,8 @@ def _write(
         f"brackets the smallest and the largest. Opacus' model comes as {layouts}. "
         "`steps` says how many were timed where an epoch was too long, and scaled; `MB above` is "
         f"memory above the {nothing:.0f} MB of a process that trains nothing; `s once` is spent "
-        "before the first epoch. Our noise is two variates a parameter in double precision, "
-        "Opacus' one in single; what our samples and noise take is `of it random`.",
+        "before the first epoch. Our noise is sampled exactly, Opacus' is a variate in single "
+        "precision; what our samples and noise take is `of it random`.",
     )
     for setting in settings:
         rows = [(job, results[job]) for job in setting.jobs]
@@ -265,7 +266,7 @@ def _write(
             f"Encoding, calibration and training; median of {n_fits}.",
         )
         report.add("Many classes", _many_classes(), "Ours, batches of 2,000; labels at random.")
-    report.write(name)
+    report.write(name, draw_llm)
 
 
 def main() -> None:
