@@ -17,7 +17,7 @@ from interpret_dp.schema.declarations import MAX_BINS
 __all__ = ["BoostingSettings", "TrainerConfig", "Unit", "residual_clip"]
 
 _ROUNDS = 40
-_MOST_TIMES = 4  # so many times as many rounds, at most, where terms cannot move
+_MOST_TIMES = 4  # so many times as many rounds, at most, where terms cannot move or do not go on
 _BLOCKS = 4
 _MOST_IN_BLOCK = 32
 _TARGET_SHARE = 0.02
@@ -122,6 +122,8 @@ class TrainerConfig:
         How many of them are chosen privately.
     n_movable : int or None
         Terms that boosting can move, from 1 to ``n_features``, once the bins are released.
+    n_kept : int or None
+        How many of them go on after half of the rounds, from 1 to ``n_movable``.
     """
 
     mu: float
@@ -134,6 +136,7 @@ class TrainerConfig:
     n_pairs: int = 0
     n_chosen_pairs: int = 0
     n_movable: int | None = None
+    n_kept: int | None = None
 
     @property
     def planned_rounds(self) -> int:
@@ -144,13 +147,18 @@ class TrainerConfig:
     def n_rounds(self) -> int:
         """Rounds of boosting, in which every term that can move is updated once.
 
-        What the plan holds for the others is spent on further rounds, of the same noise each: no
-        more releases than planned. Rounds that the caller chose stay as they are.
+        What the plan holds for terms that cannot move, or do not go on after half of the rounds, is
+        spent on further rounds of the others, of the same noise each: no more releases than
+        planned. Rounds that the caller chose stay as they are.
         """
         if self.n_movable is None or self.rounds is not None:
             return self.planned_rounds
         paid = self.planned_rounds * self.n_features
-        return min(paid // self.n_movable, _MOST_TIMES * self.planned_rounds)
+        n_rounds = min(paid // self.n_movable, _MOST_TIMES * self.planned_rounds)
+        if self.n_kept is None:
+            return n_rounds
+        first, left = n_rounds // 2, n_rounds - n_rounds // 2
+        return first + min(left * self.n_movable // self.n_kept, _MOST_TIMES * left)
 
     @property
     def n_blocks(self) -> int:

@@ -62,7 +62,11 @@ def train_constant(
         count_noise=0.0,
         update_noise=0.0,
         boosting=BoostingResult(
-            [s[:, np.newaxis] for s in scores], intercept, [[] for _ in bins], 0.0
+            [s[:, np.newaxis] for s in scores],
+            intercept,
+            updates=[[] for _ in bins],
+            averaged=(0,) * len(bins),
+            noise=0.0,
         ),
     )
 

@@ -6,6 +6,7 @@ between them is post-processing.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,12 +21,13 @@ from interpret_dp.backends.local import (
 )
 from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.noise.choosing import terms_that_stand_out
 from interpret_dp.ebm.noise.sampling import explained_variance, sampling_variances
 from interpret_dp.ebm.noise.uncertainty import TermNoise, denoised_terms, term_noise
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins
-from interpret_dp.ebm.trainer.boosting import BoostingResult, boost, movable_terms
+from interpret_dp.ebm.trainer.boosting import BoostingResult, BoostingTask, boost, movable_terms
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
 from interpret_dp.ebm.trainer.objectives import TargetScale, relative_means
 from interpret_dp.fitting.rows import PrivateRows
@@ -171,25 +173,21 @@ def train(
     rows.merge_bins([b.code_map for b in bins])
     # Where nothing is above the noise, no term is better than another.
     movable = movable_terms(bins, count_noise) or list(range(len(bins)))
-    boosting = replace(config, n_movable=len(movable))
-    settings = boosting.boosting(start.n_rows, start.unit)
-    result = boost(
-        rows,
-        bins,
-        [_is_ordered(spec) for spec in task.specs],
-        task.directions,
-        config=boosting,
-        settings=settings,
-        door=door,
+    boosting = BoostingTask(
+        bins=bins,
+        is_ordered=[_is_ordered(spec) for spec in task.specs],
+        directions=task.directions,
+        movable=movable,
+        config=replace(config, n_movable=len(movable)),
+        unit=start.unit,
         intercept=start.level,
         n_rows=start.n_rows,
         count_noise=count_noise,
         divide_by_means=_has_means(scale),
-        verbose=verbose,
-        movable=movable,
     )
+    result = boost(rows, boosting, door, stand_out=_chooser(boosting, start, door), verbose=verbose)
     in_units = _score_unit(start)
-    scores, noise, unknown = _denoised(result, bins, task, start, door, boosting)
+    scores, noise, unknown = _denoised(result, boosting, start, door)
     offset = 0.0 if scale is None else scale.score_origin
     trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
@@ -199,7 +197,7 @@ def train(
         intercept=offset + in_units * result.intercept,
         n_rows=task.largest_weight * start.n_rows,
         count_noise=task.largest_weight * count_noise,
-        update_noise=in_units * settings.step * result.noise,
+        update_noise=in_units * boosting.settings().step * result.noise,
         boosting=result,
     )
     if not task.pairs.n_pairs:
@@ -226,36 +224,58 @@ def train(
     )
 
 
-def _denoised(
-    result: BoostingResult,
-    bins: list[Bins],
-    task: TrainingTask,
-    start: _Start,
-    door: ReleaseDoor,
-    boosting: TrainerConfig,
-) -> tuple[list[NDArray[np.float64]], list[TermNoise], list[TermNoise | None]]:
-    """Return the curves without what is likely noise, the noise, and what is then unknown."""
-    unit = _score_unit(start)
-    curvatures = _curvatures(result, bins, start.scale, start.unit)
-    noise = term_noise(
+def _chooser(
+    boosting: BoostingTask, start: _Start, door: ReleaseDoor
+) -> Callable[[BoostingResult], Collection[int]] | None:
+    """Return what says half-way which terms stand out from their noise; None if all go on.
+
+    Rounds that the caller chose are every term's, and where nothing can be said of curves nothing
+    is said half-way either.
+    """
+    config = boosting.config
+    if config.rounds is not None or not config.can_denoise(start.n_rows, start.unit):
+        return None
+
+    def stand_out(early: BoostingResult) -> Collection[int]:
+        noise = _noise(early, boosting, start, door)
+        scores = [_score_unit(start) * scores for scores in early.scores]
+        return terms_that_stand_out(scores, noise, boosting.bins, boosting.is_ordered)
+
+    return stand_out
+
+
+def _noise(
+    result: BoostingResult, boosting: BoostingTask, start: _Start, door: ReleaseDoor
+) -> list[TermNoise]:
+    """Return the noise that was added to the curves."""
+    return term_noise(
         result,
-        bins,
-        task.directions,
-        averaged_rounds=boosting.averaged_rounds,
-        curvatures=curvatures,
-        scale=unit,
+        boosting.bins,
+        boosting.directions,
+        curvatures=_curvatures(result, boosting.bins, start.scale, start.unit),
+        scale=_score_unit(start),
         rng=door.public_choices,
     )
+
+
+def _denoised(
+    result: BoostingResult, boosting: BoostingTask, start: _Start, door: ReleaseDoor
+) -> tuple[list[NDArray[np.float64]], list[TermNoise], list[TermNoise | None]]:
+    """Return the curves without what is likely noise, the noise, and what is then unknown."""
+    unit, bins = _score_unit(start), boosting.bins
+    noise = _noise(result, boosting, start, door)
     scores = [unit * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores]
-    if not boosting.can_denoise(start.n_rows, start.unit):
+    if not boosting.config.can_denoise(start.n_rows, start.unit):
         return scores, noise, [None] * len(noise)
     dispersion = _dispersion(start, explained_variance(scores, noise, bins) / unit**2)
+    curvatures = _curvatures(result, bins, start.scale, start.unit)
     sampling = [
         unit**2 * sampling_variances(b.weights, curvature, dispersion)
         for b, curvature in zip(bins, curvatures, strict=True)
     ]
-    is_ordered = [_is_ordered(spec) for spec in task.specs]
-    scores, unknown = denoised_terms(scores, noise, bins, is_ordered, sampling)
+    scores, unknown = denoised_terms(
+        scores, noise, bins, boosting.is_ordered, sampling, result.dismissed
+    )
     return scores, noise, unknown
 
 
@@ -293,7 +313,7 @@ def _has_means(scale: TargetScale | None) -> bool:
 
 
 def _curvatures(
-    result: BoostingResult, bins: list[Bins], scale: TargetScale | None, unit: Unit
+    result: BoostingResult, bins: Sequence[Bins], scale: TargetScale | None, unit: Unit
 ) -> list[NDArray[np.float64]]:
     """Return the expected second derivative of the loss in each bin, from released numbers."""
     if scale is None:

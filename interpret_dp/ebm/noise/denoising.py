@@ -74,6 +74,9 @@ def denoise(curves: Sequence[Curve]) -> list[Denoised]:
     views = [View(curve, unit) for curve in curves]
     found = []
     for curve, view, likely in zip(curves, views, _posteriors(views), strict=True):
+        if curve.is_dismissed:
+            found.append(Denoised(np.zeros_like(curve.scores)))
+            continue
         scores = curve.scores.copy()
         if likely is not None:
             scores[view.moved] = view.process_mean(likely)

@@ -6,7 +6,7 @@ bin weights themselves. Tests compare the result with repeated fits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,7 +72,6 @@ def term_noise(
     bins: Sequence[Bins],
     directions: Sequence[int],
     *,
-    averaged_rounds: int,
     curvatures: Sequence[NDArray[np.float64]],
     scale: float,
     rng: np.random.Generator,
@@ -86,8 +85,6 @@ def term_noise(
     directions : sequence of {1, -1, 0}, one per term
         Of terms that are kept monotone: what a projection leaves of noise is no linear map, so that
         their variances are simulated.
-    averaged_rounds : int
-        How many of the last rounds were averaged.
     curvatures : sequence of ndarray of float64, shape (n_codes, n_scores), one per term
         Expected second derivative of the loss in each bin, in units of ``result``.
     scale : float
@@ -101,14 +98,14 @@ def term_noise(
     noises = []
     for k, (updates, b, curvature) in enumerate(zip(result.updates, bins, curvatures, strict=True)):
         facts = [(updates, b.weights, column) for column in curvature.T]
-        how: dict[str, Any] = {"noise": noise, "averaged_rounds": averaged_rounds}
+        how: dict[str, Any] = {"noise": noise, "averaged_rounds": result.averaged[k]}
         if directions[k]:
             curve = scale * result.scores[k][:, 0]
             square = projected_variances(*facts[0], curve, directions[k], **how, rng=rng)
             noises.append(TermNoise(variances=square))
         elif _is_narrow(b.n_codes, n_scores):
             both = [
-                unit_covariance(updates, b.weights, column * b.weights, averaged_rounds)
+                unit_covariance(updates, b.weights, column * b.weights, result.averaged[k])
                 for column in curvature.T
             ]
             square, response = (np.stack(found) for found in zip(*both, strict=True))
@@ -128,6 +125,7 @@ def denoised_terms(
     bins: Sequence[Bins],
     is_ordered: Sequence[bool],
     sampling: Sequence[NDArray[np.float64]],
+    dismissed: Collection[int] = (),
 ) -> tuple[list[NDArray[np.float64]], list[TermNoise | None]]:
     """Denoise the terms; return their curves, and what is then unknown of them.
 
@@ -142,6 +140,8 @@ def denoised_terms(
     sampling : sequence of ndarray of float64, shape (n_codes, n_scores) each
         Variance that the luck of the sample has in each bin (:class:`Curve`), in units of score
         squared.
+    dismissed : collection of int
+        Terms that are released as zero, whatever their curves are.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def denoised_terms(
             largest = _MOST_SAMPLING * float(noise_variances_of(curve).max(initial=0.0))
             luck = np.minimum(sampling[k][:, index], largest)
             owners.append(k)
-            curves.append(replace(curve, sampling=luck))
+            curves.append(replace(curve, sampling=luck, is_dismissed=k in dismissed))
     found = denoise(curves)
     means: list[NDArray[np.float64]] = list(scores)
     spreads: list[TermNoise | None] = [None] * len(means)

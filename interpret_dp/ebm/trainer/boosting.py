@@ -4,13 +4,14 @@ Nori et al. (2021), Algorithm 2, with these changes: a block of features is upda
 over the rows; partitions are balanced by released weights and move by a fixed rule instead of at
 random; each update is centred, so that the
 intercept alone carries the mean; and the last half of the iterates is averaged. All of it is
-post-processing of the released sums.
+post-processing of the released sums. So is which terms go on after half of the rounds: those that
+show nothing but noise leave what is planned for them to the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
+from interpret_dp.ebm.config import BoostingSettings, TrainerConfig, Unit
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
 from interpret_dp.ebm.trainer.monotone import monotone_change
@@ -27,6 +28,7 @@ from interpret_dp.release import ReleaseDoor
 
 __all__ = [
     "BoostingResult",
+    "BoostingTask",
     "Partition",
     "TermUpdate",
     "boost",
@@ -91,6 +93,11 @@ class BoostingResult:
     intercept : ndarray of float64, shape (n_scores,)
     updates : list of list of TermUpdate
         For each term, its updates in order of rounds.
+    averaged : tuple of int
+        For each term, how many of its last rounds were averaged.
+    dismissed : frozenset of int
+        Terms that showed nothing but noise after half of the rounds: the others were trained as if
+        they were zero from then on. ``scores`` are their averages until then.
     noise : float
         Standard deviation of the noise of one residual sum, in residuals.
     """
@@ -98,7 +105,9 @@ class BoostingResult:
     scores: list[NDArray[np.float64]]
     intercept: NDArray[np.float64]
     updates: list[list[TermUpdate]]
+    averaged: tuple[int, ...]
     noise: float
+    dismissed: frozenset[int] = frozenset()
 
 
 def partition_bins(
@@ -220,8 +229,8 @@ class _Terms:
         self.weights = [b.weights for b in bins]
         self.totals = [max(float(b.weights.sum()), 1e-300) for b in bins]
         self.scores = [np.zeros((b.n_codes, n_scores)) for b in bins]
-        self.sums = [np.zeros((b.n_codes, n_scores)) for b in bins]
         self.updates: list[list[TermUpdate]] = [[] for _ in bins]
+        self.forget()
 
     def add(
         self, term: int, update: TermUpdate, noisy: NDArray[np.int64], largest: float
@@ -238,34 +247,189 @@ class _Terms:
         self.updates[term].append(update)
         return change
 
+    def forget(self) -> None:
+        self.remembered = 0
+        self.sums = [np.zeros_like(scores) for scores in self.scores]
+
     def remember(self) -> None:
+        self.remembered += 1
         for total, scores in zip(self.sums, self.scores, strict=True):
             total += scores
 
-    def averaged(self, n_rounds: int) -> list[NDArray[np.float64]]:
+    def averaged(self) -> list[NDArray[np.float64]]:
         """Return averages in units of score, centred on the released weights."""
-        means = [total / (n_rounds * LATTICE) for total in self.sums]
+        sums = self.sums if self.remembered else self.scores
+        means = [total / (max(self.remembered, 1) * LATTICE) for total in sums]
         return [
             mean - weights @ mean / whole
             for mean, weights, whole in zip(means, self.weights, self.totals, strict=True)
         ]
 
 
+@dataclass(frozen=True)
+class BoostingTask:
+    """What boosting is given beside the rows; all of it public.
+
+    Attributes
+    ----------
+    bins : sequence of Bins, one per term
+    is_ordered : sequence of bool, one per term
+    directions : sequence of {1, -1, 0}, one per term
+        Of terms that are kept monotone: increasing or decreasing.
+    movable : sequence of int
+        Terms to update. The others stay zero.
+    config : TrainerConfig
+    unit : Unit
+        Scale of the loss.
+    intercept : ndarray of float64, shape (n_scores,)
+        Where the score of every row starts, in units of score.
+    n_rows, count_noise : float
+        Released number of rows; standard deviation of a released count.
+    divide_by_means : bool
+        Whether the loss bends in proportion to the mean, as the Poisson deviance does.
+    """
+
+    bins: Sequence[Bins]
+    is_ordered: Sequence[bool]
+    directions: Sequence[int]
+    movable: Sequence[int]
+    config: TrainerConfig
+    unit: Unit
+    intercept: NDArray[np.float64]
+    n_rows: float
+    count_noise: float
+    divide_by_means: bool
+
+    def settings(self, n_kept: int | None = None) -> BoostingSettings:
+        """Return the settings of the rounds, or of those in which so many terms go on."""
+        return replace(self.config, n_kept=n_kept).boosting(self.n_rows, self.unit)
+
+
+class _Rounds:
+    """Boosting on its way from round to round.
+
+    Parameters
+    ----------
+    rows : AdditiveRows
+        Private; asked for exact sums only.
+    task : BoostingTask
+    door : ReleaseDoor
+        Every sum passes through it.
+    """
+
+    def __init__(self, rows: AdditiveRows, task: BoostingTask, door: ReleaseDoor) -> None:
+        self._rows, self._task, self._door = rows, task, door
+        self.terms = _Terms(task.bins, rows.n_scores, task.directions)
+        self.movable = list(task.movable)
+        self.settings = task.settings()
+        self.noise = 0.0
+        self._width = max(b.n_codes for b in task.bins)
+        self._level = np.rint(task.intercept * LATTICE)
+        self._level_sum = np.zeros(rows.n_scores)
+        rows.begin(self._level.astype(np.int64))
+        self._pending = np.zeros(0, dtype=np.int64)
+        self._changes = self._no_changes(0)
+
+    def run(self, first: int, end: int, averaged: int, verbose: bool) -> None:
+        """Go on from round ``first`` to before ``end``, and average so many of the last ones."""
+        self.terms.forget()
+        self._level_sum = np.zeros_like(self._level_sum)
+        for number in _shown(first, end, verbose):
+            self._round(number)
+            if number >= end - averaged:
+                self.terms.remember()
+                self._level_sum += self._level
+
+    def _round(self, number: int) -> None:
+        """Update every term that goes on once."""
+        stiffness = _stiffness(self.terms, self._level, self.settings)
+        n_blocks = min(self._task.config.n_blocks, len(self.movable))
+        order = self._door.public_choices.permutation(self.movable)
+        for block in np.array_split(order, n_blocks):
+            exact = self._rows.advance(self._pending, self._changes, block, self._width)
+            self._pending, self._changes = block, self._no_changes(len(block))
+            mean = np.zeros(self._rows.n_scores)
+            for slot, k in enumerate(block):
+                mean += self._update(slot, k, number, exact[slot], stiffness[k])
+            largest = self._largest_change
+            shift = np.clip(np.rint(self.settings.step * mean / len(block)), -largest, largest)
+            self._changes[0] += shift.astype(np.int32)
+            self._level += shift
+
+    def _update(
+        self,
+        slot: int,
+        k: int,
+        number: int,
+        exact: NDArray[np.int64],
+        stiffness: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Update one term; return the mean residual that its sums say."""
+        task, weights = self._task, self._task.bins[k].weights
+        part = partition_bins(weights, task.is_ordered[k], self.settings.leaves, number)
+        average = 0.0 if task.is_ordered[k] else task.n_rows / self.settings.leaves
+        leaf_weights = _leaf_totals(part, weights)
+        gain = leaf_gains(
+            leaf_weights,
+            step=self.settings.step,
+            count_noise=task.count_noise,
+            lightest=max(self.settings.least_stiffness, average),
+            stiffness=_leaf_totals(part, stiffness),
+        )
+        if task.divide_by_means:
+            scores: Any = self.terms.scores[k][:, 0] / LATTICE
+            gain = mean_gains(gain, part.leaf, scores, weights)
+        # Residuals of two rows may point in opposite directions.
+        noisy, sigma = self._door.gaussian(
+            "boosting",
+            _leaf_sums(exact, part)[np.newaxis],
+            row_norm=self._rows.residual_norm,
+            aligned=False,
+        )
+        self.noise, sums = sigma / LATTICE, noisy[0]
+        change = self.terms.add(k, TermUpdate(part, gain), sums, self._largest_change)
+        self._changes[slot, : len(weights)] = change
+        mean: NDArray[np.float64] = without_common_part(sums[leaf_weights > 0].sum(axis=0))
+        return mean / task.n_rows
+
+    def dismiss(self, dismissed: Sequence[int]) -> None:
+        """Take terms back to zero, and go on without them."""
+        back = self._no_changes(len(dismissed))
+        for slot, k in enumerate(dismissed):
+            scores = self.terms.scores[k]
+            back[slot, : len(scores)] = -scores
+            scores[:] = 0.0
+        self._pending = np.concatenate([self._pending, np.asarray(dismissed, dtype=np.int64)])
+        self._changes = np.concatenate([self._changes, back])
+        self.movable = [k for k in self.movable if k not in dismissed]
+        self.settings = self._task.settings(len(self.movable))
+
+    def result(self) -> BoostingResult:
+        """Return the averages so far."""
+        count = self.terms.remembered
+        return BoostingResult(
+            self.terms.averaged(),
+            self._level_sum / count / LATTICE if count else self._task.intercept,
+            self.terms.updates,
+            (count,) * len(self.terms.updates),
+            self.noise,
+        )
+
+    @property
+    def _largest_change(self) -> float:
+        return min(self.settings.largest_change * LATTICE, _LARGEST_CHANGE)
+
+    def _no_changes(self, n_terms: int) -> NDArray[np.int32]:
+        return np.zeros((n_terms, self._width, self._rows.n_scores), dtype=np.int32)
+
+
 def boost(
     rows: AdditiveRows,
-    bins: Sequence[Bins],
-    is_ordered: Sequence[bool],
-    directions: Sequence[int],
-    *,
-    config: TrainerConfig,
-    settings: BoostingSettings,
+    task: BoostingTask,
     door: ReleaseDoor,
-    intercept: NDArray[np.float64],
-    n_rows: float,
-    count_noise: float,
-    divide_by_means: bool,
+    *,
+    stand_out: Callable[[BoostingResult], Collection[int]] | None,
     verbose: bool,
-    movable: Sequence[int] | None = None,
 ) -> BoostingResult:
     """Train the shape functions.
 
@@ -273,78 +437,48 @@ def boost(
     ----------
     rows : AdditiveRows
         Private; asked for exact sums only.
-    bins : sequence of Bins, one per term
-    is_ordered : sequence of bool, one per term
-    directions : sequence of {1, -1, 0}, one per term
-        Of terms that are kept monotone: increasing or decreasing.
-    config, settings
-        Public settings.
+    task : BoostingTask
     door : ReleaseDoor
         Every sum passes through it.
-    intercept : ndarray of float64, shape (n_scores,)
-        Where the score of every row starts, in units of score.
-    n_rows, count_noise : float
-        Released number of rows; standard deviation of a released count.
-    divide_by_means : bool
-        Whether the loss bends in proportion to the mean, as the Poisson deviance does.
+    stand_out : callable, optional
+        Given the averages of the second quarter of the rounds, returns the terms that stand out
+        from their noise. The others are taken back to zero, and what is planned for them is spent
+        on those. By default all terms go on.
     verbose : bool
         Show rounds and time.
-    movable : sequence of int, optional
-        Terms to update; by default all. The others stay zero.
     """
-    movable = range(len(bins)) if movable is None else movable
-    rng = door.public_choices
-    terms = _Terms(bins, rows.n_scores, directions)
-    width = max(b.n_codes for b in bins)
-    level = np.rint(intercept * LATTICE)
-    largest = min(settings.largest_change * LATTICE, _LARGEST_CHANGE)
-    rows.begin(level.astype(np.int64))
-    pending = np.zeros(0, dtype=np.int64)
-    changes = np.zeros((0, width, rows.n_scores), dtype=np.int32)
-    averaged, level_sum, noise = 0, np.zeros(rows.n_scores), 0.0
-    for number in _rounds(config.n_rounds, verbose):
-        stiffness = _stiffness(terms, level, settings)
-        for block in np.array_split(rng.permutation(movable), min(config.n_blocks, len(movable))):
-            exact = rows.advance(pending, changes, block, width)
-            pending = block
-            changes = np.zeros((len(block), width, rows.n_scores), dtype=np.int32)
-            mean = np.zeros(rows.n_scores)
-            for slot, k in enumerate(block):
-                part = partition_bins(bins[k].weights, is_ordered[k], settings.leaves, number)
-                average = 0.0 if is_ordered[k] else n_rows / settings.leaves
-                leaf_weights = _leaf_totals(part, bins[k].weights)
-                gain = leaf_gains(
-                    leaf_weights,
-                    step=settings.step,
-                    count_noise=count_noise,
-                    lightest=max(settings.least_stiffness, average),
-                    stiffness=_leaf_totals(part, stiffness[k]),
-                )
-                if divide_by_means:
-                    scores = terms.scores[k][:, 0] / LATTICE
-                    gain = mean_gains(gain, part.leaf, scores, bins[k].weights)
-                # Residuals of two rows may point in opposite directions.
-                noisy, sigma = door.gaussian(
-                    "boosting",
-                    _leaf_sums(exact[slot], part)[np.newaxis],
-                    row_norm=rows.residual_norm,
-                    aligned=False,
-                )
-                noise, sums = sigma / LATTICE, noisy[0]
-                changes[slot, : bins[k].n_codes] = terms.add(
-                    k, TermUpdate(part, gain), sums, largest
-                )
-                mean += without_common_part(sums[leaf_weights > 0].sum(axis=0)) / n_rows
-            shift = np.clip(np.rint(settings.step * mean / len(block)), -largest, largest)
-            changes[0] += shift.astype(np.int32)
-            level += shift
-        if number >= config.n_rounds - config.averaged_rounds:
-            terms.remember()
-            averaged, level_sum = averaged + 1, level_sum + level
-    if averaged == 0:
-        return BoostingResult(terms.scores, intercept, terms.updates, noise)
-    return BoostingResult(
-        terms.averaged(averaged), level_sum / averaged / LATTICE, terms.updates, noise
+    rounds, config = _Rounds(rows, task, door), task.config
+    half = config.n_rounds // 2
+    if stand_out is None or half < 2:
+        rounds.run(0, config.n_rounds, config.averaged_rounds, verbose)
+        return rounds.result()
+    rounds.run(0, half, half - half // 2, verbose)
+    early = rounds.result()
+    found = stand_out(early)
+    rest = [k for k in task.movable if k not in found]
+    # Where nothing stands out no term is better than another.
+    dismissed = rest if len(rest) < len(task.movable) else []
+    if dismissed:
+        rounds.dismiss(dismissed)
+        config = replace(config, n_kept=len(rounds.movable))
+    rounds.run(half, config.n_rounds, config.averaged_rounds, verbose)
+    return _with_dismissed(rounds.result(), early, dismissed)
+
+
+def _with_dismissed(
+    result: BoostingResult, early: BoostingResult, dismissed: Sequence[int]
+) -> BoostingResult:
+    """Return a result in which dismissed terms are as they were when they were dismissed."""
+
+    def of(k: int) -> BoostingResult:
+        return early if k in dismissed else result
+
+    terms = range(len(result.scores))
+    return replace(
+        result,
+        scores=[of(k).scores[k] for k in terms],
+        averaged=tuple(of(k).averaged[k] for k in terms),
+        dismissed=frozenset(dismissed),
     )
 
 
@@ -393,10 +527,11 @@ def _leaf_sums(sums: NDArray[np.int64], part: Partition) -> NDArray[np.int64]:
     return leaves
 
 
-def _rounds(n_rounds: int, verbose: bool) -> Iterable[int]:
+def _shown(first: int, end: int, verbose: bool) -> Iterable[int]:
+    rounds = range(first, end)
     if not verbose:
-        return range(n_rounds)
-    from tqdm.auto import trange
+        return rounds
+    from tqdm.auto import tqdm
 
     # Rounds and time only: a training loss would be a release.
-    return trange(n_rounds, desc="DP-EBM rounds", unit="round")
+    return tqdm(rounds, desc="DP-EBM rounds", unit="round", initial=first, total=end)
