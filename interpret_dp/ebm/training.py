@@ -27,9 +27,10 @@ from interpret_dp.ebm.noise.uncertainty import TermNoise, denoised_terms, term_n
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins
-from interpret_dp.ebm.trainer.boosting import BoostingResult, BoostingTask, boost, movable_terms
+from interpret_dp.ebm.trainer.boosting import BoostingResult, BoostingTask, boost
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
 from interpret_dp.ebm.trainer.objectives import TargetScale, relative_means
+from interpret_dp.ebm.trainer.partitions import movable_terms
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import (

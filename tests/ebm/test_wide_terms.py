@@ -19,7 +19,7 @@ from interpret_dp import (
 )
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.trainer.binning import merge_bins
-from interpret_dp.ebm.trainer.boosting import partition_bins
+from interpret_dp.ebm.trainer.partitions import partition_bins
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.schema.declarations import MAX_BINS
 

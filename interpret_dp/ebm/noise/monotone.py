@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.noise.propagation import cells_of_bins, run_starts
-from interpret_dp.ebm.trainer.boosting import TermUpdate, centred_change
+from interpret_dp.ebm.trainer.partitions import TermUpdate, centred_change
 
 __all__ = ["project_columns", "projected_variances"]
 

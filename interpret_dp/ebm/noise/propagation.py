@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.trainer.boosting import Partition, TermUpdate, centred_change
+from interpret_dp.ebm.trainer.partitions import Partition, TermUpdate, centred_change
 
 __all__ = [
     "cells_of_bins",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
-from interpret_dp.ebm.trainer.boosting import leaf_gains
+from interpret_dp.ebm.trainer.partitions import leaf_gains
 from interpret_dp.release import ReleaseDoor
 
 __all__ = ["PairCells", "PairUpdates", "boost_pairs", "pair_noise"]

@@ -24,62 +24,25 @@ from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
 from interpret_dp.ebm.trainer.monotone import monotone_change
 from interpret_dp.ebm.trainer.objectives import mean_gains
+from interpret_dp.ebm.trainer.partitions import (
+    TermUpdate,
+    centred_change,
+    leaf_gains,
+    leaf_sums,
+    leaf_totals,
+    partition_bins,
+    without_common_part,
+)
 from interpret_dp.release import ReleaseDoor
 
-__all__ = [
-    "BoostingResult",
-    "BoostingTask",
-    "Partition",
-    "TermUpdate",
-    "boost",
-    "centred_change",
-    "leaf_gains",
-    "movable_terms",
-    "partition_bins",
-]
+__all__ = ["BoostingResult", "BoostingTask", "boost"]
 
-# Most of a partition's balance is by weight, which averages noise best; this share is by bins, so
-# that bins next to a heavy one are not lumped together.
-_BALANCE_BY_BINS = 0.3
-_GOLDEN_RATIO = (5**0.5 - 1) / 2
-# Leaves whose weight is below this many standard deviations of a count are not updated.
-_SHRINK_BELOW = 2.0
 # In lattice units: beyond any sensible score, but well inside int32: an update cannot wrap around.
 _LARGEST_CHANGE = 2.0**29
 # No bin counts as flatter than this share of the mean curvature: its noise would grow as much.
 _FLATTEST = 0.25
 # Of the quadrature in each round: the curvature only sets the length of a step.
 _NODES = 8
-
-
-@dataclass(frozen=True)
-class Partition:
-    """A partition of one feature's bins into leaves; no row is looked at for it.
-
-    Attributes
-    ----------
-    leaf : ndarray of uint16, shape (n_codes,)
-        Leaf of each bin. The missing and the unseen bin are leaves of their own, the last two.
-    n_leaves : int
-    """
-
-    leaf: NDArray[np.uint16]
-    n_leaves: int
-
-
-@dataclass(frozen=True)
-class TermUpdate:
-    """Public facts of one update of one term: enough to propagate its noise.
-
-    Attributes
-    ----------
-    partition : Partition
-    gain : ndarray of float64, shape (n_leaves,)
-        Score added per unit of noisy residual sum.
-    """
-
-    partition: Partition
-    gain: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -108,117 +71,6 @@ class BoostingResult:
     averaged: tuple[int, ...]
     noise: float
     dismissed: frozenset[int] = frozenset()
-
-
-def partition_bins(
-    weights: NDArray[np.float64], is_ordered: bool, n_leaves: int, round_number: int
-) -> Partition:
-    """Group the bins into leaves, from released weights and the number of the round.
-
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_codes,)
-        Released bin weights; missing first, unseen last.
-    is_ordered : bool
-        Leaves of an ordered feature are ranges of bins. Each level of a nominal feature is a leaf
-        of its own: nothing relates one level to another.
-    n_leaves : int
-        About how many leaves the bins of an ordered feature get.
-    round_number : int
-        Moves all cuts together, by multiples of the golden ratio: over the rounds the cuts fall
-        evenly everywhere. Random cuts would add a variance of their own for no gain in privacy.
-    """
-    leaf = np.empty(len(weights), dtype=np.uint16)
-    inner = weights[1:-1]
-    if is_ordered:
-        total = inner.sum()
-        mass = np.full(len(inner), 1.0 / len(inner))
-        if total > 0:
-            mass = _BALANCE_BY_BINS * mass + (1.0 - _BALANCE_BY_BINS) * inner / total
-        middle = np.minimum(np.cumsum(mass) - mass / 2, 1.0)
-        offset = round_number * _GOLDEN_RATIO % 1.0
-        groups = np.floor(middle * min(n_leaves, len(inner)) + offset).astype(np.int64)
-        # Groups follow each other; a number that no bin got is left out.
-        leaf[1], leaf[2:-1] = 0, np.cumsum(groups[1:] != groups[:-1])
-    else:
-        leaf[1:-1] = np.arange(len(inner))
-    n_inner = int(leaf[-2]) + 1
-    leaf[0], leaf[-1] = n_inner, n_inner + 1
-    return Partition(leaf, n_inner + 2)
-
-
-def leaf_gains(
-    weights: NDArray[np.float64],
-    *,
-    step: float,
-    count_noise: float,
-    lightest: float,
-    stiffness: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """Return the score per unit of residual sum of each leaf.
-
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_leaves,)
-        Released weight of each leaf.
-    step : float
-        Share of a Newton step.
-    count_noise : float
-        Standard deviation of a released count.
-    lightest : float
-        Leaves whose stiffness is below this take smaller steps, as if they had this much, so that
-        the noise of a light level is not larger than that of an average leaf.
-    stiffness : ndarray of float64, shape (n_leaves,), optional
-        Weight times curvature of the loss, summed over each leaf; by default the weights.
-
-    Notes
-    -----
-    The last factor is that of the positive-part James-Stein estimator; a leaf whose weight is not
-    above its noise is left alone, since nothing would ever correct the noise that it collects.
-    """
-    threshold = _SHRINK_BELOW * count_noise
-    weights = np.maximum(weights, threshold)
-    stiffness = weights if stiffness is None else stiffness
-    gains: NDArray[np.float64] = step / np.maximum(stiffness, max(lightest, 1e-300))
-    return gains * (1.0 - (threshold / weights) ** 2)
-
-
-def centred_change(
-    update: TermUpdate, weights: NDArray[np.float64], sums: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return what an update makes of its leaf sums: the change per bin, (n_codes, n_scores).
-
-    Parameters
-    ----------
-    update : TermUpdate
-    weights : ndarray of float64, shape (n_codes,)
-        Released bin weights.
-    sums : ndarray of float64, shape (n_leaves, n_scores)
-
-    Notes
-    -----
-    The change has mean zero over the rows, so that the intercept alone carries the mean. Bins in
-    leaves without gain do not move at all.
-    """
-    leaf = update.partition.leaf
-    moved = update.gain[leaf] > 0
-    change: NDArray[np.float64] = (update.gain[:, np.newaxis] * sums)[leaf]
-    total = float(weights[moved].sum())
-    if total > 0:
-        change[moved] -= weights[moved] @ change[moved] / total
-    return change
-
-
-def without_common_part(sums: NDArray[Any]) -> NDArray[np.float64]:
-    """Subtract the mean over the classes, shape (..., n_scores).
-
-    Adding the same to every class's score changes no probability, and exact residuals add up to
-    zero over the classes: what the classes have in common is noise.
-    """
-    if sums.shape[-1] == 1:
-        return sums.astype(np.float64)
-    centred: NDArray[np.float64] = sums - sums.mean(axis=-1, keepdims=True)
-    return centred
 
 
 class _Terms:
@@ -368,13 +220,13 @@ class _Rounds:
         task, weights = self._task, self._task.bins[k].weights
         part = partition_bins(weights, task.is_ordered[k], self.settings.leaves, number)
         average = 0.0 if task.is_ordered[k] else task.n_rows / self.settings.leaves
-        leaf_weights = _leaf_totals(part, weights)
+        leaf_weights = leaf_totals(part, weights)
         gain = leaf_gains(
             leaf_weights,
             step=self.settings.step,
             count_noise=task.count_noise,
             lightest=max(self.settings.least_stiffness, average),
-            stiffness=_leaf_totals(part, stiffness),
+            stiffness=leaf_totals(part, stiffness),
         )
         if task.divide_by_means:
             scores: Any = self.terms.scores[k][:, 0] / LATTICE
@@ -382,7 +234,7 @@ class _Rounds:
         # Residuals of two rows may point in opposite directions.
         noisy, sigma = self._door.gaussian(
             "boosting",
-            _leaf_sums(exact, part)[np.newaxis],
+            leaf_sums(exact, part)[np.newaxis],
             row_norm=self._rows.residual_norm,
             aligned=False,
         )
@@ -482,24 +334,6 @@ def _with_dismissed(
     )
 
 
-def movable_terms(bins: Sequence[Bins], count_noise: float) -> list[int]:
-    """Return the terms that an update can move: rows above the noise in two bins or more.
-
-    Parameters
-    ----------
-    bins : sequence of Bins, one per term
-    count_noise : float
-        Standard deviation of a released count.
-    """
-    threshold = _SHRINK_BELOW * count_noise
-    return [
-        k
-        for k, b in enumerate(bins)
-        if np.count_nonzero(b.weights > threshold) > 1
-        or b.weights.sum() - b.weights.max() > threshold * np.sqrt(b.n_codes)
-    ]
-
-
 def _stiffness(
     terms: _Terms, level: NDArray[np.float64], settings: BoostingSettings
 ) -> list[NDArray[np.float64]]:
@@ -513,18 +347,6 @@ def _stiffness(
         weights * np.maximum(curvature.max(axis=1) / settings.curvature, _FLATTEST)
         for weights, curvature in zip(terms.weights, curvatures, strict=True)
     ]
-
-
-def _leaf_totals(part: Partition, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Add a released number of each bin over its leaf; shape (n_leaves,)."""
-    return np.bincount(part.leaf, values, minlength=part.n_leaves).astype(np.float64)
-
-
-def _leaf_sums(sums: NDArray[np.int64], part: Partition) -> NDArray[np.int64]:
-    """Add the bins of each leaf, in integers; shape (n_leaves, n_scores)."""
-    leaves = np.zeros((part.n_leaves, sums.shape[1]), dtype=np.int64)
-    np.add.at(leaves, part.leaf, sums[: len(part.leaf)])
-    return leaves
 
 
 def _shown(first: int, end: int, verbose: bool) -> Iterable[int]:

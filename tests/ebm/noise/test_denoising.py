@@ -106,7 +106,7 @@ def test_response_is_what_boosting_makes_of_a_curve():
     stiffness = weights * curvature
     response = unit_covariance(updates, weights, stiffness, 6)[1]
     target = np.sin(np.arange(20.0))
-    from interpret_dp.ebm.trainer.boosting import centred_change
+    from interpret_dp.ebm.trainer.partitions import centred_change
 
     curve, average = np.zeros((20, 1)), np.zeros((20, 1))
     for number, update in enumerate(updates):

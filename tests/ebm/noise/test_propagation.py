@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from interpret_dp.ebm.noise import propagation
 from interpret_dp.ebm.noise.propagation import noise_covariance, noise_variances
-from interpret_dp.ebm.trainer.boosting import TermUpdate, centred_change, leaf_gains, partition_bins
+from interpret_dp.ebm.trainer.partitions import (
+    TermUpdate,
+    centred_change,
+    leaf_gains,
+    partition_bins,
+)
 
 MANY = 65_534 + 2
 

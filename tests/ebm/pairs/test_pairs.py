@@ -432,8 +432,9 @@ def test_the_true_pair_is_found(data, epsilon):
         schema=LABELS, epsilon=epsilon, delta=1e-6, interactions=1, max_rounds=8
     )
     found = [model.fit(data.X, data.labels).term_names_[5] for _ in range(10)]
-    # At epsilon 1 the gap to the next candidate is eight scales of the choice's noise.
-    assert found == ["age & bmi"] * 10
+    # At epsilon 1 the gap to the next candidate is eight scales of the choice's noise: one of nine
+    # others wins with a probability of up to 0.003, and three times of ten with 3e-6.
+    assert found.count("age & bmi") > 7
 
 
 def test_candidates_of_wide_tables_are_those_of_the_largest_importances():

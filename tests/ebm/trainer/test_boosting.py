@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from interpret_dp.ebm.trainer.boosting import TermUpdate, centred_change, leaf_gains, partition_bins
+from interpret_dp.ebm.trainer.partitions import (
+    TermUpdate,
+    centred_change,
+    leaf_gains,
+    partition_bins,
+)
 
 weights = hnp.arrays(np.float64, st.integers(3, 50), elements=st.floats(0, 1e5))
 

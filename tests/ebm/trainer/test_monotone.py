@@ -25,8 +25,8 @@ from interpret_dp import (
 )
 from interpret_dp.ebm.noise.monotone import project_columns, projected_variances
 from interpret_dp.ebm.noise.propagation import noise_variances
-from interpret_dp.ebm.trainer.boosting import TermUpdate, leaf_gains, partition_bins
 from interpret_dp.ebm.trainer.monotone import constrained_directions, monotone_change
+from interpret_dp.ebm.trainer.partitions import TermUpdate, leaf_gains, partition_bins
 from interpret_dp.released.isotonic import isotonic
 
 FEATURES = {
