@@ -176,11 +176,11 @@ def test_dragging_moves_exactly_one_bin(open_editor, shown):
 
 def test_keys_undo_and_redo_in_the_card_that_has_the_focus(open_editor, shown):
     session = shown.edit_session
-    editor = open_editor("bmi")
+    editor = open_editor("age")
     editor.press("select-all")
-    editor.press("increasing")
+    editor.press("decreasing")
     editor.press("remove")
-    assert edits(session) == [("bmi", "made increasing"), ("bmi", "effect removed")]
+    assert edits(session) == [("age", "made decreasing"), ("age", "effect removed")]
     editor.keys("Control+z", "Control+z")
     assert edits(session) == []
     editor.keys("Control+Shift+z", "Control+y")

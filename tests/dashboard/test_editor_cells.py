@@ -72,7 +72,9 @@ def test_tools_edit_the_cells_and_undo_brings_them_back(editor, session):
     editor.change("idp-editor-number", "value", "0.5")
     editor.press("all")
     editor.press("scale")
-    assert np.allclose(session.view(PAIR).current, np.where(before == before[cell], 0, before / 2))
+    # Cells of the missing, which are not selected, are zero but for rounding.
+    halved = np.where(before == before[cell], 0, before / 2)
+    assert np.allclose(session.view(PAIR).current, halved, atol=1e-6)
     editor.press("smooth")
     assert len(session.history) == 3
     for _ in range(3):

@@ -1,0 +1,185 @@
+"""Half-way, terms that show nothing but noise leave their rounds to the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
+from interpret_dp.ebm import training
+from interpret_dp.ebm.noise.choosing import excess, terms_that_stand_out
+from interpret_dp.ebm.noise.denoising import Curve, denoise
+from interpret_dp.ebm.noise.uncertainty import TermNoise
+from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.mechanisms import SeededRandomness, use_randomness
+
+N_BINS = 20
+
+
+def random_noise(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights, and the root of a covariance."""
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(1, 100, N_BINS)
+    root = rng.normal(size=(N_BINS, N_BINS)) / 5
+    return weights, root
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_of_nothing_but_noise_the_excess_has_mean_zero_and_deviation_one(is_wide):
+    """40,000 curves: a mean within 0.03 and a deviation within 0.04, six standard errors or more.
+
+    Controls: twice the noise, half of the noise.
+    """
+    weights, root = random_noise(0)
+    if is_wide:
+        root = np.diag(np.linalg.norm(root, axis=1))
+    noise = np.diag(root @ root.T) if is_wide else root @ root.T
+    rng = np.random.default_rng(1)
+    curves = rng.normal(size=(40_000, N_BINS)) @ root.T
+    found = np.array([excess(curve, noise, weights) for curve in curves])
+    assert abs(found.mean()) < 0.03
+    assert abs(found.std() - 1) < 0.04
+    assert np.mean([excess(2 * curve, noise, weights) for curve in curves[:500]]) > 1
+    assert np.mean([excess(curve / 2, noise, weights) for curve in curves[:500]]) < -0.5
+
+
+def test_a_curve_without_noise_stands_out_unless_it_is_zero():
+    weights = np.ones(N_BINS)
+    assert excess(np.ones(N_BINS), np.zeros(N_BINS), weights) == np.inf
+    assert excess(np.zeros(N_BINS), np.zeros(N_BINS), weights) == -np.inf
+
+
+def test_every_class_counts_and_what_is_not_known_stands_out():
+    weights, root = random_noise(3)
+    bins = Bins(np.zeros(N_BINS, dtype=np.uint16), weights, None)
+    flat, high = np.zeros(N_BINS), 50 * np.ones(N_BINS)
+    one = TermNoise(covariance=root @ root.T)
+    three = TermNoise(covariance=np.stack([root @ root.T] * 3))
+    variances = TermNoise(variances=np.ones((N_BINS, 3)))
+    unknown = TermNoise(variances=np.ones(N_BINS))
+    quiet, loud = np.stack([flat] * 3, axis=1), np.stack([flat, flat, high], axis=1)
+
+    def stands_out(scores, noise, is_ordered=True):
+        return bool(terms_that_stand_out([scores], [noise], [bins], [is_ordered]))
+
+    assert not stands_out(flat[:, np.newaxis], one)
+    assert stands_out(high[:, np.newaxis], one)
+    assert not stands_out(quiet, three)
+    assert stands_out(loud, three)
+    assert not stands_out(quiet, variances, is_ordered=False)
+    assert stands_out(loud, variances, is_ordered=False)
+    # Neighbours share noise, and how much is not kept: such a term goes on.
+    assert stands_out(flat[:, np.newaxis], unknown)
+
+
+def test_a_dismissed_curve_is_zero_and_its_band_knows_how_far_that_may_be():
+    rng = np.random.default_rng(4)
+    weights = np.concatenate(([0.0], np.full(N_BINS, 100.0), [0.0]))
+    noise = np.diag(np.where(weights > 0, 0.04, 0.0))
+    shape = np.where(weights > 0, np.linspace(-1, 1, len(weights)), 0.0)
+
+    def found(size, *, is_dismissed):
+        scores = size * shape + rng.normal(size=len(weights)) * np.sqrt(np.diag(noise))
+        curve = Curve(
+            scores - weights @ scores / weights.sum(),
+            noise,
+            weights,
+            is_ordered=True,
+            sampling=np.full(len(weights), 1e-3),
+            is_dismissed=is_dismissed,
+        )
+        return denoise([curve])[0]
+
+    small, large = (found(size, is_dismissed=True) for size in (0.0, 0.4))
+    assert not small.scores.any()
+    assert not large.scores.any()
+    assert large.unknown is not None
+    assert small.unknown is not None
+    assert np.trace(large.unknown) > 2 * np.trace(small.unknown)
+    assert (np.diag(large.unknown) <= np.diag(noise) * (1 + 1e-9)).all()
+    assert found(0.4, is_dismissed=False).scores.any()
+
+
+SCHEMA = Schema({f"x{i}": Continuous(-1, 1) for i in range(8)}, target=Categorical(["no", "yes"]))
+
+
+def rows(n_rows=6_000, seed=0):
+    """Return a table in which the first two of eight columns matter."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n_rows, 8))
+    y = rng.random(n_rows) < 1 / (1 + np.exp(-3 * X[:, 0] - 2 * np.abs(X[:, 1])))
+    return X, np.where(y, "yes", "no")
+
+
+class Counting(SeededRandomness):
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.counts = Counter()
+
+    def perturb(self, name, exact, sensitivity, sigma):
+        self.counts[name, float(sigma)] += len(exact)
+        return super().perturb(name, exact, sensitivity, sigma)
+
+
+def fit(seed=0, **settings):
+    counting = Counting(seed)
+    model = DPExplainableBoostingClassifier(
+        epsilon=1.0, delta=1e-6, schema=SCHEMA, feature_names=list(SCHEMA.features), **settings
+    )
+    with use_randomness(counting):
+        model.fit(*rows())
+    return model, counting.counts
+
+
+def test_noise_is_released_as_zero_and_no_release_is_added_to_the_plan():
+    """Chance that a term that is nothing is kept: a sixth, so that six are with 3e-5 a fit."""
+    model, counts = fit()
+    boosting = [count for (name, _), count in counts.items() if name == "boosting"]
+    # 40 rounds of eight terms are planned; what is left over does not make another round.
+    (spent,) = boosting
+    assert 320 - 8 < spent <= 320
+    flat = {
+        name for name, s in zip(model.term_names_, model.term_scores_, strict=True) if not s.any()
+    }
+    assert flat
+    assert not flat & {"x0", "x1"}
+    for k in range(2, 8):
+        assert model.standard_deviations_[k].max() > 0
+    chosen, counts = fit(max_rounds=40)
+    assert [count for (name, _), count in counts.items() if name == "boosting"] == [320]
+    # Rounds that the caller chose are every term's.
+    assert chosen.best_iteration_.tolist() == model.best_iteration_.tolist()
+
+
+@pytest.mark.statistical
+def test_predictions_are_nearer_to_the_truth(monkeypatch):
+    """20 columns of which two matter, 60 fits with and 60 without a choice half-way.
+
+    Mean squared errors of the log-odds of two batches of 30 fits were 0.184 and 0.170 with it,
+    0.214 and 0.212 without: a paired difference of three standard errors. Seeds are fixed, so that
+    the test gives the same answer every time, as long as the trainer does.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (6_000, 20))
+    truth = 3 * X[:, 0] + 2 * X[:, 1]
+    y = np.where(rng.random(len(X)) < 1 / (1 + np.exp(-truth)), "yes", "no")
+    names = [f"x{i}" for i in range(20)]
+    schema = Schema({name: Continuous(-1, 1) for name in names}, target=Categorical(["no", "yes"]))
+
+    def square_error():
+        found = []
+        for seed in range(100, 160):
+            model = DPExplainableBoostingClassifier(
+                epsilon=1.0, delta=1e-6, schema=schema, feature_names=names
+            )
+            with use_randomness(SeededRandomness(seed)):
+                model.fit(X, y)
+            found.append(np.mean((model.decision_function(X) - truth) ** 2))
+        return float(np.mean(found))
+
+    chosen = square_error()
+    monkeypatch.setattr(training, "_chooser", lambda *_: None)
+    assert chosen < 0.95 * square_error()
