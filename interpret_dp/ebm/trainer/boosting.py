@@ -39,6 +39,7 @@ __all__ = ["BoostingResult", "BoostingTask", "boost"]
 
 # In lattice units: beyond any sensible score, but well inside int32: an update cannot wrap around.
 _LARGEST_CHANGE = 2.0**29
+_LARGEST_RETURN = 2.0**31 - 1
 # No bin counts as flatter than this share of the mean curvature: its noise would grow as much.
 _FLATTEST = 0.25
 # Of the quadrature in each round: the curvature only sets the length of a step.
@@ -249,7 +250,8 @@ class _Rounds:
         back = self._no_changes(len(dismissed))
         for slot, k in enumerate(dismissed):
             scores = self.terms.scores[k]
-            back[slot, : len(scores)] = -scores
+            # A curve of noise may have left int32, and rows their largest score: no harm but there.
+            back[slot, : len(scores)] = np.clip(-scores, -_LARGEST_RETURN, _LARGEST_RETURN)
             scores[:] = 0.0
         self._pending = np.concatenate([self._pending, np.asarray(dismissed, dtype=np.int64)])
         self._changes = np.concatenate([self._changes, back])
@@ -269,7 +271,8 @@ class _Rounds:
 
     @property
     def _largest_change(self) -> float:
-        return min(self.settings.largest_change * LATTICE, _LARGEST_CHANGE)
+        # An integer, as all changes of rows are.
+        return float(np.floor(min(self.settings.largest_change * LATTICE, _LARGEST_CHANGE)))
 
     def _no_changes(self, n_terms: int) -> NDArray[np.int32]:
         return np.zeros((n_terms, self._width, self._rows.n_scores), dtype=np.int32)

@@ -8,6 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends.local import LocalBinaryRows
+from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.trainer.boosting import BoostingTask, boost
 from interpret_dp.ebm.trainer.partitions import (
     TermUpdate,
     centred_change,
@@ -67,3 +72,76 @@ def test_updates_are_centred_and_skip_leaves_without_gain(weights, seed):
     offset = change - (gain[:, np.newaxis] * sums)[part.leaf]
     moved = part.leaf != part.leaf[0]
     assert np.ptp(offset[moved], axis=0).max() < 1e-9
+
+
+class Watched(LocalBinaryRows):
+    """Rows that note their scores after every pass."""
+
+    def __init__(self, codes, labels):
+        super().__init__(codes, labels)
+        self.seen = []
+
+    def advance(self, updated, updates, wanted, n_bins):
+        found = super().advance(updated, updates, wanted, n_bins)
+        self.seen.append(self._scores.ravel().copy())
+        return found
+
+
+class NoDoor:
+    """Adds noise of half of the rows, without a plan."""
+
+    def __init__(self):
+        self.public_choices = np.random.default_rng(0)
+        self.released = 0
+
+    def gaussian(self, name, exact, *, row_norm, aligned):
+        self.released += 1
+        sigma = 2_000.0 * LATTICE
+        noise = self.public_choices.normal(scale=sigma, size=exact.shape)
+        return exact + np.rint(noise).astype(np.int64), sigma
+
+
+def test_rows_forget_terms_that_do_not_go_on():
+    """Before, their scores differ among rows that are alike in the only term that goes on."""
+    rng = np.random.default_rng(1)
+    codes = [rng.integers(1, 9, 4_000).astype(np.uint8) for _ in range(5)]
+    rows = Watched([c.copy() for c in codes], rng.integers(0, 2, 4_000).astype(np.int16))
+    bins = [
+        Bins(np.arange(10, dtype=np.uint16), np.bincount(c, minlength=10).astype(float), None)
+        for c in codes
+    ]
+    config = TrainerConfig(mu=1.0, n_features=5, max_bins=8, n_movable=5)
+    task = BoostingTask(
+        bins=bins,
+        is_ordered=[True] * 5,
+        directions=[0] * 5,
+        movable=range(5),
+        config=config,
+        unit=Unit(curvature=1.0, step=4.0, start=0.25),
+        intercept=np.zeros(1),
+        n_rows=4_000.0,
+        count_noise=1.0,
+        divide_by_means=False,
+    )
+    when, door = [], NoDoor()
+
+    def stand_out(early):
+        assert early.averaged == (10,) * 5
+        when.append(len(rows.seen))
+        return {3}
+
+    result = boost(rows, task, door, stand_out=stand_out, verbose=False)
+
+    def apart(scores):
+        """Largest range of the scores of rows that are alike in the term that goes on."""
+        return max(np.ptp(scores[codes[3] == code]) for code in range(1, 9))
+
+    (half,) = when
+    assert apart(rows.seen[half - 1]) > 0
+    assert [apart(scores) for scores in rows.seen[half:]] == [0] * (len(rows.seen) - half)
+    assert np.ptp(rows.seen[-1]) > 0
+    # 20 rounds of five terms, and 4 times 20 rounds at most of the one that goes on.
+    assert door.released == 20 * 5 + 80
+    assert result.dismissed == {0, 1, 2, 4}
+    assert result.averaged == (10, 10, 10, 50, 10)
+    assert [len(updates) for updates in result.updates] == [20, 20, 20, 100, 20]
