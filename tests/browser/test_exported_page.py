@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.browser
@@ -69,7 +70,9 @@ def test_one_scale_for_all_and_back(page):
     assert len(set(_scales(page))) == 1
     page.page.locator("#same-scale").uncheck()
     page.settle()
-    assert _scales(page) == before
+    # Tick labels of another width leave the curve another height, which plotly's margins follow.
+    again, first = (np.array([s.split(",") for s in one], float) for one in (_scales(page), before))
+    assert (np.abs(again - first) < 0.01 * np.ptp(first, axis=1, keepdims=True)).all()
 
 
 def test_a_narrow_screen_needs_no_sideways_scrolling(page):
