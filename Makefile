@@ -91,7 +91,7 @@ test: lint chromium postgres
 	$(PYTEST) -m "not slow" $(ARGS)
 
 test-fast: $(VENV)/.ready
-	$(PYTEST) -m "$(INNER_LOOP)" $(ARGS)
+	$(PYTEST) --hypothesis-profile=fast -m "$(INNER_LOOP)" $(ARGS)
 
 bench: bench-accuracy bench-tuned bench-scale bench-lime bench-llm bench-dask
 

@@ -14,6 +14,8 @@ from hypothesis import settings
 # Machines of continuous integration are shared, so a slow example is no failure of the code.
 # The same examples at every run on a build machine, where a new one would stop an unrelated change.
 settings.register_profile("default", deadline=None, print_blob=True, derandomize="CI" in os.environ)
+# For the inner loop: `make test-fast`.
+settings.register_profile("fast", settings.get_profile("default"), max_examples=15)
 settings.load_profile("default")
 
 

@@ -67,6 +67,7 @@ def train_constant(
             updates=[[] for _ in bins],
             averaged=(0,) * len(bins),
             noise=0.0,
+            step=0.0,
         ),
     )
 

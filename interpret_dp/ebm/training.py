@@ -198,7 +198,7 @@ def train(
         intercept=offset + in_units * result.intercept,
         n_rows=task.largest_weight * start.n_rows,
         count_noise=task.largest_weight * count_noise,
-        update_noise=in_units * boosting.settings().step * result.noise,
+        update_noise=in_units * result.step * result.noise,
         boosting=result,
     )
     if not task.pairs.n_pairs:
@@ -253,7 +253,7 @@ def _noise(
         result,
         boosting.bins,
         boosting.directions,
-        curvatures=_curvatures(result, boosting.bins, start.scale, start.unit),
+        curvatures=_curvatures(_standing(result), boosting.bins, start.scale, start.unit),
         scale=_score_unit(start),
         rng=door.public_choices,
     )
@@ -265,11 +265,13 @@ def _denoised(
     """Return the curves without what is likely noise, the noise, and what is then unknown."""
     unit, bins = _score_unit(start), boosting.bins
     noise = _noise(result, boosting, start, door)
-    scores = [unit * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores]
+    scores = _in_units(result, unit)
     if not boosting.config.can_denoise(start.n_rows, start.unit):
         return scores, noise, [None] * len(noise)
-    dispersion = _dispersion(start, explained_variance(scores, noise, bins) / unit**2)
-    curvatures = _curvatures(result, bins, start.scale, start.unit)
+    standing = _standing(result)
+    explained = explained_variance(_in_units(standing, unit), noise, bins) / unit**2
+    dispersion = _dispersion(start, explained)
+    curvatures = _curvatures(standing, bins, start.scale, start.unit)
     sampling = [
         unit**2 * sampling_variances(b.weights, curvature, dispersion)
         for b, curvature in zip(bins, curvatures, strict=True)
@@ -278,6 +280,20 @@ def _denoised(
         scores, noise, bins, boosting.is_ordered, sampling, result.dismissed
     )
     return scores, noise, unknown
+
+
+def _in_units(result: BoostingResult, unit: float) -> list[NDArray[np.float64]]:
+    """Return curves in units of the target; of one score a row, without an axis for it."""
+    return [unit * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores]
+
+
+def _standing(result: BoostingResult) -> BoostingResult:
+    """Return a result whose dismissed terms are what rows are scored with: zero."""
+    scores = [
+        np.zeros_like(curve) if k in result.dismissed else curve
+        for k, curve in enumerate(result.scores)
+    ]
+    return replace(result, scores=scores)
 
 
 def _dispersion(start: _Start, explained: float) -> float:

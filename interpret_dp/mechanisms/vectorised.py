@@ -155,7 +155,9 @@ def _curve(sigma: float, magnitude: Integers) -> Floats:
     curve = magnitude / sigma
     curve *= curve
     curve *= -0.5
-    return np.exp(curve, out=curve)
+    # The lowest layer reaches far: nothing there is an error, whatever the caller has made one.
+    with np.errstate(under="ignore"):
+        return np.exp(curve, out=curve)
 
 
 def _is_below_exactly(

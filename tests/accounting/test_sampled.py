@@ -56,6 +56,7 @@ def test_calibration_agrees_with_dp_accounting_within_one_percent(
     assert 0.99 * epsilon < true <= epsilon
 
 
+@pytest.mark.thorough
 def test_sparse_samples_at_a_large_epsilon_cost_a_fortieth_of_it() -> None:
     """The known price of a pair, to three digits: a change of the accounting would move it."""
     epsilon, delta, probability, count = SPARSE

@@ -78,6 +78,7 @@ def client() -> Iterator[Any]:
         yield found
 
 
+@pytest.mark.thorough
 def test_real_workers_give_the_result_of_one_process(client: Any) -> None:
     rows = table()
     expected = released(fit(rows))

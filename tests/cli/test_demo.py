@@ -51,6 +51,7 @@ def test_every_step_is_timed(command, folder):
     ]
 
 
+@pytest.mark.thorough
 def test_the_seed_is_that_of_the_cohort_alone(command, folder):
     models = []
     for name in "ab":
@@ -60,6 +61,7 @@ def test_the_seed_is_that_of_the_cohort_alone(command, folder):
     assert not models[0]["guarantee"]["tests_only"]
 
 
+@pytest.mark.thorough
 def test_runs_on_one_ledger_are_charged_together_until_it_refuses(command, folder):
     words = ["demo", *FAST, "--out", "here"]
     assert command(*words).code == 0

@@ -223,6 +223,7 @@ def test_interprets_own_validator_accepts_the_classes(kind):
 # ------------------------------------------------------------------- explainers of black boxes
 
 
+@pytest.mark.thorough
 def test_interpret_finds_the_explainer_and_warns_of_nothing():
     """In a process of its own: interpret loads its extensions once, and warns where one fails."""
     points = importlib.metadata.entry_points(group="interpret_ext_blackbox")

@@ -159,6 +159,7 @@ for model in pickle.load(sys.stdin.buffer):
 """
 
 
+@pytest.mark.thorough
 def test_a_pickle_in_another_process_predicts_and_finds_its_ledger_by_url(
     ledger: Any, tmp_path: Path
 ) -> None:

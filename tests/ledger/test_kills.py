@@ -26,6 +26,7 @@ def judge(fleet: Fleet, found: dict[str, Any]) -> None:
     assert found["requests"] == fleet.capacity
 
 
+@pytest.mark.thorough
 def test_a_small_fleet_with_kills(store_url: str, tmp_path: Path) -> None:
     fleet = Fleet(store_url, str(tmp_path / "journals"), 4, 20, 40, kill_share=0.25, seed=1)
     judge(fleet, run_fleet(fleet))

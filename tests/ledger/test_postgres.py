@@ -65,6 +65,7 @@ def test_a_commit_whose_answer_was_lost_is_found(
     assert behind.spent("adult").n_requests == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cut", ["before", "hang"])
 def test_a_commit_that_did_not_arrive_is_known_to_be_undone(
     behind: PrivacyLedger, wire: CutWire, cut: Cut
@@ -129,6 +130,7 @@ def test_a_session_ended_by_the_server_writes_nothing(
         assert log.last() is None
 
 
+@pytest.mark.thorough
 def test_a_client_that_hangs_does_not_hold_up_the_others(
     postgres_server: PostgresServer, database: str
 ) -> None:
@@ -161,6 +163,7 @@ def test_every_state_of_a_restart_is_waited_for(state: str) -> None:
     assert "Try again" in database._explain_connection(str(refusal))
 
 
+@pytest.mark.thorough
 def test_a_server_that_restarts_is_waited_for() -> None:
     if why_not() is not None:
         pytest.skip(str(why_not()))

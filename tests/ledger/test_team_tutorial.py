@@ -58,6 +58,7 @@ def _run(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.postgres
 def test_the_script_runs_under_two_logins(login: Callable[[str], str], tmp_path: Path) -> None:
     said = _run(tmp_path, "--officer", login("anna"), "--analyst", login("ben"))
@@ -66,6 +67,7 @@ def test_the_script_runs_under_two_logins(login: Callable[[str], str], tmp_path:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough
 def test_the_script_runs_on_a_file(tmp_path: Path) -> None:
     said = _run(tmp_path)
     assert "'patients-copy' does not cover this request" in said

@@ -49,6 +49,7 @@ def possible_table(name: str, c: float, largest: int, stretch: int) -> WeightTab
         reject()
 
 
+@pytest.mark.thorough
 @given(st.sampled_from(sorted(FUNCTIONS)), CONSTANTS, SQUARES, STRETCHES)
 def test_no_weight_is_above_the_bound(name: str, c: float, largest: int, stretch: int) -> None:
     table = possible_table(name, c, largest, stretch)

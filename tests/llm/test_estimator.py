@@ -40,6 +40,7 @@ def spent(ledger: PrivacyLedger, dataset: str = "d") -> GdpPair:
     return GdpPair(found.mu, found.delta)
 
 
+@pytest.mark.thorough
 def test_learns_what_no_linear_map_can_and_keeps_its_promise() -> None:
     X, y = three_classes(6_000)
     model = classifier(epochs=20, epsilon=8.0).fit(X, y)

@@ -112,6 +112,7 @@ def test_projected_features_are_products() -> None:
 # In the estimator
 
 
+@pytest.mark.thorough
 def test_images_pay_for_their_centre_and_learn_more_by_it() -> None:
     X, y = pictures(3_000)
     fresh = pictures(1_000, seed=1)

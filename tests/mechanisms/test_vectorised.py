@@ -312,6 +312,7 @@ def curve(sigma: float, magnitude: int) -> float:
     return float(vectorised._curve(sigma, np.array([magnitude], dtype=np.int64))[0])
 
 
+@pytest.mark.thorough
 def test_floating_point_is_far_better_than_the_proof_needs() -> None:
     """The proof needs 2^-41; 4,000 points stay below 2^-50."""
     errors = [

@@ -175,6 +175,7 @@ def test_far_scores_give_sure_probabilities():
         check(run_sqlite(sql, rows), model, rows)
 
 
+@pytest.mark.thorough
 def test_many_terms_and_many_bins():
     cuts = np.linspace(0.0, 1.0, 4_000)
     wide = AdditiveFeature("wide", Continuous(0, 1), cuts)

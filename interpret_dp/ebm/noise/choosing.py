@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.trainer.binning import Bins
 
-__all__ = ["excess", "terms_that_stand_out"]
+__all__ = ["excess", "farthest", "terms_that_stand_out"]
 
 FloatArray = NDArray[np.float64]
 
 # In standard deviations of what noise alone would give. A term that is nothing passes in a sixth of
 # the cases, and then has the rounds that it would have had anyway.
 _LEAST_EXCESS = 1.0
+# In standard deviations. Of 66 bins of a term that is nothing one passes in 0.7 % of the cases.
+_FARTHEST = 1.0
+# Bins of so small a share of the largest variance never move but for rounding.
+_NEVER_MOVES = 1e-6
 
 
 def terms_that_stand_out(
@@ -27,8 +31,9 @@ def terms_that_stand_out(
 ) -> set[int]:
     """Return the terms whose curves are larger than noise alone would make them.
 
-    A term whose noise is not known well enough is among them: one that is kept monotone, and an
-    ordered one of so many bins that no covariance is kept.
+    That is as a whole or in a single bin: a rare level may be all that matters in a term. A term
+    whose noise is not known well enough is among them: one that is kept monotone, and an ordered
+    one of so many bins that no covariance is kept. Where no other term stands out, all do.
 
     Parameters
     ----------
@@ -38,15 +43,41 @@ def terms_that_stand_out(
     bins : sequence of Bins
     is_ordered : sequence of bool
     """
-    return {
-        k
-        for k, (curves, spread, b) in enumerate(zip(scores, noise, bins, strict=True))
-        if (spread.covariance is None and is_ordered[k])
-        or any(
-            excess(curve, _of_score(spread, index), b.weights) > _LEAST_EXCESS
+    found, unknown = set(), set()
+    for k, (curves, spread, b) in enumerate(zip(scores, noise, bins, strict=True)):
+        if spread.covariance is None and is_ordered[k]:
+            unknown.add(k)
+        elif any(
+            _stands_out(curve, _of_score(spread, index), b.weights)
             for index, curve in enumerate(curves.T)
-        )
-    }
+        ):
+            found.add(k)
+    return found | unknown if found else set(range(len(bins)))
+
+
+def _stands_out(curve: FloatArray, noise: FloatArray, weights: FloatArray) -> bool:
+    return excess(curve, noise, weights) > _LEAST_EXCESS or farthest(curve, noise) > _FARTHEST
+
+
+def farthest(curve: FloatArray, noise: FloatArray) -> float:
+    """Return by how much the farthest bin is beyond what the largest of as many normals reaches.
+
+    Parameters
+    ----------
+    curve : ndarray of float64, shape (n_codes,)
+    noise : ndarray of float64, shape (n_codes, n_codes) or (n_codes,)
+
+    Returns
+    -------
+    float
+        In standard deviations of that bin; negative infinity without a bin that has noise.
+    """
+    variances = np.diagonal(noise) if noise.ndim == 2 else noise
+    noisy = variances > _NEVER_MOVES * variances.max(initial=0.0)
+    if not noisy.any():
+        return -np.inf
+    deviations = np.abs(curve[noisy]) / np.sqrt(variances[noisy])
+    return float(deviations.max() - np.sqrt(2 * np.log(np.count_nonzero(noisy))))
 
 
 def excess(curve: FloatArray, noise: FloatArray, weights: FloatArray) -> float:
@@ -65,7 +96,7 @@ def excess(curve: FloatArray, noise: FloatArray, weights: FloatArray) -> float:
     Returns
     -------
     float
-        Infinite for a curve without noise that is not zero.
+        Infinite for a curve without noise that is not zero, and where noise is not finite.
     """
     if noise.ndim == 1:
         mean, square = weights @ noise, float(np.sum((weights * noise) ** 2))
@@ -73,6 +104,8 @@ def excess(curve: FloatArray, noise: FloatArray, weights: FloatArray) -> float:
         weighted = weights[:, np.newaxis] * noise
         mean, square = np.trace(weighted), float(np.sum(weighted * weighted.T))
     above = float(weights @ curve**2 - mean)
+    if not (np.isfinite(above) and np.isfinite(square)):
+        return np.inf
     if square > 0:
         return above / float(np.sqrt(2 * square))
     return np.inf if above > 0 else -np.inf

@@ -54,7 +54,8 @@ class Denoised:
     scores : ndarray of float64, shape (n_codes,)
     unknown : ndarray of float64, shape (n_codes, n_codes) or (n_codes,), or None
         Covariance, or variances where the noise is given so, of the distance from ``scores`` to the
-        curve without noise; variances are at most those of the noise. None where the luck of the
+        curve without noise; variances are at most those of the noise, or, of a curve that is
+        released as zero, of noise and curve. None where the luck of the
         sample is not known, or the curve stays as it is.
     """
 
@@ -133,8 +134,10 @@ def _unknown(curve: Curve, view: View, likely: FloatArray, scores: FloatArray) -
     if not np.isfinite(spread).all():
         return None
     variances = np.maximum(spread if spread.ndim == 1 else np.diagonal(spread), 0.0)
-    # Never more than the noise: the curve as it was before is no farther from the truth.
-    within = np.sqrt(np.minimum(1.0, noise / np.maximum(variances, 1e-300)))
+    # Never more than the noise: the curve as it was before is no farther from the truth. A curve
+    # that is released as zero may be: by as much as it was.
+    largest = noise + curve.scores[view.moved] ** 2 if curve.is_dismissed else noise
+    within = np.sqrt(np.minimum(1.0, largest / np.maximum(variances, 1e-300)))
     unknown = np.zeros_like(curve.noise)
     if spread.ndim == 1:
         unknown[view.moved] = within**2 * variances

@@ -8,7 +8,7 @@ covariance follows exactly from the recorded updates; the rows play no part in i
 A covariance of all bins is as large as their number squared. Where that is too much, the variances
 alone are computed, without it:
 
-- A nominal term repeats one update, in which levels meet through their weighted mean alone.
+- A nominal term may repeat one update, in which levels meet through their weighted mean alone.
 - The bins of an ordered term that no partition ever parts move as one.
 """
 
@@ -31,8 +31,8 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
-# Up to so many cells the variances are exact. Without settings of the caller there are about 700 at
-# most: one a leaf and round.
+# Up to so many cells the variances are exact. Without settings of the caller there are as a rule
+# about 700 at most: one a leaf and round.
 _MOST_CELLS = 1024
 # Draws for more cells: a standard deviation comes out with a standard error of 3 %.
 _DRAWS = 512
@@ -150,22 +150,43 @@ def noise_variances(
     Returns
     -------
     ndarray of float64, shape (n_codes,)
-        In units of score squared. Exact for nominal terms, and for ordered ones up to 1,024 cells;
-        a cell is a range of bins that no partition parts. Of more cells, which takes many leaves
-        or rounds asked for, it is the variance of 512 simulated curves.
+        In units of score squared. Exact for nominal terms of one repeated update, and for others up
+        to 1,024 cells; a cell is a range of bins, which move, that no partition parts. Of more
+        cells, which takes many leaves or rounds, or a nominal term of as many levels above the
+        noise whose steps grew half-way, it is the variance of 512 simulated curves.
     """
     stiffness = curvature * weights
     if updates and _is_one_update(updates):
         gain = updates[0].gain[updates[0].partition.leaf]
         shape = (len(updates), averaged_rounds)
         return noise**2 * _repeated_update_variances(gain, weights, stiffness, *shape)
-    starts, cells = cells_of_bins(updates)
+    found = np.zeros(len(weights))
+    moved = _moved_bins(updates, len(weights))
+    if not moved.any():
+        return found
+    weights, stiffness = weights[moved], stiffness[moved]
+    starts, cells = cells_of_bins(
+        [
+            TermUpdate(Partition(u.partition.leaf[moved], u.partition.n_leaves), u.gain)
+            for u in updates
+        ]
+    )
+    ends = np.diff(starts, append=len(weights))
     weights, stiffness = np.add.reduceat(weights, starts), np.add.reduceat(stiffness, starts)
     if len(starts) > _MOST_CELLS:
         variances = _simulated_variances(cells, weights, stiffness, averaged_rounds, rng)
     else:
         variances = np.diagonal(unit_covariance(cells, weights, stiffness, averaged_rounds)[0])
-    return noise**2 * np.repeat(variances, np.diff(starts, append=len(curvature)))
+    found[moved] = noise**2 * np.repeat(variances, ends)
+    return found
+
+
+def _moved_bins(updates: Sequence[TermUpdate], n_bins: int) -> NDArray[np.bool_]:
+    """Return which bins any update moves: the others have no noise, and give none to others."""
+    moved = np.zeros(n_bins, dtype=np.bool_)
+    for update in updates:
+        moved |= (update.gain > 0)[update.partition.leaf]
+    return moved
 
 
 def cells_of_bins(updates: Sequence[TermUpdate]) -> tuple[NDArray[np.int64], list[TermUpdate]]:

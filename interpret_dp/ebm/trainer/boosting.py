@@ -40,6 +40,7 @@ __all__ = ["BoostingResult", "BoostingTask", "boost"]
 # In lattice units: beyond any sensible score, but well inside int32: an update cannot wrap around.
 _LARGEST_CHANGE = 2.0**29
 _LARGEST_RETURN = 2.0**31 - 1
+_MOST_AT_ONCE = 32
 # No bin counts as flatter than this share of the mean curvature: its noise would grow as much.
 _FLATTEST = 0.25
 # Of the quadrature in each round: the curvature only sets the length of a step.
@@ -64,6 +65,8 @@ class BoostingResult:
         they were zero from then on. ``scores`` are their averages until then.
     noise : float
         Standard deviation of the noise of one residual sum, in residuals.
+    step : float
+        Score per unit of mean residual of the last updates.
     """
 
     scores: list[NDArray[np.float64]]
@@ -71,6 +74,7 @@ class BoostingResult:
     updates: list[list[TermUpdate]]
     averaged: tuple[int, ...]
     noise: float
+    step: float
     dismissed: frozenset[int] = frozenset()
 
 
@@ -247,14 +251,18 @@ class _Rounds:
 
     def dismiss(self, dismissed: Sequence[int]) -> None:
         """Take terms back to zero, and go on without them."""
-        back = self._no_changes(len(dismissed))
-        for slot, k in enumerate(dismissed):
-            scores = self.terms.scores[k]
-            # A curve of noise may have left int32, and rows their largest score: no harm but there.
-            back[slot, : len(scores)] = np.clip(-scores, -_LARGEST_RETURN, _LARGEST_RETURN)
-            scores[:] = 0.0
-        self._pending = np.concatenate([self._pending, np.asarray(dismissed, dtype=np.int64)])
-        self._changes = np.concatenate([self._changes, back])
+        nothing = np.zeros(0, dtype=np.int64)
+        # No more at a time than in a round: changes are as wide as the widest term.
+        for block in np.array_split(dismissed, -(-len(dismissed) // _MOST_AT_ONCE)):
+            self._rows.advance(self._pending, self._changes, nothing, self._width)
+            self._pending, self._changes = block, self._no_changes(len(block))
+            for slot, k in enumerate(block):
+                scores = self.terms.scores[k]
+                # A curve of noise may have left int32, and rows their largest score: no harm but
+                # there.
+                back = np.clip(-scores, -_LARGEST_RETURN, _LARGEST_RETURN)
+                self._changes[slot, : len(scores)] = back
+                scores[:] = 0.0
         self.movable = [k for k in self.movable if k not in dismissed]
         self.settings = self._task.settings(len(self.movable))
 
@@ -267,6 +275,7 @@ class _Rounds:
             self.terms.updates,
             (count,) * len(self.terms.updates),
             self.noise,
+            self.settings.step,
         )
 
     @property

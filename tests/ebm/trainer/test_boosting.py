@@ -138,7 +138,8 @@ def test_rows_forget_terms_that_do_not_go_on():
 
     (half,) = when
     assert apart(rows.seen[half - 1]) > 0
-    assert [apart(scores) for scores in rows.seen[half:]] == [0] * (len(rows.seen) - half)
+    # One pass hands back what was pending, the next one adds what takes the others to zero.
+    assert {apart(scores) for scores in rows.seen[half + 1 :]} == {0}
     assert np.ptp(rows.seen[-1]) > 0
     # 20 rounds of five terms, and 4 times 20 rounds at most of the one that goes on.
     assert door.released == 20 * 5 + 80
