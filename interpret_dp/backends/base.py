@@ -130,3 +130,13 @@ class RegressionRows(AdditiveRows, Protocol):
     def clip_residuals(self, clip: float) -> None:
         """Choose the bound of the residuals, before the first round."""
         ...
+
+    def narrow_residuals(self, largest: int) -> None:
+        """Bound the residuals more closely from now on; scores keep their unit.
+
+        Parameters
+        ----------
+        largest : int
+            The bound in lattice units, from 1 to ``LATTICE``: the new ``residual_norm``.
+        """
+        ...

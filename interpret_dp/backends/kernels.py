@@ -156,6 +156,7 @@ def advance_regression(
     widths: NDArray[np.int64],
     weights: NDArray[np.int32],
     target: NDArray[np.int32],
+    largest: int,
     updated: NDArray[np.int64],
     updates: NDArray[np.int32],
     saturate: bool,
@@ -172,7 +173,7 @@ def advance_regression(
         _add_updates(codes, widths, updated, updates, saturate, scores, start, stop, cells)
         for row in range(start, stop):
             residual = int(target[row]) - int(scores[row])
-            residuals[row - start] = min(max(residual, -LATTICE), LATTICE)
+            residuals[row - start] = min(max(residual, -largest), largest)
         _weigh(weights, residuals, start, stop)
         _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
 

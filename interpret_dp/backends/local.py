@@ -459,6 +459,10 @@ class LocalRegressionRows(_LocalRows):
             scaled = np.trunc((self._numbers[rows] - self._middle) / clip * LATTICE)
             self._target[rows] = np.clip(scaled, -limit, limit)
 
+    def narrow_residuals(self, largest: int) -> None:
+        """Clip residuals to ``largest`` units of the lattice from now on, at most ``LATTICE``."""
+        self.residual_norm = largest
+
     def target_sums(self) -> NDArray[np.int64]:
         """Add the weights, and weight times fraction and its square; shape (3,).
 
@@ -474,5 +478,5 @@ class LocalRegressionRows(_LocalRows):
         n_bins: int,
     ) -> NDArray[np.int64]:
         """Sum ``weight * clipped residual`` per bin."""
-        facts = (self._target,)
+        facts = (self._target, self.residual_norm)
         return self._advance(advance_regression, facts, updated, updates, wanted, n_bins)

@@ -117,6 +117,7 @@ def advance_poisson(
     target: NDArray[np.int32],
     table: NDArray[np.int32],
     lowest: int,
+    largest: int,
     updated: NDArray[np.int64],
     updates: NDArray[np.int32],
     saturate: bool,
@@ -135,7 +136,7 @@ def advance_poisson(
             entry = (int(scores[row]) >> _TABLE_BITS) - lowest
             entry = min(max(entry, 0), table.shape[0] - 1)
             residual = int(target[row]) - int(table[entry])
-            residuals[row - start] = min(max(residual, -LATTICE), LATTICE)
+            residuals[row - start] = min(max(residual, -largest), largest)
         _weigh(weights, residuals, start, stop)
         _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
 
@@ -147,6 +148,7 @@ def advance_gamma(
     weights: NDArray[np.int32],
     logs: NDArray[np.int32],
     table: NDArray[np.int32],
+    largest: int,
     updated: NDArray[np.int64],
     updates: NDArray[np.int32],
     saturate: bool,
@@ -163,7 +165,8 @@ def advance_gamma(
         _add_updates(codes, widths, updated, updates, saturate, scores, start, stop, cells)
         for row in range(start, stop):
             entry = ((int(logs[row]) - int(scores[row])) >> _TABLE_BITS) + _ENTRIES
-            residuals[row - start] = table[min(max(entry, 0), table.shape[0] - 1)]
+            residual = int(table[min(max(entry, 0), table.shape[0] - 1)])
+            residuals[row - start] = min(max(residual, -largest), largest)
         _weigh(weights, residuals, start, stop)
         _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
 
@@ -203,7 +206,7 @@ class LocalPoissonRows(LocalRegressionRows):
         n_bins: int,
     ) -> NDArray[np.int64]:
         """Sum ``weight * clipped (target - mean)`` per bin."""
-        facts = (self._target, self._table, self._lowest)
+        facts = (self._target, self._table, self._lowest, self.residual_norm)
         return self._advance(advance_poisson, facts, updated, updates, wanted, n_bins)
 
 
@@ -250,5 +253,5 @@ class LocalGammaRows(LocalRegressionRows):
         n_bins: int,
     ) -> NDArray[np.int64]:
         """Sum ``weight * clipped (target / mean - 1)`` per bin."""
-        facts = (self._logs, self._errors)
+        facts = (self._logs, self._errors, self.residual_norm)
         return self._advance(advance_gamma, facts, updated, updates, wanted, n_bins)

@@ -14,7 +14,7 @@ from interpret_dp.ebm.pairs.config import pair_grid, pair_shares
 from interpret_dp.release import PlannedChoice, PlannedRelease, ReleasePlan
 from interpret_dp.schema.declarations import MAX_BINS
 
-__all__ = ["BoostingSettings", "TrainerConfig", "Unit", "residual_clip"]
+__all__ = ["BoostingSettings", "TrainerConfig", "Unit", "narrowed_clip", "residual_clip"]
 
 _ROUNDS = 40
 _MOST_TIMES = 4  # so many times as many rounds, at most, where terms cannot move or do not go on
@@ -24,6 +24,7 @@ _TARGET_SHARE = 0.02
 _CLIP_SPREADS = 1.25
 _CLIP_SPREADS_OF_COUNTS = 3.0
 _LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
+_NARROWEST = 0.35  # of the first clip: what columns share is counted in each
 _ROWS_PER_BIN_IN_NOISE = 1.5
 _LARGEST_LOGIT = 3.0
 # Above this noise level steps of a classification shrink in proportion: large logits made of noise
@@ -319,30 +320,50 @@ class TrainerConfig:
         return min(unit.loudest / level, 1.0) * unit.step * rate
 
 
-def residual_clip(half: float, second: float, noise: float, *, is_count: bool = False) -> float:
+def residual_clip(half: float, variance: float, *, is_count: bool = False) -> float:
     """Bound on the absolute residual of a regression: a little above the target's spread.
 
     Parameters
     ----------
     half : float
         Half of the declared range, in units of the target.
-    second : float
-        Released variance of the target, as a share of ``half**2``.
-    noise : float
-        Standard deviation of the noise of ``second``.
+    variance : float
+        Of the target, as a share of ``half**2``: what was released and one standard deviation of
+        its noise, so that a variance that noise hides is not taken for none.
     is_count : bool
         Whether the target is a count.
 
     Notes
     -----
     Clipping well below the range costs little bias, since residuals shrink as the model learns,
-    and the noise is made for the bound. One standard deviation of noise is added, so that a
-    variance that noise hides is not taken for none: the bound then grows towards half the range.
+    and the noise is made for the bound. Where noise hides the variance the bound grows towards half
+    the range.
     Counts stay as far from their mean as they are, and farther above than below, however good the
     model: their bound is wider, but never above a quarter of the range. A range of zero leaves
     nothing to learn; any bound serves.
     """
-    spread = math.sqrt(max(second, 0.0) + noise)
     spreads, most = (_CLIP_SPREADS_OF_COUNTS, 0.5) if is_count else (_CLIP_SPREADS, 1.0)
-    share = min(max(spreads * spread, _LEAST_CLIP), most)
+    share = min(max(spreads * math.sqrt(variance), _LEAST_CLIP), most)
     return share * half if half > 0 else 1.0
+
+
+def narrowed_clip(variance: float, explained: float) -> float:
+    """Bound on the residuals once a part of the target is explained: as many spreads of the rest.
+
+    Parameters
+    ----------
+    variance : float
+        Of the target, in units of the first clipping bound squared.
+    explained : float
+        Variance that the released curves explain, in the same units.
+
+    Returns
+    -------
+    float
+        In units of the first clipping bound: at most 1, and not below 0.35, since columns that say
+        the same explain less together than each by itself.
+    """
+    if not math.isfinite(explained):
+        return 1.0
+    left = max(variance - explained, 0.0)
+    return min(max(_CLIP_SPREADS * math.sqrt(left), _NARROWEST), 1.0)

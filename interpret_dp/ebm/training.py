@@ -6,7 +6,7 @@ between them is post-processing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -27,7 +27,7 @@ from interpret_dp.ebm.noise.uncertainty import TermNoise, denoised_terms, term_n
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins
-from interpret_dp.ebm.trainer.boosting import BoostingResult, BoostingTask, boost
+from interpret_dp.ebm.trainer.boosting import BoostingResult, BoostingTask, HalfWay, boost
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
 from interpret_dp.ebm.trainer.objectives import TargetScale, relative_means
 from interpret_dp.ebm.trainer.partitions import movable_terms
@@ -122,15 +122,13 @@ class TrainedTerms:
 class _Start:
     """Where boosting starts: released by the first request, in units of the score lattice.
 
-    ``n_rows`` counts a row of the largest weight as one; ``scale`` is that of a regression, and
-    ``spread`` the variance of its target in units of half its range squared.
+    ``n_rows`` counts a row of the largest weight as one; ``scale`` is that of a regression.
     """
 
     n_rows: float
     level: NDArray[np.float64]
     unit: Unit
     scale: TargetScale | None = None
-    spread: float = 0.0
 
 
 _REGRESSION_ROWS: dict[str, type[LocalRegressionRows]] = {
@@ -186,7 +184,7 @@ def train(
         count_noise=count_noise,
         divide_by_means=_has_means(scale),
     )
-    result = boost(rows, boosting, door, stand_out=_chooser(boosting, start, door), verbose=verbose)
+    result = boost(rows, boosting, door, look=_half_way(boosting, start, door), verbose=verbose)
     in_units = _score_unit(start)
     scores, noise, unknown = _denoised(result, boosting, start, door)
     offset = 0.0 if scale is None else scale.score_origin
@@ -198,7 +196,7 @@ def train(
         intercept=offset + in_units * result.intercept,
         n_rows=task.largest_weight * start.n_rows,
         count_noise=task.largest_weight * count_noise,
-        update_noise=in_units * result.step * result.noise,
+        update_noise=in_units * result.step * result.bound * result.noise,
         boosting=result,
     )
     if not task.pairs.n_pairs:
@@ -211,7 +209,7 @@ def train(
         task.pairs,
         config=config,
         door=door,
-        unit=start.unit,
+        unit=replace(start.unit, norm=result.bound * start.unit.norm),
         n_rows=start.n_rows,
         count_noise=count_noise,
         is_classification=isinstance(task.target, Categorical),
@@ -225,24 +223,35 @@ def train(
     )
 
 
-def _chooser(
+def _half_way(
     boosting: BoostingTask, start: _Start, door: ReleaseDoor
-) -> Callable[[BoostingResult], Collection[int]] | None:
-    """Return what says half-way which terms stand out from their noise; None if all go on.
+) -> Callable[[BoostingResult], HalfWay] | None:
+    """Return what says half-way how boosting goes on; None if as it began.
 
     Rounds that the caller chose are every term's, and where nothing can be said of curves nothing
     is said half-way either.
     """
-    config = boosting.config
-    if config.rounds is not None or not config.can_denoise(start.n_rows, start.unit):
+    config, scale = boosting.config, start.scale
+    if not config.can_denoise(start.n_rows, start.unit):
         return None
+    chooses = config.rounds is None
+    if not chooses and scale is None:
+        return None
+    unit, bins = _score_unit(start), boosting.bins
 
-    def stand_out(early: BoostingResult) -> Collection[int]:
+    def look(early: BoostingResult) -> HalfWay:
         noise = _noise(early, boosting, start, door)
-        scores = [_score_unit(start) * scores for scores in early.scores]
-        return terms_that_stand_out(scores, noise, boosting.bins, boosting.is_ordered)
+        curves = [unit * scores for scores in early.scores]
+        found = set(range(len(bins)))
+        if chooses:
+            found = terms_that_stand_out(curves, noise, bins, boosting.is_ordered)
+        if scale is None:
+            return HalfWay(found)
+        standing = [c[:, 0] if k in found else np.zeros(len(c)) for k, c in enumerate(curves)]
+        explained = explained_variance(standing, noise, bins) / unit / unit
+        return HalfWay(found, scale.narrowed(explained))
 
-    return stand_out
+    return look
 
 
 def _noise(
@@ -269,7 +278,7 @@ def _denoised(
     if not boosting.config.can_denoise(start.n_rows, start.unit):
         return scores, noise, [None] * len(noise)
     standing = _standing(result)
-    explained = explained_variance(_in_units(standing, unit), noise, bins) / unit**2
+    explained = explained_variance(_in_units(standing, unit), noise, bins) / unit / unit
     dispersion = _dispersion(start, explained)
     curvatures = _curvatures(standing, bins, start.scale, start.unit)
     sampling = [
@@ -300,7 +309,7 @@ def _dispersion(start: _Start, explained: float) -> float:
     """Return the variance of a row's residual over the curvature of its loss."""
     if start.scale is None:
         return 1.0
-    return start.scale.dispersion(start.spread, float(start.level[0]), explained)
+    return start.scale.dispersion(float(start.level[0]), explained)
 
 
 def _score_unit(start: _Start) -> float:
@@ -413,7 +422,7 @@ def _release_target(
         mean, square = float(sums[1]) / n_rows, float(sums[2]) / n_rows
         scale = scale.clipped(mean, square, noise / n_rows)
         level, unit = scale.start(mean, noise / n_rows, norm)
-        return _Start(n_rows, level, unit, scale, square - mean**2)
+        return _Start(n_rows, level, unit, scale)
     # A class may be empty or drowned in noise: no count is believed to be below one noise unit.
     counts = np.maximum(sums, noise)
     shares = counts / counts.sum()

@@ -252,6 +252,7 @@ def test_control_residuals_without_a_clip(monkeypatch: pytest.MonkeyPatch) -> No
         widths: Any,
         weights: Any,
         target: Any,
+        largest: int,
         updated: Any,
         updates: Any,
         saturate: bool,

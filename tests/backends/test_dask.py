@@ -24,7 +24,9 @@ from interpret_dp import (
     SchemaError,
     private_metrics,
 )
-from interpret_dp.backends.local import LocalBinaryRows
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends.dask.parts import Command, Part
+from interpret_dp.backends.local import LocalBinaryRows, LocalRegressionRows
 from interpret_dp.fitting import partitioned
 from interpret_dp.fitting.assumptions import DASK_ASSUMPTION
 from interpret_dp.schema import units
@@ -129,6 +131,17 @@ CASES: dict[str, tuple[Any, dict[str, Any], str, dict[str, str]]] = {
         CLASSIFIER,
         {"schema": Schema(FEATURES, target=CLASSES), "interactions": 2},
         "yes",
+        {},
+    ),
+    "narrowed": (
+        REGRESSOR,
+        {
+            "schema": Schema(FEATURES, target=AMOUNTS),
+            "epsilon": 30.0,
+            "max_rounds": 6,
+            "interactions": 1,
+        },
+        "amount",
         {},
     ),
     "monotone": (
@@ -284,6 +297,40 @@ def test_a_part_that_was_changed_is_not_changed_again() -> None:
         assert getattr(again, "reason", None) == "failed"
         with pytest.raises(RuntimeError, match="the new part has its rows"):
             held.total(len)
+
+
+def test_the_case_of_a_narrower_bound_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[int] = []
+    monkeypatch.setattr(LocalRegressionRows, "narrow_residuals", lambda _, to: found.append(to))
+    fitted("narrowed", ROWS)
+    assert len(found) == 1
+    assert 0 < found[0] < LATTICE
+
+
+def test_a_part_that_starts_over_knows_the_bound_of_the_residuals() -> None:
+    rows = LocalRegressionRows(
+        [np.arange(3, dtype=np.uint8)], np.array([-1.0, 0.0, 1.0]), lower=-1.0, upper=1.0, clip=1.0
+    )
+    rows.merge_bins([np.arange(3, dtype=np.uint16)])
+    part = Part(rows)
+    commands: list[Command] = [
+        ("begin", (np.zeros(1, dtype=np.int64),)),
+        ("narrow_residuals", (LATTICE,)),
+        ("advance", (np.array([0]), np.full((1, 3, 1), LATTICE // 4, dtype=np.int32))),
+        ("narrow_residuals", (LATTICE // 2,)),
+    ]
+    question: Command = ("advance", (np.array([0]), 3))
+
+    def sums(held: Part, n_commands: int) -> list[int]:
+        is_up_to_date, found = held.follow(0, commands[:n_commands], question)
+        assert is_up_to_date
+        return list(found[0, :, 0] * 4 // LATTICE)
+
+    assert sums(part, 3) == [-4, -1, 3]
+    assert sums(part, 4) == [-2, -1, 2]
+    # A worker that lost its scores; one that is asked once more what it was asked before.
+    assert sums(pickle.loads(pickle.dumps(part)), 4) == [-2, -1, 2]
+    assert sums(part, 3) == [-4, -1, 3]
 
 
 def test_names_of_tasks_do_not_tell_of_cells(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@ from interpret_dp.backends import local
 from interpret_dp.backends.kernels import exponential_table, sigmoid_table
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
 from interpret_dp.backends.log_link import (
+    LocalGammaRows,
+    LocalPoissonRows,
     gamma_table,
     log_means,
     log_steps,
@@ -144,6 +146,28 @@ def test_threads_change_no_bit_of_a_large_table(task: str) -> None:
     assert parts[-1] > 2
     for _, sums in results[1:]:
         np.testing.assert_array_equal(sums, results[0][1])
+
+
+@pytest.mark.parametrize("kind", [LocalRegressionRows, LocalPoissonRows, LocalGammaRows])
+@given(
+    target=st.lists(st.floats(1.0, 5.0), min_size=1, max_size=9),
+    largest=st.integers(1, LATTICE),
+    score=st.integers(-2 * LATTICE, 2 * LATTICE),
+)
+def test_a_narrower_bound_clips_each_residual(
+    kind: Any, target: list[float], largest: int, score: int
+) -> None:
+    """A bin a row: the sums are the residuals themselves."""
+    codes = [np.arange(len(target), dtype=np.uint8)]
+    rows = kind(codes, np.array(target), lower=1.0, upper=5.0, clip=2.0)
+    rows.merge_bins([np.arange(len(target), dtype=np.uint16)])
+    rows.begin(np.array([score]))
+    no_change = np.zeros(0, dtype=np.int64), np.zeros((0, 1, 1), dtype=np.int32)
+    wide = rows.advance(*no_change, np.array([0]), len(target))
+    rows.narrow_residuals(largest)
+    assert rows.residual_norm == largest
+    narrow = rows.advance(*no_change, np.array([0]), len(target))
+    np.testing.assert_array_equal(narrow, np.clip(wide, -largest, largest))
 
 
 def test_an_error_in_a_thread_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:

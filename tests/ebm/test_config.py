@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.ebm.config import TrainerConfig, Unit, residual_clip
+from interpret_dp.ebm.config import TrainerConfig, Unit, narrowed_clip, residual_clip
 
 SQUARED_LOSS = Unit(curvature=1.0, step=1.0)
 
@@ -83,12 +83,24 @@ def test_no_rounds_spends_on_bins_and_target_only():
 
 def test_residual_clip_follows_the_released_spread():
     # Half a range of 500 and a standard deviation of a tenth of it.
-    assert residual_clip(500.0, 0.01, 0.0) == pytest.approx(62.5)
-    assert residual_clip(500.0, 0.01, 0.03) == pytest.approx(125.0)
-    # Noise alone, and a variance that noise made negative: never above half the range, never 0.
-    assert residual_clip(500.0, -3.0, 2.0) == 500.0
-    assert residual_clip(500.0, -3.0, 0.0) == 5.0
-    assert residual_clip(0.0, 0.0, 0.1) > 0
+    assert residual_clip(500.0, 0.01) == pytest.approx(62.5)
+    assert residual_clip(500.0, 0.04) == pytest.approx(125.0)
+    # Noise alone, and no variance: never above half the range, never 0.
+    assert residual_clip(500.0, 2.0) == 500.0
+    assert residual_clip(500.0, 0.0) == 5.0
+    assert residual_clip(0.0, 0.1) > 0
+
+
+def test_residuals_are_clipped_by_what_is_left_to_explain():
+    # The clip is 1.25 standard deviations: nothing, half and more than all of it explained.
+    variance = 1 / 1.25**2
+    assert narrowed_clip(variance, 0.0) == pytest.approx(1.0)
+    assert narrowed_clip(variance, variance / 2) == pytest.approx(0.5**0.5)
+    assert narrowed_clip(variance, 2 * variance) == 0.35
+    # The whole range is clipped to, 1.25 standard deviations are more: little explained is nothing.
+    assert narrowed_clip(1.0, 0.3) == 1.0
+    for explained in (math.inf, math.nan):
+        assert narrowed_clip(variance, explained) == 1.0
 
 
 def test_a_varying_curvature_damps_steps():

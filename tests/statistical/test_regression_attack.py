@@ -179,6 +179,7 @@ def test_control_our_own_trainer_without_its_clip(monkeypatch: pytest.MonkeyPatc
         widths: Any,
         weights: Any,
         target: Any,
+        largest: int,
         updated: Any,
         updates: Any,
         saturate: bool,

@@ -63,6 +63,11 @@ class DaskRows:
             self._form.clip_residuals(clip)
         self._change("clip_residuals", clip)
 
+    def narrow_residuals(self, largest: int) -> None:
+        """Bound the residuals of a regression more closely from now on."""
+        self.residual_norm = largest
+        self._commands.append(("narrow_residuals", (largest,)))
+
     def merge_bins(self, maps: Sequence[NDArray[np.uint16]]) -> None:
         """Replace every feature's codes by those of merged bins."""
         self._change("merge_bins", list(maps))
@@ -72,6 +77,9 @@ class DaskRows:
         # Nothing before it matters any more. Numbers are never used twice.
         self._first += len(self._commands)
         self._commands = [("begin", (np.array(scores, dtype=np.int64),))]
+        if isinstance(self._form, RegressionRows):
+            # Whoever follows from here on knows the bound, whatever it was told before.
+            self._commands.append(("narrow_residuals", (self.residual_norm,)))
         self._sent = 0
 
     def advance(
@@ -110,7 +118,7 @@ class DaskRows:
 
     def _change(self, name: str, *arguments: Any) -> None:
         """Replace all parts by changed ones; Dask can make these again from the collections."""
-        if name != "pair_up" and len(self._commands) > 1:
+        if name != "pair_up" and any(command == "advance" for command, _ in self._commands):
             raise RuntimeError(f"{name} was called after advance; codes are set before scores.")
         commands, tables = tuple(self._commands), table_facts(self._form)
         change = partial(changed_part, self._first, commands, (name, arguments), tables)

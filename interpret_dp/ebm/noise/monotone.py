@@ -83,7 +83,7 @@ def _simulated(
     for index, update in enumerate(updates):
         leaf = update.partition.leaf
         begins = run_starts(leaf)
-        sums = rng.standard_normal((update.partition.n_leaves, _DRAWS_AT_ONCE))
+        sums = rng.normal(scale=update.noise, size=(update.partition.n_leaves, _DRAWS_AT_ONCE))
         sums[leaf[begins]] -= np.add.reduceat(deviation * stiffness[:, np.newaxis], begins)
         curves = truth + deviation + centred_change(update, weights, sums)
         project_columns(curves[1:-1], weights[1:-1])

@@ -15,6 +15,7 @@ alone are computed, without it:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,7 @@ def noise_covariance(
     curvature : ndarray of float64, shape (n_codes,)
         Mean second derivative of the loss in each bin.
     noise : float
-        Standard deviation of the noise of one residual sum.
+        Standard deviation of the noise of one residual sum of the first rounds.
     averaged_rounds : int
         How many of the last rounds were averaged.
 
@@ -77,7 +78,7 @@ def unit_covariance(
     stiffness: FloatArray,
     averaged_rounds: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the covariance for noise of one, and the response of the averaged curve.
+    """Return the covariance for noise of one at first, and the response of the averaged curve.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def unit_covariance(
         leaf = updates[index].partition.leaf
         starts = run_starts(leaf)
         carried = _carried(updates[index], weights, onward, starts)
-        covariance += carried @ carried.T
+        covariance += updates[index].noise ** 2 * (carried @ carried.T)
         lengths = np.append(starts[1:], len(leaf)) - starts
         part = np.repeat(carried, lengths, axis=1) * stiffness
         response += part
@@ -159,7 +160,8 @@ def noise_variances(
     if updates and _is_one_update(updates):
         gain = updates[0].gain[updates[0].partition.leaf]
         shape = (len(updates), averaged_rounds)
-        return noise**2 * _repeated_update_variances(gain, weights, stiffness, *shape)
+        scale = (noise * updates[0].noise) ** 2
+        return scale * _repeated_update_variances(gain, weights, stiffness, *shape)
     found = np.zeros(len(weights))
     moved = _moved_bins(updates, len(weights))
     if not moved.any():
@@ -167,7 +169,7 @@ def noise_variances(
     weights, stiffness = weights[moved], stiffness[moved]
     starts, cells = cells_of_bins(
         [
-            TermUpdate(Partition(u.partition.leaf[moved], u.partition.n_leaves), u.gain)
+            replace(u, partition=Partition(u.partition.leaf[moved], u.partition.n_leaves))
             for u in updates
         ]
     )
@@ -193,7 +195,7 @@ def cells_of_bins(updates: Sequence[TermUpdate]) -> tuple[NDArray[np.int64], lis
     """Return the first bin of each cell, and the updates as if each cell were one bin."""
     starts = np.unique(np.concatenate([[0], *(run_starts(u.partition.leaf) for u in updates)]))
     return starts, [
-        TermUpdate(Partition(u.partition.leaf[starts], u.partition.n_leaves), u.gain)
+        replace(u, partition=Partition(u.partition.leaf[starts], u.partition.n_leaves))
         for u in updates
     ]
 
@@ -213,7 +215,7 @@ def _simulated_variances(
         for index, update in enumerate(updates):
             leaf = update.partition.leaf
             starts = run_starts(leaf)
-            sums = rng.standard_normal((update.partition.n_leaves, _DRAWS_AT_ONCE))
+            sums = rng.normal(scale=update.noise, size=(update.partition.n_leaves, _DRAWS_AT_ONCE))
             sums[leaf[starts]] -= np.add.reduceat(deviation * stiffness[:, np.newaxis], starts)
             deviation += centred_change(update, weights, sums)
             if index >= len(updates) - averaged_rounds:
@@ -226,7 +228,8 @@ def _is_one_update(updates: Sequence[TermUpdate]) -> bool:
     """Return whether every round has the same update, in which each bin is a leaf of its own."""
     first = updates[0]
     return all(
-        len(update.gain) == len(first.partition.leaf)
+        update.noise == first.noise
+        and len(update.gain) == len(first.partition.leaf)
         and np.array_equal(update.gain, first.gain)
         and np.array_equal(update.partition.leaf, first.partition.leaf)
         for update in updates

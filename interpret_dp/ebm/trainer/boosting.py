@@ -5,7 +5,8 @@ over the rows; partitions are balanced by released weights and move by a fixed r
 random; each update is centred, so that the
 intercept alone carries the mean; and the last half of the iterates is averaged. All of it is
 post-processing of the released sums. So is which terms go on after half of the rounds: those that
-show nothing but noise leave what is planned for them to the others.
+show nothing but noise leave what is planned for them to the others. A regression's residuals are
+clipped closer to zero from then on, as a part of the target is explained: the noise is smaller.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.base import AdditiveRows
+from interpret_dp.backends.base import AdditiveRows, RegressionRows
 from interpret_dp.ebm.config import BoostingSettings, TrainerConfig, Unit
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
@@ -35,7 +36,7 @@ from interpret_dp.ebm.trainer.partitions import (
 )
 from interpret_dp.release import ReleaseDoor
 
-__all__ = ["BoostingResult", "BoostingTask", "boost"]
+__all__ = ["BoostingResult", "BoostingTask", "HalfWay", "boost"]
 
 # In lattice units: beyond any sensible score, but well inside int32: an update cannot wrap around.
 _LARGEST_CHANGE = 2.0**29
@@ -64,7 +65,10 @@ class BoostingResult:
         Terms that showed nothing but noise after half of the rounds: the others were trained as if
         they were zero from then on. ``scores`` are their averages until then.
     noise : float
-        Standard deviation of the noise of one residual sum, in residuals.
+        Standard deviation of the noise of one residual sum of the first rounds, in residuals.
+    bound : float
+        Of the residuals in the last rounds, in units of the clipping bound; their noise is as much
+        smaller.
     step : float
         Score per unit of mean residual of the last updates.
     """
@@ -76,6 +80,25 @@ class BoostingResult:
     noise: float
     step: float
     dismissed: frozenset[int] = frozenset()
+    bound: float = 1.0
+
+
+@dataclass(frozen=True)
+class HalfWay:
+    """What released numbers say after half of the rounds.
+
+    Attributes
+    ----------
+    stand_out : collection of int
+        Terms that stand out from their noise. The others are taken back to zero, and what is
+        planned for them is spent on those; where nothing stands out, nothing is.
+    bound : float
+        Of the residuals from then on, in units of the clipping bound; 1 unless rows are those of a
+        regression.
+    """
+
+    stand_out: Collection[int]
+    bound: float = 1.0
 
 
 class _Terms:
@@ -157,9 +180,10 @@ class BoostingTask:
     count_noise: float
     divide_by_means: bool
 
-    def settings(self, n_kept: int | None = None) -> BoostingSettings:
-        """Return the settings of the rounds, or of those in which so many terms go on."""
-        return replace(self.config, n_kept=n_kept).boosting(self.n_rows, self.unit)
+    def settings(self, n_kept: int | None = None, bound: float = 1.0) -> BoostingSettings:
+        """Return the settings of the rounds, or of those of so many terms and such a bound."""
+        unit = replace(self.unit, norm=bound * self.unit.norm)
+        return replace(self.config, n_kept=n_kept).boosting(self.n_rows, unit)
 
 
 class _Rounds:
@@ -179,7 +203,7 @@ class _Rounds:
         self.terms = _Terms(task.bins, rows.n_scores, task.directions)
         self.movable = list(task.movable)
         self.settings = task.settings()
-        self.noise = 0.0
+        self.noise, self.bound = 0.0, 1.0
         self._width = max(b.n_codes for b in task.bins)
         self._level = np.rint(task.intercept * LATTICE)
         self._level_sum = np.zeros(rows.n_scores)
@@ -243,8 +267,10 @@ class _Rounds:
             row_norm=self._rows.residual_norm,
             aligned=False,
         )
-        self.noise, sums = sigma / LATTICE, noisy[0]
-        change = self.terms.add(k, TermUpdate(part, gain), sums, self._largest_change)
+        self.noise = self.noise or sigma / LATTICE
+        update = TermUpdate(part, gain, sigma / LATTICE / self.noise)
+        sums = noisy[0]
+        change = self.terms.add(k, update, sums, self._largest_change)
         self._changes[slot, : len(weights)] = change
         mean: NDArray[np.float64] = without_common_part(sums[leaf_weights > 0].sum(axis=0))
         return mean / task.n_rows
@@ -264,7 +290,18 @@ class _Rounds:
                 self._changes[slot, : len(scores)] = back
                 scores[:] = 0.0
         self.movable = [k for k in self.movable if k not in dismissed]
-        self.settings = self._task.settings(len(self.movable))
+        self._choose_settings()
+
+    def narrow(self, bound: float) -> None:
+        """Clip the residuals of a regression closer to zero from now on."""
+        largest = max(int(bound * LATTICE), 1)
+        if isinstance(self._rows, RegressionRows) and largest < self._rows.residual_norm:
+            self._rows.narrow_residuals(largest)
+            self.bound = largest / LATTICE
+            self._choose_settings()
+
+    def _choose_settings(self) -> None:
+        self.settings = self._task.settings(len(self.movable), self.bound)
 
     def result(self) -> BoostingResult:
         """Return the averages so far."""
@@ -276,6 +313,7 @@ class _Rounds:
             (count,) * len(self.terms.updates),
             self.noise,
             self.settings.step,
+            bound=self.bound,
         )
 
     @property
@@ -292,7 +330,7 @@ def boost(
     task: BoostingTask,
     door: ReleaseDoor,
     *,
-    stand_out: Callable[[BoostingResult], Collection[int]] | None,
+    look: Callable[[BoostingResult], HalfWay] | None,
     verbose: bool,
 ) -> BoostingResult:
     """Train the shape functions.
@@ -304,27 +342,27 @@ def boost(
     task : BoostingTask
     door : ReleaseDoor
         Every sum passes through it.
-    stand_out : callable, optional
-        Given the averages of the second quarter of the rounds, returns the terms that stand out
-        from their noise. The others are taken back to zero, and what is planned for them is spent
-        on those. By default all terms go on.
+    look : callable, optional
+        Given the averages of the second quarter of the rounds, says how to go on. By default all
+        goes on as it began.
     verbose : bool
         Show rounds and time.
     """
     rounds, config = _Rounds(rows, task, door), task.config
     half = config.n_rounds // 2
-    if stand_out is None or half < 2:
+    if look is None or half < 2:
         rounds.run(0, config.n_rounds, config.averaged_rounds, verbose)
         return rounds.result()
     rounds.run(0, half, half - half // 2, verbose)
     early = rounds.result()
-    found = stand_out(early)
-    rest = [k for k in task.movable if k not in found]
+    seen = look(early)
+    rest = [k for k in task.movable if k not in seen.stand_out]
     # Where nothing stands out no term is better than another.
     dismissed = rest if len(rest) < len(task.movable) else []
     if dismissed:
         rounds.dismiss(dismissed)
         config = replace(config, n_kept=len(rounds.movable))
+    rounds.narrow(seen.bound)
     rounds.run(half, config.n_rounds, config.averaged_rounds, verbose)
     return _with_dismissed(rounds.result(), early, dismissed)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice
-from interpret_dp.ebm.config import Unit, residual_clip
+from interpret_dp.ebm.config import Unit, narrowed_clip, residual_clip
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Continuous
 from interpret_dp.schema.declarations import UndeclaredContinuous
@@ -119,12 +119,16 @@ class TargetScale:
     clip : float
         Bound on the residual: in units of the target, or relative to the mean for gamma deviance.
         Until :meth:`clipped`, half of the range (gamma deviance: as it stays).
+    spread : float
+        Standard deviation of the target, in units of it, one of the noise of the released variance
+        included. Until :meth:`clipped`, half of the range.
     """
 
     objective: str
     lower: float
     upper: float
     clip: float
+    spread: float
 
     @classmethod
     def of(cls, objective: str, target: Continuous, *, has_start: bool) -> TargetScale:
@@ -135,13 +139,14 @@ class TargetScale:
         """
         lower, upper = target.lower, target.upper
         if objective == "gamma_deviance":
-            return cls(objective, lower, upper, _GAMMA_CLIP)
+            return cls(objective, lower, upper, _GAMMA_CLIP, (upper - lower) / 2)
         if has_start:
             lower, upper = lower - upper, upper - lower
-        return cls(objective, lower, upper, (upper - lower) / 2 if upper > lower else 1.0)
+        half = (upper - lower) / 2
+        return cls(objective, lower, upper, half if half > 0 else 1.0, half)
 
     def clipped(self, ratio: float, square: float, deviation: float) -> TargetScale:
-        """Return the scale with the clipping bound that suits a released mean and mean square.
+        """Return the scale with what a released mean and mean square say: variance and clip.
 
         Parameters
         ----------
@@ -150,14 +155,15 @@ class TargetScale:
         deviation : float
             Standard deviation of the noise in each.
         """
-        if self.objective == "gamma_deviance":
-            return self
         ratio = min(max(ratio, -1.0), 1.0)
         # Noise of a mean square and of a squared mean, which is a second order smaller.
         noise = math.hypot(deviation, 2.0 * ratio * deviation)
+        variance = max(square - ratio**2, 0.0) + noise
+        known = replace(self, spread=math.sqrt(variance) * self.half)
+        if self.objective == "gamma_deviance":
+            return known
         is_count = self.objective == "poisson_deviance"
-        clip = residual_clip(self.half, square - ratio**2, noise, is_count=is_count)
-        return replace(self, clip=clip)
+        return replace(known, clip=residual_clip(self.half, variance, is_count=is_count))
 
     @property
     def has_log_link(self) -> bool:
@@ -220,13 +226,29 @@ class TargetScale:
             norm=norm,
         )
 
-    def dispersion(self, spread: float, level: float, explained: float) -> float:
+    def narrowed(self, explained: float) -> float:
+        """Return the bound on the residuals once a part of the target is explained.
+
+        Parameters
+        ----------
+        explained : float
+            Variance of the scores over the rows.
+
+        Returns
+        -------
+        float
+            In units of the clipping bound; 1 under a log link, where residuals stay as large as
+            the mean is.
+        """
+        if self.has_log_link:
+            return 1.0
+        return narrowed_clip((self.spread / self.clip) ** 2, explained)
+
+    def dispersion(self, level: float, explained: float) -> float:
         """Return the variance of a row's residual over the curvature of its loss.
 
         Parameters
         ----------
-        spread : float
-            Released variance of the target, in units of half the range squared.
         level : float
             Score where boosting starts.
         explained : float
@@ -238,16 +260,17 @@ class TargetScale:
             In units of the clipping bound, as curvatures are. No model is believed to explain more
             than 95 % of a variance, and counts vary at least as Poisson's do.
         """
-        whole = max(spread, 0.0) * self.half**2
         if not self.has_log_link:
-            return max(whole / self.clip**2 - explained, _LEAST_LEFT * whole / self.clip**2)
+            whole = (self.spread / self.clip) ** 2
+            return max(whole - explained, _LEAST_LEFT * whole)
         mean = math.exp(level)
+        whole = (self.spread / mean) ** 2
         # Of normal scores: variance of the means, and mean of their squares.
         growth = math.exp(min(explained, _MOST_EXPLAINED))
-        left = max(whole - mean**2 * (growth - 1.0), _LEAST_LEFT * whole)
+        left = max(whole - (growth - 1.0), _LEAST_LEFT * whole)
         if self.objective == "poisson_deviance":
-            return max(left / mean, 1.0) / self.clip
-        return left / (mean**2 * growth) / self.clip
+            return max(left * mean, 1.0) / self.clip
+        return left / growth / self.clip
 
 
 def relative_means(scores: FloatArray, weights: FloatArray) -> FloatArray:

@@ -58,10 +58,13 @@ class TermUpdate:
     partition : Partition
     gain : ndarray of float64, shape (n_leaves,)
         Score added per unit of noisy residual sum.
+    noise : float
+        Standard deviation of the noise of its sums, as a share of that of the first rounds.
     """
 
     partition: Partition
     gain: NDArray[np.float64]
+    noise: float = 1.0
 
 
 def partition_bins(

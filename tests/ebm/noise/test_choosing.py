@@ -231,5 +231,5 @@ def test_predictions_are_nearer_to_the_truth(monkeypatch):
         return float(np.mean(found))
 
     chosen = square_error()
-    monkeypatch.setattr(training, "_chooser", lambda *_: None)
+    monkeypatch.setattr(training, "_half_way", lambda *_: None)
     assert chosen < 0.95 * square_error()

@@ -21,8 +21,11 @@ from interpret_dp.ebm.trainer.partitions import (
 MANY = 65_534 + 2
 
 
-def make_term(n_codes, is_ordered, n_rounds, n_leaves=6, *, count_noise=20.0, seed=0):
-    """Return updates, weights and curvatures of a term whose bins differ much in weight."""
+def make_term(n_codes, is_ordered, n_rounds, n_leaves=6, *, count_noise=20.0, seed=0, later=1.0):
+    """Return updates, weights and curvatures of a term whose bins differ much in weight.
+
+    From half of the rounds on, noise is ``later`` times as large.
+    """
     rng = np.random.default_rng(seed)
     weights = rng.gamma(0.5, 500.0, n_codes)
     weights[-1] = 0.0 if is_ordered else weights[-1]
@@ -35,7 +38,7 @@ def make_term(n_codes, is_ordered, n_rounds, n_leaves=6, *, count_noise=20.0, se
             count_noise=count_noise,
             lightest=0.0 if is_ordered else weights.sum() / n_leaves,
         )
-        updates.append(TermUpdate(part, gain))
+        updates.append(TermUpdate(part, gain, later if number >= n_rounds // 2 else 1.0))
     return updates, weights, rng.uniform(0.05, 1.0, n_codes)
 
 
@@ -50,7 +53,7 @@ def covariance_by_units(updates, weights, curvature, averaged_rounds):
             sums = np.zeros((update.partition.n_leaves, noisy.partition.n_leaves))
             np.add.at(sums, update.partition.leaf, -stiffness[:, np.newaxis] * deviation)
             if index == first:
-                sums += np.eye(noisy.partition.n_leaves)
+                sums += noisy.noise * np.eye(noisy.partition.n_leaves)
             deviation += centred_change(update, weights, sums)
             if index >= len(updates) - averaged_rounds:
                 average += deviation / averaged_rounds
@@ -64,15 +67,16 @@ shapes = {
     "is_ordered": st.booleans(),
     "n_rounds": st.integers(1, 12),
     "seed": st.integers(0, 1_000),
+    "later": st.sampled_from([1.0, 0.4]),
 }
 
 
 @settings(deadline=None)
 @given(**shapes, averaged=st.integers(1, 12), noise=st.floats(0.1, 10.0))
 def test_covariance_and_variances_are_those_of_the_units_of_noise(
-    n_codes, is_ordered, n_rounds, seed, averaged, noise
+    n_codes, is_ordered, n_rounds, seed, later, averaged, noise
 ):
-    term = make_term(n_codes, is_ordered, n_rounds, seed=seed)
+    term = make_term(n_codes, is_ordered, n_rounds, seed=seed, later=later)
     averaged = min(averaged, n_rounds)
     expected = noise**2 * covariance_by_units(*term, averaged)
     # A bin that moves alone does not move at all: the two parts of its noise cancel.
@@ -113,7 +117,7 @@ def test_no_rounds_leave_no_noise():
 
 def test_simulated_variances_are_close_to_the_exact_ones(monkeypatch):
     """The standard error is 3 %; 300 bins differ by 20 % with a probability below 1e-7."""
-    term = make_term(300, True, 20, 40)
+    term = make_term(300, True, 20, 40, later=0.4)
     how = {"noise": 2.0, "averaged_rounds": 10}
     exact = np.sqrt(noise_variances(*term, **how, rng=np.random.default_rng(0)))
     monkeypatch.setattr(propagation, "_MOST_CELLS", 100)

@@ -12,7 +12,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.local import LocalBinaryRows
 from interpret_dp.ebm.config import TrainerConfig, Unit
 from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.ebm.trainer.boosting import BoostingTask, boost
+from interpret_dp.ebm.trainer.boosting import BoostingTask, HalfWay, boost
 from interpret_dp.ebm.trainer.partitions import (
     TermUpdate,
     centred_change,
@@ -125,12 +125,12 @@ def test_rows_forget_terms_that_do_not_go_on():
     )
     when, door = [], NoDoor()
 
-    def stand_out(early):
+    def look(early):
         assert early.averaged == (10,) * 5
         when.append(len(rows.seen))
-        return {3}
+        return HalfWay({3})
 
-    result = boost(rows, task, door, stand_out=stand_out, verbose=False)
+    result = boost(rows, task, door, look=look, verbose=False)
 
     def apart(scores):
         """Largest range of the scores of rows that are alike in the term that goes on."""

@@ -1,4 +1,7 @@
-"""Replays of fits in which terms are dismissed half-way, on tables that differ by one row."""
+"""Replays of fits that look at what they released half-way, on tables that differ by one row.
+
+Terms that are nothing are dismissed then, and residuals of a regression are clipped closer to zero.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,12 @@ from interpret_dp import (
     DPExplainableBoostingRegressor,
     Schema,
 )
+from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
-from interpret_dp.ebm import training
+from interpret_dp.backends.local import LocalRegressionRows
+from interpret_dp.ebm import config, training
 from interpret_dp.ebm.noise import choosing
+from interpret_dp.ebm.trainer.boosting import BoostingResult
 
 NAMES = [f"x{i}" for i in range(8)]
 TARGETS = {
@@ -52,14 +58,13 @@ def tables(target: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
 
 
 @pytest.fixture
-def dismissed(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[int]]:
-    """Return the terms that were dismissed, of each fit."""
+def results(monkeypatch: pytest.MonkeyPatch) -> list[BoostingResult]:
+    """Return what boosting released, of each fit."""
     found, real = [], training.boost
 
     def watched(*args: Any, **how: Any) -> Any:
-        result = real(*args, **how)
-        found.append(result.dismissed)
-        return result
+        found.append(real(*args, **how))
+        return found[-1]
 
     monkeypatch.setattr(training, "boost", watched)
     return found
@@ -67,18 +72,52 @@ def dismissed(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[int]]:
 
 @pytest.mark.parametrize("kind", TARGETS)
 def test_one_row_decides_no_more_than_was_declared(
-    kind: str, dismissed: list[frozenset[int]]
+    kind: str, results: list[BoostingResult]
 ) -> None:
     with_row, without = tables(TARGETS[kind])
     report = replay(fit_of(TARGETS[kind]), with_row, without, seed=1)
     assert report.ok, report
-    assert len(dismissed) == 2
-    assert dismissed[0] == dismissed[1]
-    assert 0 < len(dismissed[0]) < 8
+    one, other = results
+    assert one.dismissed == other.dismissed
+    assert 0 < len(one.dismissed) < 8
+    assert one.bound == other.bound
+    assert (0.35 <= one.bound < 0.9) == (kind == "regression")
+
+
+def test_control_a_bound_that_rows_do_not_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If residuals stayed as large as before, there would be too little noise."""
+    with_row, without = tables(TARGETS["regression"])
+    real = LocalRegressionRows.advance
+
+    def careless(self: Any, *args: Any) -> Any:
+        norm, self.residual_norm = self.residual_norm, LATTICE
+        try:
+            return real(self, *args)
+        finally:
+            self.residual_norm = norm
+
+    monkeypatch.setattr(LocalRegressionRows, "advance", careless)
+    report = replay(fit_of(TARGETS["regression"]), with_row, without, seed=1)
+    assert {violation.kind for violation in report.violations} == {"sensitivity"}
+    assert {violation.where.split()[0] for violation in report.violations} == {"boosting"}
+    assert report.worst_ratio > 1.1
+
+
+def test_control_a_bound_that_looks_at_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the number of rows decided where residuals are clipped, replays would see it."""
+    with_row, without = tables(TARGETS["regression"])
+    fit = fit_of(TARGETS["regression"])
+
+    def leaking(table: tuple[Any, Any]) -> Any:
+        floor = {3_000: 0.9, 2_999: 0.8}[len(table[0])]
+        monkeypatch.setattr(config, "_NARROWEST", floor)
+        return fit(table)
+
+    assert not replay(leaking, with_row, without, seed=1).ok
 
 
 def test_control_a_choice_that_looks_at_rows(
-    dismissed: list[frozenset[int]], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """If the number of rows decided how many terms go on, replays would see it."""
     with_row, without = tables(TARGETS["two classes"])
