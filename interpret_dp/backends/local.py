@@ -461,6 +461,8 @@ class LocalRegressionRows(_LocalRows):
 
     def narrow_residuals(self, largest: int) -> None:
         """Clip residuals to ``largest`` units of the lattice from now on, at most ``LATTICE``."""
+        if not 0 < largest <= LATTICE:
+            raise ValueError(f"The bound is {largest}; it must be from 1 to {LATTICE}.")
         self.residual_norm = largest
 
     def target_sums(self) -> NDArray[np.int64]:

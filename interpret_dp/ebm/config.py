@@ -25,6 +25,7 @@ _CLIP_SPREADS = 1.25
 _CLIP_SPREADS_OF_COUNTS = 3.0
 _LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
 _NARROWEST = 0.35  # of the first clip: what columns share is counted in each
+_WORTH_NARROWING = 0.95
 _ROWS_PER_BIN_IN_NOISE = 1.5
 _LARGEST_LOGIT = 3.0
 # Above this noise level steps of a classification shrink in proportion: large logits made of noise
@@ -149,7 +150,7 @@ class TrainerConfig:
         """Rounds of boosting, in which every term that can move is updated once.
 
         What the plan holds for terms that cannot move, or do not go on after half of the rounds, is
-        spent on further rounds of the others, of the same noise each: no more releases than
+        spent on further rounds of the others, of the same mu each: no more releases than
         planned. Rounds that the caller chose stay as they are.
         """
         if self.n_movable is None or self.rounds is not None:
@@ -347,7 +348,7 @@ def residual_clip(half: float, variance: float, *, is_count: bool = False) -> fl
     return share * half if half > 0 else 1.0
 
 
-def narrowed_clip(variance: float, explained: float) -> float:
+def narrowed_clip(variance: float, explained: float) -> float | None:
     """Bound on the residuals once a part of the target is explained: as many spreads of the rest.
 
     Parameters
@@ -359,11 +360,11 @@ def narrowed_clip(variance: float, explained: float) -> float:
 
     Returns
     -------
-    float
-        In units of the first clipping bound: at most 1, and not below 0.35, since columns that say
-        the same explain less together than each by itself.
+    float or None
+        In units of the first clipping bound: at most 0.95, and not below 0.35, since columns that
+        say the same explain less together than each by itself. None where less is not worth it.
     """
     if not math.isfinite(explained):
-        return 1.0
-    left = max(variance - explained, 0.0)
-    return min(max(_CLIP_SPREADS * math.sqrt(left), _NARROWEST), 1.0)
+        return None
+    share = _CLIP_SPREADS * math.sqrt(max(variance - explained, 0.0))
+    return max(share, _NARROWEST) if share <= _WORTH_NARROWING else None

@@ -139,7 +139,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     schema_ : Schema
         The declaration in force.
     boosting_record_ : tuple of tuple of TermUpdate
-        For each feature's term, the public facts of every round: partition and gain.
+        For each feature's term, the public facts of every round: partition, gain and
+        noise.
     pair_record_ : tuple of ndarray
         For each pair, the gain of its cells, which is that of every round.
     classes_ : ndarray of shape (n_classes,)
@@ -151,7 +152,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     bin_weights_, bag_weights_ : list of ndarray, ndarray
         Released (noisy) numbers of rows.
     noise_scale_binning_, noise_scale_boosting_ : float
-        Standard deviation of the noise of a bin count (in rows) and of one update's sum (in
+        Standard deviation of the noise of a bin count (in rows) and of a sum of the last rounds (in
         score).
 
     Notes

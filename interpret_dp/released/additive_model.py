@@ -65,7 +65,7 @@ class AdditiveModel:
     noise_scale_binning : float
         Standard deviation of the noise of a bin count, in rows.
     noise_scale_boosting : float
-        Standard deviation of the noise of an update's residual sum, in units of score.
+        Standard deviation of the noise of a residual sum of the last rounds, in units of score.
     rounds : int
         Rounds of boosting.
     guarantee : Guarantee

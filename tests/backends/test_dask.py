@@ -87,6 +87,12 @@ CASES: dict[str, tuple[Any, dict[str, Any], str, dict[str, str]]] = {
         "kind",
         {},
     ),
+    "classes, half-way": (
+        CLASSIFIER,
+        {"schema": Schema(FEATURES, target=Categorical([0, 1, 2])), "max_rounds": None},
+        "kind",
+        {},
+    ),
     "regression": (REGRESSOR, {"schema": Schema(FEATURES, target=AMOUNTS)}, "amount", {}),
     "poisson": (
         REGRESSOR,

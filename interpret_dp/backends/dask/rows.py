@@ -65,7 +65,10 @@ class DaskRows:
 
     def narrow_residuals(self, largest: int) -> None:
         """Bound the residuals of a regression more closely from now on."""
-        self.residual_norm = largest
+        if not isinstance(self._form, RegressionRows):
+            raise TypeError("Residuals of a classification have a bound of their own.")
+        self._form.narrow_residuals(largest)
+        self.residual_norm = self._form.residual_norm
         self._commands.append(("narrow_residuals", (largest,)))
 
     def merge_bins(self, maps: Sequence[NDArray[np.uint16]]) -> None:

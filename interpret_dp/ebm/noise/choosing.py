@@ -98,12 +98,14 @@ def excess(curve: FloatArray, noise: FloatArray, weights: FloatArray) -> float:
     float
         Infinite for a curve without noise that is not zero, and where noise is not finite.
     """
-    if noise.ndim == 1:
-        mean, square = weights @ noise, float(np.sum((weights * noise) ** 2))
-    else:
-        weighted = weights[:, np.newaxis] * noise
-        mean, square = np.trace(weighted), float(np.sum(weighted * weighted.T))
-    above = float(weights @ curve**2 - mean)
+    # Targets may be as large as 1e100.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if noise.ndim == 1:
+            mean, square = weights @ noise, float(np.sum((weights * noise) ** 2))
+        else:
+            weighted = weights[:, np.newaxis] * noise
+            mean, square = np.trace(weighted), float(np.sum(weighted * weighted.T))
+        above = float(weights @ curve**2 - mean)
     if not (np.isfinite(above) and np.isfinite(square)):
         return np.inf
     if square > 0:

@@ -8,7 +8,7 @@ covariance follows exactly from the recorded updates; the rows play no part in i
 A covariance of all bins is as large as their number squared. Where that is too much, the variances
 alone are computed, without it:
 
-- A nominal term may repeat one update, in which levels meet through their weighted mean alone.
+- Levels of a nominal term are leaves of their own, and meet through their weighted mean alone.
 - The bins of an ordered term that no partition ever parts move as one.
 """
 
@@ -151,17 +151,13 @@ def noise_variances(
     Returns
     -------
     ndarray of float64, shape (n_codes,)
-        In units of score squared. Exact for nominal terms of one repeated update, and for others up
-        to 1,024 cells; a cell is a range of bins, which move, that no partition parts. Of more
-        cells, which takes many leaves or rounds, or a nominal term of as many levels above the
-        noise whose steps grew half-way, it is the variance of 512 simulated curves.
+        In units of score squared. Exact for nominal terms, and for others up to 1,024 cells; a cell
+        is a range of bins, which move, that no partition parts. Of more cells, which takes many
+        leaves or rounds, it is the variance of 512 simulated curves.
     """
     stiffness = curvature * weights
-    if updates and _is_one_update(updates):
-        gain = updates[0].gain[updates[0].partition.leaf]
-        shape = (len(updates), averaged_rounds)
-        scale = (noise * updates[0].noise) ** 2
-        return scale * _repeated_update_variances(gain, weights, stiffness, *shape)
+    if updates and _parts_each_bin(updates):
+        return noise**2 * _single_bin_variances(updates, weights, stiffness, averaged_rounds)
     found = np.zeros(len(weights))
     moved = _moved_bins(updates, len(weights))
     if not moved.any():
@@ -224,70 +220,110 @@ def _simulated_variances(
     return squares / _DRAWS
 
 
-def _is_one_update(updates: Sequence[TermUpdate]) -> bool:
-    """Return whether every round has the same update, in which each bin is a leaf of its own."""
-    first = updates[0]
+def _parts_each_bin(updates: Sequence[TermUpdate]) -> bool:
+    """Return whether each bin is a leaf of its own in every round: only the steps may differ."""
+    first = updates[0].partition
     return all(
-        update.noise == first.noise
-        and len(update.gain) == len(first.partition.leaf)
-        and np.array_equal(update.gain, first.gain)
-        and np.array_equal(update.partition.leaf, first.partition.leaf)
+        update.partition.n_leaves == len(first.leaf)
+        and np.array_equal(update.partition.leaf, first.leaf)
         for update in updates
     )
 
 
-def _repeated_update_variances(
-    gain: FloatArray,
-    weights: FloatArray,
-    stiffness: FloatArray,
-    n_rounds: int,
-    averaged_rounds: int,
+def _single_bin_variances(
+    updates: Sequence[TermUpdate], weights: FloatArray, stiffness: FloatArray, averaged_rounds: int
 ) -> FloatArray:
-    """Return the variances of one repeated update of single bins for noise of one.
+    """Return the variances of updates of single bins, for noise of one at first.
 
     Notes
     -----
-    With noise e, an update takes the deviation of each bin i that moves from N to::
+    With noise e, round t takes the deviation N of each bin that moves to::
 
-        decay_i N_i + gain_i e_i + c,    decay_i = 1 - gain_i stiffness_i,
-        c = sum_j share_j (stiffness_j N_j - e_j),    share_j = gain_j weight_j / total weight.
+        decay_t N + gain_t e_t + c_t,    decay_t = 1 - gain_t stiffness,
+        c_t = sum over bins of q_t + share_t stiffness (N - x_t),
+        q_t = share_t (stiffness x_t - e_t),    share_t = gain_t weight / total weight,
 
-    The bins meet in the scalars c_0, ..., c_(T-1) alone. Unrolled, with e as the rounds' noises
-    of a bin, ``c = R c + sum_j Q_j e_j``: R and all Q_j are lower triangular Toeplitz matrices of
-    the rounds. So the covariance of c is ``P (sum_j Q_j Q_j') P'`` with ``P = inverse(I - R)``.
-    The averaged curve of a bin is ``o' (gain e + c)``, where o is what remains of each round; its
-    variance is ``gain**2 o'o + o' Cov(c) o + 2 gain o' P Q o``. That is exact.
+    where x is what N would be without any c. The bins meet in the scalars c alone. Unrolled, with
+    D(s, t) for the product of the decays of the rounds between s and t, ``c = sum of q + R c``
+    with ``R_ts = sum of share_t stiffness D(s, t)``, and so ``Cov(c) = P Cov(sum of q) P'`` with
+    ``P = inverse(I - R)``. The averaged curve of a bin is ``o' (gain e + c)``, where ``o_t`` is
+    what remains of round t; its variance is ``o' Cov(gain e) o + o' Cov(c) o + 2 w' P' o`` with
+    ``w = Cov(q, gain e) o``. That is exact.
     """
+    n_rounds = len(updates)
+    leaf = updates[0].partition.leaf
     variances = np.zeros(len(weights))
-    moved = np.flatnonzero(gain > 0)
-    share = gain * weights / max(float(weights[moved].sum()), 1e-300)
-    decay = 1.0 - gain * stiffness
-    parts = np.array_split(moved, len(moved) * n_rounds // _CHUNK + 1)
-    echo, covariance = np.zeros(n_rounds), np.zeros((n_rounds, n_rounds))
+    moved = np.flatnonzero(np.any([update.gain[leaf] > 0 for update in updates], axis=0))
+    total = max(float(weights[moved].sum()), 1e-300)
+    parts = [
+        _SingleBins(updates, weights[part] / total, stiffness[part], leaf[part])
+        for part in np.array_split(moved, len(moved) * n_rounds // _CHUNK + 1)
+    ]
+    covariance, echo = np.zeros((n_rounds, n_rounds)), np.zeros((n_rounds, n_rounds))
     for part in parts:
-        powers = decay[part] ** np.arange(n_rounds)[:, np.newaxis]
-        pull = share[part] * stiffness[part]
-        echo += powers @ pull
-        shock = np.vstack([-share[part], pull * gain[part] * powers[:-1]])
-        covariance += shock @ shock.T
-    for t in range(1, n_rounds):
-        covariance[t, 1:] += covariance[t - 1, :-1]
-    lag = np.subtract.outer(np.arange(n_rounds), np.arange(n_rounds))
-    rounds = np.linalg.inv(np.eye(n_rounds) - np.where(lag > 0, echo[lag - 1], 0.0))
-    covariance = rounds @ covariance @ rounds.T
-    for part in parts:
-        onward = np.zeros((n_rounds, len(part)))
-        answer = np.zeros((n_rounds, len(part)))  # sum of decay**(t - 1 - s) onward_s over s < t
+        own, pull = part.shocks()
+        covariance += own
+        echo += pull
+    rounds: FloatArray = np.linalg.inv(np.eye(n_rounds) - echo).astype(np.float64)
+    covariance = rounds @ (covariance + np.tril(covariance, -1).T) @ rounds.T
+    found = [part.variances(covariance, rounds, averaged_rounds) for part in parts]
+    variances[moved] = np.maximum(np.concatenate(found), 0.0)
+    return variances
+
+
+class _SingleBins:
+    """Some bins of :func:`_single_bin_variances`; arrays have one row a round."""
+
+    def __init__(
+        self,
+        updates: Sequence[TermUpdate],
+        weights: FloatArray,
+        stiffness: FloatArray,
+        leaf: NDArray[np.uint16],
+    ) -> None:
+        self.gain = np.array([update.gain[leaf] for update in updates])
+        self.noise = np.array([update.noise**2 for update in updates])
+        self.stiffness = stiffness
+        self.share = self.gain * weights
+        self.decay = 1.0 - self.gain * stiffness
+
+    def shocks(self) -> tuple[FloatArray, FloatArray]:
+        """Return sums over the bins: the covariance of q, its lower half; and R."""
+        n_rounds = len(self.gain)
+        covariance, echo = np.zeros((n_rounds, n_rounds)), np.zeros((n_rounds, n_rounds))
+        square = np.zeros_like(self.stiffness)  # the variance of x
+        for t in range(n_rounds):
+            gain, share, noise = self.gain[t], self.share[t], self.noise[t]
+            covariance[t, t] = share**2 @ (self.stiffness**2 * square + noise)
+            later = share * (self.stiffness * self.decay[t] * square - gain * noise)
+            # Of what x and a c have become by a later round, what its c takes.
+            both = np.stack([later, np.ones_like(later)]) * self.stiffness
+            for u in range(t + 1, n_rounds):
+                covariance[u, t], echo[u, t] = both @ self.share[u]
+                both *= self.decay[u]
+            square = self.decay[t] ** 2 * square + gain**2 * noise
+        return covariance, echo
+
+    def variances(
+        self, covariance: FloatArray, rounds: FloatArray, averaged_rounds: int
+    ) -> FloatArray:
+        """Return the variance of each bin's averaged curve, from those of c and from P."""
+        n_rounds = len(self.gain)
+        remains = np.zeros_like(self.gain)
         for t in range(n_rounds - 1, -1, -1):
-            onward[t] = 1.0 / averaged_rounds if t >= n_rounds - averaged_rounds else 0.0
+            remains[t] = 1.0 / averaged_rounds if t >= n_rounds - averaged_rounds else 0.0
             if t + 1 < n_rounds:
-                onward[t] += decay[part] * onward[t + 1]
-        for t in range(1, n_rounds):
-            answer[t] = decay[part] * answer[t - 1] + onward[t - 1]
-        answer = share[part] * (stiffness[part] * gain[part] * answer - onward)
-        variances[part] = (
-            gain[part] ** 2 * (onward**2).sum(axis=0)
-            + ((covariance @ onward) * onward).sum(axis=0)
-            + 2.0 * gain[part] * ((rounds.T @ onward) * answer).sum(axis=0)
+                remains[t] += self.decay[t + 1] * remains[t + 1]
+        common = np.zeros_like(self.gain)
+        answer = np.zeros_like(self.stiffness)
+        for t in range(n_rounds):
+            gain, heard = self.gain[t], self.noise[t] * remains[t]
+            common[t] = self.share[t] * (self.stiffness * answer - gain * heard)
+            answer = self.decay[t] * answer + gain**2 * heard
+        own = self.noise @ (self.gain * remains) ** 2
+        found: FloatArray = (
+            own
+            + ((covariance @ remains) * remains).sum(axis=0)
+            + 2.0 * ((rounds.T @ remains) * common).sum(axis=0)
         )
-    return np.maximum(variances, 0.0)
+        return found

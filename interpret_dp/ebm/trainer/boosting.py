@@ -92,13 +92,13 @@ class HalfWay:
     stand_out : collection of int
         Terms that stand out from their noise. The others are taken back to zero, and what is
         planned for them is spent on those; where nothing stands out, nothing is.
-    bound : float
-        Of the residuals from then on, in units of the clipping bound; 1 unless rows are those of a
-        regression.
+    bound : float or None
+        Of a regression's residuals from then on, in units of the clipping bound; None to leave
+        them as they are.
     """
 
     stand_out: Collection[int]
-    bound: float = 1.0
+    bound: float | None = None
 
 
 class _Terms:
@@ -294,11 +294,12 @@ class _Rounds:
 
     def narrow(self, bound: float) -> None:
         """Clip the residuals of a regression closer to zero from now on."""
+        if not isinstance(self._rows, RegressionRows):
+            raise TypeError(f"Residuals of {type(self._rows).__name__} have a bound of their own.")
         largest = max(int(bound * LATTICE), 1)
-        if isinstance(self._rows, RegressionRows) and largest < self._rows.residual_norm:
-            self._rows.narrow_residuals(largest)
-            self.bound = largest / LATTICE
-            self._choose_settings()
+        self._rows.narrow_residuals(largest)
+        self.bound = largest / LATTICE
+        self._choose_settings()
 
     def _choose_settings(self) -> None:
         self.settings = self._task.settings(len(self.movable), self.bound)
@@ -362,7 +363,8 @@ def boost(
     if dismissed:
         rounds.dismiss(dismissed)
         config = replace(config, n_kept=len(rounds.movable))
-    rounds.narrow(seen.bound)
+    if seen.bound is not None:
+        rounds.narrow(seen.bound)
     rounds.run(half, config.n_rounds, config.averaged_rounds, verbose)
     return _with_dismissed(rounds.result(), early, dismissed)
 

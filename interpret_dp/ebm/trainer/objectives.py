@@ -158,7 +158,8 @@ class TargetScale:
         ratio = min(max(ratio, -1.0), 1.0)
         # Noise of a mean square and of a squared mean, which is a second order smaller.
         noise = math.hypot(deviation, 2.0 * ratio * deviation)
-        variance = max(square - ratio**2, 0.0) + noise
+        # That of two rows at both ends of the range is the largest there is.
+        variance = min(max(square - ratio**2, 0.0) + noise, 1.0)
         known = replace(self, spread=math.sqrt(variance) * self.half)
         if self.objective == "gamma_deviance":
             return known
@@ -226,7 +227,7 @@ class TargetScale:
             norm=norm,
         )
 
-    def narrowed(self, explained: float) -> float:
+    def narrowed(self, explained: float) -> float | None:
         """Return the bound on the residuals once a part of the target is explained.
 
         Parameters
@@ -236,12 +237,12 @@ class TargetScale:
 
         Returns
         -------
-        float
-            In units of the clipping bound; 1 under a log link, where residuals stay as large as
-            the mean is.
+        float or None
+            In units of the clipping bound; None to leave it, as under a log link, where residuals
+            stay as large as the mean is.
         """
         if self.has_log_link:
-            return 1.0
+            return None
         return narrowed_clip((self.spread / self.clip) ** 2, explained)
 
     def dispersion(self, level: float, explained: float) -> float:

@@ -24,7 +24,7 @@ MANY = 65_534 + 2
 def make_term(n_codes, is_ordered, n_rounds, n_leaves=6, *, count_noise=20.0, seed=0, later=1.0):
     """Return updates, weights and curvatures of a term whose bins differ much in weight.
 
-    From half of the rounds on, noise is ``later`` times as large.
+    From half of the rounds on, noise is ``later`` times as large, and steps are longer if it is.
     """
     rng = np.random.default_rng(seed)
     weights = rng.gamma(0.5, 500.0, n_codes)
@@ -34,7 +34,7 @@ def make_term(n_codes, is_ordered, n_rounds, n_leaves=6, *, count_noise=20.0, se
         part = partition_bins(weights, is_ordered, n_leaves, number)
         gain = leaf_gains(
             np.bincount(part.leaf, weights, minlength=part.n_leaves),
-            step=0.8,
+            step=0.8 if number < n_rounds // 2 else 0.8 * (1.5 - 0.5 * later),
             count_noise=count_noise,
             lightest=0.0 if is_ordered else weights.sum() / n_leaves,
         )
