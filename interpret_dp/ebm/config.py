@@ -356,7 +356,8 @@ def narrowed_clip(variance: float, explained: float) -> float | None:
     variance : float
         Of the target, in units of the first clipping bound squared.
     explained : float
-        Variance that the released curves explain, in the same units.
+        Variance that the released curves explain, less that of the noise in them, in the same
+        units.
 
     Returns
     -------

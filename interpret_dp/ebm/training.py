@@ -22,7 +22,11 @@ from interpret_dp.backends.local import (
 from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from interpret_dp.ebm.config import TrainerConfig, Unit
 from interpret_dp.ebm.noise.choosing import terms_that_stand_out
-from interpret_dp.ebm.noise.sampling import explained_variance, sampling_variances
+from interpret_dp.ebm.noise.sampling import (
+    explained_variance,
+    noise_variance,
+    sampling_variances,
+)
 from interpret_dp.ebm.noise.uncertainty import TermNoise, denoised_terms, term_noise
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
@@ -247,9 +251,12 @@ def _half_way(
             found = terms_that_stand_out(curves, noise, bins, boosting.is_ordered)
         if scale is None:
             return HalfWay(found)
-        standing = [c[:, 0] if k in found else np.zeros(len(c)) for k, c in enumerate(curves)]
-        explained = explained_variance(standing, noise, bins) / unit / unit
-        return HalfWay(found, scale.narrowed(explained))
+        standing = sorted(found)
+        facts = [noise[k] for k in standing], [bins[k] for k in standing]
+        explained = explained_variance([curves[k][:, 0] for k in standing], *facts)
+        # Noise in the scores makes residuals larger, as what is explained makes them smaller.
+        net = (explained - noise_variance(*facts)) / unit / unit
+        return HalfWay(found, scale.narrowed(net))
 
     return look
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.trainer.binning import Bins
 
-__all__ = ["explained_variance", "sampling_variances"]
+__all__ = ["explained_variance", "noise_variance", "sampling_variances"]
 
 FloatArray = NDArray[np.float64]
 
@@ -69,3 +69,18 @@ def explained_variance(
         part = b.weights @ (score**2 - spread.diagonal) / max(float(b.weights.sum()), 1e-300)
         total += max(float(np.sum(part)), 0.0)
     return total
+
+
+def noise_variance(noise: Sequence[TermNoise], bins: Sequence[Bins]) -> float:
+    """Return the variance of the predictions over the rows that the added noise has in them.
+
+    Parameters
+    ----------
+    noise : sequence of TermNoise
+    bins : sequence of Bins
+    """
+    means = [
+        b.weights @ spread.diagonal / max(float(b.weights.sum()), 1e-300)
+        for spread, b in zip(noise, bins, strict=True)
+    ]
+    return float(np.sum(means))

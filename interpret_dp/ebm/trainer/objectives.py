@@ -233,7 +233,7 @@ class TargetScale:
         Parameters
         ----------
         explained : float
-            Variance of the scores over the rows.
+            Variance of the scores over the rows, less that of the noise in them.
 
         Returns
         -------
