@@ -26,6 +26,7 @@ _CLIP_SPREADS_OF_COUNTS = 3.0
 _LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
 _NARROWEST = 0.35  # of the first clip: what columns share is counted in each
 _WORTH_NARROWING = 0.95
+_QUIET = 0.001  # below this noise level a closer clip costs more than the noise that it saves
 _ROWS_PER_BIN_IN_NOISE = 1.5
 _LARGEST_LOGIT = 3.0
 # Above this noise level steps of a classification shrink in proportion: large logits made of noise
@@ -348,8 +349,11 @@ def residual_clip(half: float, variance: float, *, is_count: bool = False) -> fl
     return share * half if half > 0 else 1.0
 
 
-def narrowed_clip(variance: float, explained: float) -> float | None:
+def narrowed_clip(variance: float, explained: float, level: float) -> float | None:
     """Bound on the residuals once a part of the target is explained: as many spreads of the rest.
+
+    Where there is little noise the bound is wider: what it saves shrinks with the noise, what it
+    costs does not.
 
     Parameters
     ----------
@@ -358,6 +362,8 @@ def narrowed_clip(variance: float, explained: float) -> float | None:
     explained : float
         Variance that the released curves explain, less that of the noise in them, in the same
         units.
+    level : float
+        :attr:`BoostingSettings.noise_level` of the first rounds.
 
     Returns
     -------
@@ -367,5 +373,6 @@ def narrowed_clip(variance: float, explained: float) -> float | None:
     """
     if not math.isfinite(explained):
         return None
-    share = _CLIP_SPREADS * math.sqrt(max(variance - explained, 0.0))
+    spreads = _CLIP_SPREADS * max(math.sqrt(_QUIET / level), 1.0)
+    share = spreads * math.sqrt(max(variance - explained, 0.0))
     return max(share, _NARROWEST) if share <= _WORTH_NARROWING else None

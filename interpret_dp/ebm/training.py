@@ -256,7 +256,7 @@ def _half_way(
         explained = explained_variance([curves[k][:, 0] for k in standing], *facts)
         # Noise in the scores makes residuals larger, as what is explained makes them smaller.
         net = (explained - noise_variance(*facts)) / unit / unit
-        return HalfWay(found, scale.narrowed(net))
+        return HalfWay(found, scale.narrowed(net, boosting.settings().noise_level))
 
     return look
 

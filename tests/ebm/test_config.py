@@ -94,13 +94,16 @@ def test_residual_clip_follows_the_released_spread():
 def test_residuals_are_clipped_by_what_is_left_to_explain():
     # The clip is 1.25 standard deviations: nothing, half and more than all of it explained.
     variance = 1 / 1.25**2
-    assert narrowed_clip(variance, 0.0) is None
-    assert narrowed_clip(variance, variance / 2) == pytest.approx(0.5**0.5)
-    assert narrowed_clip(variance, 2 * variance) == 0.35
+    assert narrowed_clip(variance, 0.0, 0.01) is None
+    assert narrowed_clip(variance, variance / 2, 0.01) == pytest.approx(0.5**0.5)
+    assert narrowed_clip(variance, 2 * variance, 0.01) == 0.35
+    # With a quarter of the noise, twice as many standard deviations.
+    assert narrowed_clip(variance, 0.9 * variance, 0.00025) == pytest.approx(2 * 0.1**0.5)
+    assert narrowed_clip(variance, variance / 2, 0.00025) is None
     # The whole range is clipped to, 1.25 standard deviations are more: little explained is nothing.
-    assert narrowed_clip(1.0, 0.3) is None
+    assert narrowed_clip(1.0, 0.3, 0.01) is None
     for explained in (math.inf, math.nan):
-        assert narrowed_clip(variance, explained) is None
+        assert narrowed_clip(variance, explained, 0.01) is None
 
 
 def test_a_varying_curvature_damps_steps():

@@ -227,13 +227,15 @@ class TargetScale:
             norm=norm,
         )
 
-    def narrowed(self, explained: float) -> float | None:
+    def narrowed(self, explained: float, level: float) -> float | None:
         """Return the bound on the residuals once a part of the target is explained.
 
         Parameters
         ----------
         explained : float
             Variance of the scores over the rows, less that of the noise in them.
+        level : float
+            :attr:`BoostingSettings.noise_level` of the first rounds.
 
         Returns
         -------
@@ -243,7 +245,7 @@ class TargetScale:
         """
         if self.has_log_link:
             return None
-        return narrowed_clip((self.spread / self.clip) ** 2, explained)
+        return narrowed_clip((self.spread / self.clip) ** 2, explained, level)
 
     def dispersion(self, level: float, explained: float) -> float:
         """Return the variance of a row's residual over the curvature of its loss.
