@@ -255,18 +255,19 @@ def _single_bin_variances(
     variances = np.zeros(len(weights))
     moved = np.flatnonzero(np.any([update.gain[leaf] > 0 for update in updates], axis=0))
     total = max(float(weights[moved].sum()), 1e-300)
-    parts = [
-        _SingleBins(updates, weights[part] / total, stiffness[part], leaf[part])
-        for part in np.array_split(moved, len(moved) * n_rounds // _CHUNK + 1)
-    ]
+    parts = np.array_split(moved, len(moved) * n_rounds // _CHUNK + 1)
+
+    def some(part: NDArray[np.int64]) -> _SingleBins:
+        return _SingleBins(updates, weights[part] / total, stiffness[part], leaf[part])
+
     covariance, echo = np.zeros((n_rounds, n_rounds)), np.zeros((n_rounds, n_rounds))
     for part in parts:
-        own, pull = part.shocks()
+        own, pull = some(part).shocks()
         covariance += own
         echo += pull
     rounds: FloatArray = np.linalg.inv(np.eye(n_rounds) - echo).astype(np.float64)
     covariance = rounds @ (covariance + np.tril(covariance, -1).T) @ rounds.T
-    found = [part.variances(covariance, rounds, averaged_rounds) for part in parts]
+    found = [some(part).variances(covariance, rounds, averaged_rounds) for part in parts]
     variances[moved] = np.maximum(np.concatenate(found), 0.0)
     return variances
 
