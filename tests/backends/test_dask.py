@@ -143,8 +143,8 @@ CASES: dict[str, tuple[Any, dict[str, Any], str, dict[str, str]]] = {
         REGRESSOR,
         {
             "schema": Schema(FEATURES, target=AMOUNTS),
-            "epsilon": 30.0,
-            "max_rounds": 6,
+            "epsilon": 12.0,
+            "max_rounds": 16,
             "interactions": 1,
         },
         "amount",
