@@ -8,8 +8,6 @@ import pandas as pd
 import pytest
 
 from benchmarks.lime_report import Report
-from benchmarks.llm_engines import Job
-from benchmarks.llm_speed import SETTINGS
 from benchmarks.speed_figures import draw_dask, draw_lime, draw_llm
 
 
@@ -30,7 +28,10 @@ def test_lime(tmp_path, monkeypatch, capsys):
 
 
 def test_llm_with_every_setting_of_the_benchmark(tmp_path):
-    def runs(job: Job) -> dict:
+    pytest.importorskip("torch")
+    from benchmarks.llm_speed import SETTINGS
+
+    def runs(job) -> dict:
         epochs = {str(size): {"processor": 1.0 + size / 1000} for size in job.batch_sizes}
         return {**vars(job), "runs": [{"epochs": epochs}] * 2}
 
