@@ -239,7 +239,7 @@ def _half_way(
     if not config.can_denoise(start.n_rows, start.unit):
         return None
     chooses = config.rounds is None
-    if not chooses and scale is None:
+    if not chooses and (scale is None or scale.has_log_link):
         return None
     unit, bins = _score_unit(start), boosting.bins
 
