@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from interpret_dp.ebm.pairs.config import pair_grid, pair_shares
 from interpret_dp.release import PlannedChoice, PlannedRelease, ReleasePlan
@@ -21,18 +22,21 @@ _MOST_TIMES = 4  # so many times as many rounds, at most, where terms cannot mov
 _BLOCKS = 4
 _MOST_IN_BLOCK = 32
 _TARGET_SHARE = 0.02
-_CLIP_SPREADS = 1.25
+_FIRST_COUNT = 0.5  # of what the histograms have: for finding bins, the rest for counting in them
+_CLIP_SPREADS = 1.25  # at this noise level:
+_QUIET = 0.001
+_CLIP_POWER = 1 / 8
+_FEWEST_SPREADS, _MOST_SPREADS = 0.75, 1.75
 _CLIP_SPREADS_OF_COUNTS = 3.0
 _LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
 _NARROWEST = 0.35  # of the first clip: what columns share is counted in each
 _WORTH_NARROWING = 0.95
-_QUIET = 0.001  # below this noise level a closer clip costs more than the noise that it saves
 _ROWS_PER_BIN_IN_NOISE = 1.5
 _LARGEST_LOGIT = 3.0
 # Above this noise level steps of a classification shrink in proportion: large logits made of noise
 # flatten the loss, so that the residuals of the signal die while the noise goes on.
 _LOUD = 0.002
-_TOO_LOUD_TO_DENOISE = 0.05
+_TOO_LOUD = 0.05  # to know the curvature of a classification
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +87,9 @@ class BoostingSettings:
         Leaves of an ordered feature's partition (missing and unseen bins come on top).
     step : float
         Score per unit of mean residual of one update: the learning rate.
+    by_tails : bool
+        Whether the leaves of an ordered feature are its tails and the middle, not ``leaves`` ranges
+        of about as many rows.
     curvature : float or None
         :attr:`Unit.start`.
     least_stiffness : float
@@ -94,6 +101,7 @@ class BoostingSettings:
     noise_level: float
     leaves: int
     step: float
+    by_tails: bool = False
     curvature: float | None = None
     least_stiffness: float = 0.0
     largest_change: float = math.inf
@@ -196,9 +204,12 @@ class TrainerConfig:
             n_pairs=self.n_pairs,
             n_chosen=self.n_chosen_pairs,
         )
+        shares["weights"] = (1.0 - _FIRST_COUNT) * shares["bins"]
+        shares["bins"] -= shares["weights"]
         counts = {
             "target": 1,
             "bins": self.n_features,
+            "weights": self.n_features,
             "pair bins": self.n_pairs,
             "pair selection": self.n_chosen_pairs,
             "boosting": self.planned_rounds * self.n_features,
@@ -211,10 +222,21 @@ class TrainerConfig:
                 kinds.get(name, PlannedRelease)(
                     name, self.mu * math.sqrt(shares[name] / total / counts[name]), counts[name]
                 )
-                for name in shares
+                for name in counts
                 if counts[name]
             )
         )
+
+    @staticmethod
+    def noise_of_both_counts(noise: float) -> float:
+        """Return the noise of a count that is released twice and averaged.
+
+        Parameters
+        ----------
+        noise : float
+            Standard deviation of the first one's, in rows.
+        """
+        return noise * math.sqrt(_FIRST_COUNT)
 
     def target_bins(self, n_rows: float, count_noise: float) -> int:
         """Choose the number of merged bins: no finer than the noise of the counts allows.
@@ -255,6 +277,7 @@ class TrainerConfig:
             noise_level=level,
             leaves=max(1, leaves) if self.leaves is not None else min(max(leaves, 2), 16),
             step=self._step(level, unit),
+            by_tails=self.leaves is None and _hides_the_curvature(level, unit),
         )
 
     def can_denoise(self, n_rows: float, unit: Unit) -> bool:
@@ -270,8 +293,7 @@ class TrainerConfig:
         unit : Unit
             Scale of the loss.
         """
-        level = self._noise_level("boosting", n_rows, unit)
-        return unit.start is None or level <= _TOO_LOUD_TO_DENOISE
+        return not _hides_the_curvature(self._noise_level("boosting", n_rows, unit), unit)
 
     def pair_boosting(self, n_rows: float, unit: Unit) -> BoostingSettings:
         """Choose bins and learning rate of the pairs; ``leaves`` are bins of each feature.
@@ -301,7 +323,7 @@ class TrainerConfig:
         whole = planned.mu * math.sqrt(self.n_rounds)
         return unit.norm / (whole * n_rows * unit.curvature)
 
-    def _bent(self, level: float, n_rows: float, unit: Unit) -> dict[str, float]:
+    def _bent(self, level: float, n_rows: float, unit: Unit) -> dict[str, Any]:
         """Return the settings of a loss whose curvature varies with the score."""
         largest = _LARGEST_LOGIT * self._step(level, unit) / unit.step
         if unit.start is None:
@@ -322,8 +344,13 @@ class TrainerConfig:
         return min(unit.loudest / level, 1.0) * unit.step * rate
 
 
-def residual_clip(half: float, variance: float, *, is_count: bool = False) -> float:
-    """Bound on the absolute residual of a regression: a little above the target's spread.
+def _hides_the_curvature(level: float, unit: Unit) -> bool:
+    """Whether noise drowns a rare class: a classification louder than can be denoised."""
+    return unit.start is not None and level > _TOO_LOUD
+
+
+def residual_clip(half: float, variance: float, level: float, *, is_count: bool = False) -> float:
+    """Bound on the absolute residual of a regression: about the target's spread.
 
     Parameters
     ----------
@@ -332,21 +359,33 @@ def residual_clip(half: float, variance: float, *, is_count: bool = False) -> fl
     variance : float
         Of the target, as a share of ``half**2``: what was released and one standard deviation of
         its noise, so that a variance that noise hides is not taken for none.
+    level : float
+        :attr:`BoostingSettings.noise_level`.
     is_count : bool
         Whether the target is a count.
 
     Notes
     -----
     Clipping well below the range costs little bias, since residuals shrink as the model learns,
-    and the noise is made for the bound. Where noise hides the variance the bound grows towards half
-    the range.
+    and the noise is made for the bound: the louder it is, the closer the clip. Where noise hides
+    the variance the bound grows towards half the range.
     Counts stay as far from their mean as they are, and farther above than below, however good the
     model: their bound is wider, but never above a quarter of the range. A range of zero leaves
     nothing to learn; any bound serves.
     """
-    spreads, most = (_CLIP_SPREADS_OF_COUNTS, 0.5) if is_count else (_CLIP_SPREADS, 1.0)
+    spreads, most = (_CLIP_SPREADS_OF_COUNTS, 0.5) if is_count else (_clip_spreads(level), 1.0)
     share = min(max(spreads * math.sqrt(variance), _LEAST_CLIP), most)
     return share * half if half > 0 else 1.0
+
+
+def _clip_spreads(level: float) -> float:
+    """Return at how many standard deviations residuals are clipped.
+
+    The power and its bounds come from simulated data: bias and noise of the sums are of the same
+    order over a wide range of clips, so that the best one moves slowly.
+    """
+    spreads = _CLIP_SPREADS * math.pow(_QUIET / level, _CLIP_POWER)
+    return min(max(spreads, _FEWEST_SPREADS), _MOST_SPREADS)
 
 
 def narrowed_clip(variance: float, explained: float, level: float) -> float | None:
@@ -373,6 +412,6 @@ def narrowed_clip(variance: float, explained: float, level: float) -> float | No
     """
     if not math.isfinite(explained):
         return None
-    spreads = _CLIP_SPREADS * max(math.sqrt(_QUIET / level), 1.0)
+    spreads = _clip_spreads(max(level, _QUIET)) * max(math.sqrt(_QUIET / level), 1.0)
     share = spreads * math.sqrt(max(variance - explained, 0.0))
     return max(share, _NARROWEST) if share <= _WORTH_NARROWING else None

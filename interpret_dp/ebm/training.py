@@ -1,7 +1,7 @@
 """One DP-EBM fit, from a table to a released model: encode, count, bin, boost.
 
-The order of the releases is that of the plan: the target, the histograms, the rounds. Everything
-between them is post-processing.
+The order of the releases is that of the plan: the target, the histograms, the weights of merged
+bins, the rounds. Everything between them is post-processing.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from interpret_dp.ebm.noise.sampling import (
 from interpret_dp.ebm.noise.uncertainty import TermNoise, denoised_terms, term_noise
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
-from interpret_dp.ebm.trainer.binning import Bins, merge_bins
+from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.boosting import BoostingResult, BoostingTask, HalfWay, boost
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
+from interpret_dp.ebm.trainer.histograms import release_bins
 from interpret_dp.ebm.trainer.objectives import TargetScale, relative_means
 from interpret_dp.ebm.trainer.partitions import movable_terms
 from interpret_dp.fitting.rows import PrivateRows
@@ -43,8 +44,6 @@ from interpret_dp.schema import (
     FeatureSpec,
     encode_classes,
     encode_target,
-    fine_bin_count,
-    fine_edges,
 )
 from interpret_dp.schema.encode import encode_features, encode_weights
 
@@ -168,12 +167,11 @@ def train(
     """
     scale = _scale(task, has_start=private.has_start)
     rows = private.encoded(_encoded, task, config, scale, n_threads=n_threads)
-    start = _release_target(rows, scale, door, has_start=private.has_start)
+    start = _release_target(rows, scale, config, door, has_start=private.has_start)
     scale = start.scale
     if scale is not None and isinstance(rows, RegressionRows):
         rows.clip_residuals(scale.clip)
-    bins, count_noise = _release_bins(rows, task, config, door, start.n_rows)
-    rows.merge_bins([b.code_map for b in bins])
+    bins, count_noise = release_bins(rows, task.specs, config, door, start.n_rows)
     # Where nothing is above the noise, no term is better than another.
     movable = movable_terms(bins, count_noise) or list(range(len(bins)))
     boosting = BoostingTask(
@@ -411,7 +409,12 @@ def _on_lattice(scores: NDArray[np.float64]) -> NDArray[np.int32]:
 
 
 def _release_target(
-    rows: AdditiveRows, scale: TargetScale | None, door: ReleaseDoor, *, has_start: bool
+    rows: AdditiveRows,
+    scale: TargetScale | None,
+    config: TrainerConfig,
+    door: ReleaseDoor,
+    *,
+    has_start: bool,
 ) -> _Start:
     """Release how many rows there are and where their mean lies.
 
@@ -427,7 +430,9 @@ def _release_target(
     if scale is not None:
         n_rows = max(float(sums[0]), noise)
         mean, square = float(sums[1]) / n_rows, float(sums[2]) / n_rows
-        scale = scale.clipped(mean, square, noise / n_rows)
+        squared_loss = Unit(curvature=1.0, step=1.0, norm=norm)
+        noise_level = config.boosting(n_rows, squared_loss).noise_level
+        scale = scale.clipped(mean, square, noise / n_rows, noise_level)
         level, unit = scale.start(mean, noise / n_rows, norm)
         return _Start(n_rows, level, unit, scale)
     # A class may be empty or drowned in noise: no count is believed to be below one noise unit.
@@ -439,34 +444,3 @@ def _release_target(
     levels = logs[1:] - logs[0] if len(counts) == 2 else logs - logs.mean()
     # Scores that rows start from know of the classes' sizes already.
     return _Start(float(counts.sum()), np.zeros_like(levels) if has_start else levels, unit)
-
-
-def _release_bins(
-    rows: AdditiveRows,
-    task: TrainingTask,
-    config: TrainerConfig,
-    door: ReleaseDoor,
-    n_rows: float,
-) -> tuple[list[Bins], float]:
-    """Release one histogram per feature (a row is in one bin) and merge bins."""
-    sizes = [fine_bin_count(spec, config.n_fine_bins) + 2 for spec in task.specs]
-    histograms = []
-    sigma = 0.0
-    for spec, exact in zip(task.specs, rows.bin_counts(sizes), strict=True):
-        # A continuous feature has no unseen bin by construction: nothing to count or to pay for.
-        counted = exact[:-1] if isinstance(spec, Continuous) else exact
-        noisy, sigma = door.gaussian("bins", counted[np.newaxis], row_norm=LATTICE, aligned=True)
-        histogram = np.zeros(len(exact))
-        histogram[: len(counted)] = noisy[0] / LATTICE
-        histograms.append(histogram)
-    count_noise = sigma / LATTICE
-    target_bins = config.target_bins(n_rows, count_noise)
-    bins = [
-        merge_bins(histogram, _edges(spec, config.n_fine_bins), target_bins, n_rows)
-        for spec, histogram in zip(task.specs, histograms, strict=True)
-    ]
-    return bins, count_noise
-
-
-def _edges(spec: FeatureSpec, n_bins: int) -> NDArray[np.float64] | None:
-    return fine_edges(spec, n_bins) if isinstance(spec, Continuous) else None

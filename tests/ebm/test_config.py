@@ -31,7 +31,7 @@ def test_plan_spends_the_whole_budget_and_no_more(mu, n_features, rounds, share)
 def test_binning_share_is_a_share_of_mu_squared():
     plan = TrainerConfig(mu=2.0, n_features=10, max_bins=32, binning_share=0.3).plan()
     shares = {share.name: share.mu**2 / 4.0 for share in plan.shares}
-    assert shares["bins"] == pytest.approx(0.3)
+    assert shares["bins"] + shares["weights"] == pytest.approx(0.3)
     assert sum(shares.values()) == pytest.approx(1.0)
 
 
@@ -51,6 +51,18 @@ def test_rare_classes_count_as_noise():
     even = config.boosting(50_000, Unit(curvature=1.0, step=2.0))
     rare = config.boosting(50_000, Unit(curvature=0.01, step=2.0))
     assert rare.leaves < even.leaves
+
+
+def test_a_class_drowned_in_noise_is_looked_for_in_the_tails():
+    config = TrainerConfig(mu=0.03, n_features=30, max_bins=64)
+    rare = Unit(curvature=0.007, step=500.0, start=0.00175)
+    even = Unit(curvature=1.0, step=4.0, start=0.25)
+    for unit, is_drowned in ((rare, True), (even, False), (SQUARED_LOSS, False)):
+        assert config.boosting(200_000, unit).by_tails is is_drowned
+        assert config.can_denoise(200_000, unit) is not is_drowned
+    # Leaves that the caller asks for are ranges.
+    asked = TrainerConfig(mu=0.03, n_features=30, max_bins=64, leaves=4)
+    assert asked.boosting(200_000, rare).by_tails is False
 
 
 def test_explicit_settings_win_over_the_rule():
@@ -77,31 +89,40 @@ def test_steps_shrink_where_noise_is_louder_than_the_loss_can_stand():
 
 def test_no_rounds_spends_on_bins_and_target_only():
     config = TrainerConfig(mu=0.5, n_features=3, max_bins=8, rounds=0)
-    assert {part.name for part in config.plan().releases} == {"bins", "target"}
+    assert {part.name for part in config.plan().releases} == {"bins", "target", "weights"}
     assert math.isinf(config.boosting(100.0, SQUARED_LOSS).noise_level)
 
 
 def test_residual_clip_follows_the_released_spread():
     # Half a range of 500 and a standard deviation of a tenth of it.
-    assert residual_clip(500.0, 0.01) == pytest.approx(62.5)
-    assert residual_clip(500.0, 0.04) == pytest.approx(125.0)
+    assert residual_clip(500.0, 0.01, 0.001) == pytest.approx(62.5)
+    assert residual_clip(500.0, 0.04, 0.001) == pytest.approx(125.0)
     # Noise alone, and no variance: never above half the range, never 0.
-    assert residual_clip(500.0, 2.0) == 500.0
-    assert residual_clip(500.0, 0.0) == 5.0
-    assert residual_clip(0.0, 0.1) > 0
+    assert residual_clip(500.0, 2.0, 0.001) == 500.0
+    assert residual_clip(500.0, 0.0, 0.001) == 5.0
+    assert residual_clip(0.0, 0.1, 0.001) > 0
+
+
+def test_the_louder_the_noise_the_closer_the_residual_clip():
+    clips = [residual_clip(500.0, 0.01, level) for level in (1e-9, 1e-4, 1e-3, 1e-2, 0.1, math.inf)]
+    assert clips == pytest.approx([87.5, 62.5 * 10**0.125, 62.5, 62.5 / 10**0.125, 37.5, 37.5])
+    # Of counts it stays: they are as far from their mean, however good the model.
+    assert residual_clip(500.0, 0.01, 0.1, is_count=True) == pytest.approx(150.0)
 
 
 def test_residuals_are_clipped_by_what_is_left_to_explain():
     # The clip is 1.25 standard deviations: nothing, half and more than all of it explained.
     variance = 1 / 1.25**2
-    assert narrowed_clip(variance, 0.0, 0.01) is None
-    assert narrowed_clip(variance, variance / 2, 0.01) == pytest.approx(0.5**0.5)
-    assert narrowed_clip(variance, 2 * variance, 0.01) == 0.35
+    assert narrowed_clip(variance, 0.0, 0.001) is None
+    assert narrowed_clip(variance, variance / 2, 0.001) == pytest.approx(0.5**0.5)
+    assert narrowed_clip(variance, 2 * variance, 0.001) == 0.35
+    # Ten times as much noise: closer, as the first clip is.
+    assert narrowed_clip(variance, variance / 2, 0.01) == pytest.approx(0.5**0.5 / 10**0.125)
     # With a quarter of the noise, twice as many standard deviations.
     assert narrowed_clip(variance, 0.9 * variance, 0.00025) == pytest.approx(2 * 0.1**0.5)
     assert narrowed_clip(variance, variance / 2, 0.00025) is None
     # The whole range is clipped to, 1.25 standard deviations are more: little explained is nothing.
-    assert narrowed_clip(1.0, 0.3, 0.01) is None
+    assert narrowed_clip(1.0, 0.3, 0.001) is None
     for explained in (math.inf, math.nan):
         assert narrowed_clip(variance, explained, 0.01) is None
 

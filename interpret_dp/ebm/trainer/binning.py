@@ -1,18 +1,21 @@
 """Bins and their weights, from released histograms alone (post-processing).
 
-Nori et al. (2021), appendix 8.1, with two changes: the noisy counts are projected onto the
-histograms that are possible at the released number of rows, and the number of rows itself is the
-released one, never the exact one.
+Nori et al. (2021), appendix 8.1, with three changes: the noisy counts are projected onto the
+histograms that are possible at the released number of rows; the number of rows itself is the
+released one, never the exact one; and once neighbours are merged, the rows of each bin are counted
+again. A bin of many fine bins has the noise of them all in its sum, but not in a count of its own
+(two phases, as in Zhang et al. 2014, "Towards accurate histogram publication under differential
+privacy", but the first one's counts are kept: both are averaged by their precision).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bins", "merge_bins", "project_to_total"]
+__all__ = ["Bins", "Counts", "merge_bins", "project_to_total", "recounted"]
 
 # No weight between missing and unseen is zero: isotonic regression, as interpret's monotonize
 # uses it, has no value for a bin without weight.
@@ -43,6 +46,22 @@ class Bins:
         return len(self.weights)
 
 
+@dataclass(frozen=True)
+class Counts:
+    """A released histogram of one feature.
+
+    Attributes
+    ----------
+    rows : ndarray of float64, shape (n_codes,)
+        Missing first, unseen last.
+    noise : float
+        Standard deviation of the noise of each, in rows.
+    """
+
+    rows: NDArray[np.float64]
+    noise: float
+
+
 def project_to_total(
     counts: NDArray[np.float64], total: float, cells: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
@@ -55,7 +74,8 @@ def project_to_total(
     total : float
         Released number of rows, above 0.
     cells : ndarray of float64, shape (n_bins,), optional
-        Number of equally noisy counts that each one is the sum of, above 0; by default one.
+        Variance of each one's noise, up to a common factor, above 0: of a sum, how many equally
+        noisy counts are in it. By default all have the same.
 
     Notes
     -----
@@ -105,14 +125,46 @@ def merge_bins(
     code_map = np.concatenate(([0], groups + 1, [n_groups + 1])).astype(np.uint16)
     sums = np.bincount(code_map[:n_counted], weights=counts[:n_counted]).astype(np.float64)
     cells = np.bincount(code_map[:n_counted]).astype(np.float64)
-    weights = np.zeros(n_groups + 2)
-    weights[: len(sums)] = project_to_total(sums, total, cells)
-    weights[1:-1] = np.maximum(weights[1:-1], _LIGHTEST_SHARE * total)
     return Bins(
         code_map=code_map,
-        weights=weights * (total / weights.sum()),
+        weights=_weights(sums, cells, total, n_groups + 2),
         cuts=None if edges is None else edges[np.nonzero(np.diff(groups))[0]].astype(np.float64),
     )
+
+
+def recounted(bins: Bins, first: Counts, second: Counts, total: float) -> Bins:
+    """Return bins whose weights are the mean of both counts, by their precision.
+
+    Parameters
+    ----------
+    bins : Bins
+        Merged by ``first``.
+    first : Counts
+        Of the fine bins.
+    second : Counts
+        Of the merged bins; its noise is above 0.
+    total : float
+        Released number of rows, above 0.
+    """
+    n_counted = len(first.rows) if bins.cuts is None else len(first.rows) - 1
+    codes = bins.code_map[:n_counted]
+    sums = np.bincount(codes, weights=first.rows[:n_counted])
+    variances = np.bincount(codes) * first.noise**2
+    of_second = variances / (variances + second.noise**2)
+    counts = sums + of_second * (second.rows[: len(sums)] - sums)
+    # The variance of such a mean is that share of the second count's.
+    return replace(bins, weights=_weights(counts, of_second, total, bins.n_codes))
+
+
+def _weights(
+    counts: NDArray[np.float64], variances: NDArray[np.float64], total: float, n_codes: int
+) -> NDArray[np.float64]:
+    """Return possible weights near the counts; the unseen bin of a number has none."""
+    weights = np.zeros(n_codes)
+    weights[: len(counts)] = project_to_total(counts, total, variances)
+    weights[1:-1] = np.maximum(weights[1:-1], _LIGHTEST_SHARE * total)
+    scaled: NDArray[np.float64] = weights * (total / weights.sum())
+    return scaled
 
 
 def _equal_weight_groups(counts: NDArray[np.float64], target_bins: int) -> NDArray[np.int64]:

@@ -247,7 +247,13 @@ class _Rounds:
     ) -> NDArray[np.float64]:
         """Update one term; return the mean residual that its sums say."""
         task, weights = self._task, self._task.bins[k].weights
-        part = partition_bins(weights, task.is_ordered[k], self.settings.leaves, number)
+        part = partition_bins(
+            weights,
+            task.is_ordered[k],
+            self.settings.leaves,
+            number,
+            by_tails=self.settings.by_tails,
+        )
         average = 0.0 if task.is_ordered[k] else task.n_rows / self.settings.leaves
         leaf_weights = leaf_totals(part, weights)
         gain = leaf_gains(

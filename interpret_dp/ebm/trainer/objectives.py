@@ -145,7 +145,7 @@ class TargetScale:
         half = (upper - lower) / 2
         return cls(objective, lower, upper, half if half > 0 else 1.0, half)
 
-    def clipped(self, ratio: float, square: float, deviation: float) -> TargetScale:
+    def clipped(self, ratio: float, square: float, deviation: float, level: float) -> TargetScale:
         """Return the scale with what a released mean and mean square say: variance and clip.
 
         Parameters
@@ -154,6 +154,8 @@ class TargetScale:
             Released means of (target - middle) / half and of its square.
         deviation : float
             Standard deviation of the noise in each.
+        level : float
+            :attr:`BoostingSettings.noise_level` of a squared loss.
         """
         ratio = min(max(ratio, -1.0), 1.0)
         # Noise of a mean square and of a squared mean, which is a second order smaller.
@@ -164,7 +166,7 @@ class TargetScale:
         if self.objective == "gamma_deviance":
             return known
         is_count = self.objective == "poisson_deviance"
-        return replace(known, clip=residual_clip(self.half, variance, is_count=is_count))
+        return replace(known, clip=residual_clip(self.half, variance, level, is_count=is_count))
 
     @property
     def has_log_link(self) -> bool:

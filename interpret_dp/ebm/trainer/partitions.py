@@ -29,6 +29,7 @@ __all__ = [
 # Most of a partition's balance is by weight, which averages noise best; this share is by bins, so
 # that bins next to a heavy one are not lumped together.
 _BALANCE_BY_BINS = 0.3
+_THINNEST_TAIL, _WIDEST_TAIL = 0.01, 0.5  # as shares of the rows
 _GOLDEN_RATIO = (5**0.5 - 1) / 2
 # Leaves whose weight is below this many standard deviations of a count are not updated.
 _SHRINK_BELOW = 2.0
@@ -68,7 +69,12 @@ class TermUpdate:
 
 
 def partition_bins(
-    weights: NDArray[np.float64], is_ordered: bool, n_leaves: int, round_number: int
+    weights: NDArray[np.float64],
+    is_ordered: bool,
+    n_leaves: int,
+    round_number: int,
+    *,
+    by_tails: bool = False,
 ) -> Partition:
     """Group the bins into leaves, from released weights and the number of the round.
 
@@ -84,17 +90,22 @@ def partition_bins(
     round_number : int
         Moves all cuts together, by multiples of the golden ratio: over the rounds the cuts fall
         evenly everywhere. Random cuts would add a variance of their own for no gain in privacy.
+    by_tails : bool
+        Whether the leaves of an ordered feature are instead its two tails and what is between
+        them: a rare class is where a feature is extreme, if anywhere. The rounds go through tails
+        of all sizes, evenly in the logarithm.
     """
     leaf = np.empty(len(weights), dtype=np.uint16)
     inner = weights[1:-1]
     if is_ordered:
-        total = inner.sum()
-        mass = np.full(len(inner), 1.0 / len(inner))
-        if total > 0:
-            mass = _BALANCE_BY_BINS * mass + (1.0 - _BALANCE_BY_BINS) * inner / total
-        middle = np.minimum(np.cumsum(mass) - mass / 2, 1.0)
         offset = round_number * _GOLDEN_RATIO % 1.0
-        groups = np.floor(middle * min(n_leaves, len(inner)) + offset).astype(np.int64)
+        if by_tails:
+            place = _places(inner, balance_by_bins=0.0)
+            tail = _THINNEST_TAIL * (_WIDEST_TAIL / _THINNEST_TAIL) ** offset
+            groups = (place >= tail).astype(np.int64) + (place >= 1.0 - tail)
+        else:
+            place = _places(inner, balance_by_bins=_BALANCE_BY_BINS)
+            groups = np.floor(place * min(n_leaves, len(inner)) + offset).astype(np.int64)
         # Groups follow each other; a number that no bin got is left out.
         leaf[1], leaf[2:-1] = 0, np.cumsum(groups[1:] != groups[:-1])
     else:
@@ -102,6 +113,16 @@ def partition_bins(
     n_inner = int(leaf[-2]) + 1
     leaf[0], leaf[-1] = n_inner, n_inner + 1
     return Partition(leaf, n_inner + 2)
+
+
+def _places(weights: NDArray[np.float64], *, balance_by_bins: float) -> NDArray[np.float64]:
+    """Return how far along the rows, or the bins, the middle of each bin is, from 0 to 1."""
+    mass = np.full(len(weights), 1.0 / len(weights))
+    total = weights.sum()
+    if total > 0:
+        mass = balance_by_bins * mass + (1.0 - balance_by_bins) * weights / total
+    places: NDArray[np.float64] = np.minimum(np.cumsum(mass) - mass / 2, 1.0)
+    return places
 
 
 def leaf_gains(

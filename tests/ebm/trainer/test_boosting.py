@@ -48,6 +48,29 @@ def test_partition_is_balanced_by_weight_and_moves():
     assert len(np.unique(np.concatenate(cuts))) > 30
 
 
+@given(weights=weights, number=st.integers(0, 99))
+def test_partition_by_tails_covers_every_bin_once(weights, number):
+    part = partition_bins(weights, True, 2, number, by_tails=True)
+    assert set(part.leaf) == set(range(part.n_leaves))
+    assert part.n_leaves <= 5
+    assert (np.diff(part.leaf[1:-1].astype(int)) >= 0).all()
+    assert (part.leaf == part.leaf[0]).sum() == (part.leaf == part.leaf[-1]).sum() == 1
+    levels = partition_bins(weights, False, 2, number, by_tails=True)
+    assert levels.n_leaves == len(weights)
+
+
+def test_tails_have_all_sizes():
+    weights = np.array([0.0, *[10.0] * 500, 0.0])
+    parts = [partition_bins(weights, True, 2, number, by_tails=True) for number in range(40)]
+    low, high = (
+        [np.bincount(part.leaf, weights)[leaf] / 5_000 for part in parts] for leaf in (0, -3)
+    )
+    assert low == pytest.approx(high, abs=0.004)
+    # A quarter of the rounds each, for steps of a quarter of the logarithm from 1 to 50 %.
+    sizes = np.histogram(low, bins=[0.0, *(0.01 * 50 ** (np.arange(1, 4) / 4)), 0.51])[0]
+    assert (np.abs(sizes - 10) <= 2).all()
+
+
 def test_gains_shrink_what_may_be_noise():
     gains = leaf_gains(
         np.array([0.0, 19.0, 40.0, 1e4, 1e5]), step=1.0, count_noise=10.0, lightest=2e4
