@@ -157,7 +157,7 @@ def modelled(known: dict[str, float], n_workers: int, n_rows: int, n_threads: in
     n_threads : int
         Of each worker, which gets one task a round trip.
     """
-    trips = _ROUNDS * _BLOCKS + 3
+    trips = _ROUNDS * _BLOCKS + 4
     # The constants hold two levels of tasks and the way there and back; each further level of the
     # tree is another hop between workers.
     levels = max(1, math.ceil(math.log(n_workers, _FAN_IN)))

@@ -86,7 +86,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         ``"gdp"`` composes Gaussian releases exactly. ``"classic"`` is the strong composition
         formula of the paper: more noise for the same promise.
     bin_budget_frac : float, default=0.1
-        Share of the budget (of mu squared) for the histograms.
+        Share of the budget (of mu squared) for the histograms: half for finding bins, half for
+        counting the rows of each.
     privacy_bounds : array of shape (n_features, 2) or mapping, default=None
         Public (minimum, maximum) of the continuous columns, as interpret takes them.
     privacy_weight_max : float, default=None
@@ -152,8 +153,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     bin_weights_, bag_weights_ : list of ndarray, ndarray
         Released (noisy) numbers of rows.
     noise_scale_binning_, noise_scale_boosting_ : float
-        Standard deviation of the noise of a bin count (in rows) and of a sum of the last rounds (in
-        score).
+        Standard deviation of the noise of the weight of a bin (in rows; up to 1.4 times as much for
+        one that was merged of many fine ones) and of a sum of the last rounds (in score).
 
     Notes
     -----

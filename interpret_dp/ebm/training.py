@@ -98,7 +98,8 @@ class TrainedTerms:
     n_rows : float
         Released sum of the weights of the rows with a target; without weights, their number.
     count_noise : float
-        Standard deviation of the noise of a bin count, in rows or in weight.
+        Standard deviation of the noise of a bin's weight, in rows or in weight
+        (:func:`~interpret_dp.ebm.trainer.histograms.release_bins`).
     update_noise : float
         Standard deviation of the noise of an update's sum, times the learning rate.
     boosting : BoostingResult

@@ -63,7 +63,8 @@ class AdditiveModel:
     n_rows : float
         Released number of rows.
     noise_scale_binning : float
-        Standard deviation of the noise of a bin count, in rows.
+        Standard deviation of the noise of the weight of a bin, in rows. That of a bin that was
+        merged of many fine ones is up to 1.4 times as much.
     noise_scale_boosting : float
         Standard deviation of the noise of a residual sum of the last rounds, in units of score.
     rounds : int
