@@ -12,7 +12,8 @@ once and the noise of the rounds anew in each of R = 100 fits of the simulated c
   deviation must cover 64 to 75 % (nominal 68.3 %) and those of 1.96 deviations 92.5 to 97.5 %
   (95 %). What is unknown mixes scales, and so has more near zero than a normal variable of its
   deviation: the narrow bands cover a little more. Errors of one fit hang together, so an average
-  over 100 fits has a standard error of at most 2 points. Curves that were scaled or smoothed in the editor must be covered as well.
+  over 100 fits has a standard error of at most 2 points. Curves that were scaled or smoothed in the
+  editor must be covered as well.
 
 Claims that are a third too small or half too large must fail the first; bands of two thirds or one
 and a half times the width the second, and so must those of the added noise.
