@@ -44,6 +44,7 @@ def accountant(noise: float, probability: float, count: int) -> Any:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("epsilon", "delta", "probability", "count"), SETTINGS)
 def test_calibration_agrees_with_dp_accounting_within_one_percent(
     epsilon: float, delta: float, probability: float, count: int
@@ -68,6 +69,7 @@ def test_sparse_samples_at_a_large_epsilon_cost_a_fortieth_of_it() -> None:
     assert true / epsilon == pytest.approx(0.975, abs=1e-3)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("epsilon", "count"), [(0.5, 100_000), (8.0, 100_000)])
 def test_many_steps_lose_little_to_the_grid_and_nothing_to_rounding(
     epsilon: float, count: int
@@ -174,6 +176,7 @@ def test_nodes_out_of_range_are_refused() -> None:
         composed_json([(dominated_node(0.5, 0.0), 1)])
 
 
+@pytest.mark.thorough
 def test_planned_steps_cost_at_most_their_pair() -> None:
     planned = PlannedSampling.calibrated("steps", 0.5, 1e-7, probability=0.05, count=100)
     assert planned.steps is not None

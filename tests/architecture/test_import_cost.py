@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = (
     "anywidget",
     "dash",
@@ -61,6 +63,7 @@ def test_import_loads_nothing_heavy():
     assert loaded.isdisjoint(HEAVY)
 
 
+@pytest.mark.thorough
 def test_registered_classes_load_no_plotting_and_no_torch():
     """Importing interpret.ext.glassbox or blackbox imports every plugin: all users pay for ours."""
     loaded = _probe(

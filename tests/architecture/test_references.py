@@ -53,6 +53,7 @@ def package() -> SourceTree:
     return SourceTree(PACKAGE)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("folder", USERS)
 def test_what_is_imported_is_there(folder: str, package: SourceTree) -> None:
     files = sorted((PACKAGE.parent / folder).rglob("*.py"))

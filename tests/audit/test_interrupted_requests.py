@@ -223,6 +223,7 @@ def check_the_rule(ledger: PrivacyLedger, stopping: Stopping, error: BaseExcepti
     ledger.verify()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("error", [StoppedError, KeyboardInterrupt])
 @pytest.mark.parametrize("request_of", REQUESTS, ids=lambda one: one.__name__)
 def test_stopped_at_every_release(
@@ -248,6 +249,7 @@ def test_stopped_at_every_release(
                 assert ledger.spent(DATASET).mu == 0.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("when", ["before", "within", "after"])
 def test_a_training_that_is_stopped_pays_for_the_steps_begun(
     when: str, monkeypatch: pytest.MonkeyPatch

@@ -214,6 +214,7 @@ cells = st.sampled_from(
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("task", FITS)
 @given(data=st.data())
 @settings(max_examples=15)

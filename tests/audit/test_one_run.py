@@ -103,6 +103,7 @@ def test_coverage_where_delta_tells_all(epsilon: float, delta: float) -> None:
         assert missed(0.0) > 0.05
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fails", [1, 3, 10])
 def test_coverage_where_delta_falls_on_single_canaries(fails: int) -> None:
     """Each coin is shown with probability delta by itself: the sum of all m failures counts.

@@ -124,6 +124,7 @@ EXPLAINERS: list[Callable[[Any, Any], Any]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fit", EXPLAINERS, ids=lambda fit: fit.__name__)
 def test_nothing_planted_is_kept_or_shown_and_no_row_is_held(
     fit: Callable[[Any, Any], Any],

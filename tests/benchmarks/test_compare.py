@@ -96,6 +96,7 @@ def test_what_is_no_commit_is_refused_in_words(repository):
         pass
 
 
+@pytest.mark.thorough
 def test_the_suite_refuses_another_checkout_than_the_one_it_is_told(tmp_path):
     """The control of all of it: without it two commits could be the same one."""
     pytest.importorskip("pytest_benchmark")

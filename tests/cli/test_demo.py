@@ -11,6 +11,7 @@ from interpret_dp.accounting import gaussian_events_json
 FAST = ["--rows", 1_500, "--no-serve"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("task", "metric"), [("classification", "AUROC 0."), ("regression", "RMSE ")]
 )

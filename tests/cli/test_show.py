@@ -94,6 +94,7 @@ def test_a_port_in_use_is_refused(command, model):
     assert f"--port is {port}" in outcome.err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)], ids=str
 )

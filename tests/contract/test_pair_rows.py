@@ -59,6 +59,7 @@ def answers(rows: Any) -> list[np.ndarray[Any, Any]]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("task", ["binary", "regression"])
 @given(rows=rows_drawn)
 def test_a_table_answers_the_sum_of_its_rows(task: str, rows: list[tuple[int, ...]]) -> None:

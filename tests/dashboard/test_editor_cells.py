@@ -62,6 +62,7 @@ def test_a_rectangle_selects_the_cells_that_it_touches(editor, session):
     assert "cells" in editor.text("selected")
 
 
+@pytest.mark.thorough
 def test_tools_edit_the_cells_and_undo_brings_them_back(editor, session):
     before = session.view(PAIR).current
     rectangle(editor, (-0.4, 0.4), (-0.4, 0.4))

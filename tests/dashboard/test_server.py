@@ -63,6 +63,7 @@ def run(path, serve, control=""):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "serve",
     [

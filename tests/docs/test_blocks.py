@@ -104,6 +104,7 @@ def shown(monkeypatch, tmp_path):
     return explanations
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "page",
     [pytest.param(page, marks=[pytest.mark.slow] * (page.name in SLOW)) for page in RUN],

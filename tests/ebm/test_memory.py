@@ -109,6 +109,7 @@ def test_two_bytes_above_256_bins() -> None:
     assert grown <= 2 * len(FEATURES) + 16
 
 
+@pytest.mark.thorough
 def test_control_a_copy_of_the_columns_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = []
 

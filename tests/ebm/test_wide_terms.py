@@ -54,6 +54,7 @@ def many_levels(request):
     return model, X, peak
 
 
+@pytest.mark.thorough
 def test_many_levels_fit_into_memory(many_levels):
     """One matrix of all levels would take 3.2 GB."""
     model, _, peak = many_levels
@@ -67,6 +68,7 @@ def test_many_levels_fit_into_memory(many_levels):
     assert peak < 300e6
 
 
+@pytest.mark.thorough
 def test_many_levels_in_files_and_explanations(many_levels, tmp_path):
     model, X, _ = many_levels
     model.save(tmp_path / "model.json")
@@ -101,6 +103,7 @@ def many_bins():
     return fit(DPExplainableBoostingRegressor, schema, X, y, max_bins=65_535), X
 
 
+@pytest.mark.thorough
 def test_the_most_bins(many_bins, tmp_path):
     model, X = many_bins
     (term,) = model.released_.terms

@@ -67,6 +67,7 @@ def _frame(cells: list[Any], n_rows: int) -> pd.DataFrame:
     return pd.DataFrame({"a": pd.Series(repeated, dtype=object), "b": b})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", VALUES)
 def test_no_value_of_a_cell_is_an_error(name: str, kind: str) -> None:
     """In a column of numbers, in one of levels, and in the target."""
@@ -233,6 +234,7 @@ def test_maps_of_2000_columns_are_fitted_and_explained() -> None:
     assert time.process_time() - start < 60
 
 
+@pytest.mark.thorough
 def test_a_category_of_1000_levels(name: str) -> None:
     levels = [f"level {at}" for at in range(LEVELS)]
     kinds: dict[str, Any] = {"a": Continuous(0, 1), "b": Categorical([0, 1, *levels])}

@@ -46,6 +46,7 @@ def test_exactly_as_many_fit_as_is_said(spent, pair):
     assert not admits(account, pair)
 
 
+@pytest.mark.thorough
 @given(count=st.integers(1, 40))
 def test_a_budget_for_so_many_has_room_for_so_many(count):
     """Shares that add up to the limit up to rounding are neither lost nor one too many."""

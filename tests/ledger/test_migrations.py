@@ -117,6 +117,7 @@ def next_version(patch: pytest.MonkeyPatch, step: Any) -> None:
     patch.setitem(migrations.STEPS, new - 1, step)
 
 
+@pytest.mark.thorough
 def test_a_newer_ledger_is_refused_with_what_to_do(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

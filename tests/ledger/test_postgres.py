@@ -88,6 +88,7 @@ def test_a_commit_that_did_not_arrive_is_known_to_be_undone(
     assert wire.cuts == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cut", ["before", "after"])
 def test_a_commit_that_cannot_be_decided_says_how_to_find_out(
     wire: CutWire, postgres_server: PostgresServer, database: str, cut: Cut

@@ -39,6 +39,7 @@ def entries() -> list[Entry]:
     return log_of(ledger)
 
 
+@pytest.mark.thorough
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_way_of_catching_up_gives_the_account_of_the_whole_log(
@@ -94,6 +95,7 @@ def test_threads_that_ask_at_once_fold_once(entries: list[Entry]) -> None:
         assert accounts == [expected] * 8
 
 
+@pytest.mark.thorough
 def test_a_charge_reads_the_new_entries_alone(store_url: str) -> None:
     """Whatever the log's length: the statements, and the rows that they give, stay the same."""
     ledger = PrivacyLedger(store_url)

@@ -417,6 +417,7 @@ print(admitted)
 """
 
 
+@pytest.mark.thorough
 def test_two_racing_processes_share_one_budget(store_url: str, tmp_path: Path) -> None:
     """32 requests of a quarter of B each race for the 16 places that sum mu^2 <= B^2 has."""
     ledger = PrivacyLedger(store_url)

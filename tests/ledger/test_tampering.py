@@ -71,6 +71,7 @@ def test_the_fixture_holds_every_kind(ledger: PrivacyLedger) -> None:
     assert ledger.verify() == ledger.head
 
 
+@pytest.mark.thorough
 def test_any_field_of_any_entry_that_is_changed_is_named(ledger: PrivacyLedger, path: Path) -> None:
     """One changed field at a time, in every entry; the file is put back in between."""
     original = path.read_bytes()

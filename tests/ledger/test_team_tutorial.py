@@ -19,6 +19,7 @@ PAGE = ROOT / "docs" / "tutorials" / "team_ledger.md"
 SCRIPT = ROOT / "examples" / "team_ledger.py"
 
 
+@pytest.mark.thorough
 @pytest.mark.postgres
 def test_the_page_does_what_it_says(
     login: Callable[[str], str], capsys: pytest.CaptureFixture[str]

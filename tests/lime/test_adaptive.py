@@ -471,6 +471,7 @@ def mean_loss(data: ExplanationData, asked: Queries, explained: list[Explained])
     return float(np.mean(found))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("enhanced", [False, True])
 def test_later_queries_take_fewer_steps_and_are_as_good(
     large: ExplanationData, enhanced: bool

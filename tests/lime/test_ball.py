@@ -53,6 +53,7 @@ def test_no_point_of_the_ball_is_better(problem: Any, seed: int) -> None:
         assert loss(second, first, phi) <= loss(second, first, other) + 1e-8 * size
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_definite", [True, False])
 def test_a_general_solver_finds_the_same(is_definite: bool) -> None:
     rng = np.random.default_rng(4)

@@ -332,6 +332,7 @@ def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
         assert report.mu == pytest.approx(1.0, rel=1e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_a_person_with_many_rows_changes_no_more_than_was_declared(relation: str) -> None:
     schema = dataclasses.replace(SCHEMA, unit=PrivacyUnit("person", 2))
@@ -356,6 +357,7 @@ def test_no_rows_at_all_are_a_table_too() -> None:
     assert report.ok, str(report)
 
 
+@pytest.mark.thorough
 def test_images_of_one_person_change_no_more_than_was_declared() -> None:
     rng = np.random.default_rng(0)
     images = rng.integers(0, 255, size=(12, 26 * 20)).astype(object)

@@ -60,6 +60,7 @@ def test_no_weight_is_above_the_bound(name: str, c: float, largest: int, stretch
     assert np.all(found * 2 * distances * (distances + 1) <= np.longdouble(c) * 2**table.bits)
 
 
+@pytest.mark.thorough
 @given(st.sampled_from(sorted(FUNCTIONS)), CONSTANTS, SQUARES, STRETCHES)
 def test_the_norms_bound_what_a_row_can_add_and_are_nearly_reached(
     name: str, c: float, largest: int, stretch: int

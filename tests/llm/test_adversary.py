@@ -187,6 +187,7 @@ def test_an_empty_table_is_fitted_by_opacus_as_one_of_a_single_row_is() -> None:
     assert 0.01 < report.worst_ratio <= 1.0
 
 
+@pytest.mark.thorough
 def test_mixed_precision_around_the_fit_does_not_reach_it() -> None:
     """Lengths in 16 bits clipped rows to up to 1.06 of what is declared."""
     X, y = three_classes(400)
@@ -208,6 +209,7 @@ def test_mixed_precision_around_the_fit_does_not_reach_it() -> None:
 # Charges
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("keep", [True, False])
 def test_a_stop_before_the_first_step_charges_no_gaussian_and_bills_none(
     keep: bool, monkeypatch: pytest.MonkeyPatch
@@ -226,6 +228,7 @@ def test_a_stop_before_the_first_step_charges_no_gaussian_and_bills_none(
     assert ledger.spent("d").mu == 0.0
 
 
+@pytest.mark.thorough
 def test_fits_at_the_same_time_do_not_overspend_a_budget() -> None:
     """Room for one of them: one is fitted, and the others are refused unspent."""
     ledger = PrivacyLedger.in_memory()
@@ -253,6 +256,7 @@ def test_fits_at_the_same_time_do_not_overspend_a_budget() -> None:
     assert ledger.spent("d").delta <= 1.5e-6
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore:.*not declared")
 def test_undeclared_labels_and_bounds_are_in_the_ledger_with_their_deltas() -> None:
     ledger = PrivacyLedger.in_memory()

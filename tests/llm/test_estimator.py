@@ -59,6 +59,7 @@ def test_learns_what_no_linear_map_can_and_keeps_its_promise() -> None:
     assert any("sums of gradients, which Opacus" in part for part in other.guarantee_.assumptions)
 
 
+@pytest.mark.thorough
 def test_predictions_agree_with_each_other() -> None:
     X, y = three_classes()
     model = classifier().fit(X, y)
@@ -79,6 +80,7 @@ def skewed(n_rows: int, seed: int) -> tuple[Any, Any]:
     return X, np.where(score + rng.logistic(size=n_rows) > 0, "high", "low")
 
 
+@pytest.mark.thorough
 def test_tables_pay_for_a_centre_and_learn_more_by_it() -> None:
     """Skewed columns sit at the edge of their bounds; six draws: 0.71 against 0.62 to 0.66."""
     columns = {**dict.fromkeys("pqr", Continuous(0, 50)), "shop": Categorical(list("abcdef"))}
@@ -97,6 +99,7 @@ def test_tables_pay_for_a_centre_and_learn_more_by_it() -> None:
     assert scores[None] > scores[0] + 0.02
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("n_rows", "n_maps"), [(None, 2), (4_999, 1), (5_000, 2)])
 def test_few_declared_rows_get_one_map(n_rows: int | None, n_maps: int) -> None:
     X, y = three_classes(200)
@@ -126,6 +129,7 @@ def test_images_and_their_pixels_are_one_and_the_same() -> None:
     assert np.array_equal(of_images.predict_proba(images), of_rows.predict_proba(flat))
 
 
+@pytest.mark.thorough
 def test_a_seed_reproduces_every_bit_and_says_that_it_voids_the_promise() -> None:
     X, y = three_classes()
     with pytest.warns(PrivacyWarning, match="voids the privacy promise"):
@@ -189,6 +193,7 @@ def test_a_tiny_batch_of_many_rows_needs_no_more_steps_than_can_be_accounted(epo
     assert settled["probability"] * settled["count"] == pytest.approx(epochs)
 
 
+@pytest.mark.thorough
 def test_a_batch_size_buys_a_noisy_count_or_takes_a_declared_one() -> None:
     X, y = three_classes()
     paid = classifier(sampling_rate=None, batch_size=150, centring=0).fit(X, y)
@@ -277,6 +282,7 @@ def test_the_progress_bar_shows_steps_and_time_alone(capsys: pytest.CaptureFixtu
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("change", ["ordinary", "extreme", "missing"])
 @pytest.mark.parametrize(("dimension", "n_releases"), [(0, 5), (3, 4)])
 def test_neighbours_differ_only_where_they_are_charged(
@@ -307,6 +313,7 @@ def test_neighbours_differ_only_where_they_are_charged(
 # What is declared, and what is not
 
 
+@pytest.mark.thorough
 def test_undeclared_labels_and_bounds_are_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     # The hint comes once in a process, and others may have had it.
     monkeypatch.setattr(declaring, "_hint_was_given", False)
@@ -318,6 +325,7 @@ def test_undeclared_labels_and_bounds_are_paid_for(monkeypatch: pytest.MonkeyPat
     assert set(model.classes_) == {"high", "low", "middle"}
 
 
+@pytest.mark.thorough
 def test_one_released_label_makes_a_constant_model() -> None:
     X, _ = three_classes(3_000)
     with_rare = np.where(np.arange(3_000) < 2, "rare", "usual")

@@ -243,6 +243,7 @@ except ModuleNotFoundError:
 """
 
 
+@pytest.mark.thorough
 def test_a_saved_model_predicts_and_explains_without_torch(numbers: Any, tmp_path: Path) -> None:
     """In a process of its own, where torch cannot be imported."""
     model, *_ = numbers

@@ -16,6 +16,7 @@ def test_without_torch_the_class_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
         DPLocallyLinearClassifier()
 
 
+@pytest.mark.thorough
 def test_importing_the_class_loads_neither_torch_nor_opacus() -> None:
     probe = (
         "import sys, interpret_dp; interpret_dp.DPLocallyLinearClassifier; "

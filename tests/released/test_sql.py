@@ -256,6 +256,7 @@ def test_a_column_that_is_called_true_is_not_taken_for_the_level():
     check(run_sqlite(sql, rows, table="t"), model, rows)
 
 
+@pytest.mark.thorough
 @settings(max_examples=150)
 @given(data=st.data())
 def test_any_names_levels_and_labels_score_alike_in_sqlite(data):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from interpret_dp import (
     Categorical,
@@ -22,6 +23,7 @@ SCHEMA = Schema(
 )
 
 
+@pytest.mark.thorough
 def test_text_where_levels_are_numbers_is_undeclared_and_not_spoken_of() -> None:
     X = pd.DataFrame({"age": np.arange(200.0), "ward": np.tile(["101", "102"], 100)})
     y = pd.Series(np.tile(["False", "True"], 100), dtype="string")

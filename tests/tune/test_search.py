@@ -183,6 +183,7 @@ EXACT: dict[str, Any] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("task", "name"),
     [
@@ -200,6 +201,7 @@ def test_with_little_noise_the_score_is_scikit_learns(task: str, name: str) -> N
     assert search.best_score_ == pytest.approx(exact, rel=0.01, abs=step)
 
 
+@pytest.mark.thorough
 def test_pairs_are_searched_with_their_features() -> None:
     """A chosen pair is a choice of every run; the whole costs what it costs without pairs."""
     search = fitted("regression", epsilon=50.0, interactions=1, n_rows=2000)
@@ -209,6 +211,7 @@ def test_pairs_are_searched_with_their_features() -> None:
     assert search.guarantee_.sentence == own.guarantee_.sentence
 
 
+@pytest.mark.thorough
 def test_counts_are_scored_on_their_own_scale() -> None:
     search = fitted("regression", epsilon=200.0, objective="poisson_deviance")
     X, y = table("regression")
@@ -217,6 +220,7 @@ def test_counts_are_scored_on_their_own_scale() -> None:
     assert -search.best_score_ == pytest.approx(exact, rel=0.01)
 
 
+@pytest.mark.thorough
 def test_with_little_noise_the_best_settings_win() -> None:
     """One leaf learns nothing: it wins only where a run draws nothing else."""
     grid = {"max_leaves": [1, 8], "max_rounds": [0, 10]}
@@ -304,6 +308,7 @@ def odd_people(task: str, relation: str) -> tuple[Any, Any]:
     return (replaced, np.append(np.asarray(y, object), [other] * 3)), with_odd
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("relation", ["add_or_remove_one", "replace_one"])
 @pytest.mark.parametrize("task", TARGETS)
 def test_a_person_changes_no_run_by_more_than_was_declared(task: str, relation: str) -> None:
@@ -420,6 +425,7 @@ def test_locally_linear_maps_are_refused() -> None:
         search.fit(*table("binary", 20))
 
 
+@pytest.mark.thorough
 def test_distributions_are_drawn_before_the_rows_are_read() -> None:
     space = {"learning_rate": scipy.stats.loguniform(0.01, 1.0), "max_leaves": [2, 4]}
     drawn = candidates_of(space, np.random.default_rng(0))

@@ -204,6 +204,7 @@ def test_noise_is_released_as_zero_and_no_release_is_added_to_the_plan():
     assert chosen.best_iteration_.tolist() == model.best_iteration_.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_predictions_are_nearer_to_the_truth(monkeypatch):
     """20 columns of which two matter, 60 fits with and 60 without a choice half-way.

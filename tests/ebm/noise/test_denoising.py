@@ -166,6 +166,7 @@ def test_moments_are_those_of_normal_variables():
     np.testing.assert_allclose(covariance, 0.25 * v + 0.75 * w + between, atol=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("shape", ["none", "wave", "step"])
 def test_what_is_unknown_covers_a_curve_with_luck_in_it(shape, wide):

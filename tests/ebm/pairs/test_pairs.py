@@ -429,6 +429,7 @@ def test_tiny_tables_and_no_rounds(data):
 # -------------------------------------------------------------------------------- choosing
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_the_true_pair_is_found(data, epsilon):
     model = DPExplainableBoostingClassifier(

@@ -101,6 +101,7 @@ def test_a_learning_rate_is_the_share_of_a_newton_step() -> None:
     assert mean_poisson_deviance(y, model.predict(X)) < mean_poisson_deviance(y, mean) + 0.05
 
 
+@pytest.mark.thorough
 def test_copies_of_a_column_do_not_make_steps_too_long() -> None:
     """Six copies have six times the effect that each of them is taken to have."""
     rng = np.random.default_rng(0)
