@@ -22,17 +22,14 @@ from unittest import mock
 import numpy as np
 from tqdm.auto import tqdm
 
+from benchmarks.engines.ours import ENGINE
 from benchmarks.problems import DELTA, Problem, Split, load_problem
 from benchmarks.simulated import SIMULATED, simulate
 from benchmarks.summary import markdown_table
-from interpret_dp import (
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyWarning,
-)
+from interpret_dp import PrivacyWarning
 from interpret_dp.datasets import BENCHMARKS
 
-__all__ = ["changed", "drawn", "error_of", "gains", "main", "parsed"]
+__all__ = ["changed", "gains", "main", "parsed"]
 
 #: Names of constants within the package, and other values.
 Changes = Mapping[str, Any]
@@ -65,27 +62,21 @@ def changed(changes: Changes) -> Iterator[None]:
         yield
 
 
-def drawn(name: str, number: int) -> tuple[Problem, Split]:
+def _drawn(name: str, number: int) -> tuple[Problem, Split]:
     """Return a problem and its split of that number; simulated ones are drawn by the number."""
     problem = simulate(name, number) if name in SIMULATED else load_problem(name)
     return problem, problem.split(number)
 
 
-def error_of(problem: Problem, split: Split, epsilon: float, seed: int) -> float:
+def _error_of(problem: Problem, split: Split, epsilon: float, seed: int) -> float:
     """Fit with seeded noise; return the RMSE, or 1 - AUROC: less is better."""
-    kind = (
-        DPExplainableBoostingRegressor
-        if problem.task == "regression"
-        else DPExplainableBoostingClassifier
-    )
-    model = kind(schema=problem.schema, epsilon=epsilon, delta=DELTA, random_state=seed)
+    model = ENGINE.build(problem, epsilon, DELTA).set_params(random_state=seed)
     with warnings.catch_warnings():
         # Seeded, on public tables.
         warnings.simplefilter("ignore", PrivacyWarning)
         model.fit(split.X_train, split.y_train)
-    if problem.task == "regression":
-        return problem.score(split.y_test, model.predict(split.X_test))
-    return 1.0 - problem.score(split.y_test, model.predict_proba(split.X_test)[:, 1])
+    score = problem.score(split.y_test, ENGINE.predict(problem, model, split.X_test))
+    return score if problem.task == "regression" else 1.0 - score
 
 
 def gains(
@@ -94,10 +85,10 @@ def gains(
     """Return the error of each split, as the package is and with the changes."""
     found = []
     for number in tqdm(numbers, desc=f"{name} {epsilon:g}", leave=False):
-        problem, split = drawn(name, number)
-        now = error_of(problem, split, epsilon, number)
+        problem, split = _drawn(name, number)
+        now = _error_of(problem, split, epsilon, number)
         with changed(changes):
-            found.append((now, error_of(problem, split, epsilon, number)))
+            found.append((now, _error_of(problem, split, epsilon, number)))
     return found
 
 

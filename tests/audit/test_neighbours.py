@@ -193,8 +193,9 @@ def test_a_repeated_column_is_charged_for_each_copy() -> None:
     copies = np.repeat(ages, 5, axis=1)
     check_both_ways(fit, (copies, target), (copies[1:], target[1:]))
     report = replay(fit, (copies, target), (copies[1:], target[1:]))
-    moved = [release.ratio for release in report.releases if release.name == "bins"]
-    assert moved == [1.0] * 5
+    for name in ("bins", "weights"):
+        moved = [release.ratio for release in report.releases if release.name == name]
+        assert moved == [1.0] * 5
 
 
 @pytest.mark.parametrize("task", FITS)
@@ -327,13 +328,16 @@ def test_control_levels_matched_as_text(monkeypatch: pytest.MonkeyPatch) -> None
     assert "sensitivity" in kinds(replay(classifier, *tables))
 
 
+@pytest.mark.parametrize("count", ["bins", "weights"])
 @pytest.mark.parametrize("task", FITS)
-def test_control_a_histogram_without_noise(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_a_histogram_without_noise(
+    task: str, count: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     original = ReleaseDoor.gaussian
 
     def leaking(self: Any, name: str, exact: Any, **facts: Any) -> Any:
         noisy, sigma = original(self, name, exact, **facts)
-        return (exact, sigma) if name == "bins" else (noisy, sigma)
+        return (exact, sigma) if name == count else (noisy, sigma)
 
     monkeypatch.setattr(ReleaseDoor, "gaussian", leaking)
     report = replay(FITS[task], *neighbours(task, (*EXTREME[:-1], TARGETS[task][0])))

@@ -102,15 +102,15 @@ def test_bins_that_are_counted_again_know_their_rows():
 
 
 def test_counts_are_averaged_by_their_precision():
-    # Bins of one and of four fine bins; nothing to project, as the counts are possible.
+    # Bins of one and of four fine bins.
     first = Counts(np.array([0.0, 100.0, 30.0, 20.0, 30.0, 20.0, 0.0]), 10.0)
     bins = merge_bins(first.rows, np.arange(1.0, 5.0), 2, 200.0)
     np.testing.assert_array_equal(bins.code_map, [0, 1, 2, 2, 2, 2, 3])
     second = Counts(np.array([0.0, 110.0, 90.0, 0.0]), 20.0)
     found = recounted(bins, first, second, 200.0).weights
-    # Of variance 100, 400 and 400: a fifth of the second count, and a half of it.
-    np.testing.assert_allclose(found - found.min(), [0.0, 102.0, 95.0, 0.0], atol=3.5)
-    assert found[1] / found[2] == pytest.approx(102.0 / 95.0, rel=0.03)
+    # A fifth of the second count, whose variance is four times the first's, and half of it: 0, 102
+    # and 95 rows. The three that miss go where the variances are, 80, 80 and 200.
+    np.testing.assert_allclose(found, [3 * 2 / 9, 102 + 3 * 2 / 9, 95 + 3 * 5 / 9, 0.0], rtol=1e-6)
     # With hardly any noise the second count alone remains.
     exact = recounted(bins, first, Counts(second.rows, 1e-9), 200.0).weights
     np.testing.assert_allclose(exact, second.rows, atol=1e-6)
