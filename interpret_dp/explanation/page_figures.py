@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 _MOST_CONTRIBUTIONS = 15
+# Pixels above the bars for a column's heading and, above that, plotly's buttons.
+_ROOM_FOR_HEAD = 46
 # Beyond this a ratio of signal to noise says "clear" and no more.
 _LARGEST_RATIO = 1000
 
@@ -114,7 +116,11 @@ def _add_column(figure: Figure, heading: str, texts: Sequence[str]) -> None:
         *column,
         head | {"font": {"size": 11}},
     )
-    figure.update_layout(margin={"r": 100, "t": max(figure.layout.margin.t, 22)})
+    missing = max(_ROOM_FOR_HEAD - figure.layout.margin.t, 0)
+    figure.update_layout(
+        margin={"r": 100, "t": figure.layout.margin.t + missing},
+        height=figure.layout.height + missing,
+    )
 
 
 def importance_bars(
