@@ -217,8 +217,11 @@ def _check_choices(estimator: Any) -> None:
         mend="'closed_form' is the fast one; 'opacus' is there to compare with.",
     )
     for name in ("keep_on_interrupt", "verbose"):
-        if not isinstance(getattr(estimator, name), bool | np.bool_):
-            raise TypeError(f"{name} is {getattr(estimator, name)!r}; it must be True or False.")
+        value = getattr(estimator, name)
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(
+                f"{name} is {value!r} ({type(value).__name__}); it must be True or False."
+            )
 
 
 def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
