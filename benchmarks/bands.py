@@ -34,6 +34,8 @@ _SIMULATED = (
     *("small_classification", "noisy_classification", "plain_classification"),
 )
 _QUIET_FITS = 5
+# Levels, and how many deviations a normal variable is within with that probability.
+_LEVELS = {0.6827: 1.0, 0.95: 1.96}
 _NEVER_MOVES = 1e-3
 
 
@@ -67,8 +69,8 @@ def _flat(parts: Any) -> Floats:
     return np.concatenate([np.ravel(part) for part in parts])
 
 
-def coverage(fits: _Fits, n_fits: int) -> dict[str, tuple[float, float]]:
-    """Return the shares of bins that bands of 68 and of 95 % cover.
+def coverage(fits: _Fits, n_fits: int) -> dict[str, tuple[float, ...]]:
+    """Return shares of bins and fits in which a band of 68 or 95 % held the curve without noise.
 
     Parameters
     ----------
@@ -77,31 +79,49 @@ def coverage(fits: _Fits, n_fits: int) -> dict[str, tuple[float, float]]:
 
     Returns
     -------
-    dict of str to (float, float)
-        Of the released bands; of bands of the added noise around the released curves; and of the
-        latter around the curves before they were denoised.
+    dict of str to tuple of float
+        Of the released bands and of those of ``standard_deviations``: both shares; the standard
+        deviation over bins of each bin's own probability of being covered, without what a share of
+        ``n_fits`` fits varies by chance; and the mean width over that of bands of the added noise.
     """
-    found: dict[str, list[Floats]] = {"scores": [], "raw": [], "bands": [], "noise": []}
+    bands: dict[str, list[Any]] = {"released bands": [], "standard deviations": []}
+    noise = []
     for seed in range(n_fits):
-        released, raw = fits.fit(seed)
-        found["scores"].append(_flat(term.scores for term in released.terms))
-        found["bands"].append(_flat(term.standard_deviations for term in released.terms))
-        found["noise"].append(_flat(term.noise_deviations for term in released.terms))
-        found["raw"].append(raw)
+        released, _ = fits.fit(seed)
+        noise.append(_flat(term.noise_deviations for term in released.terms))
+        for name, made in (("released bands", _band), ("standard deviations", _symmetric)):
+            bands[name].append(
+                [[_flat(ends) for ends in made(released.terms, level)] for level in _LEVELS]
+            )
     truth = np.mean([fits.fit(seed, quiet=True)[1] for seed in range(_QUIET_FITS)], axis=0)
-    scores, raw, bands, noise = (np.array(part) for part in found.values())
-    moved = noise.mean(axis=0) > _NEVER_MOVES * noise.mean(axis=0).max()
+    deviations = np.array(noise)
+    moved = deviations.mean(axis=0) > _NEVER_MOVES * deviations.mean(axis=0).max()
+    usual = 2.0 * np.array(list(_LEVELS.values()))[:, np.newaxis, np.newaxis] * deviations
+    found = {}
+    for name, ends in bands.items():
+        lower, upper = np.array(ends).transpose(2, 1, 0, 3)[..., moved]
+        held = ((lower <= truth[moved]) & (truth[moved] <= upper)).mean(axis=1)
+        widths = np.mean((upper - lower) / usual[..., moved], axis=(1, 2))
+        found[name] = (*held.mean(axis=1), *(_spread(own, n_fits) for own in held), *widths)
+    return found
 
-    def shares(curves: Floats, deviations: Floats) -> tuple[float, float]:
-        errors = np.abs(curves - truth)[:, moved]
-        one, two = (float(np.mean(errors <= by * deviations[:, moved])) for by in (1.0, 1.96))
-        return one, two
 
-    return {
-        "released bands": shares(scores, bands),
-        "the added noise": shares(scores, noise),
-        "before denoising": shares(raw, noise),
-    }
+def _band(terms: Any, level: float) -> Iterator[Any]:
+    return zip(*(term.band(level) for term in terms), strict=True)
+
+
+def _symmetric(terms: Any, level: float) -> tuple[list[Floats], list[Floats]]:
+    half = [_LEVELS[level] * term.standard_deviations for term in terms]
+    return (
+        [term.scores - reach for term, reach in zip(terms, half, strict=True)],
+        [term.scores + reach for term, reach in zip(terms, half, strict=True)],
+    )
+
+
+def _spread(shares: Floats, n_fits: int) -> float:
+    """Return the deviation of the probabilities that shares of some fits were drawn with."""
+    by_chance = float(np.mean(shares * (1.0 - shares))) / (n_fits - 1)
+    return float(np.sqrt(max(float(np.var(shares)) - by_chance, 0.0)))
 
 
 def problems() -> Iterator[tuple[str, _Fits]]:
@@ -119,6 +139,14 @@ def problems() -> Iterator[tuple[str, _Fits]]:
             yield f"{name}, epsilon {epsilon:g}", fits
 
 
+def _cells(found: tuple[float, ...]) -> str:
+    shares = [100.0 * share for share in found[:4]]
+    return (
+        f"{shares[0]:.1f} / {shares[1]:.1f} % | ± {shares[2]:.1f} / {shares[3]:.1f} | "
+        f"{found[4]:.2f} / {found[5]:.2f}"
+    )
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -126,11 +154,10 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a part of the names of the problems to run")
     arguments = parser.parse_args()
     chosen = [entry for entry in problems() if arguments.only in entry[0]]
-    lines = ["| problem | released bands | bands of the added noise | before denoising |"]
-    lines.append("|---|---|---|---|")
+    lines = ["| problem | released bands | bins | width | standard deviations | bins | width |"]
+    lines.append("|---" * 7 + "|")
     for name, fits in tqdm(chosen):
-        found = coverage(fits, arguments.fits)
-        cells = [f"{100 * one:.1f} / {100 * two:.1f} %" for one, two in found.values()]
+        cells = [_cells(found) for found in coverage(fits, arguments.fits).values()]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     print("\n".join(lines))
 

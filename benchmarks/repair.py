@@ -172,11 +172,9 @@ def _draw(axis: Any, cohort: Cohort, model: Any) -> None:
     ages = np.linspace(view.edges[0], view.edges[-1], 400)
     bins = np.clip(np.searchsorted(view.edges, ages, side="right"), 1, len(view.labels) - 2)
     # Curves are released centred over the histogram; the truth is centred over the rows.
-    band = 1.96 * view.standard_deviations[bins]
     axis.fill_between(
         ages,
-        view.original[bins] - band,
-        view.original[bins] + band,
+        *view.band.at(bins),
         color="#14609c",
         alpha=0.18,
         linewidth=0,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.dashboard.editor_drawn import Drawn, bin_text
 from interpret_dp.explanation.curves import CLASS_COLORS
-from interpret_dp.explanation.figure_parts import COLORS, literal
+from interpret_dp.explanation.figure_parts import COLORS, band_texts, error_bars, literal
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -104,14 +104,13 @@ class _Pencil:
 
     def band(self) -> None:
         """Draw what the added noise may have done to the released scores."""
-        half = self.drawn.half_band(self.column)
-        if half is None or not self._steps:
+        band = self.drawn.band(self.column)
+        if band is None or not self._steps:
             return
-        released = self.drawn.scores("original", self.column)
         opacity = 0.10 if self.group else 0.17
-        for sign, fill in ((1.0, None), (-1.0, "tonexty")):
+        for end, fill in ((band.upper, None), (band.lower, "tonexty")):
             self._line(
-                released[self._steps] + sign * half[self._steps],
+                end[self._steps],
                 line={"shape": "hv", "width": 0},
                 fill=fill,
                 fillcolor=_transparent(self.color, opacity),
@@ -167,10 +166,11 @@ class _Pencil:
 
     def _whiskers(self, beside_a_curve: bool) -> None:
         """Draw the noise of bins that stand by themselves, around their released scores."""
-        half = self.drawn.half_band(self.column)
-        if half is None:
-            return
+        band = self.drawn.band(self.column)
         released = self.drawn.scores("original", self.column)
+        bars = error_bars(released[self._alone], band and band.at(self._alone))
+        if bars is None:
+            return
         self.figure.add_scatter(
             x=self._positions().tolist(),
             y=released[self._alone].tolist(),
@@ -181,12 +181,8 @@ class _Pencil:
                 "line": {"width": 1.4, "color": _transparent(COLORS["ink"], 0.65)},
             },
             unselected={"marker": {"opacity": 1}},
-            error_y={
-                "array": half[self._alone].tolist(),
-                "color": _transparent(COLORS["ink"], 0.65),
-                "thickness": 1.4,
-                "width": 5,
-            },
+            error_y=bars
+            | {"color": _transparent(COLORS["ink"], 0.65), "thickness": 1.4, "width": 5},
             name="95 % noise range",
             legendrank=LEGEND_RANKS["noise"],
             showlegend=not beside_a_curve and self.place == 0,
@@ -229,10 +225,9 @@ class _Pencil:
         codes = list(places.codes)
         now = self.drawn.scores("current", self.column)
         released = self.drawn.scores("original", self.column)
-        half = self.drawn.half_band(self.column)
+        band = self.drawn.band(self.column)
         texts = []
-        for code in codes:
-            noise = "" if half is None else f" ± {half[code]:.3g}"
+        for code, noise in zip(codes, band_texts(band and band.at(codes), len(codes)), strict=True):
             label = literal(bin_text(view, code))
             head = f"{self.group}: {label}" if self.group else label
             edited = f"now {now[code]:.4g}, " if now[code] != released[code] else ""

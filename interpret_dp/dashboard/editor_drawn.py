@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from interpret_dp.dashboard.editor_places import Places
 from interpret_dp.editor import TermView
 from interpret_dp.explanation.figure_parts import number_text
+from interpret_dp.released import Band
 
 __all__ = ["Drawn", "bin_text", "joined", "score_range"]
 
 FloatArray = NDArray[np.float64]
 
-_QUANTILE_95 = 1.96
 _ROOM = 0.07  # above and below the curves, as a share of their range
 
 
@@ -67,12 +67,9 @@ class Drawn:
         scores: FloatArray = getattr(self.view, which)
         return scores.reshape(len(scores), -1)[:, column]
 
-    def half_band(self, column: int) -> FloatArray | None:
-        """Return the half width of the noise band, shape (n_codes,); None if it is not known."""
-        deviations = self.view.standard_deviations
-        if deviations is None:
-            return None
-        return np.asarray(_QUANTILE_95 * deviations.reshape(len(deviations), -1)[:, column])
+    def band(self, column: int) -> Band | None:
+        """Return the noise band of one curve; None if it is not known."""
+        return None if self.view.band is None else self.view.band.of_class(column)
 
 
 def score_range(drawn: Drawn) -> tuple[float, float]:
@@ -80,13 +77,10 @@ def score_range(drawn: Drawn) -> tuple[float, float]:
     codes = list(drawn.places.codes)
     ends = [0.0]
     for column in drawn.columns:
-        half = drawn.half_band(column)
-        reach = 0.0 if half is None else half[codes]
-        released = drawn.scores("original", column)[codes]
-        ends += [float((released - reach).min()), float((released + reach).max())]
-        for which in ("last", "current"):
-            scores = drawn.scores(which, column)[codes]
-            ends += [float(scores.min()), float(scores.max())]
+        band = drawn.band(column)
+        shown = [drawn.scores(which, column)[codes] for which in ("original", "last", "current")]
+        for values in (*shown, *(() if band is None else band.at(codes))):
+            ends += [float(values.min()), float(values.max())]
     room = _ROOM * (max(ends) - min(ends)) or 1.0
     return min(ends) - room, max(ends) + room
 

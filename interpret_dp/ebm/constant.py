@@ -56,7 +56,7 @@ def train_constant(
         bins=bins,
         scores=scores,
         noise=[no_noise(b.n_codes) for b in bins],
-        unknown=[None] * len(bins),
+        expected=[None] * len(bins),
         intercept=intercept,
         n_rows=task.largest_weight * max(float(released[0, 0]), sigma) / LATTICE,
         count_noise=0.0,

@@ -147,9 +147,9 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     classes_ : ndarray of shape (n_classes,)
         The declared labels, or those found privately, sorted.
     standard_deviations_ : list of ndarray
-        Standard deviation of what the added noise leaves unknown of each bin, once curves are
-        denoised; interpret's plots draw it as the band. That of the noise itself is
-        ``noise_deviations`` of each of ``released_.terms``.
+        Root of the expected squared distance of each score from that of the same fit without noise:
+        right on average over bins. Bands that are right in each bin are ``band()`` of each of
+        ``released_.terms``, and the deviation of the noise itself is ``noise_deviations``.
     bin_weights_, bag_weights_ : list of ndarray, ndarray
         Released (noisy) numbers of rows.
     noise_scale_binning_, noise_scale_boosting_ : float

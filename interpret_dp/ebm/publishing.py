@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.ebm.noise.uncertainty import Expected
 from interpret_dp.ebm.request import FitRequest
 from interpret_dp.ebm.trainer.objectives import link_of
 from interpret_dp.ebm.training import TrainedTerms
@@ -41,7 +42,10 @@ _SAVED_PARAMETERS = (
     "interactions",
 )
 # What is known of a term's noise.
-_NOISE = ("covariance", "variances", "band_covariance", "band_variances")
+_NOISE = (
+    *("covariance", "variances", "noisy_scores"),
+    *("posterior_mean", "posterior_covariance", "posterior_variances"),
+)
 
 
 def fitted_model(
@@ -69,15 +73,14 @@ def fitted_model(
             b.weights,
             noise.covariance,
             noise.variances,
-            band_covariance=None if unknown is None else unknown.covariance,
-            band_variances=None if unknown is None else unknown.variances,
+            **_denoised_fields(expected),
         )
-        for column, scores, b, noise, unknown in zip(
+        for column, scores, b, noise, expected in zip(
             request.task.columns,
             trained.scores,
             trained.bins,
             trained.noise,
-            trained.unknown,
+            trained.expected,
             strict=True,
         )
     )
@@ -107,6 +110,18 @@ def fitted_model(
         guarantee=guarantee,
         parameters=_json_parameters(estimator),
     )
+
+
+def _denoised_fields(expected: Expected | None) -> dict[str, Any]:
+    """Return what a term keeps of how it was denoised."""
+    if expected is None:
+        return {}
+    return {
+        "noisy_scores": expected.noisy_scores,
+        "posterior_mean": expected.mean,
+        "posterior_covariance": expected.covariance,
+        "posterior_variances": expected.variances,
+    }
 
 
 def current_model(estimator: Any) -> AdditiveModel:

@@ -27,7 +27,7 @@ from interpret_dp.ebm.noise.sampling import (
     noise_variance,
     sampling_variances,
 )
-from interpret_dp.ebm.noise.uncertainty import TermNoise, denoised_terms, term_noise
+from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, denoised_terms, term_noise
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
 from interpret_dp.ebm.trainer.binning import Bins
@@ -92,8 +92,8 @@ class TrainedTerms:
         Shape function of each term, shape (n_codes,), or (n_codes, n_classes) for more than two.
     noise : list of TermNoise
         That was added.
-    unknown : list of TermNoise or None
-        What is unknown of each curve, once it is denoised; None where it is the noise.
+    expected : list of Expected or None
+        What was denoised, and what is expected of it without noise; None of terms that were not.
     intercept : ndarray of float64, shape (1,) or (n_classes,)
     n_rows : float
         Released sum of the weights of the rows with a target; without weights, their number.
@@ -112,7 +112,7 @@ class TrainedTerms:
     bins: list[Bins]
     scores: list[NDArray[np.float64]]
     noise: list[TermNoise]
-    unknown: list[TermNoise | None]
+    expected: list[Expected | None]
     intercept: NDArray[np.float64]
     n_rows: float
     count_noise: float
@@ -189,13 +189,13 @@ def train(
     )
     result = boost(rows, boosting, door, look=_half_way(boosting, start, door), verbose=verbose)
     in_units = _score_unit(start)
-    scores, noise, unknown = _denoised(result, boosting, start, door)
+    scores, noise, expected = _denoised(result, boosting, start, door)
     offset = 0.0 if scale is None else scale.score_origin
     trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
         scores=scores,
         noise=noise,
-        unknown=unknown,
+        expected=expected,
         intercept=offset + in_units * result.intercept,
         n_rows=task.largest_weight * start.n_rows,
         count_noise=task.largest_weight * count_noise,
@@ -276,8 +276,8 @@ def _noise(
 
 def _denoised(
     result: BoostingResult, boosting: BoostingTask, start: _Start, door: ReleaseDoor
-) -> tuple[list[NDArray[np.float64]], list[TermNoise], list[TermNoise | None]]:
-    """Return the curves without what is likely noise, the noise, and what is then unknown."""
+) -> tuple[list[NDArray[np.float64]], list[TermNoise], list[Expected | None]]:
+    """Return the curves without what is likely noise, the noise, and what is expected then."""
     unit, bins = _score_unit(start), boosting.bins
     noise = _noise(result, boosting, start, door)
     scores = _in_units(result, unit)
@@ -291,10 +291,10 @@ def _denoised(
         unit**2 * sampling_variances(b.weights, curvature, dispersion)
         for b, curvature in zip(bins, curvatures, strict=True)
     ]
-    scores, unknown = denoised_terms(
+    scores, expected = denoised_terms(
         scores, noise, bins, boosting.is_ordered, sampling, result.dismissed
     )
-    return scores, noise, unknown
+    return scores, noise, expected
 
 
 def _in_units(result: BoostingResult, unit: float) -> list[NDArray[np.float64]]:

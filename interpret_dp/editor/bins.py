@@ -16,7 +16,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.released import AdditiveFeature
+from interpret_dp.released import AdditiveFeature, Band
 from interpret_dp.schema import Categorical, Continuous
 
 __all__ = ["Selection", "TermView", "bin_edges", "bin_labels", "bin_positions", "range_text"]
@@ -55,8 +55,8 @@ class TermView:
         Released number of rows per bin.
     original, last, current : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
         Scores of the base model, before the latest edit, and now.
-    standard_deviations : ndarray of float64, shape of the scores, or None
-        Of what the added noise leaves unknown of ``original``; None where it is not known.
+    band : Band or None
+        Ends of the 95 % band of ``original``; None where the noise is not known.
     version : int
         Version of the session that this shows.
     """
@@ -70,7 +70,7 @@ class TermView:
     original: FloatArray
     last: FloatArray
     current: FloatArray
-    standard_deviations: FloatArray | None
+    band: Band | None
     version: int
 
     @property

@@ -20,13 +20,14 @@ from interpret_dp.editor.bins import TermView
 from interpret_dp.explanation.axes import FeatureAxis
 from interpret_dp.explanation.figure_parts import (
     COLORS,
+    band_texts,
     dress,
     literal,
     number_text,
     score_unit,
     shortened,
 )
-from interpret_dp.released import AdditiveModel
+from interpret_dp.released import AdditiveModel, Band
 from interpret_dp.schema import Categorical
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ FloatArray = NDArray[np.float64]
 BAND, ORIGINAL, LAST, CURRENT, POINTS, ROWS = range(6)
 """Position of each trace in the figure."""
 
-_QUANTILE_95 = 1.96
 _OCCUPIED = 3.0  # noise units of a count from which on a bin is taken to hold rows at all
 _HALF_LEVEL = 0.32  # half the width of a level; levels are 1 apart
 _SPECIAL_STEP = 0.09  # from one bin that stands apart to the next, in widths of the axis
@@ -185,10 +185,7 @@ def editor_figure(
         scores.reshape(len(view.labels), -1)[codes, column]
         for scores in (view.original, view.last, view.current)
     )
-    half = np.zeros(len(codes))
-    if view.standard_deviations is not None:
-        deviations = view.standard_deviations.reshape(len(view.labels), -1)
-        half = _QUANTILE_95 * deviations[codes, column]
+    band = None if view.band is None else view.band.of_class(column).at(codes)
     figure = make_subplots(
         rows=2, cols=1, shared_xaxes=True, row_heights=[0.82, 0.18], vertical_spacing=0.03
     )
@@ -197,7 +194,7 @@ def editor_figure(
         (LAST, last, "before the last edit", {"color": "#e69f00", "width": 2, "dash": "dash"}),
         (CURRENT, current, "now", {"color": COLORS["curve"], "width": 2.5}),
     )
-    band_x, band_y = places.areas(original - half, original + half)
+    band_x, band_y = places.areas(*(band or (original, original)))
     figure.add_trace(
         go.Scatter(
             x=band_x,
@@ -207,7 +204,7 @@ def editor_figure(
             line={"width": 0},
             mode="lines",
             name="95 % noise band",
-            visible=view.standard_deviations is not None,
+            visible=band is not None,
             hoverinfo="skip",
         ),
         row=1,
@@ -217,7 +214,7 @@ def editor_figure(
         x, y = places.steps(scores)
         line = go.Scatter(x=x, y=y, mode="lines", name=name, line=style, hoverinfo="skip")
         figure.add_trace(line, row=1, col=1)
-    figure.add_trace(_points(view, places, original, current, half), row=1, col=1)
+    figure.add_trace(_points(view, places, original, current, band), row=1, col=1)
     figure.add_trace(_rows(view, places), row=2, col=1)
     _lay_out(figure, places, selected)
     figure.update_yaxes(title=score_unit(model), row=1)
@@ -225,7 +222,11 @@ def editor_figure(
 
 
 def _points(
-    view: TermView, places: BinPlaces, original: FloatArray, current: FloatArray, half: FloatArray
+    view: TermView,
+    places: BinPlaces,
+    original: FloatArray,
+    current: FloatArray,
+    band: Band | None,
 ) -> Any:
     """Return unseen marks at the bins' centres: for the texts under the mouse, and to select."""
     import plotly.graph_objects as go
@@ -233,10 +234,12 @@ def _points(
     rows = [
         (
             literal(view.labels[code]),
-            f"{before:.4g}" + (f" ± {width:.3g}" if width else ""),
+            f"{before:.4g}{noise}",
             f"{view.weights[code]:,.0f}",
         )
-        for code, before, width in zip(places.codes, original, half, strict=True)
+        for code, before, noise in zip(
+            places.codes, original, band_texts(band, len(original)), strict=True
+        )
     ]
     return go.Scatter(
         x=((places.left + places.right) / 2).tolist(),

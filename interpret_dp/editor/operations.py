@@ -157,9 +157,9 @@ def edited_term(feature: Subject, term: AdditiveTerm, operation: Operation) -> A
     run = KINDS[operation.kind].run
     bins = np.array(operation.bins)
     scores = np.array(term.scores).reshape(len(term.scores), -1)
-    spreads: dict[str, Any] = {
+    known: dict[str, Any] = {
         name: None if getattr(term, name) is None else np.array(getattr(term, name))
-        for name in _SPREADS
+        for name in _CARRIED
     }
     for position, column in enumerate(operation.classes):
         curve = _curve(feature, term, operation.bins, column)
@@ -169,46 +169,67 @@ def edited_term(feature: Subject, term: AdditiveTerm, operation: Operation) -> A
             continue
         scores[bins, column] = fitted
         # What a projection does to noise depends on the curve below it, which is not known.
-        spreads = {
+        known = {
             name: None
-            if spread is None or kept is None
-            else _SPREADS[name](spread, column, bins, kept)
-            for name, spread in spreads.items()
+            if array is None or kept is None
+            else _CARRIED[name](array, column, _Map(bins, kept, curve.scores, fitted))
+            for name, array in known.items()
         }
-    return dataclasses.replace(term, scores=scores.reshape(term.scores.shape), **spreads)
+    return dataclasses.replace(term, scores=scores.reshape(term.scores.shape), **known)
 
 
-def _carried(
-    covariance: FloatArray, column: int, bins: IntArray, kept: FloatArray | float
-) -> FloatArray:
+@dataclass(frozen=True)
+class _Map:
+    """An edit of some bins as an affine map: the matrix or factor, and one curve with its image."""
+
+    bins: IntArray
+    kept: FloatArray | float
+    scores: FloatArray
+    fitted: FloatArray
+
+    def image(self, curve: FloatArray) -> FloatArray:
+        """Return what becomes of another curve."""
+        apart = curve - self.scores
+        moved = self.kept @ apart if isinstance(self.kept, np.ndarray) else self.kept * apart
+        return self.fitted + moved
+
+
+def _carried_scores(scores: FloatArray, column: int, edit: _Map) -> FloatArray:
+    columns = scores.reshape(len(scores), -1).copy()
+    columns[edit.bins, column] = edit.image(columns[edit.bins, column])
+    return columns.reshape(scores.shape)
+
+
+def _carried_covariance(covariance: FloatArray, column: int, edit: _Map) -> FloatArray:
     """Return the covariances after a linear map of the selected bins of one class."""
     size = covariance.shape[-1]
     layers = np.array(covariance).reshape(-1, size, size)
-    whole = np.eye(size)
-    whole[np.ix_(bins, bins)] = kept if isinstance(kept, np.ndarray) else kept * np.eye(len(bins))
+    whole, kept = np.eye(size), edit.kept
+    square = kept if isinstance(kept, np.ndarray) else kept * np.eye(len(edit.bins))
+    whole[np.ix_(edit.bins, edit.bins)] = square
     carried = whole @ layers[column] @ whole.T
     # Rounding must not make it asymmetric: a file keeps one triangle.
     layers[column] = np.tril(carried) + np.tril(carried, -1).T
     return layers.reshape(covariance.shape)
 
 
-def _carried_variances(
-    variances: FloatArray, column: int, bins: IntArray, kept: FloatArray | float
-) -> FloatArray | None:
+def _carried_variances(variances: FloatArray, column: int, edit: _Map) -> FloatArray | None:
     """Return the variances if the covariances are not needed for it."""
-    if isinstance(kept, np.ndarray):
+    if isinstance(edit.kept, np.ndarray):
         return None
     columns = variances.reshape(len(variances), -1).copy()
-    columns[bins, column] *= kept**2
+    columns[edit.bins, column] *= edit.kept**2
     return columns.reshape(variances.shape)
 
 
-# What is known of a term's noise, and of the distance to the curve without it.
-_SPREADS: dict[str, Callable[..., FloatArray | None]] = {
-    "covariance": _carried,
+# What is known of a term's noise, and of the curve without it.
+_CARRIED: dict[str, Callable[..., FloatArray | None]] = {
+    "covariance": _carried_covariance,
     "variances": _carried_variances,
-    "band_covariance": _carried,
-    "band_variances": _carried_variances,
+    "noisy_scores": _carried_scores,
+    "posterior_mean": _carried_scores,
+    "posterior_covariance": _carried_covariance,
+    "posterior_variances": _carried_variances,
 }
 
 

@@ -148,7 +148,7 @@ class EditSession(EditHistory):
                 original=original.scores,
                 last=self._state_before_last.terms[index].scores,
                 current=self._state.terms[index].scores,
-                standard_deviations=original.standard_deviations,
+                band=original.band(),
                 version=self._version,
             )
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.explanation.figure_parts import COLORS, literal
+from interpret_dp.released.intervals import Band
 from interpret_dp.released.isotonic import isotonic
 from interpret_dp.schema.declarations import Categorical
 
@@ -21,7 +22,6 @@ __all__ = ["CLASS_COLORS", "Curve", "common_range", "monotone_previews", "term_c
 
 FloatArray = NDArray[np.float64]
 
-_QUANTILE_95 = 1.96
 
 CLASS_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#3c3c3c")
 """Wong's palette without its yellow, which is hard to see on white."""
@@ -39,8 +39,8 @@ class Curve:
     name : str
         What the legend calls it, literally.
     scores : ndarray of float64, shape (n_codes,)
-    half_band : ndarray of float64, shape (n_codes,), or None
-        1.96 standard deviations of what noise leaves unknown; None where it is not known.
+    band : Band or None
+        Ends of the 95 % band; None where the noise is not known.
     color, band_color, dash : str
         In plotly's words.
     is_class : bool
@@ -49,7 +49,7 @@ class Curve:
 
     name: str
     scores: FloatArray
-    half_band: FloatArray | None
+    band: Band | None
     color: str = COLORS["curve"]
     band_color: str = COLORS["band"]
     dash: str = "solid"
@@ -68,11 +68,10 @@ def term_curves(
     scores : ndarray of float64, shape of the term's scores, default=None
         Other scores for the same bins, drawn without a band: a preview.
     """
-    deviations = None if scores is not None else term.standard_deviations
+    band = None if scores is not None else term.band()
     shown = term.scores if scores is None else scores
-    half = None if deviations is None else _QUANTILE_95 * deviations
     if shown.ndim == 1:
-        return [Curve("released curve", shown, half)]
+        return [Curve("released curve", shown, band)]
     curves = []
     for index, label in enumerate(model.classes or ()):
         color = CLASS_COLORS[index % len(CLASS_COLORS)]
@@ -80,7 +79,7 @@ def term_curves(
             Curve(
                 name=literal(str(label)),
                 scores=shown[:, index],
-                half_band=None if half is None else half[:, index],
+                band=None if band is None else band.of_class(index),
                 color=color,
                 band_color=_transparent(color),
                 dash=_DASHES[index // len(CLASS_COLORS) % len(_DASHES)],
@@ -125,8 +124,8 @@ def common_range(model: AdditiveModel) -> tuple[float, float]:
     ends = [0.0]
     for term in model.terms:
         for curve in term_curves(model, term):
-            half = 0.0 if curve.half_band is None else curve.half_band
-            ends += [float((curve.scores - half).min()), float((curve.scores + half).max())]
+            for values in (curve.scores, *(curve.band or ())):
+                ends += [float(values.min()), float(values.max())]
     # plotly's own range leaves a twentieth of the axis on each side, 0.056 of what is drawn: with
     # less, the term with both extremes would be drawn larger on the common scale than alone.
     room = 0.06 * (max(ends) - min(ends)) or math.ulp(1.0)

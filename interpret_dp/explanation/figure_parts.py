@@ -8,17 +8,20 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from interpret_dp.released import AdditiveModel
+    from interpret_dp.released import AdditiveModel, Band
 
 __all__ = [
     "COLORS",
     "LONGEST_LABEL",
     "add_heading",
+    "band_texts",
     "dress",
+    "error_bars",
     "literal",
     "number_text",
     "place_legend",
@@ -188,6 +191,27 @@ def value_text(value: Any) -> str:
 def literal(name: str) -> str:
     """Return a name as plotly shows it literally: it reads a kind of HTML."""
     return html.escape(name, quote=False)
+
+
+def band_texts(band: Band | None, n_bins: int) -> list[str]:
+    """Return what follows each score in words: the ends of its noise band, where there is one."""
+    if band is None:
+        return [""] * n_bins
+    return [
+        f", noise band {low:.3g} to {high:.3g}" if low < high else ""
+        for low, high in zip(*band, strict=True)
+    ]
+
+
+def error_bars(scores: NDArray[np.float64], band: Band | None) -> dict[str, Any] | None:
+    """Return plotly's error bars from points to the ends of their bands."""
+    if band is None:
+        return None
+    return {
+        "symmetric": False,
+        "array": (band.upper - scores).tolist(),
+        "arrayminus": (scores - band.lower).tolist(),
+    }
 
 
 def shortened(name: str, longest: int = LONGEST_LABEL) -> str:

@@ -19,7 +19,9 @@ from interpret_dp.explanation.curves import Curve, term_curves
 from interpret_dp.explanation.figure_parts import (
     COLORS,
     LONGEST_LABEL,
+    band_texts,
     dress,
+    error_bars,
     literal,
     number_text,
     score_unit,
@@ -165,13 +167,13 @@ def _draw_continuous(drawing: _Drawing, spec: Continuous) -> None:
 
 
 def _add_band(figure: Figure, edges: FloatArray, curve: Curve, codes: slice) -> None:
-    if curve.half_band is None:
+    if curve.band is None:
         return
-    for sign, fill in ((1.0, None), (-1.0, "tonexty")):
+    for end, fill in ((curve.band.upper, None), (curve.band.lower, "tonexty")):
         _add_steps(
             figure,
             edges,
-            curve.scores[codes] + sign * curve.half_band[codes],
+            end[codes],
             {"width": 0},
             name=_BAND_NAME,
             legendgroup=_group(curve),
@@ -253,11 +255,10 @@ _HOVER = (
 
 
 def _hover_rows(labels: list[str], term: AdditiveTerm, curve: Curve, codes: Any) -> list[list[str]]:
-    half = curve.half_band
-    halves = [""] * len(labels) if half is None else [f" ± {value:.4g}" for value in half[codes]]
+    bands = band_texts(curve.band and curve.band.at(codes), len(labels))
     weights = [f"{weight:,.0f}" for weight in term.weights[codes]]
     named = [f"{curve.name}: {label}" for label in labels] if curve.is_class else labels
-    return [list(row) for row in zip(named, halves, weights, strict=True)]
+    return [list(row) for row in zip(named, bands, weights, strict=True)]
 
 
 # -------------------------------------------------------------------- levels, and missing
@@ -299,15 +300,12 @@ def _add_points(
     beside_a_curve = len(codes) == 1
     width = 0.0 if beside_a_curve else _CLASS_SPREAD
     for curve, shift in zip(drawing.curves, _side_by_side(drawing.curves, width), strict=True):
-        half = curve.half_band
         figure.add_scatter(
             x=[position + shift for position in positions],
             y=curve.scores[codes].tolist(),
             mode="markers",
             marker={"color": curve.color, "size": 8},
-            error_y=None
-            if half is None
-            else {"array": half[codes].tolist(), "color": curve.color, "thickness": 1.5},
+            error_y=_bars(curve, codes),
             customdata=_hover_rows(names, term, curve, codes),
             hovertemplate=_HOVER,
             showlegend=not beside_a_curve,
@@ -341,10 +339,15 @@ def _add_points(
             )
 
 
+def _bars(curve: Curve, codes: list[int]) -> dict[str, Any] | None:
+    bars = error_bars(curve.scores[codes], curve.band and curve.band.at(codes))
+    return bars and bars | {"color": curve.color, "thickness": 1.5}
+
+
 def _point_name(curve: Curve) -> dict[str, str]:
     if curve.is_class:
         return {}
-    return {"name": "released score" + ("" if curve.half_band is None else f", {_BAND_NAME}")}
+    return {"name": "released score" + ("" if curve.band is None else f", {_BAND_NAME}")}
 
 
 def _side_by_side(curves: Sequence[Curve], width: float) -> list[float]:

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.edits import EditRecord
+from interpret_dp.released.intervals import Band
 from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, FeaturePair
 
-__all__ = ["AdditiveFeature", "AdditiveModel", "AdditiveTerm", "EditRecord", "FeaturePair"]
+__all__ = [
+    "AdditiveFeature",
+    "AdditiveModel",
+    "AdditiveTerm",
+    "Band",
+    "EditRecord",
+    "FeaturePair",
+]

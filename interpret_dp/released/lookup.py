@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.released.additive_model import AdditiveModel
+from interpret_dp.released.intervals import Band
 from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, FeaturePair
 
 if TYPE_CHECKING:
@@ -43,10 +44,11 @@ def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
         ``kind``
             ``missing``, ``bin`` or ``unseen``. Only a categorical feature has an unseen bin: a
             continuous one reads what is no number as missing.
-        ``score``, ``standard_deviation``
+        ``score``, ``standard_deviation``, ``band_lower``, ``band_upper``
             In units of the link's scale: logits, units of a regression's target, or their
             logarithms where the link is "log". The standard deviation is that of what the
-            added noise leaves unknown, NaN where that is not known (as after some edits).
+            added noise leaves unknown; the ends are those of the 95 % noise band
+            (:meth:`AdditiveTerm.band`). NaN where the noise is not known (as after some edits).
             For more than two classes ``score_0``, ``standard_deviation_0`` and so on, in the
             order of the classes.
         ``weight``
@@ -154,11 +156,16 @@ def _levels(feature: AdditiveFeature) -> dict[str, Any]:
 
 
 def _numbers_of(term: AdditiveTerm, suffixes: list[str]) -> dict[str, NDArray[np.float64]]:
-    deviations = term.standard_deviations
-    if deviations is None:
-        deviations = np.full_like(term.scores, np.nan)
+    deviations, unknown = term.standard_deviations, np.full_like(term.scores, np.nan)
+    band = term.band() or Band(unknown, unknown)
+    arrays = {
+        "score": term.scores,
+        "standard_deviation": unknown if deviations is None else deviations,
+        "band_lower": band.lower,
+        "band_upper": band.upper,
+    }
     columns: dict[str, NDArray[np.float64]] = {}
-    for name, array in (("score", term.scores), ("standard_deviation", deviations)):
+    for name, array in arrays.items():
         by_score = array.reshape(len(array), len(suffixes))
         columns |= {f"{name}{suffix}": by_score[:, k] for k, suffix in enumerate(suffixes)}
     return columns | {"weight": term.weights}

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._validate import check_real
+from interpret_dp.released.intervals import Band, assisted_interval
 from interpret_dp.schema import Categorical, Continuous, level_labels
 
 __all__ = [
@@ -24,7 +26,10 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
-OPTIONAL_KEYS = ("partner", "variances", "band_covariance", "band_variances")
+OPTIONAL_KEYS = (
+    *("partner", "variances", "noisy_scores"),
+    *("posterior_mean", "posterior_covariance", "posterior_variances"),
+)
 """Keys that a term's document may lack."""
 
 
@@ -160,19 +165,23 @@ class AdditiveTerm:
     weights : ndarray of float64, shape (n_codes,)
         Released number of rows per bin.
     covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
-        Covariance of the added noise in ``scores``; None where it is not known as a whole.
+        Covariance of the noise that was added; None where it is not known as a whole.
     variances : ndarray of float64, same shape as ``scores``, or None
         Variance of the added noise, of a term with too many bins for a ``covariance`` or one that
         was kept monotone. None where ``covariance`` is given, whose diagonal it would be, or
         nothing is known.
     partner : int or None
         Index of the second feature of a pair; None for a shape function.
-    band_covariance : ndarray of float64, shaped as ``covariance``, or None
-        Covariance of the distance from ``scores`` to the curve without noise, once part of the
-        noise was taken out. None where nothing was, so that the noise is all that is unknown, and
-        where it is not known as a whole.
-    band_variances : ndarray of float64, same shape as ``scores``, or None
-        Its diagonal, of a term without ``band_covariance``.
+    noisy_scores : ndarray of float64, same shape as ``scores``, or None
+        The curve before noise was taken out of it: the curve without noise, plus the noise. None
+        where ``scores`` are that.
+    posterior_mean : ndarray of float64, same shape as ``scores``, or None
+        What is expected of the curve without noise, given the released one. It is rougher than
+        ``scores``, which leave out the luck of the sample as well.
+    posterior_covariance : ndarray of float64, shaped as ``covariance``, or None
+        Its covariance.
+    posterior_variances : ndarray of float64, same shape as ``scores``, or None
+        Its diagonal, of a term without ``posterior_covariance``.
     """
 
     feature: int
@@ -181,8 +190,10 @@ class AdditiveTerm:
     covariance: FloatArray | None
     variances: FloatArray | None = None
     partner: int | None = None
-    band_covariance: FloatArray | None = None
-    band_variances: FloatArray | None = None
+    noisy_scores: FloatArray | None = None
+    posterior_mean: FloatArray | None = None
+    posterior_covariance: FloatArray | None = None
+    posterior_variances: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check their shapes against one another."""
@@ -193,8 +204,13 @@ class AdditiveTerm:
             object.__setattr__(self, name, frozen(getattr(self, name), expected, f"term {name}"))
         if (self.weights < 0).any():
             raise ValueError("term weights must not be negative.")
-        for prefix in ("", "band_"):
+        for name in ("noisy_scores", "posterior_mean"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, frozen(getattr(self, name), shape, f"term {name}"))
+        for prefix in ("", "posterior_"):
             self._check_spread(f"{prefix}covariance", f"{prefix}variances", shape)
+        if self._posterior_deviations is not None and self.posterior_mean is None:
+            raise ValueError("A term has a posterior spread without posterior_mean; give both.")
 
     def _check_spread(self, whole: str, diagonal: str, shape: tuple[int, ...]) -> None:
         """Freeze a covariance or the variances that stand for it, and check them."""
@@ -229,14 +245,52 @@ class AdditiveTerm:
 
     @property
     def standard_deviations(self) -> FloatArray | None:
-        """Standard deviation of the distance to the curve without noise; None if unknown.
+        """Root of the expected squared distance to the curve without noise; None if unknown.
 
-        Same shape as ``scores``. What bands are drawn from; that of the added noise, unless some of
-        it was taken out.
+        Same shape as ``scores``. Of a term that was not denoised, that is the deviation of the
+        noise. It is right on average over bins; :meth:`band` is for each bin by itself.
         """
-        if self.band_covariance is None and self.band_variances is None:
+        deviations = self._posterior_deviations
+        if deviations is None or self.posterior_mean is None:
             return self.noise_deviations
-        return _deviations(self.band_covariance, self.band_variances)
+        apart: FloatArray = np.hypot(deviations, self.scores - self.posterior_mean)
+        return apart
+
+    def band(self, level: float = 0.95) -> Band | None:
+        """Return the ends of the band around each score; None where the noise is not known.
+
+        Each bin by itself holds the curve without noise with this probability over the noise, also
+        where the curve was smoothed, has a spike, or was edited by a linear map (then it is the
+        edited curve without noise). It need not be symmetric, and may leave a score outside that
+        was smoothed away.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            From 0.5, below 1.
+
+        Returns
+        -------
+        Band or None
+            ``lower`` and ``upper``, each of the shape of ``scores``.
+
+        Notes
+        -----
+        Pratt's intervals (:mod:`interpret_dp.released.intervals`), with the posterior for what is
+        expected: shorter than those of the noise, and as right.
+        """
+        level = check_real("level", level, low=0.5, high=1.0, high_open=True)
+        noise, deviations = self.noise_deviations, self._posterior_deviations
+        if noise is None:
+            return None
+        noisy = self.scores if self.noisy_scores is None else self.noisy_scores
+        mean = noisy if self.posterior_mean is None else self.posterior_mean
+        variances = np.square(noise if deviations is None else deviations)
+        return assisted_interval(noisy, noise, mean, variances, level)
+
+    @property
+    def _posterior_deviations(self) -> FloatArray | None:
+        return _deviations(self.posterior_covariance, self.posterior_variances)
 
     @property
     def signal_to_noise(self) -> float | None:
@@ -274,9 +328,11 @@ def _deviations(covariance: FloatArray | None, variances: FloatArray | None) -> 
 def term_document(term: AdditiveTerm) -> dict[str, Any]:
     """Return a term as plain JSON values; :func:`read_term` reads it."""
     optional = {
-        "variances": None if term.variances is None else term.variances.tolist(),
-        "band_covariance": _lower_triangle(term.band_covariance),
-        "band_variances": None if term.band_variances is None else term.band_variances.tolist(),
+        "variances": _listed(term.variances),
+        "noisy_scores": None if term.noisy_scores is None else _shortened(term.noisy_scores),
+        "posterior_mean": _listed(term.posterior_mean),
+        "posterior_covariance": _lower_triangle(term.posterior_covariance),
+        "posterior_variances": _listed(term.posterior_variances),
     }
     return {
         "feature": term.feature,
@@ -299,18 +355,32 @@ def read_term(entry: Mapping[str, Any]) -> AdditiveTerm:
         weights=entry["weights"],
         covariance=_full_square(entry["covariance"], size),
         variances=entry.get("variances"),
-        band_covariance=_full_square(entry.get("band_covariance"), size),
-        band_variances=entry.get("band_variances"),
+        noisy_scores=entry.get("noisy_scores"),
+        posterior_mean=entry.get("posterior_mean"),
+        posterior_covariance=_full_square(entry.get("posterior_covariance"), size),
+        posterior_variances=entry.get("posterior_variances"),
     )
 
 
+def _listed(array: FloatArray | None) -> list[Any] | None:
+    return None if array is None else array.tolist()
+
+
 def _lower_triangle(square: FloatArray | None) -> list[Any] | None:
-    """Flatten the lower triangles; seven digits are far more than a noise estimate has."""
+    """Flatten the lower triangles."""
     if square is None:
         return None
     if square.ndim == 3:
         return [_lower_triangle(layer) for layer in square]
-    return [float(f"{value:.7g}") for value in square[np.tril_indices(len(square))]]
+    lower: list[Any] = _shortened(square[np.tril_indices(len(square))])
+    return lower
+
+
+def _shortened(numbers: FloatArray) -> list[Any]:
+    """Return numbers with the digits that a noise estimate has, and many more."""
+    return [
+        float(f"{number:.7g}") if np.ndim(number) == 0 else _shortened(number) for number in numbers
+    ]
 
 
 def _full_square(triangle: list[Any] | None, size: int) -> FloatArray | None:

@@ -60,9 +60,11 @@ def test_curves_start_as_the_original_with_the_band_of_its_noise(editor):
     for trace in (ORIGINAL, LAST, CURRENT):
         assert _heights(editor, trace) == view.original[codes].tolist()
     band = [y for y in editor.figure.data[BAND].y if y is not None]
-    half = 1.96 * view.standard_deviations[codes]
-    assert max(band) == pytest.approx((view.original[codes] + half).max())
-    assert min(band) == pytest.approx((view.original[codes] - half).min())
+    assert max(band) == view.band.upper[codes].max()
+    assert min(band) == view.band.lower[codes].min()
+    points = editor.figure.data[POINTS].customdata
+    first = view.original[codes[0]], view.band.lower[codes[0]], view.band.upper[codes[0]]
+    assert points[0][1] == "{:.4g}, noise band {:.3g} to {:.3g}".format(*first)
 
 
 def test_band_is_hidden_where_the_noise_is_not_known():

@@ -216,31 +216,40 @@ def test_linear_edits_carry_the_covariance_of_the_noise_along():
     np.testing.assert_array_equal(known, known.T)
 
 
-def test_what_a_band_is_drawn_from_is_carried_along_as_the_noise_is():
+def test_what_a_band_is_made_from_is_carried_along_as_scores_and_noise_are():
     model = build_model()
-    noise = model.terms[0].covariance
-    band = 0.25 * noise + 0.01 * np.ones_like(noise)
-    term = dataclasses.replace(model.terms[0], band_covariance=band)
+    noise, scores = model.terms[0].covariance, model.terms[0].scores
+    spread = 0.25 * noise + 0.01 * np.ones_like(noise)
+    noisy = scores + np.random.default_rng(1).normal(size=len(scores))
+    known = {"noisy_scores": noisy, "posterior_mean": 0.75 * scores + 0.25 * noisy}
+    term = dataclasses.replace(model.terms[0], posterior_covariance=spread, **known)
     editing = Holder(dataclasses.replace(model, terms=(term, *model.terms[1:]))).edit()
     editing.flatten("age", between=(20, 30))
     editing.scale("age", 0.5, between=(30, 80))
+    editing.set_scores("age", 0.125, bins=1)
+    editing.shift("age", 2.0, bins=[0])
     edited = editing.released.terms[0]
     weights = term.weights[2:4] / term.weights[2:4].sum()
-    assert edited.band_covariance[2, 3] == pytest.approx(weights @ band[2:4, 2:4] @ weights)
-    assert edited.band_covariance[5, 6] == pytest.approx(band[5, 6] / 4, rel=1e-6)
+    assert edited.posterior_covariance[2, 3] == pytest.approx(weights @ spread[2:4, 2:4] @ weights)
+    assert edited.posterior_covariance[5, 6] == pytest.approx(spread[5, 6] / 4, rel=1e-6)
     assert edited.covariance[5, 6] == pytest.approx(noise[5, 6] / 4, rel=1e-6)
-    np.testing.assert_allclose(
-        edited.standard_deviations, np.sqrt(np.diagonal(edited.band_covariance))
-    )
+    for name, before in known.items():
+        after = getattr(edited, name)
+        np.testing.assert_allclose(after[2:4], weights @ before[2:4])
+        np.testing.assert_allclose(after[5:7], before[5:7] / 2)
+        assert after[1] == edited.scores[1] == 0.125
+        assert after[0] == pytest.approx(before[0] + 2.0)
+    # What was set by hand is known.
+    assert edited.band().lower[1] == edited.band().upper[1] == 0.125
     # The editor draws the one, and judges by the other.
-    view = editing.view("age")
-    np.testing.assert_allclose(view.standard_deviations, term.standard_deviations)
+    np.testing.assert_allclose(editing.view("age").band, term.band())
     same = Holder(dataclasses.replace(model, terms=(model.terms[0], *model.terms[1:]))).edit()
     for session_ in (same, editing):
         session_.reset("age")
     assert editing.verdict("age", "increasing") == same.verdict("age", "increasing")
     editing.make_monotone("age", increasing=True)
     assert editing.released.terms[0].standard_deviations is None
+    assert editing.released.terms[0].band() is None
 
 
 @pytest.mark.parametrize("kind", ["make_monotone", "make_convex", "cap"])
@@ -257,14 +266,18 @@ def test_after_a_projection_the_noise_is_not_known(kind):
 
 def test_variances_are_kept_where_covariances_are_not_needed_for_them():
     model = build_model()
-    known = {"variances": np.arange(10.0), "band_variances": np.arange(10.0) / 2}
+    known = {
+        "variances": np.arange(10.0),
+        "posterior_variances": np.arange(10.0) / 2,
+        "posterior_mean": model.terms[0].scores,
+    }
     term = dataclasses.replace(model.terms[0], covariance=None, **known)
     editing = Holder(dataclasses.replace(model, terms=(term, *model.terms[1:]))).edit()
     editing.shift("age", 1.0)
     editing.set_scores("age", 0.0, bins=4)
     variances = editing.released.terms[0].variances
     np.testing.assert_array_equal(variances, [0, 1, 2, 3, 0, 5, 6, 7, 8, 9])
-    np.testing.assert_array_equal(editing.released.terms[0].band_variances, variances / 2)
+    np.testing.assert_array_equal(editing.released.terms[0].posterior_variances, variances / 2)
     editing.flatten("age", between=(20, 30))
     assert editing.released.terms[0].variances is None
     assert editing.released.terms[0].standard_deviations is None

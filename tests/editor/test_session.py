@@ -241,9 +241,9 @@ def test_a_view_holds_original_last_and_current_scores():
     assert view.version == editing.version == 2
     assert (view.name, view.kind) == ("age", "continuous")
     assert len(view.labels) == len(view.weights) == len(view.current)
-    assert view.standard_deviations.shape == view.current.shape
+    assert view.band.lower.shape == view.band.upper.shape == view.current.shape
     assert session().view("city").edges is None
-    assert session(covariance=False).view("age").standard_deviations is None
+    assert session(covariance=False).view("age").band is None
 
 
 def test_open_views_notice_each_change_once():

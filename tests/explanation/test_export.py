@@ -192,9 +192,9 @@ def test_band_is_that_of_the_noise_and_the_curve_lies_in_it():
     model = _model()
     upper, lower, curve, _density = _lines(shape_figure(model, model.terms[0]))
     np.testing.assert_allclose(curve.y, [0.2, 1.0, 1.0])
-    half = 1.96 * np.sqrt([0.01, 0.02, 0.02])
-    np.testing.assert_allclose(np.subtract(upper.y, curve.y), half)
-    np.testing.assert_allclose(np.subtract(curve.y, lower.y), half)
+    half = 1.959964 * np.sqrt([0.01, 0.02, 0.02])
+    np.testing.assert_allclose(np.subtract(upper.y, curve.y), half, rtol=1e-6)
+    np.testing.assert_allclose(np.subtract(curve.y, lower.y), half, rtol=1e-6)
     assert lower.fill == "tonexty"
 
 
@@ -205,7 +205,9 @@ def test_a_term_of_unknown_noise_has_no_band():
     points, _rows = shape_figure(model, model.terms[1]).data
     assert points.error_y.array is None
     points, _rows = shape_figure(_model(), _model().terms[1]).data
-    assert list(points.error_y.array) == pytest.approx([1.96 * 0.1, 1.96 * 0.1, 1.96 * 0.3])
+    half = pytest.approx([0.1959964, 0.1959964, 3 * 0.1959964])
+    assert list(points.error_y.array) == half
+    assert list(points.error_y.arrayminus) == half
 
 
 def test_a_log_scaled_feature_is_drawn_on_its_scale_with_raw_ticks():

@@ -162,8 +162,9 @@ def test_terms_have_their_own_scale_until_the_common_one_is_asked_for():
     assert (lowest, highest) == common_range(model)
     for term in model.terms:
         for curve in term_curves(model, term):
-            assert (curve.scores - curve.half_band >= lowest).all()
-            assert (curve.scores + curve.half_band <= highest).all()
+            for values in (curve.scores, *curve.band):
+                assert (lowest <= values).all()
+                assert (values <= highest).all()
     press(figure, "own scale")
     assert figure.layout.yaxis.autorange is True
 

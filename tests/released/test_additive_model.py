@@ -73,16 +73,34 @@ def test_a_term_with_variances_alone(model):
 
 def test_what_bands_are_drawn_from_is_kept_beside_the_noise(model):
     noise = np.diag([0.0, 1.0, 4.0, 0.0])
-    first = dataclasses.replace(model.terms[0], covariance=noise, band_covariance=noise / 4)
+    scores = model.terms[0].scores
+    noisy = scores + np.array([0.0, 1.0, -1.0, 0.0])
+    first = dataclasses.replace(
+        model.terms[0],
+        covariance=noise,
+        noisy_scores=noisy,
+        posterior_mean=scores + np.array([0.0, 0.5, 0.0, 0.0]),
+        posterior_covariance=noise / 4,
+    )
     second = dataclasses.replace(
-        model.terms[1], variances=np.full(4, 9.0), band_variances=np.full(4, 4.0)
+        model.terms[1],
+        variances=np.full(4, 9.0),
+        posterior_mean=model.terms[1].scores,
+        posterior_variances=np.full(4, 4.0),
     )
     both = dataclasses.replace(model, terms=(first, second))
     document = json.loads(json.dumps(both.to_dict(), allow_nan=False))
     again = AdditiveModel.from_dict(document)
     for term in (both.terms[0], again.terms[0]):
-        np.testing.assert_array_equal(term.standard_deviations, [0.0, 0.5, 1.0, 0.0])
+        # The posterior's, and how far the scores are from its mean.
+        expected = [0.0, np.sqrt(0.5), 1.0, 0.0]
+        np.testing.assert_allclose(term.standard_deviations, expected)
         np.testing.assert_array_equal(term.noise_deviations, [0.0, 1.0, 2.0, 0.0])
+        np.testing.assert_array_equal(term.noisy_scores, noisy)
+        lower, upper = term.band()
+        assert (lower <= noisy).all()
+        assert (noisy <= upper).all()
+        assert lower[0] == upper[0] == noisy[0]
         # Judged by the noise.
         assert term.signal_to_noise == pytest.approx(np.sqrt(2.0 / 5.0))
     np.testing.assert_array_equal(again.terms[1].standard_deviations, np.full(4, 2.0))
@@ -90,12 +108,14 @@ def test_what_bands_are_drawn_from_is_kept_beside_the_noise(model):
     assert again.digest == both.digest
     # Files from before have no such keys: their bands are those of the noise.
     for entry in document["terms"]:
-        entry.pop("band_covariance", None)
-        entry.pop("band_variances", None)
+        for key in ("noisy_scores", "posterior_mean", "posterior_covariance"):
+            entry.pop(key, None)
+        entry.pop("posterior_variances", None)
     document = {key: value for key, value in document.items() if key != "digest"}
     older = AdditiveModel.from_dict(document)
     np.testing.assert_array_equal(older.terms[0].standard_deviations, [0.0, 1.0, 2.0, 0.0])
-    assert "band_covariance" not in model.to_dict()["terms"][0]
+    np.testing.assert_allclose(older.terms[0].band().upper[2] - scores[2], 2 * 1.959964)
+    assert "posterior_covariance" not in model.to_dict()["terms"][0]
 
 
 def test_variances_of_several_classes_are_the_diagonals():
@@ -149,21 +169,24 @@ def test_variances_are_checked(covariance, variances, message):
         AdditiveTerm(0, np.zeros(3), np.ones(3), covariance, variances)
 
 
-def test_bands_are_checked_as_noise_is():
-    known = {"covariance": np.eye(3)}
-    with pytest.raises(ValueError, match="both band_covariance and band_variances"):
-        AdditiveTerm(
-            0,
-            np.zeros(3),
-            np.ones(3),
-            **known,
-            band_covariance=np.eye(3),
-            band_variances=np.ones(3),
-        )
-    with pytest.raises(ValueError, match=r"band_covariance has shape \(2, 2\)"):
-        AdditiveTerm(0, np.zeros(3), np.ones(3), **known, band_covariance=np.eye(2))
-    with pytest.raises(ValueError, match="band_variances must not be negative"):
-        AdditiveTerm(0, np.zeros(3), np.ones(3), **known, band_variances=[1.0, -1.0, 0.0])
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        (
+            {"posterior_covariance": np.eye(3), "posterior_variances": np.ones(3)},
+            "both posterior_covariance and posterior_variances",
+        ),
+        ({"posterior_covariance": np.eye(2)}, r"posterior_covariance has shape \(2, 2\)"),
+        ({"posterior_variances": [1.0, -1.0, 0.0]}, "posterior_variances must not be negative"),
+        ({"posterior_mean": np.zeros(2)}, r"posterior_mean has shape \(2,\)"),
+        ({"noisy_scores": [0.0, np.inf, 0.0]}, "noisy_scores has values that are not finite"),
+        ({"posterior_variances": np.ones(3)}, "without posterior_mean; give both"),
+    ],
+)
+def test_what_bands_are_made_from_is_checked_as_noise_is(known, message):
+    known = {"posterior_mean": np.zeros(3)} | known if "give both" not in message else known
+    with pytest.raises(ValueError, match=message):
+        AdditiveTerm(0, np.zeros(3), np.ones(3), np.eye(3), **known)
 
 
 def test_arrays_cannot_be_changed(model):

@@ -51,7 +51,7 @@ def test_columns_labels_and_kinds():
     age, job = tables["age"], tables["job"]
     assert list(age) == [
         *("bin", "lower", "upper", "level", "kind"),
-        *("score", "standard_deviation", "weight"),
+        *("score", "standard_deviation", "band_lower", "band_upper", "weight"),
     ]
     assert age["bin"].tolist() == ["missing", "[-inf, 20)", "[20, 40.5)", "[40.5, inf)"]
     assert age["kind"].tolist() == ["missing", "bin", "bin", "bin"]
@@ -60,7 +60,9 @@ def test_columns_labels_and_kinds():
     assert job["level"].tolist() == [None, "cook", "it's", None]
     assert job["kind"].tolist() == ["missing", "bin", "bin", "unseen"]
     assert age["standard_deviation"].tolist() == pytest.approx([1.0] * 4)
-    assert job["standard_deviation"].isna().all()
+    assert (age["band_upper"] - age["score"]).tolist() == pytest.approx([1.959964] * 4)
+    assert (age["score"] - age["band_lower"]).tolist() == pytest.approx([1.959964] * 4)
+    assert job[["standard_deviation", "band_lower", "band_upper"]].isna().all(axis=None)
     assert job["weight"].tolist() == [1.0, 2.0, 3.0, 4.0]
 
 

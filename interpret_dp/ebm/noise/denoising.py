@@ -1,17 +1,16 @@
 """All released curves are denoised together with their known noise: posterior means.
 
-A released curve is ``y = f + e`` with normal noise e of known covariance. What curves are like is
-learned from the curves themselves (empirical Bayes): each is a Gaussian process of one of a few
-scales and lengths, and how common each of these is among the terms of this model is estimated from
-all terms. Every curve is then averaged over scales and lengths, each weighted by its probability
-given that curve. Nothing else is maximised, so that no curve hangs on one lucky pair; scale 0 is
-among them, so a term that is all noise is dropped.
+A released curve is ``y = f + e`` with normal noise e of known covariance. The curve without noise,
+f, is a smooth process and the luck of the sample: its bins have few rows. How large that luck is
+follows from the loss and the released counts. What the process is like is learned from the curves
+themselves (empirical Bayes): each is a Gaussian process of one of a few scales and lengths, and how
+common each of these is among the terms of this model is estimated from all terms. Every curve is
+then averaged over scales and lengths, each weighted by its probability given that curve. Nothing
+else is maximised, so that no curve hangs on one lucky pair; scale 0 is among them, so a term that
+is all noise is dropped.
 
-What is then unknown of f takes one more thing into account. A fit without noise would not give a
-smooth curve: its bins have few rows, and their luck is in f. How large that luck is follows from
-the loss and the released counts. So the error of the released mean is taken under
-``f = smooth process + luck of the sample``: the posterior covariance there, with that between
-scales and lengths, and the square of how far the mean there is from the released one.
+What is released is the posterior mean of the process, which is what other rows will follow. What
+bands need is that of f, with its covariance: a fit without noise has its luck as well.
 
 Sources: Rasmussen and Williams (2006), "Gaussian Processes for Machine Learning", sections 2.2 and
 5.4.1; Stephens (2017), "False discovery rates: a new deal", for a prior common to many effects.
@@ -47,24 +46,25 @@ _LARGEST_GROWTH = 10.0
 
 @dataclass(frozen=True)
 class Denoised:
-    """A curve without what is likely noise, and what is then unknown of it.
+    """A curve without what is likely noise, and what is expected of it.
 
     Attributes
     ----------
     scores : ndarray of float64, shape (n_codes,)
-    unknown : ndarray of float64, shape (n_codes, n_codes) or (n_codes,), or None
-        Covariance, or variances where the noise is given so, of the distance from ``scores`` to the
-        curve without noise; variances are at most those of the noise, or, of a curve that is
-        released as zero, of noise and curve. None where the luck of the
-        sample is not known, or the curve stays as it is.
+    mean : ndarray of float64, shape (n_codes,), or None
+        Posterior mean of the curve without noise, the luck of its sample included; None where the
+        curve stays as it is.
+    spread : ndarray of float64, shape (n_codes, n_codes) or (n_codes,), or None
+        Its posterior covariance, or variances where the noise is given so.
     """
 
     scores: FloatArray
-    unknown: FloatArray | None = None
+    mean: FloatArray | None = None
+    spread: FloatArray | None = None
 
 
 def denoise(curves: Sequence[Curve]) -> list[Denoised]:
-    """Return the posterior mean of every curve, and how far the curve without noise may be.
+    """Return the posterior mean of every curve, and what is expected of it without noise.
 
     Parameters
     ----------
@@ -73,28 +73,30 @@ def denoise(curves: Sequence[Curve]) -> list[Denoised]:
     """
     unit = _typical_variance(curves)
     views = [View(curve, unit) for curve in curves]
-    found = []
-    for curve, view, likely in zip(curves, views, _posteriors(views), strict=True):
-        if curve.is_dismissed:
-            found.append(Denoised(np.zeros_like(curve.scores)))
-            continue
-        scores = curve.scores.copy()
-        if likely is not None:
-            scores[view.moved] = view.process_mean(likely)
-        sane = np.abs(scores).max() <= _LARGEST_GROWTH * np.abs(curve.scores).max()
-        found.append(Denoised(scores) if likely is not None and sane else Denoised(curve.scores))
-    known = [
-        index
-        for index, (curve, one) in enumerate(zip(curves, found, strict=True))
-        if curve.sampling is not None and one.scores is not curve.scores
+    return [
+        _denoised(curve, view, likely)
+        for curve, view, likely in zip(curves, views, _posteriors(views), strict=True)
     ]
-    rough = [View(curves[index], unit, with_sampling=True) for index in known]
-    for index, view, likely in zip(known, rough, _posteriors(rough), strict=True):
-        if likely is not None:
-            scores = found[index].scores
-            unknown = _unknown(curves[index], view, likely, scores)
-            found[index] = Denoised(scores, unknown)
-    return found
+
+
+def _denoised(curve: Curve, view: View, likely: FloatArray | None) -> Denoised:
+    """Return one curve's posterior; bins that never move are known."""
+    kept = np.zeros_like(curve.scores) if curve.is_dismissed else curve.scores
+    if likely is None:
+        return Denoised(kept)
+    scores = kept.copy()
+    if not curve.is_dismissed:
+        scores[view.moved] = view.process_mean(likely)
+    mean, spread = curve.scores.copy(), np.zeros_like(curve.noise)
+    mean[view.moved], moved_spread = view.moments(likely)
+    largest = _LARGEST_GROWTH * np.abs(curve.scores).max()
+    if not np.isfinite(moved_spread).all() or np.abs([scores, mean]).max() > largest:
+        return Denoised(kept)
+    if spread.ndim == 1:
+        spread[view.moved] = np.maximum(moved_spread, 0.0)
+    else:
+        spread[np.ix_(view.moved, view.moved)] = moved_spread
+    return Denoised(scores, mean, spread)
 
 
 def _posteriors(views: Sequence[View]) -> list[FloatArray | None]:
@@ -123,27 +125,6 @@ def _shares(counts: FloatArray, prior: FloatArray) -> FloatArray:
     counts = counts + _PRIOR_CURVES * prior
     shares: FloatArray = counts / counts.sum()
     return shares
-
-
-def _unknown(curve: Curve, view: View, likely: FloatArray, scores: FloatArray) -> FloatArray | None:
-    """Return what is unknown of a curve's distance from the released scores."""
-    mean, spread = view.moments(likely)
-    apart = scores[view.moved] - mean
-    noise = noise_variances_of(curve)[view.moved]
-    spread = spread + (apart**2 if spread.ndim == 1 else np.outer(apart, apart))
-    if not np.isfinite(spread).all():
-        return None
-    variances = np.maximum(spread if spread.ndim == 1 else np.diagonal(spread), 0.0)
-    # Never more than the noise: the curve as it was before is no farther from the truth. A curve
-    # that is released as zero may be: by as much as it was.
-    largest = noise + curve.scores[view.moved] ** 2 if curve.is_dismissed else noise
-    within = np.sqrt(np.minimum(1.0, largest / np.maximum(variances, 1e-300)))
-    unknown = np.zeros_like(curve.noise)
-    if spread.ndim == 1:
-        unknown[view.moved] = within**2 * variances
-    else:
-        unknown[np.ix_(view.moved, view.moved)] = spread * np.outer(within, within)
-    return unknown
 
 
 def _typical_variance(curves: Sequence[Curve]) -> float:

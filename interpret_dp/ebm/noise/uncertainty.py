@@ -13,20 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.noise.denoising import Curve, denoise
+from interpret_dp.ebm.noise.denoising import Curve, Denoised, denoise
 from interpret_dp.ebm.noise.monotone import projected_variances
 from interpret_dp.ebm.noise.propagation import noise_variances, unit_covariance
 from interpret_dp.ebm.noise.views import noise_variances_of
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.boosting import BoostingResult
 
-__all__ = ["TermNoise", "denoised_terms", "no_noise", "term_noise"]
+__all__ = ["Expected", "TermNoise", "denoised_terms", "no_noise", "term_noise"]
 
 # A term keeps at most so many covariances: 512 bins, or 295 with three classes. They go into the
 # model file, and a matrix of all 65,536 bins would take 34 GB.
 _MOST_COVARIANCES = 512**2
 # Of a bin with so many times the noise's variance nothing is known but the noise.
 _MOST_SAMPLING = 1e4
+# So much of the luck's variance is taken for luck. Where columns hang together, curves that are
+# each shrunk by all of it take too much from their sum (docs/accuracy.md, simulated data).
+_LUCK_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,28 @@ class TermNoise:
         if self.covariance is not None:
             return np.asarray(np.diagonal(self.covariance, axis1=-2, axis2=-1).T)
         return np.zeros(()) if self.variances is None else self.variances
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a denoised term was, and what is expected of it without noise; public.
+
+    Attributes
+    ----------
+    noisy_scores : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
+        Before it was denoised.
+    mean : ndarray of float64, same shape, or None
+        Posterior mean of the curve without noise; None where nothing is expected.
+    covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
+        Its posterior covariance.
+    variances : ndarray of float64, shape of the scores, or None
+        Its diagonal, where the noise is given so.
+    """
+
+    noisy_scores: NDArray[np.float64]
+    mean: NDArray[np.float64] | None = None
+    covariance: NDArray[np.float64] | None = None
+    variances: NDArray[np.float64] | None = None
 
 
 def _is_narrow(n_codes: int, n_scores: int) -> bool:
@@ -126,8 +151,8 @@ def denoised_terms(
     is_ordered: Sequence[bool],
     sampling: Sequence[NDArray[np.float64]],
     dismissed: Collection[int] = (),
-) -> tuple[list[NDArray[np.float64]], list[TermNoise | None]]:
-    """Denoise the terms; return their curves, and what is then unknown of them.
+) -> tuple[list[NDArray[np.float64]], list[Expected | None]]:
+    """Denoise the terms; return their curves, and what is expected of them without noise.
 
     Parameters
     ----------
@@ -147,11 +172,10 @@ def denoised_terms(
     -------
     scores : list of ndarray
         Shaped as given.
-    unknown : list of TermNoise or None
-        Distance to the curves without noise, which is what a band is drawn from; None of a term
-        that stays as it is, where it is the noise. What was added stays what a curve is judged by:
-        what is unknown is small where a curve was smoothed, so that tests against it reject far too
-        often.
+    expected : list of Expected or None
+        What bands are made from; None of a term that stays as it is. The noise stays what a curve
+        is judged by: the posterior is small where a curve was smoothed, so that tests against it
+        reject far too often.
 
     Notes
     -----
@@ -166,32 +190,37 @@ def denoised_terms(
         for index, column in enumerate(np.atleast_2d(score.T)):
             curve = _curve(column, spread, b.weights, is_ordered[k], index, score.ndim)
             largest = _MOST_SAMPLING * float(noise_variances_of(curve).max(initial=0.0))
-            luck = np.minimum(sampling[k][:, index], largest)
+            luck = np.minimum(_LUCK_SHARE * sampling[k][:, index], largest)
             owners.append(k)
             curves.append(replace(curve, sampling=luck, is_dismissed=k in dismissed))
     found = denoise(curves)
     means: list[NDArray[np.float64]] = list(scores)
-    spreads: list[TermNoise | None] = [None] * len(means)
+    expected: list[Expected | None] = [None] * len(means)
     for k in dict.fromkeys(owners):
         own = [one for owner, one in zip(owners, found, strict=True) if owner == k]
-        columns = np.stack([one.scores for one in own], axis=1)
-        # What the classes have in common changes no probability.
-        common = columns.mean(axis=1, keepdims=True) if len(own) > 1 else 0.0
-        means[k] = (columns - common).reshape(scores[k].shape)
-        spreads[k] = _unknown([one.unknown for one in own], scores[k].shape)
-    return means, spreads
+        means[k] = _joined([one.scores for one in own], scores[k].shape)
+        expected[k] = _expected(own, scores[k])
+    return means, expected
 
 
-def _unknown(
-    parts: Sequence[NDArray[np.float64] | None], shape: tuple[int, ...]
-) -> TermNoise | None:
-    """Return what is unknown of all classes of a term; None if it is the noise."""
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
-        return None
-    if known[0].ndim == 1:
-        return TermNoise(variances=np.stack(known, axis=1).reshape(shape))
-    return TermNoise(covariance=known[0] if len(shape) == 1 else np.stack(known))
+def _joined(columns: Sequence[NDArray[np.float64]], shape: tuple[int, ...]) -> Any:
+    """Return the curves of all classes as one array."""
+    joined = np.stack(columns, axis=1)
+    # What the classes have in common changes no probability.
+    common = joined.mean(axis=1, keepdims=True) if len(columns) > 1 else 0.0
+    return (joined - common).reshape(shape)
+
+
+def _expected(parts: Sequence[Denoised], noisy: NDArray[np.float64]) -> Expected:
+    """Return what is expected of all classes of a term; nothing if it is not known of each."""
+    means = [part.mean for part in parts if part.mean is not None]
+    spreads = [part.spread for part in parts if part.spread is not None]
+    if len(spreads) < len(parts):
+        return Expected(noisy)
+    mean = _joined(means, noisy.shape)
+    if spreads[0].ndim == 1:
+        return Expected(noisy, mean, variances=np.stack(spreads, axis=1).reshape(noisy.shape))
+    return Expected(noisy, mean, spreads[0] if noisy.ndim == 1 else np.stack(spreads))
 
 
 def _curve(

@@ -74,9 +74,10 @@ def noise_variances_of(curve: Curve) -> FloatArray:
 
 
 class View:
-    """One curve and one idea of what its scores hold beside a smooth process: noise, or more.
+    """One curve, and what its scores hold beside a smooth process: noise, and the luck of its rows.
 
-    With N the covariance of all that is not smooth (root L), K the process's and
+    With N the covariance of all that is not smooth (root L): the noise's covariance C, and the luck
+    of the sample (``curve.sampling``), blurred as boosting blurs. K is the process's; with
     ``L^-1 K L'^-1 = V diag(d) V'``, the posterior mean of the process under scale s is
     ``L V diag(s d / (1 + s d)) V' L^-1 y``: one decomposition a length serves all scales.
 
@@ -85,9 +86,6 @@ class View:
     curve : Curve
     unit : float
         Mean variance of a process of scale 1.
-    with_sampling : bool
-        Whether N holds, beside the noise's covariance C, the luck of the sample
-        (``curve.sampling``), blurred as boosting blurs.
 
     Attributes
     ----------
@@ -97,14 +95,14 @@ class View:
         of the curve.
     """
 
-    def __init__(self, curve: Curve, unit: float, *, with_sampling: bool = False) -> None:
+    def __init__(self, curve: Curve, unit: float) -> None:
         variances = noise_variances_of(curve)
         self.moved = np.flatnonzero(variances > 0)
         if len(self.moved) < 2:
             return
         self._scores = curve.scores[self.moved]
         self._bases: list[tuple[FloatArray, FloatArray | None, FloatArray]] = []
-        sampling = curve.sampling if with_sampling else None
+        sampling = curve.sampling
         if curve.noise.ndim == 1:
             self._noise = variances[self.moved]
             whole = self._noise if sampling is None else self._noise + sampling[self.moved]

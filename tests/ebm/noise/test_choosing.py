@@ -14,6 +14,7 @@ from interpret_dp.ebm.noise.denoising import Curve, denoise
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from interpret_dp.released import AdditiveTerm
 
 N_BINS = 20
 
@@ -137,20 +138,23 @@ def test_a_dismissed_curve_is_zero_and_its_band_knows_how_far_that_may_be():
             sampling=np.full(len(weights), 1e-3),
             is_dismissed=is_dismissed,
         )
-        return denoise([curve])[0]
+        return curve.scores, denoise([curve])[0]
 
-    small, large = (found(size, is_dismissed=True) for size in (0.0, 0.4))
-    assert not small.scores.any()
-    assert not large.scores.any()
-    assert large.unknown is not None
-    assert small.unknown is not None
-    assert np.trace(large.unknown) > 2 * np.trace(small.unknown)
+    def band(size):
+        noisy, dismissed = found(size, is_dismissed=True)
+        known = {"posterior_mean": dismissed.mean, "posterior_covariance": dismissed.spread}
+        term = AdditiveTerm(0, dismissed.scores, weights, noise, noisy_scores=noisy, **known)
+        assert not term.scores.any()
+        return term
+
+    small, large, lost = (band(size) for size in (0.0, 0.4, 5.0))
+    far = [np.mean(term.standard_deviations**2) for term in (small, large)]
+    assert far[1] > 2 * far[0]
     # A large effect that is released as zero is farther away than noise would take it.
-    lost = found(5.0, is_dismissed=True)
-    assert lost.unknown is not None
     ends = [1, len(weights) - 2]
-    assert (np.sqrt(np.diag(lost.unknown))[ends] > 4).all()
-    assert found(0.4, is_dismissed=False).scores.any()
+    assert (lost.standard_deviations[ends] > 4).all()
+    assert (np.abs(lost.band())[:, ends] > 4).all()
+    assert found(0.4, is_dismissed=False)[1].scores.any()
 
 
 SCHEMA = Schema({f"x{i}": Continuous(-1, 1) for i in range(8)}, target=Categorical(["no", "yes"]))
