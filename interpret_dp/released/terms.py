@@ -276,7 +276,7 @@ class AdditiveTerm:
 
         Notes
         -----
-        Pratt's intervals (:mod:`interpret_dp.released.intervals`), with the posterior for what is
+        Pratt's intervals (``interpret_dp/released/intervals.py``), with the posterior for what is
         expected: shorter than those of the noise, and as right.
         """
         level = check_real("level", level, low=0.5, high=1.0, high_open=True)
