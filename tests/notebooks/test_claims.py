@@ -43,7 +43,8 @@ def _regularising(text: str) -> None:
     private = [distance(f"epsilon {epsilon}") for epsilon in ("8", "4", "2", "1", "0.5")]
     assert max(private[:2]) < distance("our engine, no noise")
     assert min(private) < private[-1]
-    assert distance("no noise, leaves as at epsilon 4") < distance("our engine, no noise")
+    # Few leaves are not what helps: without noise and with as few, curves are farther away.
+    assert private[1] < 0.8 * distance("no noise, leaves as at epsilon 4")
     assert distance("EBM, interpret's defaults") < distance("EBM, trained to the end")
     one_patient = text[text.index("noise there at epsilon 4") - 200 :]
     (by_ebm,) = _row(one_patient, "EBM, trained to the end")
