@@ -205,7 +205,7 @@ def honest_bins(held):
         pytest.param(
             DPExplainableBoostingClassifier, "classification", 4.0, marks=pytest.mark.slow
         ),
-        (DPExplainableBoostingRegressor, "regression", 1.0),
+        pytest.param(DPExplainableBoostingRegressor, "regression", 1.0, marks=pytest.mark.slow),
         pytest.param(DPExplainableBoostingRegressor, "regression", 4.0, marks=pytest.mark.slow),
     ],
 )
