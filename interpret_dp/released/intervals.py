@@ -26,7 +26,10 @@ FloatArray = NDArray[np.float64]
 # A tail of a test has at least so much of its level: an expectation that is far off would have the
 # interval reach out to it. The level holds with any bound.
 _LEAST_TAIL = 0.01
-_STEPS = 40
+# Points between which a tail's share is interpolated, and by how many deviations ends are then
+# rounded outwards: more than they are off.
+_GRID = np.linspace(_LEAST_TAIL, 1.0 - _LEAST_TAIL, 2**14 + 1)
+_ROUNDING = 5e-7
 
 
 class Band(NamedTuple):
@@ -86,24 +89,37 @@ def assisted_interval(
     noisy, deviations = np.asarray(noisy, float), np.asarray(deviations, float)
     moves = deviations > 0
     safe = np.where(moves, deviations, 1.0)
-    share = np.where(moves, np.maximum(variances, 0.0) / safe**2, 1.0)
+    share = np.where(moves, np.square(np.sqrt(np.maximum(variances, 0.0)) / safe), 1.0)
     share = np.where(np.isfinite(share) & np.isfinite(mean), np.minimum(share, 1.0), 1.0)
-    surprise = np.where(share < 1.0, 2.0 * (noisy - mean) / safe, 0.0)
+    with np.errstate(over="ignore"):
+        surprise = np.where(share < 1.0, 2.0 * (noisy - mean) / safe, 0.0)
 
     def above(tail: FloatArray) -> FloatArray:
         return np.asarray(ndtri(alpha * tail))
 
+    tilt = above(_GRID) - above(1.0 - _GRID)
+
     def end(sign: float) -> FloatArray:
         """Return how many deviations the upper (1) or lower (-1) end lies above the value."""
-        low, high = np.full(noisy.shape, _LEAST_TAIL), np.full(noisy.shape, 1.0 - _LEAST_TAIL)
-        for _ in range(_STEPS):
-            middle = (low + high) / 2
-            tilt = above(middle) - above(1.0 - middle)
-            own = above(middle) if sign > 0 else -above(1.0 - middle)
-            is_beyond = share * tilt + 2.0 * (1.0 - share) * own > surprise
-            low, high = np.where(is_beyond, low, middle), np.where(is_beyond, middle, high)
-        middle = (low + high) / 2
-        return -above(middle) if sign > 0 else above(1.0 - middle)
+        own = above(_GRID) if sign > 0 else -above(1.0 - _GRID)
+        tail = _root(tilt, own, share, surprise)
+        return -above(tail) if sign > 0 else above(1.0 - tail)
 
-    reach = np.where(moves, deviations, 0.0)
-    return Band(noisy + reach * end(-1.0), noisy + reach * end(1.0))
+    reach, out = np.where(moves, deviations, 0.0), np.where(share < 1.0, _ROUNDING, 0.0)
+    return Band(noisy + reach * (end(-1.0) - out), noisy + reach * (end(1.0) + out))
+
+
+def _root(tilt: FloatArray, own: FloatArray, share: FloatArray, goal: FloatArray) -> FloatArray:
+    """Return where ``share * tilt + 2 (1 - share) * own``, increasing on the grid, is ``goal``."""
+
+    def at(places: Any) -> FloatArray:
+        return np.asarray(share * tilt[places] + 2.0 * (1.0 - share) * own[places])
+
+    low = np.zeros(share.shape, dtype=np.int64)
+    step = len(_GRID) - 1
+    while step > 1:
+        step //= 2
+        low = np.where(at(low + step) > goal, low, low + step)
+    before, after = at(low), at(low + 1)
+    part = np.clip((goal - before) / (after - before), 0.0, 1.0)
+    return np.asarray(_GRID[low] + part * (_GRID[low + 1] - _GRID[low]))

@@ -76,8 +76,9 @@ def test_ends_are_in_order_and_never_far(noisy, deviation, mean, share, level):
     lower, upper = (float(end[0]) for end in assisted_interval(*how, level))
     tail = (1.0 - level) / 100.0
     assert lower < upper
-    assert lower >= noisy + deviation * ndtri(tail) * (1 + 1e-6)
-    assert upper <= noisy - deviation * ndtri(tail) * (1 + 1e-6)
+    farthest = deviation * (-ndtri(tail) * (1 + 1e-6) + 2e-4)
+    assert noisy - farthest <= lower
+    assert upper <= noisy + farthest
     if share >= 1:
         half = -deviation * ndtri((1.0 - level) / 2.0)
         assert (lower, upper) == pytest.approx((noisy - half, noisy + half), rel=1e-6, abs=1e-6)
@@ -90,6 +91,19 @@ def test_without_noise_or_expectation():
     )
     np.testing.assert_allclose(lower, [1.0, 2.0 - 1.959964, 3.0 - 1.959964], rtol=1e-6)
     np.testing.assert_allclose(upper, [1.0, 2.0 + 1.959964, 3.0 + 1.959964], rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-290, 1e-150, 1e150])
+def test_noise_of_any_size(size):
+    """Without a warning; an expectation that is infinitely far off does no harm."""
+    noisy, one = np.array([0.0, 1.0, -1.0]), np.ones(3)
+    lower, upper = assisted_interval(
+        size * noisy, size * one, size * one, 0.25 * size**2 * one, 0.95
+    )
+    usual = assisted_interval(noisy, one, one, 0.25 * (1.0 if size**2 else 0.0) * one, 0.95)
+    np.testing.assert_allclose([lower / size, upper / size], usual, rtol=1e-6)
+    ends = assisted_interval(noisy, size * one, 1e200 * one, 0.0 * one, 0.95)
+    assert np.isfinite(ends).all()
 
 
 def test_a_band_of_a_term():
