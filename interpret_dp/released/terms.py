@@ -250,10 +250,10 @@ class AdditiveTerm:
         Same shape as ``scores``. Of a term that was not denoised, that is the deviation of the
         noise. It is right on average over bins; :meth:`band` is for each bin by itself.
         """
-        deviations = self._posterior_deviations
-        if deviations is None or self.posterior_mean is None:
-            return self.noise_deviations
-        apart: FloatArray = np.hypot(deviations, self.scores - self.posterior_mean)
+        if self.noise_deviations is None:
+            return None
+        mean, deviations = self._expected
+        apart: FloatArray = np.hypot(deviations, self.scores - mean)
         return apart
 
     def band(self, level: float = 0.95) -> Band | None:
@@ -280,13 +280,23 @@ class AdditiveTerm:
         expected: shorter than those of the noise, and as right.
         """
         level = check_real("level", level, low=0.5, high=1.0, high_open=True)
-        noise, deviations = self.noise_deviations, self._posterior_deviations
+        noise = self.noise_deviations
         if noise is None:
             return None
-        noisy = self.scores if self.noisy_scores is None else self.noisy_scores
-        mean = noisy if self.posterior_mean is None else self.posterior_mean
-        variances = np.square(noise if deviations is None else deviations)
-        return assisted_interval(noisy, noise, mean, variances, level)
+        mean, deviations = self._expected
+        return assisted_interval(self._noisy, noise, mean, deviations**2, level)
+
+    @property
+    def _noisy(self) -> FloatArray:
+        return self.scores if self.noisy_scores is None else self.noisy_scores
+
+    @property
+    def _expected(self) -> tuple[Any, Any]:
+        """Mean and deviations of the curve without noise: the posterior's, or noisy and noise."""
+        deviations = self._posterior_deviations
+        if deviations is None:
+            return self._noisy, self.noise_deviations
+        return self.posterior_mean, deviations
 
     @property
     def _posterior_deviations(self) -> FloatArray | None:

@@ -101,9 +101,17 @@ class Dashboard:
         self._choose(self.page.locator("#component-drop"), text)
 
     def open_tab(self, name: str) -> None:
-        """Full dashboard: open a tab by its title ("Global", "Local", ...)."""
-        self.page.locator("#tabs .tab", has_text=re.compile(f"^{re.escape(name)}$")).click()
-        self.settle()
+        """Full dashboard: open a tab by its title ("Global", "Local", ...).
+
+        A click is lost where the page is laid out anew under it: it is made until it counts.
+        """
+        tab = self.page.locator("#tabs .tab", has_text=re.compile(f"^{re.escape(name)}$"))
+        deadline = time.monotonic() + _WAIT_MS / 1000
+        while "tab--selected" not in (tab.get_attribute("class") or "").split():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the tab {name!r} does not open")
+            tab.click()
+            self.settle()
 
     def choose_explanation(self, tab: str, name: str) -> None:
         """Full dashboard: show the explanation called ``name`` in an open tab."""

@@ -132,7 +132,7 @@ def test_standard_errors_are_those_of_the_noise(surrogate: Surrogate) -> None:
     unknown = model.predict_with_uncertainty(asked)[:, 1]
     model.standard_deviations_ = [term.noise_deviations for term in model.released_.terms]
     np.testing.assert_allclose(together, model.predict_with_uncertainty(asked)[:, 1], rtol=1e-9)
-    assert not np.isclose(unknown, together, rtol=0.01).any()
+    assert not np.allclose(unknown, together, rtol=0.1)
     assert (found.standard_errors[:, :3] > 0).all()
 
 

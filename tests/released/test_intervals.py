@@ -119,6 +119,8 @@ def test_a_band_of_a_term():
     short = AdditiveTerm(0, scores, np.ones(4), None, variances, noisy_scores=noisy, **known)
     assert (short.band().upper - short.band().lower)[1] < 0.95 * 2 * 1.959964
     assert short.band().lower[1] < 0.5 < short.band().upper[1]
+    # Without an expectation the distance of the score from the noisy one counts as well.
+    np.testing.assert_allclose(moved.standard_deviations, [0.0, 2**0.5, 2**0.5, 0.0])
     assert AdditiveTerm(0, scores, np.ones(4), None).band() is None
     classes = AdditiveTerm(0, np.ones((4, 3)), np.ones(4), None, np.ones((4, 3)))
     assert classes.band().upper.shape == (4, 3)

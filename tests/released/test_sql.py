@@ -298,9 +298,9 @@ def test_every_dialect_is_read_back_as_one_select_with_the_same_texts(
     dialect, names, levels, labels
 ):
     column, table = names
-    # BigQuery's names hold no backtick and no backslash: no such column can exist there.
+    # BigQuery's names hold no backtick, backslash or dot: no such column can exist there.
     if dialect == "bigquery":
-        column, table = (name.translate({ord("`"): "_", ord("\\"): "_"}) for name in names)
+        column, table = (name.translate(dict.fromkeys(map(ord, "`\\."), "_")) for name in names)
     # SQL Server's names with a leading # are those of temporary tables.
     table = f"t{table}" if dialect == "mssql" and table.startswith("#") else table
     feature = AdditiveFeature("f", Categorical(levels))
