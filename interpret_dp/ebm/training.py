@@ -26,6 +26,7 @@ from interpret_dp.ebm.noise.sampling import (
     explained_variance,
     noise_variance,
     sampling_variances,
+    with_noise_of_others,
 )
 from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, denoised_terms, term_noise
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
@@ -264,7 +265,7 @@ def _noise(
     result: BoostingResult, boosting: BoostingTask, start: _Start, door: ReleaseDoor
 ) -> list[TermNoise]:
     """Return the noise that was added to the curves."""
-    return term_noise(
+    own = term_noise(
         result,
         boosting.bins,
         boosting.directions,
@@ -272,6 +273,7 @@ def _noise(
         scale=_score_unit(start),
         rng=door.public_choices,
     )
+    return with_noise_of_others(own, boosting.bins, result.dismissed)
 
 
 def _denoised(

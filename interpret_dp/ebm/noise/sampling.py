@@ -1,25 +1,34 @@
-"""How much the luck of the sample has in the bins of a curve, from released numbers alone.
+"""What it does to a curve that few rows are in a bin, from released numbers alone.
 
 A fit without noise would still follow its rows: the score at which a bin's residuals vanish
-differs from a smooth curve, since few rows are in a bin. Generalised linear models say by how much
+differs from a smooth curve, by the luck of the sample. Generalised linear models say by how much
 (McCullagh and Nelder, 1989, "Generalized Linear Models", section 2.5): with a residual variance of
 dispersion times curvature per row, its variance is the dispersion over the bin's rows times their
-curvature.
+curvature. The noise that was added to other terms is in the scores of these rows, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.noise.uncertainty import TermNoise
+from interpret_dp.ebm.noise.uncertainty import MOST_SAMPLING, TermNoise
 from interpret_dp.ebm.trainer.binning import Bins
 
-__all__ = ["explained_variance", "noise_variance", "sampling_variances"]
+__all__ = [
+    "explained_variance",
+    "noise_variance",
+    "sampling_variances",
+    "with_noise_of_others",
+]
 
 FloatArray = NDArray[np.float64]
+
+# Where noise grows from round to round, its variance may be beyond any number.
+_LARGEST_VARIANCE = 1e200
 
 
 def sampling_variances(
@@ -79,8 +88,56 @@ def noise_variance(noise: Sequence[TermNoise], bins: Sequence[Bins]) -> float:
     noise : sequence of TermNoise
     bins : sequence of Bins
     """
+    return float(np.sum([_mean_over_rows(one, b) for one, b in zip(noise, bins, strict=True)]))
+
+
+def with_noise_of_others(
+    noise: Sequence[TermNoise], bins: Sequence[Bins], dismissed: Collection[int] = ()
+) -> list[TermNoise]:
+    """Add to the noise of each term what reaches it from the noise of independent others.
+
+    Parameters
+    ----------
+    noise : sequence of TermNoise
+        That of each term by itself.
+    bins : sequence of Bins
+    dismissed : collection of int
+        Terms of which nothing is in the scores of the rows.
+
+    Notes
+    -----
+    The noise of a term has mean zero over all rows. Over the n rows that share a bin of another,
+    independent term its mean has the variance of the noise over n, and that term follows it as it
+    follows residuals. Where terms hang together it is more, and no released number says how much.
+    """
     means = [
-        b.weights @ spread.diagonal / max(float(b.weights.sum()), 1e-300)
-        for spread, b in zip(noise, bins, strict=True)
+        np.zeros(1) if k in dismissed else np.minimum(_mean_over_rows(one, b), _LARGEST_VARIANCE)
+        for k, (one, b) in enumerate(zip(noise, bins, strict=True))
     ]
-    return float(np.sum(means))
+    total = np.sum(means, axis=0)
+    return [
+        _with_variances(one, (total - own) / np.maximum(b.weights, 1.0)[:, np.newaxis])
+        for one, own, b in zip(noise, means, bins, strict=True)
+    ]
+
+
+def _mean_over_rows(noise: TermNoise, bins: Bins) -> FloatArray:
+    """Return the mean variance of a term's noise over the rows, shape (n_scores,)."""
+    variances = noise.diagonal.reshape(bins.n_codes, -1)
+    means: FloatArray = bins.weights @ variances / max(float(bins.weights.sum()), 1e-300)
+    return means
+
+
+def _with_variances(noise: TermNoise, added: FloatArray) -> TermNoise:
+    """Add variances of what the bins' residuals vanish at, shape (n_codes, n_scores)."""
+    variances = noise.diagonal
+    largest = MOST_SAMPLING * variances.max(initial=0.0)
+    if not 0 < largest < _LARGEST_VARIANCE:
+        return noise
+    added = np.minimum(added, largest)
+    if noise.covariance is None or noise.response is None:
+        heard = np.where(variances > 0, added.reshape(variances.shape), 0.0)
+        return replace(noise, variances=variances + heard)
+    columns = added.T if noise.covariance.ndim == 3 else added[:, 0]
+    through = noise.response * columns[..., np.newaxis, :]
+    return replace(noise, covariance=noise.covariance + through @ noise.response.swapaxes(-1, -2))

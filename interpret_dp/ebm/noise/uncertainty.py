@@ -1,7 +1,8 @@
 """How the added noise shows in the released curves: covariance across the bins of a term.
 
-What is left out: noise that reaches a term through other, correlated terms, and the noise of the
-bin weights themselves. Tests compare the result with repeated fits.
+What is left out: noise that reaches a term through others (:mod:`interpret_dp.ebm.noise.sampling`
+adds that of independent ones), and the noise of the bin weights themselves. Tests compare the
+result with repeated fits.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from interpret_dp.ebm.noise.views import noise_variances_of
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.boosting import BoostingResult
 
-__all__ = ["Expected", "TermNoise", "denoised_terms", "no_noise", "term_noise"]
+__all__ = ["MOST_SAMPLING", "Expected", "TermNoise", "denoised_terms", "no_noise", "term_noise"]
 
 # A term keeps at most so many covariances: 512 bins, or 295 with three classes. They go into the
 # model file, and a matrix of all 65,536 bins would take 34 GB.
 _MOST_COVARIANCES = 512**2
-# Of a bin with so many times the noise's variance nothing is known but the noise.
-_MOST_SAMPLING = 1e4
+#: Of a bin with so many times the noise's variance nothing is known but the noise.
+MOST_SAMPLING = 1e4
 # So much of the luck's variance is taken for luck. Where columns hang together, curves that are
 # each shrunk by all of it take too much from their sum (docs/accuracy.md, simulated data).
 _LUCK_SHARE = 0.5
@@ -189,7 +190,7 @@ def denoised_terms(
             continue
         for index, column in enumerate(np.atleast_2d(score.T)):
             curve = _curve(column, spread, b.weights, is_ordered[k], index, score.ndim)
-            largest = _MOST_SAMPLING * float(noise_variances_of(curve).max(initial=0.0))
+            largest = MOST_SAMPLING * float(noise_variances_of(curve).max(initial=0.0))
             luck = np.minimum(_LUCK_SHARE * sampling[k][:, index], largest)
             owners.append(k)
             curves.append(replace(curve, sampling=luck, is_dismissed=k in dismissed))

@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 
 from interpret_dp.ebm.noise.denoising import Curve, denoise
 from interpret_dp.ebm.noise.propagation import unit_covariance
-from interpret_dp.ebm.noise.sampling import explained_variance, sampling_variances
+from interpret_dp.ebm.noise.sampling import (
+    explained_variance,
+    sampling_variances,
+    with_noise_of_others,
+)
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.noise.views import _KEPT, N_LENGTHS, SCALE_PRIOR, View, _kernels
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
@@ -255,6 +259,64 @@ def test_explained_variance_leaves_the_noise_out():
     spread = TermNoise(variances=np.full(4_000, 0.25))
     found = explained_variance([signal + noise, noise], [spread, spread], [bins, bins])
     assert found == pytest.approx(float(np.var(signal)), abs=0.08)
+
+
+def bins_of(weights):
+    return SimpleNamespace(weights=weights, n_codes=len(weights))
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_noise_of_independent_terms_reaches_a_bin_by_the_luck_of_its_rows(wide):
+    """4,000 draws know each bin's variance to 2 %; by these rows it varies by a quarter."""
+    rng = np.random.default_rng(0)
+    n_rows, n_terms = 2_000, 6
+    codes = rng.integers(0, 20, size=(n_terms, n_rows))
+    weights = [np.bincount(column, minlength=20).astype(float) for column in codes]
+    deviations = np.linspace(0.5, 2.0, n_terms)
+    draws = rng.normal(size=(4_000, n_terms, 20)) * deviations[:, np.newaxis]
+    draws -= np.einsum("dkb,kb->dk", draws, np.array(weights) / n_rows)[..., np.newaxis]
+    others = sum(draws[:, k, codes[k]] for k in range(1, n_terms))
+    # The first term takes away the mean of what the others have in its bins.
+    heard = np.stack([others[:, codes[0] == b].mean(axis=1) for b in range(20)], axis=1)
+    variances = 0.95 * deviations**2  # a twentieth is centred away
+    noise = [
+        TermNoise(variances=np.full(20, variance))
+        if wide
+        else TermNoise(covariance=variance * np.eye(20), response=np.eye(20))
+        for variance in variances
+    ]
+    found = with_noise_of_others(noise, [bins_of(w) for w in weights])[0].diagonal - variances[0]
+    ratio = heard.var(axis=0) / found
+    assert ratio == pytest.approx(np.ones(20), abs=0.75)
+    assert ratio.mean() == pytest.approx(1.0, abs=0.12)
+
+
+def test_what_reaches_a_term_is_blurred_and_stays_within_bins_that_move():
+    updates, weights, _ = make_term(12, True, 20)
+    covariance, response = unit_covariance(updates, weights, weights, 10)
+    noise = TermNoise(covariance=covariance, response=response)
+    classes = TermNoise(covariance=np.stack([covariance] * 3), response=np.stack([response] * 3))
+    bins = bins_of(weights)
+    mean = weights @ np.diagonal(covariance) / weights.sum()
+    expected = covariance + (response * (2 * mean / np.maximum(weights, 1.0))) @ response.T
+    for one in (noise, classes):
+        found = with_noise_of_others([one] * 3, [bins] * 3)
+        assert found[0].covariance == pytest.approx(np.broadcast_to(expected, one.covariance.shape))
+    still = TermNoise(variances=np.array([0.0, 1.0, 0.0]))
+    alone = with_noise_of_others([noise, still], [bins, bins_of(np.array([5.0, 5.0, 0.0]))])
+    assert (alone[1].variances > 0).tolist() == [False, True, False]
+    assert alone[1].variances[1] == pytest.approx(1.0 + mean / 5.0)
+    dismissed = with_noise_of_others([noise, noise], [bins, bins], dismissed=[1])
+    assert dismissed[0].covariance == pytest.approx(covariance)
+    assert np.trace(dismissed[1].covariance) > np.trace(covariance)
+
+
+@pytest.mark.parametrize("variance", [0.0, 1e300, np.inf])
+def test_noise_beyond_any_number_reaches_no_term_as_such(variance):
+    noise = [TermNoise(variances=np.full(3, variance)), TermNoise(variances=np.ones(3))]
+    first, second = with_noise_of_others(noise, [bins_of(np.ones(3))] * 2)
+    assert first.variances.tolist() == [variance] * 3
+    assert np.isfinite(second.variances).all()
 
 
 @given(
