@@ -111,7 +111,7 @@ def with_noise_of_others(
     follows residuals. Where terms hang together it is more, and no released number says how much.
     """
     means = [
-        np.zeros(1) if k in dismissed else np.minimum(_mean_over_rows(one, b), _LARGEST_VARIANCE)
+        (k not in dismissed) * np.minimum(_mean_over_rows(one, b), _LARGEST_VARIANCE)
         for k, (one, b) in enumerate(zip(noise, bins, strict=True))
     ]
     total = np.sum(means, axis=0)
