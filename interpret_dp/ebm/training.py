@@ -22,6 +22,7 @@ from interpret_dp.backends.local import (
 from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from interpret_dp.ebm.config import TrainerConfig, Unit
 from interpret_dp.ebm.noise.choosing import terms_that_stand_out
+from interpret_dp.ebm.noise.levels import balanced_level
 from interpret_dp.ebm.noise.sampling import (
     explained_variance,
     noise_variance,
@@ -191,6 +192,8 @@ def train(
     result = boost(rows, boosting, door, look=_half_way(boosting, start, door), verbose=verbose)
     in_units = _score_unit(start)
     scores, noise, expected = _denoised(result, boosting, start, door)
+    if scale is None and rows.n_scores == 1 and not private.has_start:
+        result = replace(result, intercept=_balanced_intercept(result, scores, bins))
     offset = 0.0 if scale is None else scale.score_origin
     trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
@@ -297,6 +300,15 @@ def _denoised(
         scores, noise, bins, boosting.is_ordered, sampling, result.dismissed
     )
     return scores, noise, expected
+
+
+def _balanced_intercept(
+    result: BoostingResult, scores: Sequence[NDArray[np.float64]], bins: Sequence[Bins]
+) -> NDArray[np.float64]:
+    """Return the intercept of two classes at which denoised curves predict as much on average."""
+    before = _in_units(_standing(result), 1.0)
+    level = balanced_level(before, float(result.intercept[0]), scores, [b.weights for b in bins])
+    return np.array([level])
 
 
 def _in_units(result: BoostingResult, unit: float) -> list[NDArray[np.float64]]:

@@ -1,0 +1,87 @@
+"""The intercept of denoised curves keeps the mean probability of the noisy ones."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpret_dp.ebm.noise.levels import _sums, balanced_level, mean_probability
+
+
+def logistic(scores):
+    return 1.0 / (1.0 + np.exp(-scores))
+
+
+def mean_over_all(level, curves, weights):
+    """Mean probability over all combinations of bins, each as common as independent terms say."""
+    total = 0.0
+    shares = [w / w.sum() for w in weights]
+    for bins in itertools.product(*(range(len(w)) for w in weights)):
+        share = np.prod([s[b] for s, b in zip(shares, bins, strict=True)])
+        total += share * logistic(level + sum(c[b] for c, b in zip(curves, bins, strict=True)))
+    return total
+
+
+@given(
+    level=st.floats(-12, 12),
+    sizes=st.lists(st.integers(2, 6), min_size=1, max_size=4),
+    scale=st.floats(0.01, 6.0),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_the_mean_is_that_of_all_combinations_of_bins(level, sizes, scale, seed):
+    rng = np.random.default_rng(seed)
+    curves = [scale * rng.normal(size=size) for size in sizes]
+    weights = [rng.integers(0, 50, size=size) + np.eye(size)[0] for size in sizes]
+    found = mean_probability(level, *_sums(curves, weights))
+    # Between points of the table scores are split: 1/64 apart, that is a variance of 1e-4 a term.
+    assert found == pytest.approx(mean_over_all(level, curves, weights), rel=5e-4, abs=1e-12)
+
+
+def test_denoised_curves_of_a_rare_class_predict_as_much_as_noisy_ones():
+    rng = np.random.default_rng(0)
+    weights = [np.full(40, 25.0)] * 5
+    smooth = [np.linspace(-1.0, 1.0, 40)] * 5
+    # Of variance 1 a term, and not correlated with the curve.
+    noise = [
+        np.linalg.qr(np.stack([np.ones(40), smooth[0], e]).T)[0] for e in rng.normal(size=(5, 40))
+    ]
+    noisy = [curve + 40**0.5 * q[:, 2] for curve, q in zip(smooth, noise, strict=True)]
+    level = balanced_level(noisy, -14.0, smooth, weights)
+    # exp(e) has the mean exp(5 / 2) for normal noise of variance 5.
+    assert level == pytest.approx(-11.5, abs=0.3)
+    codes = rng.integers(0, 40, size=(5, 400_000))
+    means = [
+        logistic(start + sum(c[k] for c, k in zip(curves, codes, strict=True))).mean()
+        for start, curves in ((-14.0, noisy), (level, smooth))
+    ]
+    assert means[1] == pytest.approx(means[0], rel=0.05)
+
+
+def test_curves_that_stay_keep_their_level():
+    curves, weights = [np.array([0.0, 1.0, -2.0]), np.zeros(4)], [np.ones(3), np.zeros(4)]
+    assert balanced_level(curves, 0.7, curves, weights) == pytest.approx(0.7, abs=1e-8)
+
+
+@pytest.mark.parametrize("curves", [[], [np.zeros(3)], [np.array([np.nan, 1.0, 2.0])]])
+def test_where_no_rows_are_known_the_level_stays(curves):
+    weights = [np.zeros(3)] * len(curves)
+    assert balanced_level(curves, -1.0, curves, weights) == pytest.approx(-1.0, abs=1e-8)
+
+
+def test_scores_of_any_size_give_a_finite_level():
+    wide = [np.array([-1e5, 0.0, 1e5])] * 3
+    level = balanced_level(wide, 0.3, [np.zeros(3)] * 3, [np.ones(3)] * 3)
+    assert np.isfinite(level)
+    assert abs(level) < 20.0
+
+
+def test_two_thousand_terms_fit_into_the_table():
+    curves, weights = [np.array([-0.1, 0.1])] * 2_000, [np.ones(2)] * 2_000
+    sums, shares = _sums(curves, weights)
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares @ sums == pytest.approx(0.0, abs=1e-6)
+    assert np.sqrt(shares @ sums**2) == pytest.approx(np.sqrt(20.0), rel=0.02)
