@@ -2,14 +2,15 @@
 
 The same rows are fitted again and again with fresh noise in the rounds; the noise of the histograms
 is drawn once, since bands are conditional on released bins. A band covers if it reaches the curve
-without noise: that of the same fit with the noise of its rounds switched off, not denoised, the
-mean of five fits. Bins that never move are left out.
+without noise: that of the same fit with the noise of its rounds switched off, not denoised.
+Half-way that goes on as the noisy fit did, with the same terms and the same clip; with ``--free``
+it decides for itself. Bins that never move are left out.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
@@ -23,6 +24,7 @@ from benchmarks.simulated import simulate
 from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 from interpret_dp.datasets import make_cohort
 from interpret_dp.ebm import training
+from interpret_dp.ebm.trainer.boosting import HalfWay
 from interpret_dp.mechanisms import use_randomness
 
 __all__ = ["coverage", "problems"]
@@ -33,7 +35,8 @@ _SIMULATED = (
     *("small_regression", "skewed_regression", "wide_regression", "correlated_regression"),
     *("small_classification", "noisy_classification", "plain_classification"),
 )
-_QUIET_FITS = 5
+# What differs from fit to fit, beside the noise: public choices of the rounds.
+_VARY = ("boosting", "partitions")
 # Levels, and how many deviations a normal variable is within with that probability.
 _LEVELS = {0.6827: 1.0, 0.95: 1.96}
 _NEVER_MOVES = 1e-3
@@ -49,33 +52,71 @@ class _Fits:
         self._model = kind(epsilon=epsilon, delta=DELTA, schema=schema)
         self._rows = X, y
 
-    def fit(self, seed: int, *, quiet: bool = False) -> tuple[Any, Floats]:
-        """Return the released model and its curves before they were denoised."""
+    def fit(self, seed: int) -> tuple[list[Any], HalfWay | None]:
+        """Return the released terms, and what was decided half-way."""
+        decided: list[HalfWay] = []
+
+        def heard(look: Any) -> Any:
+            def deciding(early: Any) -> HalfWay:
+                decided.append(look(early))
+                return decided[0]
+
+            return deciding
+
+        with self._boosting(heard):
+            terms = self._fitted(SelectedSources(seed, vary=_VARY)).released_.terms
+        return terms, decided[0] if decided else None
+
+    def without_noise(self, seed: int, decided: HalfWay | None) -> Floats:
+        """Return the curves of a fit without noise before they are denoised.
+
+        Parameters
+        ----------
+        seed : int
+        decided : HalfWay or None
+            How it goes on half-way; None to let it decide for itself.
+        """
         real, seen = training.denoised_terms, []
 
         def watched(scores: Any, *rest: Any) -> Any:
             seen.append(_flat(scores))
             return real(scores, *rest)
 
-        sources = SelectedSources(
-            seed, vary=("boosting", "partitions"), quiet=("boosting",) if quiet else ()
-        )
-        with mock.patch.object(training, "denoised_terms", watched), use_randomness(sources):
-            released = self._model.fit(*self._rows).released_
-        return released, seen[0]
+        def told(look: Any) -> Any:
+            return look if decided is None else lambda early: decided
+
+        with mock.patch.object(training, "denoised_terms", watched), self._boosting(told):
+            self._fitted(SelectedSources(seed, vary=_VARY, quiet=("boosting",)))
+        return seen[0]
+
+    def _fitted(self, sources: SelectedSources) -> Any:
+        with use_randomness(sources):
+            return self._model.fit(*self._rows)
+
+    @staticmethod
+    def _boosting(changed: Callable[[Any], Any]) -> Any:
+        """Change what boosting asks half-way, where it asks."""
+        real = training.boost
+
+        def boost(*rest: Any, look: Any, **options: Any) -> Any:
+            return real(*rest, look=look and changed(look), **options)
+
+        return mock.patch.object(training, "boost", boost)
 
 
 def _flat(parts: Any) -> Floats:
     return np.concatenate([np.ravel(part) for part in parts])
 
 
-def coverage(fits: _Fits, n_fits: int) -> dict[str, tuple[float, ...]]:
+def coverage(fits: _Fits, n_fits: int, *, free: bool = False) -> dict[str, tuple[float, ...]]:
     """Return shares of bins and fits in which a band of 68 or 95 % held the curve without noise.
 
     Parameters
     ----------
     fits : _Fits
     n_fits : int
+    free : bool
+        Whether the fits without noise decide for themselves half-way.
 
     Returns
     -------
@@ -85,22 +126,20 @@ def coverage(fits: _Fits, n_fits: int) -> dict[str, tuple[float, ...]]:
         ``n_fits`` fits varies by chance; and the mean width over that of bands of the added noise.
     """
     bands: dict[str, list[Any]] = {"released bands": [], "standard deviations": []}
-    noise = []
+    noise, quiet = [], []
     for seed in range(n_fits):
-        released, _ = fits.fit(seed)
-        noise.append(_flat(term.noise_deviations for term in released.terms))
+        terms, decided = fits.fit(seed)
+        quiet.append(fits.without_noise(seed, None if free else decided))
+        noise.append(_flat(term.noise_deviations for term in terms))
         for name, made in (("released bands", _band), ("standard deviations", _symmetric)):
-            bands[name].append(
-                [[_flat(ends) for ends in made(released.terms, level)] for level in _LEVELS]
-            )
-    truth = np.mean([fits.fit(seed, quiet=True)[1] for seed in range(_QUIET_FITS)], axis=0)
+            bands[name].append([[_flat(ends) for ends in made(terms, level)] for level in _LEVELS])
     deviations = np.array(noise)
     moved = deviations.mean(axis=0) > _NEVER_MOVES * deviations.mean(axis=0).max()
     usual = 2.0 * np.array(list(_LEVELS.values()))[:, np.newaxis, np.newaxis] * deviations
-    found = {}
+    truth, found = np.array(quiet)[:, moved], {}
     for name, ends in bands.items():
         lower, upper = np.array(ends).transpose(2, 1, 0, 3)[..., moved]
-        held = ((lower <= truth[moved]) & (truth[moved] <= upper)).mean(axis=1)
+        held = ((lower <= truth) & (truth <= upper)).mean(axis=1)
         widths = np.mean((upper - lower) / usual[..., moved], axis=(1, 2))
         found[name] = (*held.mean(axis=1), *(_spread(own, n_fits) for own in held), *widths)
     return found
@@ -152,12 +191,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fits", type=int, default=25)
     parser.add_argument("--only", default="", help="a part of the names of the problems to run")
+    parser.add_argument("--free", action="store_true", help="fits without noise decide half-way")
     arguments = parser.parse_args()
     chosen = [entry for entry in problems() if arguments.only in entry[0]]
     lines = ["| problem | released bands | bins | width | standard deviations | bins | width |"]
     lines.append("|---" * 7 + "|")
     for name, fits in tqdm(chosen):
-        cells = [_cells(found) for found in coverage(fits, arguments.fits).values()]
+        cells = [
+            _cells(found) for found in coverage(fits, arguments.fits, free=arguments.free).values()
+        ]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     print("\n".join(lines))
 
