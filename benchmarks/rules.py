@@ -29,7 +29,7 @@ from benchmarks.summary import markdown_table
 from interpret_dp import PrivacyWarning
 from interpret_dp.datasets import BENCHMARKS
 
-__all__ = ["changed", "gains", "main", "parsed"]
+__all__ = ["changed", "drawn", "gains", "main", "parsed"]
 
 #: Names of constants within the package, and other values.
 Changes = Mapping[str, Any]
@@ -62,7 +62,7 @@ def changed(changes: Changes) -> Iterator[None]:
         yield
 
 
-def _drawn(name: str, number: int) -> tuple[Problem, Split]:
+def drawn(name: str, number: int) -> tuple[Problem, Split]:
     """Return a problem and its split of that number; simulated ones are drawn by the number."""
     problem = simulate(name, number) if name in SIMULATED else load_problem(name)
     return problem, problem.split(number)
@@ -85,7 +85,7 @@ def gains(
     """Return the error of each split, as the package is and with the changes."""
     found = []
     for number in tqdm(numbers, desc=f"{name} {epsilon:g}", leave=False):
-        problem, split = _drawn(name, number)
+        problem, split = drawn(name, number)
         now = _error_of(problem, split, epsilon, number)
         with changed(changes):
             found.append((now, _error_of(problem, split, epsilon, number)))
