@@ -22,7 +22,7 @@ from interpret_dp.backends.local import (
 from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from interpret_dp.ebm.config import TrainerConfig, Unit
 from interpret_dp.ebm.noise.choosing import terms_that_stand_out
-from interpret_dp.ebm.noise.levels import balanced_level
+from interpret_dp.ebm.noise.levels import balanced_level, balanced_levels
 from interpret_dp.ebm.noise.sampling import (
     explained_variance,
     noise_variance,
@@ -192,8 +192,9 @@ def train(
     result = boost(rows, boosting, door, look=_half_way(boosting, start, door), verbose=verbose)
     in_units = _score_unit(start)
     scores, noise, expected = _denoised(result, boosting, start, door)
-    if scale is None and rows.n_scores == 1 and not private.has_start:
-        result = replace(result, intercept=_balanced_intercept(result, scores, bins))
+    if scale is None and not private.has_start:
+        balanced = _balanced_intercept(result, scores, bins, door.public_choices)
+        result = replace(result, intercept=balanced)
     offset = 0.0 if scale is None else scale.score_origin
     trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
@@ -303,12 +304,16 @@ def _denoised(
 
 
 def _balanced_intercept(
-    result: BoostingResult, scores: Sequence[NDArray[np.float64]], bins: Sequence[Bins]
+    result: BoostingResult,
+    scores: Sequence[NDArray[np.float64]],
+    bins: Sequence[Bins],
+    rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return the intercept of two classes at which denoised curves predict as much on average."""
-    before = _in_units(_standing(result), 1.0)
-    level = balanced_level(before, float(result.intercept[0]), scores, [b.weights for b in bins])
-    return np.array([level])
+    """Return the intercept at which denoised curves predict as much of each class on average."""
+    before, weights = _in_units(_standing(result), 1.0), [b.weights for b in bins]
+    if len(result.intercept) > 1:
+        return balanced_levels(before, result.intercept, scores, weights, rng)
+    return np.array([balanced_level(before, float(result.intercept[0]), scores, weights)])
 
 
 def _in_units(result: BoostingResult, unit: float) -> list[NDArray[np.float64]]:

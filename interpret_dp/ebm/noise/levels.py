@@ -3,7 +3,8 @@
 Rows were scored with noisy curves while the intercept was trained. The logistic function bends, so
 noise in the scores moves the mean probability towards one half: an intercept for noisy scores is
 too low for those of a rare class once noise has left the curves. Terms are taken as independent,
-before and after, so that most of what is wrong with that cancels.
+before and after, so that most of what is wrong with that cancels. Two classes have one sum of
+terms, whose distribution is tabulated; several have as many, and are averaged over made-up rows.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["balanced_level", "mean_probability"]
+__all__ = ["balanced_level", "balanced_levels", "mean_probability"]
 
 FloatArray = NDArray[np.float64]
 
@@ -23,6 +24,9 @@ _MOST_POINTS = 2**16
 # By how much a level may be moved, and the steps of a bisection that finds it to 1e-9.
 _LARGEST_SHIFT = 16.0
 _HALVINGS = 34
+# Rows that several classes are averaged over, and the steps in which their levels are found.
+_ROWS = 2**14
+_STEPS = 30
 # Beyond it a probability is 0 or 1 to the last digit.
 _LARGEST_SCORE = 500.0
 
@@ -54,6 +58,53 @@ def balanced_level(
         else:
             high = middle
     return (low + high) / 2.0
+
+
+def balanced_levels(
+    before: Sequence[FloatArray],
+    levels: FloatArray,
+    after: Sequence[FloatArray],
+    weights: Sequence[FloatArray],
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return the levels at which curves of several classes have the mean probabilities of others.
+
+    Parameters
+    ----------
+    before, after : sequence of ndarray of float64, shape (n_codes, n_classes) each
+        Curves, in units of score.
+    levels : ndarray of float64, shape (n_classes,)
+        Intercepts of ``before``.
+    weights : sequence of ndarray of float64, shape (n_codes,) each
+        Released bin weights.
+    rng : numpy.random.Generator
+        For public choices.
+
+    Notes
+    -----
+    Means are over made-up rows, the same before and after. Each term has as many of them in a bin
+    as its weight says, and terms meet by chance.
+    """
+    noisy, found = np.tile(levels, (_ROWS, 1)), np.zeros((_ROWS, len(levels)))
+    for old, new, w in zip(before, after, weights, strict=True):
+        if w.any():
+            borders = np.cumsum(w) / w.sum()
+            codes = np.searchsorted(borders, (rng.permutation(_ROWS) + 0.5) / _ROWS)
+            codes = np.minimum(codes, len(w) - 1)
+            noisy += old[codes]
+            found += new[codes]
+    wanted = np.log(_softmax(noisy).mean(axis=0))
+    balanced = levels.copy()
+    for _ in range(_STEPS):
+        balanced += wanted - np.log(_softmax(balanced + found).mean(axis=0))
+    centred: FloatArray = balanced - balanced.mean()
+    return centred
+
+
+def _softmax(scores: FloatArray) -> FloatArray:
+    shifted = np.exp(np.maximum(scores - scores.max(axis=1, keepdims=True), -_LARGEST_SCORE))
+    probabilities: FloatArray = shifted / shifted.sum(axis=1, keepdims=True)
+    return probabilities
 
 
 def mean_probability(level: float, sums: FloatArray, shares: FloatArray) -> float:
