@@ -22,7 +22,7 @@ from interpret_dp.backends.local import (
 from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from interpret_dp.ebm.config import TrainerConfig, Unit
 from interpret_dp.ebm.noise.choosing import terms_that_stand_out
-from interpret_dp.ebm.noise.levels import balanced_level, balanced_levels
+from interpret_dp.ebm.noise.intercepts import balanced_intercept, balanced_intercepts
 from interpret_dp.ebm.noise.sampling import (
     explained_variance,
     noise_variance,
@@ -312,8 +312,8 @@ def _balanced_intercept(
     """Return the intercept at which denoised curves predict as much of each class on average."""
     before, weights = _in_units(_standing(result), 1.0), [b.weights for b in bins]
     if len(result.intercept) > 1:
-        return balanced_levels(before, result.intercept, scores, weights, rng)
-    return np.array([balanced_level(before, float(result.intercept[0]), scores, weights)])
+        return balanced_intercepts(before, result.intercept, scores, weights, rng)
+    return np.array([balanced_intercept(before, float(result.intercept[0]), scores, weights)])
 
 
 def _in_units(result: BoostingResult, unit: float) -> list[NDArray[np.float64]]:

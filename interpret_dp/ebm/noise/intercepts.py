@@ -14,43 +14,43 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["balanced_level", "balanced_levels", "mean_probability"]
+__all__ = ["balanced_intercept", "balanced_intercepts", "mean_probability"]
 
 FloatArray = NDArray[np.float64]
 
 # Distance of the points at which a sum of terms is tabulated, and how many there are at most.
 _STEP = 1.0 / 64.0
 _MOST_POINTS = 2**16
-# By how much a level may be moved, and the steps of a bisection that finds it to 1e-9.
+# By how much an intercept may be moved, and the steps of a bisection that finds it to 1e-9.
 _LARGEST_SHIFT = 16.0
 _HALVINGS = 34
-# Rows that several classes are averaged over, and the steps in which their levels are found.
+# Rows that several classes are averaged over, and the steps in which their intercepts are found,
+# to so much. Steps are slow where every row is certain.
 _ROWS = 2**14
-_STEPS = 30
-# Beyond it a probability is 0 or 1 to the last digit.
-_LARGEST_SCORE = 500.0
+_MOST_STEPS = 300
+_TOLERANCE = 1e-6
 
 
-def balanced_level(
+def balanced_intercept(
     before: Sequence[FloatArray],
-    level: float,
+    intercept: float,
     after: Sequence[FloatArray],
     weights: Sequence[FloatArray],
 ) -> float:
-    """Return the level at which curves have the mean probability that others had at theirs.
+    """Return the intercept at which curves have the mean probability that others had at theirs.
 
     Parameters
     ----------
     before, after : sequence of ndarray of float64, shape (n_codes,) each
         Curves of two classes, in units of score.
-    level : float
-        Intercept of ``before``.
+    intercept : float
+        Of ``before``.
     weights : sequence of ndarray of float64, shape (n_codes,) each
         Released bin weights.
     """
-    wanted = mean_probability(level, *_sums(before, weights))
+    wanted = mean_probability(intercept, *_sums(before, weights))
     sums = _sums(after, weights)
-    low, high = level - _LARGEST_SHIFT, level + _LARGEST_SHIFT
+    low, high = intercept - _LARGEST_SHIFT, intercept + _LARGEST_SHIFT
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
         if mean_probability(middle, *sums) < wanted:
@@ -60,21 +60,21 @@ def balanced_level(
     return (low + high) / 2.0
 
 
-def balanced_levels(
+def balanced_intercepts(
     before: Sequence[FloatArray],
-    levels: FloatArray,
+    intercepts: FloatArray,
     after: Sequence[FloatArray],
     weights: Sequence[FloatArray],
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return the levels at which curves of several classes have the mean probabilities of others.
+    """Return the intercepts at which several classes have the mean probabilities of other curves.
 
     Parameters
     ----------
     before, after : sequence of ndarray of float64, shape (n_codes, n_classes) each
         Curves, in units of score.
-    levels : ndarray of float64, shape (n_classes,)
-        Intercepts of ``before``.
+    intercepts : ndarray of float64, shape (n_classes,)
+        Of ``before``.
     weights : sequence of ndarray of float64, shape (n_codes,) each
         Released bin weights.
     rng : numpy.random.Generator
@@ -85,7 +85,7 @@ def balanced_levels(
     Means are over made-up rows, the same before and after. Each term has as many of them in a bin
     as its weight says, and terms meet by chance.
     """
-    noisy, found = np.tile(levels, (_ROWS, 1)), np.zeros((_ROWS, len(levels)))
+    noisy, found = np.tile(intercepts, (_ROWS, 1)), np.zeros((_ROWS, len(intercepts)))
     for old, new, w in zip(before, after, weights, strict=True):
         if w.any():
             borders = np.cumsum(w) / w.sum()
@@ -93,31 +93,36 @@ def balanced_levels(
             codes = np.minimum(codes, len(w) - 1)
             noisy += old[codes]
             found += new[codes]
-    wanted = np.log(_softmax(noisy).mean(axis=0))
-    balanced = levels.copy()
-    for _ in range(_STEPS):
-        balanced += wanted - np.log(_softmax(balanced + found).mean(axis=0))
+    wanted = _log_means(noisy)
+    balanced = intercepts.copy()
+    for _ in range(_MOST_STEPS):
+        change = wanted - _log_means(balanced + found)
+        balanced += change
+        if np.abs(change).max() < _TOLERANCE:
+            break
     centred: FloatArray = balanced - balanced.mean()
     return centred
 
 
-def _softmax(scores: FloatArray) -> FloatArray:
-    shifted = np.exp(np.maximum(scores - scores.max(axis=1, keepdims=True), -_LARGEST_SCORE))
-    probabilities: FloatArray = shifted / shifted.sum(axis=1, keepdims=True)
-    return probabilities
+def _log_means(scores: FloatArray) -> FloatArray:
+    """Return the logarithm of each class's mean probability over the rows."""
+    from scipy.special import log_softmax, logsumexp
+
+    return np.asarray(logsumexp(log_softmax(scores, axis=1), axis=0) - np.log(len(scores)))
 
 
-def mean_probability(level: float, sums: FloatArray, shares: FloatArray) -> float:
-    """Return the mean of the logistic function over scores ``level + sums``.
+def mean_probability(intercept: float, sums: FloatArray, shares: FloatArray) -> float:
+    """Return the mean of the logistic function over scores ``intercept + sums``.
 
     Parameters
     ----------
-    level : float
+    intercept : float
     sums, shares : ndarray of float64, shape (n_points,)
         Sums of the terms, and how common they are.
     """
-    scores = np.clip(level + sums, -_LARGEST_SCORE, _LARGEST_SCORE)
-    return float(shares @ (1.0 / (1.0 + np.exp(-scores))))
+    from scipy.special import expit
+
+    return float(shares @ expit(intercept + sums))
 
 
 def _sums(
