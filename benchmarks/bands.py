@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from benchmarks.calibration import SelectedSources
-from benchmarks.problems import DELTA
+from benchmarks.problems import DELTA, load_problem
 from benchmarks.simulated import simulate
 from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 from interpret_dp.datasets import make_cohort
@@ -35,6 +35,7 @@ _SIMULATED = (
     *("small_regression", "skewed_regression", "wide_regression", "correlated_regression"),
     *("small_classification", "noisy_classification", "plain_classification"),
 )
+_TABLES = ("adult", "wine_quality", "elevators", "pol")
 # What differs from fit to fit, beside the noise: public choices of the rounds.
 _VARY = ("boosting", "partitions")
 # Levels, and how many deviations a normal variable is within with that probability.
@@ -164,7 +165,7 @@ def _spread(shares: Floats, n_fits: int) -> float:
 
 
 def problems() -> Iterator[tuple[str, _Fits]]:
-    """Yield the simulated cohorts and the other simulated problems, each with its name."""
+    """Yield simulated cohorts, other simulated problems and public tables, each with its name."""
     for n_rows in (8_000, 20_000):
         for task in ("classification", "regression"):
             cohort = make_cohort(n_rows, seed=3, task=task)
@@ -176,6 +177,11 @@ def problems() -> Iterator[tuple[str, _Fits]]:
         for epsilon in (1.0, 4.0):
             fits = _Fits(drawn.task, drawn.X, drawn.y, drawn.schema, epsilon)
             yield f"{name}, epsilon {epsilon:g}", fits
+    for name in _TABLES:
+        table = load_problem(name)
+        rows = table.split(0)
+        fits = _Fits(table.task, rows.X_train, rows.y_train, table.schema, 1.0)
+        yield f"{name}, epsilon 1", fits
 
 
 def _cells(found: tuple[float, ...]) -> str:

@@ -12,10 +12,12 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAX_SCORE", "AdditiveRows", "RegressionRows"]
+__all__ = ["MAX_SCORE", "PRODUCT_UNIT", "AdditiveRows", "RegressionRows"]
 
 #: Scores of rows saturate here (lattice units), so that no sum of updates can wrap around.
 MAX_SCORE = 2**30
+#: Size of a vector of integers whose square, times the largest weight, is ``LATTICE``.
+PRODUCT_UNIT = 2**4
 
 
 class AdditiveRows(Protocol):
@@ -82,6 +84,27 @@ class AdditiveRows(Protocol):
         -------
         ndarray of int64, shape (n_wanted, n_bins, n_scores)
             Sums of the clipped residuals times the weights.
+        """
+        ...
+
+    def product_sums(
+        self, wanted: Sequence[int], functions: Sequence[NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
+        """Sum the products of what the codes of a row stand for.
+
+        Parameters
+        ----------
+        wanted : sequence of int
+            Some features.
+        functions : sequence of ndarray of int64, shape (n_codes, n_functions) each
+            For each of them the vector of each of its codes, of size ``PRODUCT_UNIT`` at most.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_all_functions, n_all_functions)
+            Sums over the rows of ``vector vector'`` times the weight, where a row's vector is those
+            of its features one after the other, and its weight is rounded down to a whole number of
+            1 / 4096 of the largest.
         """
         ...
 

@@ -24,6 +24,7 @@ from interpret_dp.backends.kernels import (
     exponential_table,
     sigmoid_table,
 )
+from interpret_dp.backends.products import products
 from interpret_dp.schema.cells import chunks
 from interpret_dp.schema.encode import code_dtype
 
@@ -180,6 +181,11 @@ class _LocalRows(ABC):
                 task.result()
         total: NDArray[np.int64] = sums.sum(axis=0)
         return total
+
+    def product_sums(
+        self, wanted: Sequence[int], functions: Sequence[NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
+        return products(self._codes, self._weights, wanted, functions)
 
     def pair_sums(
         self,

@@ -231,8 +231,9 @@ class PrivateEBM(ShowsGuarantee):
     def predict_with_uncertainty(self, X: Any, init_score: Any = None) -> Any:
         """Return the score and the standard deviation of what noise left unknown of it.
 
-        That of different terms is taken as independent, so variances add. NaN where a term's is not
-        known, as after ``monotonize``.
+        That of different terms is taken as independent, so variances add: too much where columns
+        hang together, since noise that one term has from another is missing there. NaN where a
+        term's is not known, as after ``monotonize``.
 
         Parameters
         ----------

@@ -22,6 +22,7 @@ _MOST_TIMES = 4  # so many times as many rounds, at most, where terms cannot mov
 _BLOCKS = 4
 _MOST_IN_BLOCK = 32
 _TARGET_SHARE = 0.02
+_CORRELATION_SHARE = 0.01  # of mu**2, for how features hang together
 _FIRST_COUNT = 0.5  # of what the histograms have: for finding bins, the rest for counting in them
 _CLIP_SPREADS = 1.25  # at this noise level:
 _QUIET = 0.001
@@ -194,9 +195,10 @@ class TrainerConfig:
         return max(1, self.n_rounds // 2)
 
     def plan(self) -> ReleasePlan:
-        """Split mu**2 over the target, the histograms, the choice of pairs and the boosting."""
+        """Split mu**2 over target, histograms, choice of pairs, boosting and correlations."""
         shares = {"target": _TARGET_SHARE * (1 - self.binning_share)}
-        rest = 1.0 - shares["target"] - self.binning_share
+        shares["correlations"] = _CORRELATION_SHARE * (1 - self.binning_share)
+        rest = 1.0 - sum(shares.values()) - self.binning_share
         shares |= pair_shares(
             self.binning_share,
             rest if self.planned_rounds > 0 or self.n_chosen_pairs else 0.0,
@@ -213,6 +215,7 @@ class TrainerConfig:
             "pair bins": self.n_pairs,
             "pair selection": self.n_chosen_pairs,
             "boosting": self.planned_rounds * self.n_features,
+            "correlations": int(self.planned_rounds > 0 and self.n_features > 1),
             "pairs": self.planned_rounds * self.n_pairs,
         }
         total = sum(shares[name] for name in shares if counts[name])
@@ -295,6 +298,19 @@ class TrainerConfig:
         """
         return not _hides_the_curvature(self._noise_level("boosting", n_rows, unit), unit)
 
+    def can_correlate(self, n_rows: float, norm: float) -> bool:
+        """Return whether anything can be seen of how features hang together.
+
+        Parameters
+        ----------
+        n_rows : float
+            Released number of rows.
+        norm : float
+            Sensitivity of the sums of products, where the product of two features is at most one.
+        """
+        planned = self._planned("correlations")
+        return planned is not None and norm < planned.mu * n_rows
+
     def pair_boosting(self, n_rows: float, unit: Unit) -> BoostingSettings:
         """Choose bins and learning rate of the pairs; ``leaves`` are bins of each feature.
 
@@ -317,11 +333,18 @@ class TrainerConfig:
 
     def _noise_level(self, name: str, n_rows: float, unit: Unit) -> float:
         """Return the noise of the mean residual over all rounds of a term; infinite without."""
-        planned = next((p for p in self.plan().releases if p.name == name), None)
+        planned = self._planned(name)
         if planned is None:
             return math.inf
         whole = planned.mu * math.sqrt(self.n_rounds)
         return unit.norm / (whole * n_rows * unit.curvature)
+
+    def _planned(self, name: str) -> PlannedRelease | None:
+        """Return what is planned under a name, if it is."""
+        return next(
+            (p for p in self.plan().releases if isinstance(p, PlannedRelease) and p.name == name),
+            None,
+        )
 
     def _bent(self, level: float, n_rows: float, unit: Unit) -> dict[str, Any]:
         """Return the settings of a loss whose curvature varies with the score."""

@@ -1,7 +1,7 @@
 """One DP-EBM fit, from a table to a released model: encode, count, bin, boost.
 
 The order of the releases is that of the plan: the target, the histograms, the weights of merged
-bins, the rounds. Everything between them is post-processing.
+bins, the rounds, how the features hang together. Everything between them is post-processing.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from interpret_dp.backends.local import (
 from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from interpret_dp.ebm.config import TrainerConfig, Unit
 from interpret_dp.ebm.noise.choosing import terms_that_stand_out
+from interpret_dp.ebm.noise.coupling import with_coupling
 from interpret_dp.ebm.noise.intercepts import balanced_intercept, balanced_intercepts
 from interpret_dp.ebm.noise.sampling import (
     explained_variance,
@@ -34,6 +35,7 @@ from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.boosting import BoostingResult, BoostingTask, HalfWay, boost
+from interpret_dp.ebm.trainer.correlations import Correlations, release_correlations
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
 from interpret_dp.ebm.trainer.histograms import release_bins
 from interpret_dp.ebm.trainer.objectives import TargetScale, relative_means
@@ -191,7 +193,8 @@ def train(
     )
     result = boost(rows, boosting, door, look=_half_way(boosting, start, door), verbose=verbose)
     in_units = _score_unit(start)
-    scores, noise, expected = _denoised(result, boosting, start, door)
+    correlations = _correlations(rows, result, boosting, door)
+    scores, noise, expected = _denoised(result, boosting, start, door, correlations)
     if scale is None and not private.has_start:
         balanced = _balanced_intercept(result, scores, bins, door.public_choices)
         result = replace(result, intercept=balanced)
@@ -248,7 +251,7 @@ def _half_way(
     unit, bins = _score_unit(start), boosting.bins
 
     def look(early: BoostingResult) -> HalfWay:
-        noise = _noise(early, boosting, start, door)
+        noise = with_noise_of_others(_noise(early, boosting, start, door), bins, early.dismissed)
         curves = [unit * scores for scores in early.scores]
         found = set(range(len(bins)))
         if chooses:
@@ -265,11 +268,26 @@ def _half_way(
     return look
 
 
+def _correlations(
+    rows: AdditiveRows, result: BoostingResult, boosting: BoostingTask, door: ReleaseDoor
+) -> Correlations | None:
+    """Release how the terms hang together that rows are scored with."""
+    bins = boosting.bins
+    sizes = {
+        k: float(bins[k].weights @ (result.scores[k] ** 2).sum(axis=1))
+        for k in boosting.movable
+        if k not in result.dismissed
+    }
+    largest_first = sorted(sizes, key=lambda k: -sizes[k])
+    facts = bins, boosting.is_ordered, largest_first, boosting.n_rows
+    return release_correlations(rows, *facts, boosting.config, door)
+
+
 def _noise(
     result: BoostingResult, boosting: BoostingTask, start: _Start, door: ReleaseDoor
 ) -> list[TermNoise]:
-    """Return the noise that was added to the curves."""
-    own = term_noise(
+    """Return the noise that was added to each curve, without that of any other."""
+    return term_noise(
         result,
         boosting.bins,
         boosting.directions,
@@ -277,30 +295,46 @@ def _noise(
         scale=_score_unit(start),
         rng=door.public_choices,
     )
-    return with_noise_of_others(own, boosting.bins, result.dismissed)
 
 
 def _denoised(
-    result: BoostingResult, boosting: BoostingTask, start: _Start, door: ReleaseDoor
+    result: BoostingResult,
+    boosting: BoostingTask,
+    start: _Start,
+    door: ReleaseDoor,
+    correlations: Correlations | None,
 ) -> tuple[list[NDArray[np.float64]], list[TermNoise], list[Expected | None]]:
-    """Return the curves without what is likely noise, the noise, and what is expected then."""
+    """Return the curves without what is likely noise, the noise, and what is expected then.
+
+    Notes
+    -----
+    Predictions are sums. Noise that one curve has from another is missing in the other, so that it
+    is no reason to shrink either: scores are denoised as if terms were independent. It is in the
+    curves all the same: what is expected of each is made with it.
+    """
     unit, bins = _score_unit(start), boosting.bins
-    noise = _noise(result, boosting, start, door)
-    scores = _in_units(result, unit)
+    own = _noise(result, boosting, start, door)
+    apart = with_noise_of_others(own, bins, result.dismissed)
+    scores, noise = _in_units(result, unit), apart
+    if correlations is not None:
+        full_steps = result.step / boosting.unit.step * max(map(len, result.updates))
+        coupled = with_coupling(own, bins, correlations, full_steps=full_steps)
+        noise = with_noise_of_others(coupled, bins, result.dismissed)
     if not boosting.config.can_denoise(start.n_rows, start.unit):
         return scores, noise, [None] * len(noise)
     standing = _standing(result)
-    explained = explained_variance(_in_units(standing, unit), noise, bins) / unit / unit
+    explained = explained_variance(_in_units(standing, unit), apart, bins) / unit / unit
     dispersion = _dispersion(start, explained)
     curvatures = _curvatures(standing, bins, start.scale, start.unit)
     sampling = [
         unit**2 * sampling_variances(b.weights, curvature, dispersion)
         for b, curvature in zip(bins, curvatures, strict=True)
     ]
-    scores, expected = denoised_terms(
-        scores, noise, bins, boosting.is_ordered, sampling, result.dismissed
-    )
-    return scores, noise, expected
+    facts = bins, boosting.is_ordered, sampling, result.dismissed
+    denoised, expected = denoised_terms(scores, apart, *facts)
+    if noise is not apart:
+        expected = denoised_terms(scores, noise, *facts)[1]
+    return denoised, noise, expected
 
 
 def _balanced_intercept(

@@ -58,6 +58,19 @@ class SimplestRows:
             for row, *others in self.rows
         ]
 
+    def product_sums(self, wanted: Sequence[int], functions: Sequence[Any]) -> list[list[int]]:
+        width = sum(table.shape[1] for table in functions)
+        sums = [[0] * width for _ in range(width)]
+        for row, _, weight, _ in self.rows:
+            vector = [
+                int(number)
+                for feature, table in zip(wanted, functions, strict=True)
+                for number in table[row[feature]]
+            ]
+            for i, j in np.ndindex(width, width):
+                sums[i][j] += weight // 256 * vector[i] * vector[j]
+        return sums
+
     def begin(self, scores: Any) -> None:
         self.scores = [
             [

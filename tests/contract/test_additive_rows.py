@@ -6,9 +6,11 @@ sensible trainer would make, and compare every sum.
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends import local
-from interpret_dp.backends.base import MAX_SCORE
+from interpret_dp.backends.base import MAX_SCORE, PRODUCT_UNIT
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
 from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from tests.contract.simplest_rows import (
@@ -199,7 +201,20 @@ def programs(draw: st.DrawFn, task: str, n_bins: Sequence[int]) -> list[tuple[st
         updates = np.array([np.resize(change, shape[1:]) for change in changes], dtype=np.int32)
         wanted = np.array(draw(subsets), dtype=np.int64)
         calls.append(("advance", (updated, updates.reshape(shape), wanted, width)))
+    features = draw(st.permutations(range(len(n_bins))))[: draw(st.integers(1, len(n_bins)))]
+    functions = [draw(vectors(merged[feature])) for feature in features]
+    calls.append(("product_sums", (features, functions)))
     return calls
+
+
+@st.composite
+def vectors(draw: st.DrawFn, n_codes: int) -> Any:
+    """Draw a vector of size at most PRODUCT_UNIT for each code."""
+    found = np.zeros((n_codes, draw(st.integers(1, 3))), dtype=np.int64)
+    for code in range(n_codes):
+        axis = draw(st.integers(0, found.shape[1] - 1))
+        found[code, axis] = draw(st.sampled_from([-PRODUCT_UNIT, -3, 0, 9, PRODUCT_UNIT]))
+    return found
 
 
 def answers(rows: Any, calls: Sequence[tuple[str, Any]]) -> list[Any]:
@@ -267,7 +282,7 @@ def test_one_row_keeps_to_the_declared_sensitivities(
     assert backend.n_scores == N_SCORES[task]
     assert backend.residual_norm == declared_norm(2 if task == "multiclass" else 1)
     assert backend.target_norm == declared_norm(3 if has_numbers(task) else 1)
-    histograms, sums, *rounds = answers(backend, calls)
+    histograms, sums, *rounds, products = answers(backend, calls)
     for histogram in histograms:
         assert sum(histogram) <= LATTICE
         assert np.count_nonzero(histogram) <= 1
@@ -277,6 +292,12 @@ def test_one_row_keeps_to_the_declared_sensitivities(
             assert sum(any(residuals) for residuals in per_bin) <= 1
             square = sum(value**2 for residuals in per_bin for value in residuals)
             assert square <= backend.residual_norm**2
+    vectors_of = calls[-1][1][1]
+    ends = np.cumsum([0] + [table.shape[1] for table in vectors_of])
+    sizes = [(table**2).sum(axis=1).max() for table in vectors_of]
+    for (first, (a, b)), (other, (c, d)) in itertools.combinations(enumerate(pairwise(ends)), 2):
+        square = sum(value**2 for values in products[a:b] for value in values[c:d])
+        assert square <= sizes[first] * sizes[other] * (LATTICE // PRODUCT_UNIT**2) ** 2
 
 
 def declared_norm(square: int) -> int:

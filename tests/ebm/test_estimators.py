@@ -63,7 +63,8 @@ def test_guarantee_is_what_was_asked_for(classifier):
     assert guarantee.unit == "one row"
     assert guarantee.ledger_head
     assert not guarantee.tests_only
-    assert {share.name for share in guarantee.releases} == {"target", "bins", "weights", "boosting"}
+    names = [share.name for share in guarantee.releases]
+    assert names == ["target", "bins", "weights", "boosting", "correlations"]
 
 
 def test_every_fit_is_charged_and_refused_when_nothing_is_left(cohort, tmp_path):

@@ -142,7 +142,7 @@ def test_the_bill_implies_what_was_asked_for(model: Classifier) -> None:
     guarantee = model.guarantee_
     assert (guarantee.epsilon, guarantee.delta, guarantee.mu) == (4.0, 1e-6, None)
     shares = {share.name: share for share in guarantee.releases}
-    stages = ["target", "bins", "weights", "boosting"]
+    stages = ["target", "bins", "weights", "boosting", "correlations"]
     assert list(shares) == ["labels", "levels", "bounds", *stages]
     assert [shares[name].count for name in ("labels", "levels", "bounds")] == [1, 3, 2]
     mu = math.hypot(*(share.mu for share in guarantee.releases))

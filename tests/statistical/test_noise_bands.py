@@ -29,6 +29,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from interpret_dp import (
@@ -81,7 +82,7 @@ class WithoutNoise(FixedHistograms):
 class Seen:
     """Repeated fits, with scores and claims before the curves are denoised."""
 
-    def __init__(self, monkeypatch, fit):
+    def __init__(self, monkeypatch, fit, n_fits=FITS):
         self._fit = fit
         real = training.denoised_terms
 
@@ -91,7 +92,7 @@ class Seen:
 
         monkeypatch.setattr(training, "denoised_terms", watched)
         self.models, noisy = [], []
-        for seed in range(FITS):
+        for seed in range(n_fits):
             released, before = self.fit(FixedHistograms(seed))
             self.models.append(released)
             noisy.append(before)
@@ -286,3 +287,31 @@ def test_bands_under_a_log_link_are_honest(monkeypatch, objective):
     assert honest_bins(seen.held()) >= 0.85
     assert honest(ratio * 2 / 3) < 0.5
     assert honest(ratio * 3 / 2) < 0.5
+
+
+@pytest.mark.slow
+def test_bands_of_columns_that_hang_together_know_of_it(monkeypatch):
+    """Eight columns of which any two have a correlation of 0.8; 40 fits.
+
+    What they have in common is estimated, in its linear part above all, so that bands hold a little
+    too seldom: 64 to 65 and 93 % were measured, and 58 and 88 % without what was released.
+    """
+    rng = np.random.default_rng(3)
+    common = rng.normal(size=(8_000, 1))
+    X = np.sqrt(0.8) * common + np.sqrt(0.2) * rng.normal(size=(8_000, 8))
+    y = X @ np.linspace(-1, 1, 8) + np.sin(3 * X[:, 0]) + rng.normal(size=8_000)
+    names = [f"x{k}" for k in range(8)]
+    table = pd.DataFrame(X, columns=names)
+    schema = Schema(dict.fromkeys(names, Continuous(-4, 4)), target=Continuous(-6, 6))
+    model = DPExplainableBoostingRegressor(epsilon=2.0, delta=1e-6, schema=schema)
+
+    def shares():
+        seen = Seen(monkeypatch, lambda: model.fit(table, y), n_fits=40)
+        return np.mean(seen.held(), axis=(1, 2))
+
+    known = shares()
+    assert known[0] >= 0.62
+    assert known[1] >= 0.915
+    # Control: the same bands without what was released.
+    monkeypatch.setattr(training, "with_coupling", lambda noise, *rest, **steps: noise)
+    assert (shares() <= known - [0.04, 0.025]).all()

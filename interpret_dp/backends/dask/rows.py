@@ -99,6 +99,13 @@ class DaskRows:
         sums: NDArray[np.int64] = self._ask("advance", np.array(wanted), n_bins)
         return sums
 
+    def product_sums(
+        self, wanted: Sequence[int], functions: Sequence[NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
+        """Sum products of what codes stand for; one round trip."""
+        sums: NDArray[np.int64] = self._ask("product_sums", list(wanted), list(functions))
+        return sums
+
     def pair_sums(
         self,
         pairs: Sequence[tuple[int, int]],

@@ -108,7 +108,8 @@ def with_noise_of_others(
     -----
     The noise of a term has mean zero over all rows. Over the n rows that share a bin of another,
     independent term its mean has the variance of the noise over n, and that term follows it as it
-    follows residuals. Where terms hang together it is more, and no released number says how much.
+    follows residuals. Where terms hang together it is more
+    (:mod:`interpret_dp.ebm.noise.coupling`).
     """
     means = [
         (k not in dismissed) * np.minimum(_mean_over_rows(one, b), _LARGEST_VARIANCE)

@@ -1,8 +1,8 @@
 """How the added noise shows in the released curves: covariance across the bins of a term.
 
 What is left out: noise that reaches a term through others (:mod:`interpret_dp.ebm.noise.sampling`
-adds that of independent ones), and the noise of the bin weights themselves. Tests compare the
-result with repeated fits.
+adds that of independent ones, :mod:`interpret_dp.ebm.noise.coupling` that of those that hang
+together), and the noise of the bin weights themselves. Tests compare the result with repeated fits.
 """
 
 from __future__ import annotations

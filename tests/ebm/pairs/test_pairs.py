@@ -213,7 +213,7 @@ def test_the_plan_costs_what_was_given(n_pairs, n_chosen, rounds):
 
 def test_without_pairs_the_plan_is_what_it_was():
     parts = {p.name: p for p in TrainerConfig(mu=0.3, n_features=6, max_bins=32).plan().releases}
-    assert list(parts) == ["target", "bins", "weights", "boosting"]
+    assert list(parts) == ["target", "bins", "weights", "boosting", "correlations"]
     histograms = parts["bins"].mu ** 2 + parts["weights"].mu ** 2
     assert histograms * 6 == pytest.approx(0.1 * 0.3**2)
     assert parts["target"].mu ** 2 == pytest.approx(0.018 * 0.3**2)
@@ -231,7 +231,9 @@ def test_bill_and_guarantee_name_the_pairs(classifier, data):
     guarantee = classifier.guarantee_
     assert guarantee.mu == pytest.approx(mu_of_budget(2.0, 1e-6), rel=1e-8)
     names = [share.name for share in guarantee.releases]
-    assert names == ["target", "bins", "weights", "pair bins", "boosting", "pairs"]
+    assert names == [
+        *("target", "bins", "weights", "pair bins", "boosting", "correlations", "pairs"),
+    ]
     chosen = clone(classifier).set_params(interactions=1, max_rounds=1).fit(data.X, data.labels)
     shares = {share.name: share for share in chosen.guarantee_.releases}
     assert shares["pair selection"].count == 1

@@ -1,0 +1,119 @@
+"""The noise of curves that hang together, against dense algebra and repeated least squares."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from interpret_dp.ebm.noise.coupling import with_coupling
+from interpret_dp.ebm.noise.uncertainty import TermNoise
+from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.trainer.correlations import Correlations, orthonormal_scores
+
+FOREVER = 1e9
+
+
+def bins_of(weights):
+    return Bins(np.arange(len(weights), dtype=np.uint16), np.asarray(weights, dtype=float), None)
+
+
+@pytest.fixture
+def case():
+    """Three terms with covariances and responses of their own, and correlations."""
+    rng = np.random.default_rng(0)
+    bins = [bins_of([0, *rng.integers(20, 90, size=n), 0]) for n in (5, 7, 6)]
+    noise, functions = [], []
+    for b in bins:
+        root, n = rng.normal(size=(b.n_codes, b.n_codes)), b.n_codes
+        moved = np.diag((b.weights > 0).astype(float))
+        blur = moved @ (0.9 * np.eye(n) + 0.02) @ moved
+        noise.append(TermNoise(covariance=moved @ root @ root.T @ moved, response=blur))
+        shares = b.weights / b.weights.sum()
+        functions.append(orthonormal_scores(shares, np.zeros((n, 0)), is_ordered=True))
+    table = rng.uniform(-0.2, 0.2, size=(9, 9))
+    table += table.T
+    for k in range(3):
+        table[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = 0.0
+    return noise, bins, Correlations([0, 1, 2], functions, table)
+
+
+def dense(noise, bins, correlations, ridge):
+    """Covariance of inverse(I + R P / (1 + ridge)) N, with all matrices written out."""
+    ends = np.cumsum([0] + [b.n_codes for b in bins])
+    own, response = np.zeros((ends[-1], ends[-1])), np.zeros((ends[-1], ends[-1]))
+    functions, shares = np.zeros((ends[-1], len(correlations.matrix))), np.zeros(ends[-1])
+    for k, (one, b) in enumerate(zip(noise, bins, strict=True)):
+        part = slice(ends[k], ends[k + 1])
+        own[part, part], response[part, part] = one.covariance, one.response
+        functions[part, 3 * k : 3 * k + 3] = correlations.functions[k]
+        shares[part] = b.weights / b.weights.sum()
+    tables = functions @ correlations.matrix @ functions.T * shares / (1 + ridge)
+    inverse = np.linalg.inv(np.eye(ends[-1]) + response @ tables)
+    joint = inverse @ own @ inverse.T
+    return [joint[a:b, a:b] for a, b in pairwise(ends)]
+
+
+@pytest.mark.parametrize("full_steps", [1.0, 5.0, FOREVER])
+def test_the_covariances_are_those_of_the_whole_system(case, full_steps):
+    noise, bins, correlations = case
+    found = with_coupling(noise, bins, correlations, full_steps=full_steps)
+    for one, expected in zip(found, dense(noise, bins, correlations, 1 / full_steps), strict=True):
+        assert one.covariance == pytest.approx(expected, rel=1e-8, abs=1e-8)
+
+
+def test_variances_alone_classes_and_terms_that_are_not_known_of(case):
+    noise, bins, correlations = case
+    flat = [TermNoise(variances=one.diagonal) for one in noise]
+    whole = [
+        TermNoise(
+            covariance=np.diag(one.diagonal), response=np.diag((one.diagonal > 0).astype(float))
+        )
+        for one in noise
+    ]
+    expected = [
+        one.diagonal for one in with_coupling(whole, bins, correlations, full_steps=FOREVER)
+    ]
+    found = with_coupling(flat, bins, correlations, full_steps=FOREVER)
+    for one, variances in zip(found, expected, strict=True):
+        assert one.variances == pytest.approx(variances, rel=1e-8)
+    classes = [
+        TermNoise(
+            covariance=np.stack([one.covariance, 4 * one.covariance]),
+            response=np.stack([one.response] * 2),
+        )
+        for one in whole
+    ]
+    for one, variances in zip(
+        with_coupling(classes, bins, correlations, full_steps=FOREVER), expected, strict=True
+    ):
+        assert one.diagonal == pytest.approx(np.outer(variances, [1, 4]), rel=1e-8)
+    known = Correlations([0, 2], [correlations.functions[0], correlations.functions[2]], np.eye(6))
+    known.matrix[:] = 0.0
+    unchanged = with_coupling(noise, bins, known, full_steps=FOREVER)
+    assert unchanged[1] is noise[1]
+    assert unchanged[0].covariance == pytest.approx(noise[0].covariance)
+
+
+def test_what_grew_beyond_numbers_is_left_alone(case):
+    noise, bins, correlations = case
+    wild = [noise[0], TermNoise(variances=np.full(bins[1].n_codes, 1e150)), noise[2]]
+    found = with_coupling(wild, bins, correlations, full_steps=5.0)
+    assert all(one is other for one, other in zip(found, wild, strict=True))
+
+
+def test_two_columns_have_the_variance_inflation_of_least_squares():
+    """Of slopes: 1 / (1 - r^2) times the variance of each by itself."""
+    r, n = 0.8, 20
+    weights = np.r_[0.0, np.full(n, 100.0), 0.0]
+    shares = weights / weights.sum()
+    line = orthonormal_scores(shares, np.zeros((n + 2, 0)), is_ordered=True)[:, :1]
+    noise = [TermNoise(covariance=line @ line.T, response=np.diag(np.sign(weights)))] * 2
+    table = np.array([[0.0, r], [r, 0.0]])
+    found = with_coupling(
+        noise, [bins_of(weights)] * 2, Correlations([0, 1], [line, line], table), full_steps=FOREVER
+    )
+    # Noise of both is independent here, that of least squares has the same correlations.
+    expected = (1 + r**2) / (1 - r**2) ** 2
+    assert found[0].covariance == pytest.approx(expected * line @ line.T, rel=1e-6)
