@@ -28,12 +28,17 @@ class FixedHistograms(SeededRandomness):
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
-        self._fixed = np.random.default_rng(0)
+        # How many correlations are released depends on which terms go on.
+        self._fixed = {
+            name: np.random.default_rng([0, *name.encode()])
+            for name in ("target", "bins", "weights", "correlations", "pair bins")
+        }
 
     def perturb(self, name, exact, sensitivity, sigma):
         if name in ("boosting", "pairs"):
             return super().perturb(name, exact, sensitivity, sigma)
-        return exact + np.rint(self._fixed.normal(scale=sigma, size=exact.shape)).astype(np.int64)
+        drawn = self._fixed[name].normal(scale=sigma, size=exact.shape)
+        return exact + np.rint(drawn).astype(np.int64)
 
 
 def honest(ratio):
