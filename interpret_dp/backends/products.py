@@ -29,7 +29,7 @@ def products(
     ----------
     codes : ndarray, shape (n_features, n_rows)
     weights : ndarray of int32, shape (n_rows,) or (0,)
-        None where every row has the largest.
+        Empty where every row has the largest.
     wanted, functions
         Of that method.
 

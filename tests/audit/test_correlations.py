@@ -1,0 +1,86 @@
+"""Replays of fits that release how features hang together, on tables that differ by one row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interpret_dp import Categorical, Continuous, DPExplainableBoostingRegressor, Schema
+from interpret_dp.audit import replay
+from interpret_dp.backends.local import LocalRegressionRows
+from interpret_dp.ebm import training
+
+FEATURES = {f"x{i}": Continuous(-3, 3) for i in range(4)} | {"level": Categorical(list("abc"))}
+SCHEMA = Schema(FEATURES, target=Continuous(-6, 6))
+
+
+def fit(table: pd.DataFrame) -> Any:
+    model = DPExplainableBoostingRegressor(epsilon=8.0, delta=1e-6, schema=SCHEMA)
+    return model.fit(table[list(FEATURES)], table["y"])
+
+
+def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return rows of five columns that hang together, and the same without an odd one."""
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(3_000, 1))
+    numbers = np.sqrt(0.6) * common + np.sqrt(0.4) * rng.normal(size=(3_000, 4))
+    table = pd.DataFrame(numbers, columns=list(FEATURES)[:4])
+    table["level"] = np.array(list("abc"))[np.digitize(common[:, 0], [-0.5, 0.5])]
+    table["y"] = numbers.sum(axis=1) + rng.normal(size=3_000)
+    table.loc[2_999] = [3.0, -3.0, 3.0, -3.0, "a", 6.0]
+    return table, table.iloc[:-1]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return what was released of how terms hang together, by each fit."""
+    found, real = [], training.release_correlations
+
+    def watched(*args: Any) -> Any:
+        found.append(real(*args))
+        return found[-1]
+
+    monkeypatch.setattr(training, "release_correlations", watched)
+    return found
+
+
+def test_one_row_changes_no_more_than_was_declared(asked: list[Any]) -> None:
+    for pair in (tables(), tables()[::-1]):
+        asked.clear()
+        report = replay(fit, *pair, seed=1)
+        assert report.ok, report
+        one, other = asked
+        assert one.terms == other.terms == [0, 1, 2, 3, 4]
+        assert (one.matrix == other.matrix).all()
+        assert one.matrix.any()
+
+
+def test_control_vectors_longer_than_their_norm(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = LocalRegressionRows.product_sums
+
+    def careless(self: Any, wanted: Any, functions: Any) -> Any:
+        return real(self, wanted, [2 * table for table in functions])
+
+    monkeypatch.setattr(LocalRegressionRows, "product_sums", careless)
+    report = replay(fit, *tables(), seed=1)
+    assert {violation.kind for violation in report.violations} == {"sensitivity"}
+    assert {violation.where.split()[0] for violation in report.violations} == {"correlations"}
+
+
+def test_control_correlations_that_look_at_rows(
+    monkeypatch: pytest.MonkeyPatch, asked: list[Any]
+) -> None:
+    real = training.release_correlations
+
+    def leaking(rows: Any, *args: Any) -> Any:
+        found = real(rows, *args)
+        return replace(found, matrix=found.matrix * (1 - 1 / rows._codes.shape[1]))
+
+    monkeypatch.setattr(training, "release_correlations", leaking)
+    report = replay(fit, *tables(), seed=1)
+    assert "sensitivity" not in {violation.kind for violation in report.violations}
+    assert not report.ok
