@@ -4,7 +4,8 @@ The same rows are fitted again and again with fresh noise in the rounds; the noi
 is drawn once, since bands are conditional on released bins. A band covers if it reaches the curve
 without noise: that of the same fit with the noise of its rounds switched off, not denoised.
 Half-way that goes on as the noisy fit did, with the same terms and the same clip; with ``--free``
-it decides for itself. Bins that never move are left out.
+it decides for itself. Bins that never move are left out. ``--change`` gives constants of the
+package other values, as :mod:`benchmarks.rules` does.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tqdm.auto import tqdm
 
 from benchmarks.calibration import SelectedSources
 from benchmarks.problems import DELTA, load_problem
+from benchmarks.rules import changed, parsed
 from benchmarks.simulated import simulate
 from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 from interpret_dp.datasets import make_cohort
@@ -198,15 +200,17 @@ def main() -> None:
     parser.add_argument("--fits", type=int, default=25)
     parser.add_argument("--only", default="", help="a part of the names of the problems to run")
     parser.add_argument("--free", action="store_true", help="fits without noise decide half-way")
+    parser.add_argument(
+        "--change", nargs="*", default=[], type=parsed, metavar="module.CONSTANT=value"
+    )
     arguments = parser.parse_args()
     chosen = [entry for entry in problems() if arguments.only in entry[0]]
     lines = ["| problem | released bands | bins | width | standard deviations | bins | width |"]
     lines.append("|---" * 7 + "|")
-    for name, fits in tqdm(chosen):
-        cells = [
-            _cells(found) for found in coverage(fits, arguments.fits, free=arguments.free).values()
-        ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+    with changed(dict(arguments.change)):
+        for name, fits in tqdm(chosen):
+            found = coverage(fits, arguments.fits, free=arguments.free)
+            lines.append(f"| {name} | {' | '.join(map(_cells, found.values()))} |")
     print("\n".join(lines))
 
 
