@@ -26,6 +26,7 @@ from benchmarks.simulated import simulate
 from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 from interpret_dp.datasets import make_cohort
 from interpret_dp.ebm import training
+from interpret_dp.ebm.noise import boosted
 from interpret_dp.ebm.trainer.boosting import HalfWay
 from interpret_dp.mechanisms import use_randomness
 
@@ -79,16 +80,21 @@ class _Fits:
         decided : HalfWay or None
             How it goes on half-way; None to let it decide for itself.
         """
-        real, seen = training.denoised_terms, []
+        real, seen = boosted.denoised_scores, []
 
-        def watched(scores: Any, *rest: Any) -> Any:
-            seen.append(_flat(scores))
-            return real(scores, *rest)
+        def watched(terms: Any) -> Any:
+            seen.append(_flat(terms.scores))
+            return real(terms)
 
         def told(look: Any) -> Any:
             return look if decided is None else lambda early: decided
 
-        with mock.patch.object(training, "denoised_terms", watched), self._boosting(told):
+        with (
+            mock.patch.object(boosted, "denoised_scores", watched),
+            # Without noise no curve is steeper than it should be.
+            mock.patch.object(boosted, "steepness", return_value=1.0),
+            self._boosting(told),
+        ):
             self._fitted(SelectedSources(seed, vary=_VARY, quiet=("boosting",)))
         return seen[0]
 

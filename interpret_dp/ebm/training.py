@@ -6,7 +6,7 @@ bins, the rounds, how the features hang together. Everything between them is pos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,24 +21,21 @@ from interpret_dp.backends.local import (
 )
 from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.noise.boosted import Boosted
 from interpret_dp.ebm.noise.choosing import terms_that_stand_out
-from interpret_dp.ebm.noise.coupling import with_coupling
-from interpret_dp.ebm.noise.intercepts import balanced_intercept, balanced_intercepts
 from interpret_dp.ebm.noise.sampling import (
     explained_variance,
     noise_variance,
-    sampling_variances,
     with_noise_of_others,
 )
-from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, denoised_terms, term_noise
+from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.boosting import BoostingResult, BoostingTask, HalfWay, boost
 from interpret_dp.ebm.trainer.correlations import Correlations, release_correlations
-from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
 from interpret_dp.ebm.trainer.histograms import release_bins
-from interpret_dp.ebm.trainer.objectives import TargetScale, relative_means
+from interpret_dp.ebm.trainer.objectives import Start, TargetScale
 from interpret_dp.ebm.trainer.partitions import movable_terms
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseDoor
@@ -126,19 +123,6 @@ class TrainedTerms:
     pair_cuts: dict[int, NDArray[np.float64]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class _Start:
-    """Where boosting starts: released by the first request, in units of the score lattice.
-
-    ``n_rows`` counts a row of the largest weight as one; ``scale`` is that of a regression.
-    """
-
-    n_rows: float
-    level: NDArray[np.float64]
-    unit: Unit
-    scale: TargetScale | None = None
-
-
 _REGRESSION_ROWS: dict[str, type[LocalRegressionRows]] = {
     "rmse": LocalRegressionRows,
     "poisson_deviance": LocalPoissonRows,
@@ -189,15 +173,15 @@ def train(
         intercept=start.level,
         n_rows=start.n_rows,
         count_noise=count_noise,
-        divide_by_means=_has_means(scale),
+        divide_by_means=start.bends_with_means,
     )
     result = boost(rows, boosting, door, look=_half_way(boosting, start, door), verbose=verbose)
-    in_units = _score_unit(start)
+    in_units = start.score_unit
     correlations = _correlations(rows, result, boosting, door)
-    scores, noise, expected = _denoised(result, boosting, start, door, correlations)
+    boosted = Boosted(result, boosting, start, door.public_choices)
+    scores, noise, expected = boosted.denoised(correlations)
     if scale is None and not private.has_start:
-        balanced = _balanced_intercept(result, scores, bins, door.public_choices)
-        result = replace(result, intercept=balanced)
+        result = replace(result, intercept=boosted.balanced_intercept(scores))
     offset = 0.0 if scale is None else scale.score_origin
     trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
@@ -216,7 +200,7 @@ def train(
         rows,
         bins,
         task.specs,
-        replace(result, scores=[_columns(s) / in_units for s in scores]),
+        replace(result, scores=[s.reshape(len(s), -1) / in_units for s in scores]),
         task.pairs,
         config=config,
         door=door,
@@ -235,7 +219,7 @@ def train(
 
 
 def _half_way(
-    boosting: BoostingTask, start: _Start, door: ReleaseDoor
+    boosting: BoostingTask, start: Start, door: ReleaseDoor
 ) -> Callable[[BoostingResult], HalfWay] | None:
     """Return what says half-way how boosting goes on; None if as it began.
 
@@ -248,10 +232,11 @@ def _half_way(
     chooses = config.rounds is None
     if not chooses and (scale is None or scale.has_log_link):
         return None
-    unit, bins = _score_unit(start), boosting.bins
+    unit, bins = start.score_unit, boosting.bins
 
     def look(early: BoostingResult) -> HalfWay:
-        noise = with_noise_of_others(_noise(early, boosting, start, door), bins, early.dismissed)
+        added = Boosted(early, boosting, start, door.public_choices).added_noise()
+        noise = with_noise_of_others(added, bins, early.dismissed)
         curves = [unit * scores for scores in early.scores]
         found = set(range(len(bins)))
         if chooses:
@@ -283,104 +268,6 @@ def _correlations(
     return release_correlations(rows, *facts, boosting.config, door)
 
 
-def _noise(
-    result: BoostingResult, boosting: BoostingTask, start: _Start, door: ReleaseDoor
-) -> list[TermNoise]:
-    """Return the noise that was added to each curve, without that of any other."""
-    return term_noise(
-        result,
-        boosting.bins,
-        boosting.directions,
-        curvatures=_curvatures(_standing(result), boosting.bins, start.scale, start.unit),
-        scale=_score_unit(start),
-        rng=door.public_choices,
-    )
-
-
-def _denoised(
-    result: BoostingResult,
-    boosting: BoostingTask,
-    start: _Start,
-    door: ReleaseDoor,
-    correlations: Correlations | None,
-) -> tuple[list[NDArray[np.float64]], list[TermNoise], list[Expected | None]]:
-    """Return the curves without what is likely noise, the noise, and what is expected then.
-
-    Notes
-    -----
-    Predictions are sums. Noise that one curve has from another is missing in the other, so that it
-    is no reason to shrink either: scores are denoised as if terms were independent. It is in the
-    curves all the same: what is expected of each is made with it.
-    """
-    unit, bins = _score_unit(start), boosting.bins
-    own = _noise(result, boosting, start, door)
-    apart = with_noise_of_others(own, bins, result.dismissed)
-    scores, noise = _in_units(result, unit), apart
-    if correlations is not None:
-        full_steps = result.step / boosting.unit.step * max(map(len, result.updates))
-        coupled = with_coupling(own, bins, correlations, full_steps=full_steps)
-        noise = with_noise_of_others(coupled, bins, result.dismissed)
-    if not boosting.config.can_denoise(start.n_rows, start.unit):
-        return scores, noise, [None] * len(noise)
-    standing = _standing(result)
-    explained = explained_variance(_in_units(standing, unit), apart, bins) / unit / unit
-    dispersion = _dispersion(start, explained)
-    curvatures = _curvatures(standing, bins, start.scale, start.unit)
-    sampling = [
-        unit**2 * sampling_variances(b.weights, curvature, dispersion)
-        for b, curvature in zip(bins, curvatures, strict=True)
-    ]
-    facts = bins, boosting.is_ordered, sampling, result.dismissed
-    denoised, expected = denoised_terms(scores, apart, *facts)
-    if noise is not apart:
-        expected = denoised_terms(scores, noise, *facts)[1]
-    return denoised, noise, expected
-
-
-def _balanced_intercept(
-    result: BoostingResult,
-    scores: Sequence[NDArray[np.float64]],
-    bins: Sequence[Bins],
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """Return the intercept at which denoised curves predict as much of each class on average."""
-    before, weights = _in_units(_standing(result), 1.0), [b.weights for b in bins]
-    if len(result.intercept) > 1:
-        return balanced_intercepts(before, result.intercept, scores, weights, rng)
-    return np.array([balanced_intercept(before, float(result.intercept[0]), scores, weights)])
-
-
-def _in_units(result: BoostingResult, unit: float) -> list[NDArray[np.float64]]:
-    """Return curves in units of the target; of one score a row, without an axis for it."""
-    return [unit * (s[:, 0] if s.shape[1] == 1 else s) for s in result.scores]
-
-
-def _standing(result: BoostingResult) -> BoostingResult:
-    """Return a result whose dismissed terms are what rows are scored with: zero."""
-    scores = [
-        np.zeros_like(curve) if k in result.dismissed else curve
-        for k, curve in enumerate(result.scores)
-    ]
-    return replace(result, scores=scores)
-
-
-def _dispersion(start: _Start, explained: float) -> float:
-    """Return the variance of a row's residual over the curvature of its loss."""
-    if start.scale is None:
-        return 1.0
-    return start.scale.dispersion(float(start.level[0]), explained)
-
-
-def _score_unit(start: _Start) -> float:
-    """Return what one unit of the score lattice is in a released score."""
-    return 1.0 if start.scale is None else start.scale.score_unit
-
-
-def _columns(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return scores with one column a class; shape (n_codes, n_scores)."""
-    return scores[:, np.newaxis] if scores.ndim == 1 else scores
-
-
 def _is_ordered(spec: FeatureSpec) -> bool:
     return isinstance(spec, Continuous) or spec.ordered
 
@@ -390,25 +277,6 @@ def _scale(task: TrainingTask, *, has_start: bool) -> TargetScale | None:
     if isinstance(task.target, Categorical):
         return None
     return TargetScale.of(task.objective, task.target, has_start=has_start)
-
-
-def _has_means(scale: TargetScale | None) -> bool:
-    """Whether the loss bends in proportion to the mean."""
-    return scale is not None and scale.objective == "poisson_deviance"
-
-
-def _curvatures(
-    result: BoostingResult, bins: Sequence[Bins], scale: TargetScale | None, unit: Unit
-) -> list[NDArray[np.float64]]:
-    """Return the expected second derivative of the loss in each bin, from released numbers."""
-    if scale is None:
-        return log_loss_curvatures(result.scores, result.intercept, [b.weights for b in bins])
-    return [
-        unit.curvature * relative_means(scores[:, 0], b.weights)[:, np.newaxis]
-        if _has_means(scale)
-        else np.full_like(scores, unit.curvature)
-        for scores, b in zip(result.scores, bins, strict=True)
-    ]
 
 
 def _encoded(
@@ -469,7 +337,7 @@ def _release_target(
     door: ReleaseDoor,
     *,
     has_start: bool,
-) -> _Start:
+) -> Start:
     """Release how many rows there are and where their mean lies.
 
     A row is in one class, so it adds 1 to one count; in a regression it adds 1 to the count and at
@@ -488,7 +356,7 @@ def _release_target(
         noise_level = config.boosting(n_rows, squared_loss).noise_level
         scale = scale.clipped(mean, square, noise / n_rows, noise_level)
         level, unit = scale.start(mean, noise / n_rows, norm)
-        return _Start(n_rows, level, unit, scale)
+        return Start(n_rows, level, unit, scale)
     # A class may be empty or drowned in noise: no count is believed to be below one noise unit.
     counts = np.maximum(sums, noise)
     shares = counts / counts.sum()
@@ -497,4 +365,4 @@ def _release_target(
     logs = np.log(counts)
     levels = logs[1:] - logs[0] if len(counts) == 2 else logs - logs.mean()
     # Scores that rows start from know of the classes' sizes already.
-    return _Start(float(counts.sum()), np.zeros_like(levels) if has_start else levels, unit)
+    return Start(float(counts.sum()), np.zeros_like(levels) if has_start else levels, unit)

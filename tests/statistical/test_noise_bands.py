@@ -40,7 +40,7 @@ from interpret_dp import (
     Schema,
 )
 from interpret_dp.datasets import make_cohort
-from interpret_dp.ebm import training
+from interpret_dp.ebm.noise import boosted
 from interpret_dp.editor.operations import edited_term, plan
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.released import Band
@@ -84,13 +84,19 @@ class Seen:
 
     def __init__(self, monkeypatch, fit, n_fits=FITS):
         self._fit = fit
-        real = training.denoised_terms
+        real_scores, real_steepness = boosted.expected_terms, boosted.steepness
 
-        def watched(scores, noise, *rest):
-            self._before = (_flat(scores), np.sqrt(_flat([one.diagonal for one in noise])))
-            return real(scores, noise, *rest)
+        def watched(terms):
+            deviations = np.sqrt(_flat([one.diagonal for one in terms.noise]))
+            self._before = (_flat(terms.scores), deviations)
+            return real_scores(terms)
 
-        monkeypatch.setattr(training, "denoised_terms", watched)
+        def steepness(*facts):
+            # Without noise no curve is steeper than it should be.
+            return real_steepness(*facts) if self._has_noise else 1.0
+
+        monkeypatch.setattr(boosted, "expected_terms", watched)
+        monkeypatch.setattr(boosted, "steepness", steepness)
         self.models, noisy = [], []
         for seed in range(n_fits):
             released, before = self.fit(FixedHistograms(seed))
@@ -105,6 +111,7 @@ class Seen:
         self.moved = claimed > 1e-3 * claimed.max()
 
     def fit(self, randomness):
+        self._has_noise = not isinstance(randomness, WithoutNoise)
         with use_randomness(randomness):
             model = self._fit()
         return model.released_, self._before
@@ -314,5 +321,5 @@ def test_bands_of_columns_that_hang_together_know_of_it(monkeypatch):
     assert known[0] >= 0.62
     assert known[1] >= 0.915
     # Control: the same bands without what was released.
-    monkeypatch.setattr(training, "with_coupling", lambda noise, *rest, **steps: noise)
+    monkeypatch.setattr(boosted, "with_coupling", lambda noise, *rest, **steps: noise)
     assert (shares() <= known - [0.04, 0.025]).all()

@@ -18,8 +18,8 @@ Sources: Rasmussen and Williams (2006), "Gaussian Processes for Machine Learning
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,23 +44,62 @@ _STEPS = 30
 _LARGEST_GROWTH = 10.0
 
 
-@dataclass(frozen=True)
 class Denoised:
-    """A curve without what is likely noise, and what is expected of it.
+    """A curve without what is likely noise, and what is expected of it; each made when asked for.
 
-    Attributes
+    Parameters
     ----------
-    scores : ndarray of float64, shape (n_codes,)
-    mean : ndarray of float64, shape (n_codes,), or None
-        Posterior mean of the curve without noise, the luck of its sample included; None where the
-        curve stays as it is.
-    spread : ndarray of float64, shape (n_codes, n_codes) or (n_codes,), or None
-        Its posterior covariance, or variances where the noise is given so.
+    curve : Curve
+    view : View
+        Of that curve.
+    likely : ndarray of float64, or None
+        Probability of each length and scale; None where nothing can be said of the curve.
     """
 
-    scores: FloatArray
-    mean: FloatArray | None = None
-    spread: FloatArray | None = None
+    def __init__(self, curve: Curve, view: View, likely: FloatArray | None) -> None:
+        self._curve, self._view, self._likely = curve, view, likely
+
+    @functools.cached_property
+    def scores(self) -> FloatArray:
+        """What is released, shape (n_codes,); bins that never move are as they were."""
+        curve = self._curve
+        kept = np.zeros_like(curve.scores) if curve.is_dismissed else curve.scores
+        if self._likely is None or curve.is_dismissed:
+            return kept
+        scores = kept.copy()
+        scores[self._view.moved] = self._view.process_mean(self._likely)
+        return scores if self._is_posterior(scores) else kept
+
+    @property
+    def mean(self) -> FloatArray | None:
+        """Posterior mean of the curve without noise, the luck of its sample included.
+
+        None where the curve stays as it is.
+        """
+        return None if self._moments is None else self._moments[0]
+
+    @property
+    def spread(self) -> FloatArray | None:
+        """Its posterior covariance, or variances where the noise is given so."""
+        return None if self._moments is None else self._moments[1]
+
+    @functools.cached_property
+    def _moments(self) -> tuple[FloatArray, FloatArray] | None:
+        if self._likely is None:
+            return None
+        curve, moved = self._curve, self._view.moved
+        mean, spread = curve.scores.copy(), np.zeros_like(curve.noise)
+        mean[moved], moved_spread = self._view.moments(self._likely)
+        if not np.isfinite(moved_spread).all() or not self._is_posterior(mean):
+            return None
+        if spread.ndim == 1:
+            spread[moved] = np.maximum(moved_spread, 0.0)
+        else:
+            spread[np.ix_(moved, moved)] = moved_spread
+        return mean, spread
+
+    def _is_posterior(self, mean: FloatArray) -> bool:
+        return bool(np.abs(mean).max() <= _LARGEST_GROWTH * np.abs(self._curve.scores).max())
 
 
 def denoise(curves: Sequence[Curve]) -> list[Denoised]:
@@ -73,30 +112,8 @@ def denoise(curves: Sequence[Curve]) -> list[Denoised]:
     """
     unit = _typical_variance(curves)
     views = [View(curve, unit) for curve in curves]
-    return [
-        _denoised(curve, view, likely)
-        for curve, view, likely in zip(curves, views, _posteriors(views), strict=True)
-    ]
-
-
-def _denoised(curve: Curve, view: View, likely: FloatArray | None) -> Denoised:
-    """Return one curve's posterior; bins that never move are known."""
-    kept = np.zeros_like(curve.scores) if curve.is_dismissed else curve.scores
-    if likely is None:
-        return Denoised(kept)
-    scores = kept.copy()
-    if not curve.is_dismissed:
-        scores[view.moved] = view.process_mean(likely)
-    mean, spread = curve.scores.copy(), np.zeros_like(curve.noise)
-    mean[view.moved], moved_spread = view.moments(likely)
-    largest = _LARGEST_GROWTH * np.abs(curve.scores).max()
-    if not np.isfinite(moved_spread).all() or np.abs([scores, mean]).max() > largest:
-        return Denoised(kept)
-    if spread.ndim == 1:
-        spread[view.moved] = np.maximum(moved_spread, 0.0)
-    else:
-        spread[np.ix_(view.moved, view.moved)] = moved_spread
-    return Denoised(scores, mean, spread)
+    likely = _posteriors(views)
+    return [Denoised(*one) for one in zip(curves, views, likely, strict=True)]
 
 
 def _posteriors(views: Sequence[View]) -> list[FloatArray | None]:

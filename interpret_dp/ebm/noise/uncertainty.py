@@ -21,7 +21,16 @@ from interpret_dp.ebm.noise.views import noise_variances_of
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.boosting import BoostingResult
 
-__all__ = ["MOST_SAMPLING", "Expected", "TermNoise", "denoised_terms", "no_noise", "term_noise"]
+__all__ = [
+    "MOST_SAMPLING",
+    "Expected",
+    "TermNoise",
+    "Terms",
+    "denoised_scores",
+    "expected_terms",
+    "no_noise",
+    "term_noise",
+]
 
 # A term keeps at most so many covariances: 512 bins, or 295 with three classes. They go into the
 # model file, and a matrix of all 65,536 bins would take 34 GB.
@@ -51,6 +60,14 @@ class TermNoise:
     covariance: NDArray[np.float64] | None = None
     variances: NDArray[np.float64] | None = None
     response: NDArray[np.float64] | None = None
+
+    def scaled(self, factor: float) -> TermNoise:
+        """Return the noise of the term times a factor."""
+        return replace(
+            self,
+            covariance=None if self.covariance is None else factor**2 * self.covariance,
+            variances=None if self.variances is None else factor**2 * self.variances,
+        )
 
     @property
     def diagonal(self) -> NDArray[np.float64]:
@@ -145,20 +162,13 @@ def term_noise(
     return noises
 
 
-def denoised_terms(
-    scores: Sequence[NDArray[np.float64]],
-    noise: Sequence[TermNoise],
-    bins: Sequence[Bins],
-    is_ordered: Sequence[bool],
-    sampling: Sequence[NDArray[np.float64]],
-    dismissed: Collection[int] = (),
-) -> tuple[list[NDArray[np.float64]], list[Expected | None]]:
-    """Denoise the terms; return their curves, and what is expected of them without noise.
+@dataclass(frozen=True)
+class Terms:
+    """Released curves, and what is known of them; public.
 
-    Parameters
+    Attributes
     ----------
     scores : sequence of ndarray, shape (n_codes,) or (n_codes, n_classes) each
-        Released curves.
     noise : sequence of TermNoise
         Of these curves.
     bins : sequence of Bins
@@ -168,40 +178,58 @@ def denoised_terms(
         squared.
     dismissed : collection of int
         Terms that are released as zero, whatever their curves are.
-
-    Returns
-    -------
-    scores : list of ndarray
-        Shaped as given.
-    expected : list of Expected or None
-        What bands are made from; None of a term that stays as it is. The noise stays what a curve
-        is judged by: the posterior is small where a curve was smoothed, so that tests against it
-        reject far too often.
-
-    Notes
-    -----
-    An ordered term without ``covariance`` stays as it is: neighbours share their noise, and how
-    much is not kept.
     """
-    owners: list[int] = []
-    curves: list[Curve] = []
-    for k, (score, spread, b) in enumerate(zip(scores, noise, bins, strict=True)):
-        if spread.covariance is None and is_ordered[k]:
-            continue
-        for index, column in enumerate(np.atleast_2d(score.T)):
-            curve = _curve(column, spread, b.weights, is_ordered[k], index, score.ndim)
-            largest = MOST_SAMPLING * float(noise_variances_of(curve).max(initial=0.0))
-            luck = np.minimum(_LUCK_SHARE * sampling[k][:, index], largest)
-            owners.append(k)
-            curves.append(replace(curve, sampling=luck, is_dismissed=k in dismissed))
-    found = denoise(curves)
-    means: list[NDArray[np.float64]] = list(scores)
-    expected: list[Expected | None] = [None] * len(means)
-    for k in dict.fromkeys(owners):
-        own = [one for owner, one in zip(owners, found, strict=True) if owner == k]
-        means[k] = _joined([one.scores for one in own], scores[k].shape)
-        expected[k] = _expected(own, scores[k])
-    return means, expected
+
+    scores: Sequence[NDArray[np.float64]]
+    noise: Sequence[TermNoise]
+    bins: Sequence[Bins]
+    is_ordered: Sequence[bool]
+    sampling: Sequence[NDArray[np.float64]]
+    dismissed: Collection[int] = ()
+
+    def denoised(self) -> dict[int, list[Denoised]]:
+        """Return what is found for each class of each term that can be denoised.
+
+        An ordered term without ``covariance`` cannot: neighbours share their noise, and how much is
+        not kept.
+        """
+        owners: list[int] = []
+        curves: list[Curve] = []
+        for k, (score, spread, b) in enumerate(
+            zip(self.scores, self.noise, self.bins, strict=True)
+        ):
+            if spread.covariance is None and self.is_ordered[k]:
+                continue
+            for index, column in enumerate(np.atleast_2d(score.T)):
+                curve = _curve(column, spread, b.weights, self.is_ordered[k], index, score.ndim)
+                largest = MOST_SAMPLING * float(noise_variances_of(curve).max(initial=0.0))
+                luck = np.minimum(_LUCK_SHARE * self.sampling[k][:, index], largest)
+                owners.append(k)
+                curves.append(replace(curve, sampling=luck, is_dismissed=k in self.dismissed))
+        found: dict[int, list[Denoised]] = {}
+        for k, one in zip(owners, denoise(curves), strict=True):
+            found.setdefault(k, []).append(one)
+        return found
+
+
+def denoised_scores(terms: Terms) -> list[NDArray[np.float64]]:
+    """Return the curves without what is likely noise, shaped as given."""
+    scores = list(terms.scores)
+    for k, own in terms.denoised().items():
+        scores[k] = _joined([one.scores for one in own], scores[k].shape)
+    return scores
+
+
+def expected_terms(terms: Terms) -> list[Expected | None]:
+    """Return what is expected of each term without noise; None of one that cannot be denoised.
+
+    Bands are made from it. The noise stays what a curve is judged by: the posterior is small where
+    a curve was smoothed, so that tests against it reject far too often.
+    """
+    expected: list[Expected | None] = [None] * len(terms.scores)
+    for k, own in terms.denoised().items():
+        expected[k] = _expected(own, terms.scores[k])
+    return expected
 
 
 def _joined(columns: Sequence[NDArray[np.float64]], shape: tuple[int, ...]) -> Any:

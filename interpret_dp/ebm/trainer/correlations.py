@@ -15,7 +15,7 @@ their Hermite polynomials of order m is its m-th power (Mehler's formula).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +59,62 @@ class Correlations:
     terms: list[int]
     functions: list[FloatArray]
     matrix: FloatArray
+
+    def seen_from(
+        self, scores: Sequence[FloatArray], weights: Sequence[FloatArray]
+    ) -> tuple[list[FloatArray], FloatArray]:
+        """Return what rows get from all other terms: its mean in each bin, and variance within.
+
+        Parameters
+        ----------
+        scores : sequence of ndarray of float64, shape (n_codes, n_scores) each
+            Curves of all terms of the model.
+        weights : sequence of ndarray of float64, shape (n_codes,) each
+            Released bin weights.
+
+        Returns
+        -------
+        means : list of ndarray of float64, shape (n_codes, n_scores) each
+        variances : ndarray of float64, shape (n_terms, n_scores)
+        """
+        own = np.array([_shares(w) @ f**2 for w, f in zip(weights, scores, strict=True)])
+        means, variances = [np.zeros_like(f) for f in scores], own.sum(axis=0) - own
+        shared = np.zeros_like(own)
+        for k, table, part, heard in self._heard(scores, weights):
+            means[k] = table @ heard
+            shared[k] = (part * heard).sum(axis=0)
+            variances[k] -= (heard**2).sum(axis=0)
+        # Of the others among themselves: all pairs but those of the term itself.
+        variances += shared.sum(axis=0) - 2.0 * shared
+        return means, np.maximum(variances, 0.0)
+
+    def shared_variance(self, scores: Sequence[FloatArray], weights: Sequence[FloatArray]) -> float:
+        """Return by how much the variance of the terms' sum exceeds the sum of their variances.
+
+        Parameters
+        ----------
+        scores, weights
+            As for :meth:`seen_from`; of several scores a row, their sum is returned.
+        """
+        return float(sum((part * heard).sum() for *_, part, heard in self._heard(scores, weights)))
+
+    def _heard(
+        self, scores: Sequence[FloatArray], weights: Sequence[FloatArray]
+    ) -> Iterator[tuple[int, FloatArray, FloatArray, FloatArray]]:
+        """Yield each term, its functions, how much of each it has, and all others seen from it."""
+        parts = [
+            table.T @ (_shares(weights[k])[:, np.newaxis] * scores[k])
+            for k, table in zip(self.terms, self.functions, strict=True)
+        ]
+        heard = np.split(
+            self.matrix @ np.concatenate(parts), np.cumsum([len(part) for part in parts])[:-1]
+        )
+        yield from zip(self.terms, self.functions, parts, heard, strict=True)
+
+
+def _shares(weights: FloatArray) -> FloatArray:
+    found: FloatArray = weights / max(float(weights.sum()), 1e-300)
+    return found
 
 
 def release_correlations(

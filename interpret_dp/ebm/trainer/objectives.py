@@ -8,6 +8,7 @@ second derivatives that steps are divided by follow from released numbers (docs/
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,7 @@ from interpret_dp.schema.partial import PartialSchema
 
 __all__ = [
     "OBJECTIVES",
+    "Start",
     "TargetScale",
     "checked_objective",
     "link_of",
@@ -122,6 +124,8 @@ class TargetScale:
     spread : float
         Standard deviation of the target, in units of it, one of the noise of the released variance
         included. Until :meth:`clipped`, half of the range.
+    doubt : float
+        Share of the spread's square that is there for that noise.
     """
 
     objective: str
@@ -129,6 +133,7 @@ class TargetScale:
     upper: float
     clip: float
     spread: float
+    doubt: float = 0.0
 
     @classmethod
     def of(cls, objective: str, target: Continuous, *, has_start: bool) -> TargetScale:
@@ -162,7 +167,8 @@ class TargetScale:
         noise = math.hypot(deviation, 2.0 * ratio * deviation)
         # That of two rows at both ends of the range is the largest there is.
         variance = min(max(square - ratio**2, 0.0) + noise, 1.0)
-        known = replace(self, spread=math.sqrt(variance) * self.half)
+        doubt = min(noise / variance, 1.0) if variance > 0 else 0.0
+        known = replace(self, spread=math.sqrt(variance) * self.half, doubt=doubt)
         if self.objective == "gamma_deviance":
             return known
         is_count = self.objective == "poisson_deviance"
@@ -249,7 +255,32 @@ class TargetScale:
             return None
         return narrowed_clip((self.spread / self.clip) ** 2, explained, level)
 
-    def dispersion(self, level: float, explained: float) -> float:
+    def inside(self, explained: float, bound: float = 1.0) -> float:
+        """Return the share of the rows whose residuals a bound leaves as they are.
+
+        Parameters
+        ----------
+        explained : float
+            Variance of the scores over the rows, less that of the noise in them.
+        bound : float
+            In units of the clipping bound.
+
+        Returns
+        -------
+        float
+            Of normal residuals. Under a log link 1: bounds are far out there.
+        """
+        if self.has_log_link:
+            return 1.0
+        return math.erf(bound / self._residual(explained) / math.sqrt(2.0))
+
+    def _residual(self, explained: float) -> float:
+        """Return the standard deviation of what is not explained, in units of the clip."""
+        most = (self.spread / self.clip) ** 2
+        left = (1.0 - self.doubt) * most - explained
+        return math.sqrt(max(left, _LEAST_LEFT * most, sys.float_info.min))
+
+    def dispersion(self, level: float, explained: float, bound: float = 1.0) -> float:
         """Return the variance of a row's residual over the curvature of its loss.
 
         Parameters
@@ -258,6 +289,8 @@ class TargetScale:
             Score where boosting starts.
         explained : float
             Variance of the scores over the rows.
+        bound : float
+            Of the residuals, in units of the clipping bound.
 
         Returns
         -------
@@ -266,8 +299,12 @@ class TargetScale:
             than 95 % of a variance, and counts vary at least as Poisson's do.
         """
         if not self.has_log_link:
-            whole = (self.spread / self.clip) ** 2
-            return max(whole - explained, _LEAST_LEFT * whole)
+            spread = self._residual(explained)
+            at = bound / spread
+            inside = math.erf(at / math.sqrt(2.0))
+            # Variance of a clipped normal variable, over the share that answers.
+            inner = inside - 2.0 * at * math.exp(-(at**2) / 2.0) / math.sqrt(2.0 * math.pi)
+            return (spread**2 * inner + bound**2 * (1.0 - inside)) / inside
         mean = math.exp(level)
         whole = (self.spread / mean) ** 2
         # Of normal scores: variance of the means, and mean of their squares.
@@ -276,6 +313,36 @@ class TargetScale:
         if self.objective == "poisson_deviance":
             return max(left * mean, 1.0) / self.clip
         return left / growth / self.clip
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where boosting starts: released by the first request, in units of the score lattice.
+
+    Attributes
+    ----------
+    n_rows : float
+        A row of the largest weight counts as one.
+    level : ndarray of float64, shape (n_scores,)
+    unit : Unit
+    scale : TargetScale, optional
+        Of a regression.
+    """
+
+    n_rows: float
+    level: FloatArray
+    unit: Unit
+    scale: TargetScale | None = None
+
+    @property
+    def score_unit(self) -> float:
+        """What one unit of the score lattice is in a released score."""
+        return 1.0 if self.scale is None else self.scale.score_unit
+
+    @property
+    def bends_with_means(self) -> bool:
+        """Whether the loss bends in proportion to the mean."""
+        return self.scale is not None and self.scale.objective == "poisson_deviance"
 
 
 def relative_means(scores: FloatArray, weights: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
-from interpret_dp.ebm import training
+from interpret_dp.ebm.noise.boosted import Boosted
 from interpret_dp.ebm.noise.intercepts import (
     _sums,
     balanced_intercept,
@@ -87,7 +87,7 @@ def test_a_fit_predicts_a_rare_class_as_often_as_it_is(monkeypatch, others):
         with use_randomness(SeededRandomness(0)):
             shown = model.fit(X, y).predict_proba(X)[:, list(model.classes_).index("yes")]
         ratios.append(shown.mean() / np.mean(y == "yes"))
-        monkeypatch.setattr(training, "_balanced_intercept", lambda result, *_: result.intercept)
+        monkeypatch.setattr(Boosted, "balanced_intercept", lambda self, _: self._result.intercept)
     assert 0.93 < ratios[0] < 1.07
     assert ratios[1] < ratios[0] - 0.05
 

@@ -184,3 +184,25 @@ def test_of_many_terms_the_first_ones_are_known(monkeypatch):
     found, door = released(columns, [True] * 4, terms=[3, 0, 1, 2])
     assert found.terms == [0, 3]
     assert door.asked[0][2] == LATTICE + 1
+
+
+def test_what_rows_get_from_other_terms_is_that_of_the_rows():
+    """Three columns of which two hang together, and curves of any form."""
+    columns = [*normal_columns(0.7), np.random.default_rng(1).integers(1, 17, 20_000)]
+    (correlations, _), rng = released(columns, [True] * 3), np.random.default_rng(2)
+    steps = np.zeros((3, 18, 1))
+    steps[:, 1:17, 0] = np.cumsum(rng.normal(size=(3, 16)), axis=1)
+    weights = [np.bincount(c, minlength=18).astype(float) for c in columns]
+    curves = [f - w @ f / w.sum() for f, w in zip(steps, weights, strict=True)]
+    means, variances = correlations.seen_from(curves, weights)
+    scores = [f[c, 0] for f, c in zip(curves, columns, strict=True)]
+    for k, column in enumerate(columns):
+        others = np.sum([s for other, s in enumerate(scores) if other != k], axis=0)
+        per_bin = np.bincount(column, weights=others, minlength=18) / np.maximum(weights[k], 1.0)
+        within = float(np.mean((others - per_bin[column]) ** 2))
+        # Polynomials of three orders know of most that there is.
+        assert float(np.mean((means[k][column, 0] - per_bin[column]) ** 2)) < 0.06 * others.var()
+        assert variances[k, 0] == pytest.approx(within, rel=0.12)
+    own = sum(score.var() for score in scores)
+    whole = np.sum(scores, axis=0).var()
+    assert correlations.shared_variance(curves, weights) == pytest.approx(whole - own, rel=0.1)

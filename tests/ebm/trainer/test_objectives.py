@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from interpret.glassbox import ExplainableBoostingRegressor
 from sklearn.metrics import mean_absolute_error, mean_gamma_deviance, mean_poisson_deviance
 
@@ -374,3 +376,26 @@ def test_where_boosting_starts(objective: str, ratio: float) -> None:
     curvature = mean if objective == "poisson_deviance" else 1.0
     assert unit.curvature == pytest.approx(curvature / scale.clip)
     assert unit.step * unit.curvature == pytest.approx(1.0)
+
+
+@given(
+    spread=st.floats(0.05, 0.9),
+    explained=st.floats(0.0, 0.9),
+    bound=st.floats(0.35, 1.0),
+)
+def test_what_a_bound_leaves_of_residuals(spread: float, explained: float, bound: float) -> None:
+    """Share within the bound, and variance over it, of 200,000 normal residuals (5 errors)."""
+    scale = TargetScale("rmse", -1.0, 1.0, clip=1.0, spread=spread)
+    left = spread * max(1.0 - explained, 0.05) ** 0.5
+    residuals = np.random.default_rng(0).normal(scale=left, size=200_000)
+    inside = float(np.mean(np.abs(residuals) < bound))
+    net = explained * spread**2
+    assert scale.inside(net, bound) == pytest.approx(inside, abs=6e-3)
+    variance = float(np.mean(np.clip(residuals, -bound, bound) ** 2))
+    assert scale.dispersion(0.0, net, bound) == pytest.approx(variance / inside, rel=0.02)
+
+
+def test_bounds_are_far_out_under_a_log_link() -> None:
+    assert TargetScale("gamma_deviance", 1.0, 9.0, clip=2.0, spread=3.0).inside(0.0) == 1.0
+    # A target of one value has no residuals at all.
+    assert TargetScale("rmse", 1.0, 1.0, clip=1.0, spread=0.0).inside(0.0) == 1.0

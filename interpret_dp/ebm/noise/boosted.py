@@ -1,0 +1,190 @@
+"""What boosting released, and all that is known of its noise: noisy curves become denoised ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.ebm.noise.coupling import with_coupling
+from interpret_dp.ebm.noise.intercepts import balanced_intercept, balanced_intercepts
+from interpret_dp.ebm.noise.sampling import (
+    explained_variance,
+    noise_while_training,
+    sampling_variances,
+    with_noise_of_others,
+)
+from interpret_dp.ebm.noise.steepness import steepness
+from interpret_dp.ebm.noise.uncertainty import (
+    Expected,
+    TermNoise,
+    Terms,
+    denoised_scores,
+    expected_terms,
+    term_noise,
+)
+from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.trainer.boosting import BoostingResult, BoostingTask
+from interpret_dp.ebm.trainer.correlations import Correlations
+from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
+from interpret_dp.ebm.trainer.objectives import Start, relative_means
+
+__all__ = ["Boosted"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What is known once boosting is over.
+
+    Attributes
+    ----------
+    correlations : Correlations or None
+        How terms hang together.
+    inside : float
+        Share of a regression's rows whose residuals its bound leaves as they are: the others answer
+        no change of a score.
+    """
+
+    correlations: Correlations | None = None
+    inside: float = 1.0
+
+
+class Boosted:
+    """Curves as boosting released them; nothing here sees a row.
+
+    Parameters
+    ----------
+    result : BoostingResult
+    task : BoostingTask
+    start : Start
+    rng : numpy.random.Generator
+        For public choices.
+    """
+
+    def __init__(
+        self, result: BoostingResult, task: BoostingTask, start: Start, rng: np.random.Generator
+    ) -> None:
+        self._result, self._task, self._start, self._rng = result, task, start, rng
+        # What rows are scored with: dismissed terms are zero.
+        self._standing = [
+            np.zeros_like(curve) if k in result.dismissed else curve
+            for k, curve in enumerate(result.scores)
+        ]
+
+    def added_noise(self, facts: _Facts | None = None) -> list[TermNoise]:
+        """Return the noise that was added to each curve, without that of any other."""
+        return term_noise(
+            self._result,
+            self._task.bins,
+            self._task.directions,
+            curvatures=self._curvatures(facts or _Facts()),
+            scale=self._start.score_unit,
+            rng=self._rng,
+        )
+
+    def denoised(
+        self, correlations: Correlations | None
+    ) -> tuple[list[FloatArray], list[TermNoise], list[Expected | None]]:
+        """Return the curves without what is likely noise, the noise, and what is expected then.
+
+        Parameters
+        ----------
+        correlations : Correlations or None
+            How terms hang together, if that was released.
+
+        Notes
+        -----
+        Predictions are sums. Noise that one curve has from another is missing in the other, so that
+        it is no reason to shrink either: scores are denoised as if terms were independent and every
+        row answered changes of its score. It is in the curves all the same: what is expected of
+        each is made with all that is known.
+        """
+        bins, dismissed = self._task.bins, self._result.dismissed
+        scores = _without_axis(self._result.scores, self._start.score_unit)
+        apart = with_noise_of_others(self.added_noise(), bins, dismissed)
+        if not self._task.config.can_denoise(self._start.n_rows, self._start.unit):
+            return scores, self._noise_of_all(_Facts(correlations)), [None] * len(apart)
+        facts, dispersion = self._facts(correlations, scores, apart)
+        noise = self._noise_of_all(facts)
+        if self._start.scale is None and len(self._result.intercept) == 1:
+            level = float(self._result.intercept[0])
+            steeper = steepness(level, *self._used(scores, apart))
+            scores = [curve / steeper for curve in scores]
+            apart, noise = ([one.scaled(1.0 / steeper) for one in both] for both in (apart, noise))
+        sampling = [
+            self._start.score_unit**2 * sampling_variances(b.weights, curvature, dispersion)
+            for b, curvature in zip(bins, self._curvatures(facts), strict=True)
+        ]
+        terms = Terms(scores, apart, bins, self._task.is_ordered, sampling, dismissed)
+        return denoised_scores(terms), noise, expected_terms(replace(terms, noise=noise))
+
+    def balanced_intercept(self, scores: Sequence[FloatArray]) -> FloatArray:
+        """Return the intercept at which other curves predict as much of each class on average."""
+        before, intercept = _without_axis(self._standing, 1.0), self._result.intercept
+        weights = [b.weights for b in self._task.bins]
+        if len(intercept) > 1:
+            return balanced_intercepts(before, intercept, scores, weights, self._rng)
+        return np.array([balanced_intercept(before, float(intercept[0]), scores, weights)])
+
+    def _facts(
+        self,
+        correlations: Correlations | None,
+        scores: Sequence[FloatArray],
+        apart: Sequence[TermNoise],
+    ) -> tuple[_Facts, float]:
+        """Return what is known, and the variance of a row's residual over its loss's curvature."""
+        scale = self._start.scale
+        if scale is None:
+            return _Facts(correlations), 1.0
+        used = self._used(scores, apart)
+        explained = explained_variance(*used)
+        if correlations is not None:
+            weights = [b.weights for b in self._task.bins]
+            explained += scale.score_unit**2 * correlations.shared_variance(self._standing, weights)
+        explained = max(explained, 0.0) / scale.score_unit**2
+        # Noise in the scores makes residuals larger, as what is explained makes them smaller.
+        net = explained - noise_while_training(*used[1:]) / scale.score_unit**2
+        facts = _Facts(correlations, scale.inside(net, self._result.bound))
+        return facts, scale.dispersion(float(self._start.level[0]), explained, self._result.bound)
+
+    def _used(
+        self, scores: Sequence[FloatArray], noise: Sequence[TermNoise]
+    ) -> tuple[list[FloatArray], list[TermNoise], list[Bins]]:
+        """Return curves, noise and bins of the terms that rows are scored with."""
+        kept = [k for k in range(len(scores)) if k not in self._result.dismissed]
+        bins = self._task.bins
+        return [scores[k] for k in kept], [noise[k] for k in kept], [bins[k] for k in kept]
+
+    def _noise_of_all(self, facts: _Facts) -> list[TermNoise]:
+        """Return the noise in each curve, that from all others included."""
+        noise, bins = self.added_noise(facts), self._task.bins
+        if facts.correlations is not None:
+            share = facts.inside * self._result.step / self._task.unit.step
+            full_steps = share * max(map(len, self._result.updates))
+            noise = with_coupling(noise, bins, facts.correlations, full_steps=full_steps)
+        return with_noise_of_others(noise, bins, self._result.dismissed)
+
+    def _curvatures(self, facts: _Facts) -> list[FloatArray]:
+        """Return the expected second derivative of the loss in each bin, from released numbers."""
+        start, weights = self._start, [b.weights for b in self._task.bins]
+        if start.scale is None:
+            level = self._result.intercept
+            return log_loss_curvatures(
+                self._standing, level, weights, correlations=facts.correlations
+            )
+        if not start.bends_with_means:
+            inside = start.unit.curvature * facts.inside
+            return [np.full_like(scores, inside) for scores in self._standing]
+        return [
+            start.unit.curvature * relative_means(scores[:, 0], w)[:, np.newaxis]
+            for scores, w in zip(self._standing, weights, strict=True)
+        ]
+
+
+def _without_axis(scores: Sequence[FloatArray], unit: float) -> list[FloatArray]:
+    """Return curves in other units; of one score a row, without an axis for it."""
+    return [unit * (curve[:, 0] if curve.shape[1] == 1 else curve) for curve in scores]

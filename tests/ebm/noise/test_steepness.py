@@ -1,0 +1,107 @@
+"""How much steeper curves are for the noise that rows are scored with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interpret_dp.ebm.noise import sampling
+from interpret_dp.ebm.noise.steepness import steepness
+from interpret_dp.ebm.noise.uncertainty import TermNoise
+from interpret_dp.ebm.trainer.binning import Bins
+
+WEIGHTS = np.full(40, 100.0)
+CURVE = np.linspace(-1.0, 1.0, 40)
+
+
+def facts(size, variance):
+    """Return a term of that deviation beside its noise, and one that is nothing but noise.
+
+    To each, the noise of the other is noise.
+    """
+    unit = CURVE / np.sqrt(np.mean(CURVE**2))
+    bins = Bins(np.arange(40, dtype=np.uint16), WEIGHTS, None)
+    noise = TermNoise(variances=np.full(40, variance))
+    curves = [np.sqrt(size**2 + variance) * unit, np.sqrt(variance) * unit]
+    return curves, [noise, noise], [bins, bins]
+
+
+def slope_with_noise(level, size, variance):
+    """Slope of the curve at which mean residuals vanish in every bin, found by steps.
+
+    Scores are normal, probabilities without noise are known.
+    """
+    nodes, shares = np.polynomial.hermite_e.hermegauss(60)
+    shares = shares / shares.sum()
+    wanted = 1.0 / (1.0 + np.exp(-(level + size * nodes)))
+    shaken = np.sqrt(variance) * nodes
+    curve = level + size * nodes
+    for _ in range(400):
+        given = 1.0 / (1.0 + np.exp(-(curve[:, np.newaxis] + shaken))) @ shares
+        curve = curve + (wanted - given) / (given * (1.0 - given))
+    return (shares * nodes) @ curve / (size * (shares @ nodes**2))
+
+
+@pytest.mark.parametrize("level", [0.0, -1.5, -6.0])
+@pytest.mark.parametrize("size", [0.3, 1.5])
+@pytest.mark.parametrize("variance", [0.05, 0.5])
+def test_it_is_the_slope_at_which_residuals_vanish(monkeypatch, level, size, variance):
+    monkeypatch.setattr(sampling, "_OF_ONE_ROUND", 1.0)
+    expected = slope_with_noise(level, size, variance)
+    found = steepness(level, *facts(size, variance))
+    assert found == pytest.approx(expected, rel=2e-3)
+
+
+def test_without_noise_it_is_one_and_much_noise_is_no_more_than_some():
+    assert steepness(-1.0, *facts(1.0, 0.0)) == pytest.approx(1.0, abs=1e-6)
+    assert 1.0 < steepness(-1.0, *facts(1.0, 1e3)) < 4.0
+    assert np.isfinite(steepness(-1.0, *facts(1.0, 1e300)))
+    assert steepness(-1.0, [], [], []) == 1.0
+
+
+def test_a_rare_class_is_steeper_by_less():
+    """Far below one half the logistic function is an exponential one: noise is a factor there."""
+    assert steepness(-8.0, *facts(0.5, 1.0)) < 1.02 < steepness(0.0, *facts(0.5, 1.0))
+
+
+def test_fits_are_as_steep_as_is_said(monkeypatch):
+    """Slopes of noisy fits on that without noise: 20 fits, whose mean has an error of 0.01.
+
+    Five independent columns, so that nothing but noise in the scores makes curves steeper.
+    """
+    import pandas as pd
+
+    from benchmarks.calibration import SelectedSources
+    from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
+    from interpret_dp.ebm.noise import boosted
+    from interpret_dp.mechanisms import use_randomness
+
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(rng.uniform(-1, 1, (6_000, 5)), columns=list("abcde"))
+    p = 1.0 / (1.0 + np.exp(-2.0 * X.sum(axis=1)))
+    schema = Schema({name: Continuous(-1.0, 1.0) for name in X}, target=Categorical(("no", "yes")))
+    y = np.where(rng.random(6_000) < p, "yes", "no")
+    said, seen = [], []
+    real = boosted.steepness
+
+    def watched(*facts):
+        said.append(real(*facts))
+        seen.append(np.concatenate(facts[1]))
+        return said[-1]
+
+    monkeypatch.setattr(boosted, "steepness", watched)
+
+    def fit(seed, quiet=()):
+        with use_randomness(SelectedSources(seed, vary=("boosting",), quiet=quiet)):
+            # Every term goes on half-way.
+            model = DPExplainableBoostingClassifier(
+                epsilon=1.5, delta=1e-6, schema=schema, max_rounds=40
+            )
+            model.fit(X, y)
+        return seen[-1]
+
+    truth = fit(0, ("boosting",))
+    slopes = [fit(seed) @ truth / (truth @ truth) for seed in range(20)]
+    # By how much noise makes them steeper, and not by twice as much or half.
+    assert np.mean(said[1:]) - 1.0 > 0.02
+    assert np.mean(slopes) - 1.0 == pytest.approx(np.mean(said[1:]) - 1.0, abs=0.03)
