@@ -84,7 +84,7 @@ class Expected:
     Attributes
     ----------
     noisy_scores : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
-        Before it was denoised.
+        Before it was denoised; of two classes, as steep as without noise.
     mean : ndarray of float64, same shape, or None
         Posterior mean of the curve without noise; None where nothing is expected.
     covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
