@@ -25,7 +25,7 @@ FloatArray = NDArray[np.float64]
 
 # More noise than that makes curves twice as steep, and nothing is known of them.
 _LARGEST_NOISE = 10.0
-_LARGEST_SCORE = 12.0
+_LARGEST_SCORE, _LARGEST_LEVEL = 12.0, 8.0
 _NODES = 32
 _LEAST_SIZE = 0.1
 _STEPS = 10  # of Newton's method
@@ -59,7 +59,8 @@ def steepness(
     spread = np.array([np.sqrt(min(others, _LARGEST_NOISE))])
     nodes, shares = np.polynomial.hermite_e.hermegauss(_NODES)
     size = max(np.sqrt(explained_variance(scores, noise, bins)), _LEAST_SIZE)
-    # No score may make a probability that rounds to 0 or 1.
+    # No score may make a probability that rounds to 0 or 1. Rarer classes are no steeper.
+    level = min(max(level, -_LARGEST_LEVEL), _LARGEST_LEVEL)
     wanted = np.clip(level + size * nodes, -_LARGEST_SCORE, _LARGEST_SCORE)[:, np.newaxis]
     found = wanted.copy()
     for _ in range(_STEPS):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from interpret_dp.ebm.noise import sampling
 from interpret_dp.ebm.noise.steepness import steepness
@@ -59,11 +61,21 @@ def test_without_noise_it_is_one_and_much_noise_is_no_more_than_some():
     assert steepness(-1.0, [], [], []) == 1.0
 
 
+@given(
+    level=st.floats(-1e3, 1e3),
+    size=st.floats(0, 1e6),
+    variance=st.one_of(st.just(0.0), st.floats(1e-12, 1e300)),
+)
+def test_facts_of_any_size_give_a_number(level, size, variance):
+    assert 1.0 <= steepness(level, *facts(size, variance)) < 10.0
+
+
 def test_a_rare_class_is_steeper_by_less():
     """Far below one half the logistic function is an exponential one: noise is a factor there."""
     assert steepness(-8.0, *facts(0.5, 1.0)) < 1.02 < steepness(0.0, *facts(0.5, 1.0))
 
 
+@pytest.mark.thorough
 def test_fits_are_as_steep_as_is_said(monkeypatch):
     """Slopes of noisy fits on that without noise: 20 fits, whose mean has an error of 0.01.
 
