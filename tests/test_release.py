@@ -569,7 +569,7 @@ def test_the_error_does_not_keep_itself_alive() -> None:
 # --------------------------------------------------------------------------------- whole fits
 
 
-@pytest.mark.parametrize("stage", ["encode_features", "release_bins", "boost", "term_noise"])
+@pytest.mark.parametrize("stage", ["encode_features", "release_bins", "boost", "Boosted"])
 def test_a_fit_that_fails_at_any_stage(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*arguments: Any, **keywords: Any) -> Any:
         raise PrivateError(f"row 7: {SECRET}")

@@ -222,7 +222,7 @@ def answers(rows: Any, calls: Sequence[tuple[str, Any]]) -> list[Any]:
     return [as_lists(answer) for answer in given_answers if answer is not None]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", BACKENDS)
 @given(data=st.data())
@@ -237,7 +237,7 @@ def test_every_sum_agrees_with_the_simplest_backend(
     assert answers(rows, calls) == answers(simplest, calls)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", BACKENDS)
 @given(data=st.data())

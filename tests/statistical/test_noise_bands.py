@@ -206,15 +206,14 @@ def honest_bins(held):
     return float(np.mean((np.abs(one - 0.683) <= 0.13) & (two >= 0.88)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "task", "epsilon"),
     [
         (DPExplainableBoostingClassifier, "classification", 1.0),
-        pytest.param(
-            DPExplainableBoostingClassifier, "classification", 4.0, marks=pytest.mark.slow
-        ),
-        pytest.param(DPExplainableBoostingRegressor, "regression", 1.0, marks=pytest.mark.slow),
-        pytest.param(DPExplainableBoostingRegressor, "regression", 4.0, marks=pytest.mark.slow),
+        (DPExplainableBoostingClassifier, "classification", 4.0),
+        (DPExplainableBoostingRegressor, "regression", 1.0),
+        (DPExplainableBoostingRegressor, "regression", 4.0),
     ],
 )
 def test_bands_are_honest(monkeypatch, kind, task, epsilon):
