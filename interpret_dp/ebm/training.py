@@ -180,7 +180,7 @@ def train(
     correlations = _correlations(rows, result, boosting, door)
     boosted = Boosted(result, boosting, start, door.public_choices)
     scores, noise, expected = boosted.denoised(correlations)
-    if scale is None and not private.has_start:
+    if scale is None and not start.has_scores:
         result = replace(result, intercept=boosted.balanced_intercept(scores))
     offset = 0.0 if scale is None else scale.score_origin
     trained = TrainedTerms(
@@ -356,7 +356,7 @@ def _release_target(
         noise_level = config.boosting(n_rows, squared_loss).noise_level
         scale = scale.clipped(mean, square, noise / n_rows, noise_level)
         level, unit = scale.start(mean, noise / n_rows, norm)
-        return Start(n_rows, level, unit, scale)
+        return Start(n_rows, level, unit, scale, has_start)
     # A class may be empty or drowned in noise: no count is believed to be below one noise unit.
     counts = np.maximum(sums, noise)
     shares = counts / counts.sum()
@@ -365,4 +365,5 @@ def _release_target(
     logs = np.log(counts)
     levels = logs[1:] - logs[0] if len(counts) == 2 else logs - logs.mean()
     # Scores that rows start from know of the classes' sizes already.
-    return Start(float(counts.sum()), np.zeros_like(levels) if has_start else levels, unit)
+    level = np.zeros_like(levels) if has_start else levels
+    return Start(float(counts.sum()), level, unit, has_scores=has_start)

@@ -105,16 +105,14 @@ class Boosted:
         """
         bins, dismissed = self._task.bins, self._result.dismissed
         scores = _without_axis(self._result.scores, self._start.score_unit)
-        apart = with_noise_of_others(self.added_noise(), bins, dismissed)
         if not self._task.config.can_denoise(self._start.n_rows, self._start.unit):
-            return scores, self._noise_of_all(_Facts(correlations)), [None] * len(apart)
+            return scores, self._noise_of_all(_Facts(correlations)), [None] * len(scores)
+        apart = with_noise_of_others(self.added_noise(), bins, dismissed)
         facts, dispersion = self._facts(correlations, scores, apart)
         noise = self._noise_of_all(facts)
-        if self._start.scale is None and len(self._result.intercept) == 1:
-            level = float(self._result.intercept[0])
-            steeper = steepness(level, *self._used(scores, apart))
-            scores = [curve / steeper for curve in scores]
-            apart, noise = ([one.scaled(1.0 / steeper) for one in both] for both in (apart, noise))
+        steeper = self._steepness(scores, apart)
+        scores = [curve / steeper for curve in scores]
+        apart, noise = ([one.scaled(1.0 / steeper) for one in both] for both in (apart, noise))
         sampling = [
             self._start.score_unit**2 * sampling_variances(b.weights, curvature, dispersion)
             for b, curvature in zip(bins, self._curvatures(facts), strict=True)
@@ -150,6 +148,13 @@ class Boosted:
         net = explained - noise_while_training(*used[1:]) / scale.score_unit**2
         facts = _Facts(correlations, scale.inside(net, self._result.bound))
         return facts, scale.dispersion(float(self._start.level[0]), explained, self._result.bound)
+
+    def _steepness(self, scores: Sequence[FloatArray], apart: Sequence[TermNoise]) -> float:
+        """Return how much steeper curves are than without noise, as far as that is known."""
+        intercept, start = self._result.intercept, self._start
+        if start.scale is not None or start.has_scores or len(intercept) > 1:
+            return 1.0
+        return steepness(float(intercept[0]), *self._used(scores, apart))
 
     def _used(
         self, scores: Sequence[FloatArray], noise: Sequence[TermNoise]

@@ -327,12 +327,16 @@ class Start:
     unit : Unit
     scale : TargetScale, optional
         Of a regression.
+    has_scores : bool
+        Whether rows start from scores of their own, of which nothing is released: no mean
+        prediction is known then.
     """
 
     n_rows: float
     level: FloatArray
     unit: Unit
     scale: TargetScale | None = None
+    has_scores: bool = False
 
     @property
     def score_unit(self) -> float:
