@@ -8,7 +8,7 @@ on simulated data and training splits; docs/accuracy.md has the measurements.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from interpret_dp.ebm.pairs.config import pair_grid, pair_shares
@@ -34,6 +34,9 @@ _NARROWEST = 0.35  # of the first clip: what columns share is counted in each
 _WORTH_NARROWING = 0.95
 _ROWS_PER_BIN_IN_NOISE = 1.5
 _LARGEST_LOGIT = 3.0
+# Where a regression still moves after half of the rounds, steps are so many times as long from then
+# on, up to a largest share of a full step.
+_HASTE, _LONGEST = 2.0, 0.5
 # Above this noise level steps of a classification shrink in proportion: large logits made of noise
 # flatten the loss, so that the residuals of the signal die while the noise goes on.
 _LOUD = 0.002
@@ -282,6 +285,20 @@ class TrainerConfig:
             step=self._step(level, unit),
             by_tails=self.leaves is None and _hides_the_curvature(level, unit),
         )
+
+    def hastened(self, settings: BoostingSettings) -> BoostingSettings:
+        """Return settings with longer steps, for a regression that has not come to rest.
+
+        Parameters
+        ----------
+        settings : BoostingSettings
+            Of squared loss, where a step of one is a full one. A learning rate that the caller
+            chose stays as it is.
+        """
+        if self.learning_rate is not None:
+            return settings
+        longest = max(settings.step, _LONGEST)
+        return replace(settings, step=min(_HASTE * settings.step, longest))
 
     def can_denoise(self, n_rows: float, unit: Unit) -> bool:
         """Return whether enough is known of the curves to denoise them.

@@ -68,6 +68,7 @@ def train_constant(
             averaged=(0,) * len(bins),
             noise=0.0,
             step=0.0,
+            way=0.0,
         ),
     )
 

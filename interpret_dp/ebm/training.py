@@ -248,7 +248,9 @@ def _half_way(
         explained = explained_variance([curves[k][:, 0] for k in standing], *facts)
         # Noise in the scores makes residuals larger, as what is explained makes them smaller.
         net = (explained - noise_variance(*facts)) / unit / unit
-        return HalfWay(found, scale.narrowed(net, boosting.settings().noise_level))
+        bound = scale.narrowed(net, boosting.settings().noise_level)
+        # A log link has steps that noise could throw far off.
+        return HalfWay(found, bound, in_haste=early.drift > 0 and not scale.has_log_link)
 
     return look
 

@@ -22,7 +22,8 @@ from interpret_dp.audit import replay
 from interpret_dp.backends.local import LocalRegressionRows
 from interpret_dp.ebm import config, training
 from interpret_dp.ebm.noise import choosing
-from interpret_dp.ebm.trainer.boosting import BoostingResult
+from interpret_dp.ebm.trainer.boosting import BoostingResult, _Terms
+from interpret_dp.ebm.trainer.contrasts import LeafRelease
 
 NAMES = [f"x{i}" for i in range(8)]
 TARGETS = {
@@ -81,6 +82,8 @@ def test_one_row_decides_no_more_than_was_declared(
     assert one.dismissed == other.dismissed
     assert 0 < len(one.dismissed) < 8
     assert one.bound == other.bound
+    assert one.drift == other.drift
+    assert one.step == other.step
     assert (0.35 <= one.bound < 0.9) == (kind == "regression")
 
 
@@ -101,6 +104,31 @@ def test_control_a_bound_that_rows_do_not_keep(monkeypatch: pytest.MonkeyPatch) 
     assert {violation.kind for violation in report.violations} == {"sensitivity"}
     assert {violation.where.split()[0] for violation in report.violations} == {"boosting"}
     assert report.worst_ratio > 1.1
+
+
+def test_control_noise_of_less_than_a_row_adds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If sums without their mean were taken to have the norm of two leaves, whatever there are."""
+    with_row, without = tables(TARGETS["regression"])
+
+    def careless(self: LeafRelease, residual_norm: int, n_scores: int) -> int:
+        return residual_norm * 3 // 4
+
+    monkeypatch.setattr(LeafRelease, "row_norm", careless)
+    report = replay(fit_of(TARGETS["regression"]), with_row, without, seed=1)
+    assert {violation.kind for violation in report.violations} == {"sensitivity"}
+    assert {violation.where.split()[0] for violation in report.violations} == {"boosting"}
+
+
+def test_control_steps_that_look_at_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the number of rows decided how long steps are, replays would see it."""
+    with_row, without = tables(TARGETS["regression"])
+    fit = fit_of(TARGETS["regression"])
+
+    def leaking(table: tuple[Any, Any]) -> Any:
+        monkeypatch.setattr(_Terms, "drift", lambda _: {3_000: 1.0, 2_999: -1.0}[len(table[0])])
+        return fit(table)
+
+    assert not replay(leaking, with_row, without, seed=1).ok
 
 
 def test_control_a_bound_that_looks_at_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,8 +168,7 @@ class Boosted:
         """Return the noise in each curve, that from all others included."""
         noise, bins = self.added_noise(facts), self._task.bins
         if facts.correlations is not None:
-            share = facts.inside * self._result.step / self._task.unit.step
-            full_steps = share * max(map(len, self._result.updates))
+            full_steps = facts.inside * self._result.way / self._task.unit.step
             noise = with_coupling(noise, bins, facts.correlations, full_steps=full_steps)
         return with_noise_of_others(noise, bins, self._result.dismissed)
 

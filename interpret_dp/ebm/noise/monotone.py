@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.noise.propagation import cells_of_bins, run_starts
+from interpret_dp.ebm.noise.propagation import cells_of_bins, noise_of_sums, run_starts
 from interpret_dp.ebm.trainer.partitions import TermUpdate, centred_change
 
 __all__ = ["project_columns", "projected_variances"]
@@ -83,7 +83,7 @@ def _simulated(
     for index, update in enumerate(updates):
         leaf = update.partition.leaf
         begins = run_starts(leaf)
-        sums = rng.normal(scale=update.noise, size=(update.partition.n_leaves, _DRAWS_AT_ONCE))
+        sums = noise_of_sums(update, _DRAWS_AT_ONCE, rng)
         sums[leaf[begins]] -= np.add.reduceat(deviation * stiffness[:, np.newaxis], begins)
         curves = truth + deviation + centred_change(update, weights, sums)
         project_columns(curves[1:-1], weights[1:-1])

@@ -3,7 +3,9 @@
 Each update adds ``gain * (residual sum + noise)`` to a term and is centred. To first order a
 deviation N of the term changes the residual sum of a leaf by ``-sum stiffness * N``, where the
 stiffness of a bin is its weight times the curvature of the loss. Both maps are known, so the
-covariance follows exactly from the recorded updates; the rows play no part in it.
+covariance follows exactly from the recorded updates; the rows play no part in it. Where an update
+uses contrasts of the sums alone, nothing of their noise is in the mean of the leaves; what a
+deviation does to the total, the intercept follows.
 
 A covariance of all bins is as large as their number squared. Where that is too much, the variances
 alone are computed, without it:
@@ -20,11 +22,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.trainer.partitions import Partition, TermUpdate, centred_change
+from interpret_dp.ebm.trainer.partitions import (
+    Partition,
+    TermUpdate,
+    centred_change,
+    without_total,
+)
 
 __all__ = [
     "cells_of_bins",
     "noise_covariance",
+    "noise_of_sums",
     "noise_variances",
     "run_starts",
     "unit_covariance",
@@ -105,7 +113,8 @@ def unit_covariance(
         leaf = updates[index].partition.leaf
         starts = run_starts(leaf)
         carried = _carried(updates[index], weights, onward, starts)
-        covariance += updates[index].noise ** 2 * (carried @ carried.T)
+        heard = without_total(updates[index], carried.T, leaf[starts])
+        covariance += updates[index].noise ** 2 * (heard.T @ heard)
         lengths = np.append(starts[1:], len(leaf)) - starts
         part = np.repeat(carried, lengths, axis=1) * stiffness
         response += part
@@ -196,6 +205,12 @@ def cells_of_bins(updates: Sequence[TermUpdate]) -> tuple[NDArray[np.int64], lis
     ]
 
 
+def noise_of_sums(update: TermUpdate, n_draws: int, rng: np.random.Generator) -> FloatArray:
+    """Draw the noise of an update's sums, for noise of one at first; (n_leaves, n_draws)."""
+    noise = rng.normal(scale=update.noise, size=(update.partition.n_leaves, n_draws))
+    return without_total(update, noise)
+
+
 def _simulated_variances(
     updates: Sequence[TermUpdate],
     weights: FloatArray,
@@ -211,7 +226,7 @@ def _simulated_variances(
         for index, update in enumerate(updates):
             leaf = update.partition.leaf
             starts = run_starts(leaf)
-            sums = rng.normal(scale=update.noise, size=(update.partition.n_leaves, _DRAWS_AT_ONCE))
+            sums = noise_of_sums(update, _DRAWS_AT_ONCE, rng)
             sums[leaf[starts]] -= np.add.reduceat(deviation * stiffness[:, np.newaxis], starts)
             deviation += centred_change(update, weights, sums)
             if index >= len(updates) - averaged_rounds:
@@ -221,10 +236,11 @@ def _simulated_variances(
 
 
 def _parts_each_bin(updates: Sequence[TermUpdate]) -> bool:
-    """Return whether each bin is a leaf of its own in every round: only the steps may differ."""
+    """Return whether each bin is a leaf of its own in every round, with noise of its own."""
     first = updates[0].partition
     return all(
-        update.partition.n_leaves == len(first.leaf)
+        not update.by_contrasts
+        and update.partition.n_leaves == len(first.leaf)
         and np.array_equal(update.partition.leaf, first.leaf)
         for update in updates
     )

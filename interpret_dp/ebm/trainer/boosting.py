@@ -6,11 +6,14 @@ random; each update is centred, so that the
 intercept alone carries the mean; and the last half of the iterates is averaged. All of it is
 post-processing of the released sums. So is which terms go on after half of the rounds: those that
 show nothing but noise leave what is planned for them to the others. A regression's residuals are
-clipped closer to zero from then on, as a part of the target is explained: the noise is smaller.
+clipped closer to zero from then on, as a part of the target is explained: the noise is smaller. Its
+steps are longer from then on where the curves still move one way, as those of columns do that say
+nearly the same.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +25,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows, RegressionRows
 from interpret_dp.ebm.config import BoostingSettings, TrainerConfig, Unit
 from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.trainer.contrasts import LeafRelease
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
 from interpret_dp.ebm.trainer.monotone import monotone_change
 from interpret_dp.ebm.trainer.objectives import mean_gains
@@ -33,6 +37,7 @@ from interpret_dp.ebm.trainer.partitions import (
     leaf_totals,
     partition_bins,
     without_common_part,
+    without_total,
 )
 from interpret_dp.release import ReleaseDoor
 
@@ -65,12 +70,18 @@ class BoostingResult:
         Terms that showed nothing but noise after half of the rounds: the others were trained as if
         they were zero from then on. ``scores`` are their averages until then.
     noise : float
-        Standard deviation of the noise of one residual sum of the first rounds, in residuals.
+        Standard deviation of the noise of a plain residual sum of the first rounds, in residuals.
     bound : float
         Of the residuals in the last rounds, in units of the clipping bound; their noise is as much
         smaller.
     step : float
         Score per unit of mean residual of the last updates.
+    way : float
+        Sum of the steps of all rounds.
+    drift : float
+        Cosine between the movements of the curves in the last two quarters of these rounds, over
+        the rows of released weights: above zero where they still go one way, below where noise
+        drives them to and fro.
     """
 
     scores: list[NDArray[np.float64]]
@@ -79,8 +90,10 @@ class BoostingResult:
     averaged: tuple[int, ...]
     noise: float
     step: float
+    way: float
     dismissed: frozenset[int] = frozenset()
     bound: float = 1.0
+    drift: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -95,10 +108,13 @@ class HalfWay:
     bound : float or None
         Of a regression's residuals from then on, in units of the clipping bound; None to leave
         them as they are.
+    in_haste : bool
+        Whether steps are longer from then on (:meth:`TrainerConfig.hastened`).
     """
 
     stand_out: Collection[int]
     bound: float | None = None
+    in_haste: bool = False
 
 
 class _Terms:
@@ -110,10 +126,11 @@ class _Terms:
         self.totals = [max(float(b.weights.sum()), 1e-300) for b in bins]
         self.scores = [np.zeros((b.n_codes, n_scores)) for b in bins]
         self.updates: list[list[TermUpdate]] = [[] for _ in bins]
+        self.marks: list[list[NDArray[np.float64]]] = []
         self.forget()
 
     def add(
-        self, term: int, update: TermUpdate, noisy: NDArray[np.int64], largest: float
+        self, term: int, update: TermUpdate, noisy: NDArray[np.float64], largest: float
     ) -> NDArray[np.float64]:
         """Move a term by its noisy leaf sums; return the integer change per bin and score."""
         sums = without_common_part(noisy)
@@ -135,6 +152,25 @@ class _Terms:
         self.remembered += 1
         for total, scores in zip(self.sums, self.scores, strict=True):
             total += scores
+
+    def mark(self) -> None:
+        """Note where the curves are."""
+        self.marks.append([scores.copy() for scores in self.scores])
+
+    def drift(self) -> float:
+        """Return the cosine between the last two movements from mark to mark; 0 without two."""
+        if len(self.marks) < 3:
+            return 0.0
+        before, then, now = self.marks[-3:]
+        early = [b - a for a, b in zip(before, then, strict=True)]
+        late = [b - a for a, b in zip(then, now, strict=True)]
+
+        def inner(first: list[NDArray[np.float64]], second: list[NDArray[np.float64]]) -> float:
+            triples = zip(self.weights, first, second, strict=True)
+            return sum(float(weights @ (a * b).sum(axis=1)) for weights, a, b in triples)
+
+        both = math.sqrt(inner(early, early) * inner(late, late))
+        return inner(early, late) / both if both > 0 else 0.0
 
     def averaged(self) -> list[NDArray[np.float64]]:
         """Return averages in units of score, centred on the released weights."""
@@ -203,7 +239,8 @@ class _Rounds:
         self.terms = _Terms(task.bins, rows.n_scores, task.directions)
         self.movable = list(task.movable)
         self.settings = task.settings()
-        self.noise, self.bound = 0.0, 1.0
+        self.noise, self.bound, self.way = 0.0, 1.0, 0.0
+        self.in_haste = False
         self._width = max(b.n_codes for b in task.bins)
         self._level = np.rint(task.intercept * LATTICE)
         self._level_sum = np.zeros(rows.n_scores)
@@ -211,12 +248,17 @@ class _Rounds:
         self._pending = np.zeros(0, dtype=np.int64)
         self._changes = self._no_changes(0)
 
-    def run(self, first: int, end: int, averaged: int, verbose: bool) -> None:
+    def run(
+        self, first: int, end: int, averaged: int, verbose: bool, marked: Collection[int] = ()
+    ) -> None:
         """Go on from round ``first`` to before ``end``, and average so many of the last ones."""
         self.terms.forget()
         self._level_sum = np.zeros_like(self._level_sum)
         for number in _shown(first, end, verbose):
             self._round(number)
+            self.way += self.settings.step
+            if number + 1 in marked:
+                self.terms.mark()
             if number >= end - averaged:
                 self.terms.remember()
                 self._level_sum += self._level
@@ -224,7 +266,8 @@ class _Rounds:
     def _round(self, number: int) -> None:
         """Update every term that goes on once."""
         stiffness = _stiffness(self.terms, self._level, self.settings)
-        n_blocks = min(self._task.config.n_blocks, len(self.movable))
+        # Steps that are twice as long, of half as many terms at a time: a block moves no farther.
+        n_blocks = min(self._task.config.n_blocks * (1 + self.in_haste), len(self.movable))
         order = self._door.public_choices.permutation(self.movable)
         for block in np.array_split(order, n_blocks):
             exact = self._rows.advance(self._pending, self._changes, block, self._width)
@@ -266,19 +309,21 @@ class _Rounds:
         if task.divide_by_means:
             scores: Any = self.terms.scores[k][:, 0] / LATTICE
             gain = mean_gains(gain, part.leaf, scores, weights)
+        release = LeafRelease.of(gain, len(self.movable))
+        residual_norm = self._rows.residual_norm
+        row_norm = release.row_norm(residual_norm, self._rows.n_scores)
         # Residuals of two rows may point in opposite directions.
         noisy, sigma = self._door.gaussian(
             "boosting",
-            leaf_sums(exact, part)[np.newaxis],
-            row_norm=self._rows.residual_norm,
+            release.exact(leaf_sums(exact, part))[np.newaxis],
+            row_norm=row_norm,
             aligned=False,
         )
-        self.noise = self.noise or sigma / LATTICE
-        update = TermUpdate(part, gain, sigma / LATTICE / self.noise)
-        sums = noisy[0]
-        change = self.terms.add(k, update, sums, self._largest_change)
+        self.noise = self.noise or sigma / LATTICE * residual_norm / row_norm
+        update = TermUpdate(part, gain, sigma / LATTICE / self.noise, release.by_contrasts)
+        change = self.terms.add(k, update, without_total(update, noisy[0]), self._largest_change)
         self._changes[slot, : len(weights)] = change
-        mean: NDArray[np.float64] = without_common_part(sums[leaf_weights > 0].sum(axis=0))
+        mean: NDArray[np.float64] = without_common_part(release.total(noisy[0]))
         return mean / task.n_rows
 
     def dismiss(self, dismissed: Sequence[int]) -> None:
@@ -307,8 +352,14 @@ class _Rounds:
         self.bound = largest / LATTICE
         self._choose_settings()
 
+    def hasten(self) -> None:
+        """Take longer steps from now on."""
+        self.in_haste = True
+        self._choose_settings()
+
     def _choose_settings(self) -> None:
-        self.settings = self._task.settings(len(self.movable), self.bound)
+        settings = self._task.settings(len(self.movable), self.bound)
+        self.settings = self._task.config.hastened(settings) if self.in_haste else settings
 
     def result(self) -> BoostingResult:
         """Return the averages so far."""
@@ -320,7 +371,9 @@ class _Rounds:
             (count,) * len(self.terms.updates),
             self.noise,
             self.settings.step,
+            self.way,
             bound=self.bound,
+            drift=self.terms.drift(),
         )
 
     @property
@@ -360,7 +413,7 @@ def boost(
     if look is None or half < 2:
         rounds.run(0, config.n_rounds, config.averaged_rounds, verbose)
         return rounds.result()
-    rounds.run(0, half, half - half // 2, verbose)
+    rounds.run(0, half, half - half // 2, verbose, (half // 2, 3 * half // 4, half))
     early = rounds.result()
     seen = look(early)
     rest = [k for k in task.movable if k not in seen.stand_out]
@@ -371,6 +424,8 @@ def boost(
         config = replace(config, n_kept=len(rounds.movable))
     if seen.bound is not None:
         rounds.narrow(seen.bound)
+    if seen.in_haste:
+        rounds.hasten()
     rounds.run(half, config.n_rounds, config.averaged_rounds, verbose)
     return _with_dismissed(rounds.result(), early, dismissed)
 

@@ -24,6 +24,7 @@ __all__ = [
     "movable_terms",
     "partition_bins",
     "without_common_part",
+    "without_total",
 ]
 
 # Most of a partition's balance is by weight, which averages noise best; this share is by bins, so
@@ -60,12 +61,16 @@ class TermUpdate:
     gain : ndarray of float64, shape (n_leaves,)
         Score added per unit of noisy residual sum.
     noise : float
-        Standard deviation of the noise of its sums, as a share of that of the first rounds.
+        Standard deviation of the noise of its sums, as a share of that of a plain residual sum of
+        the first rounds.
+    by_contrasts : bool
+        Whether it uses only what the sums of the leaves that move differ by.
     """
 
     partition: Partition
     gain: NDArray[np.float64]
     noise: float = 1.0
+    by_contrasts: bool = False
 
 
 def partition_bins(
@@ -185,6 +190,25 @@ def centred_change(
     if total > 0:
         change[moved] -= weights[moved] @ change[moved] / total
     return change
+
+
+def without_total(
+    update: TermUpdate, sums: NDArray[Any], leaves: NDArray[Any] | slice = slice(None)
+) -> NDArray[np.float64]:
+    """Take the mean over the leaves that move out of them, if the update uses contrasts alone.
+
+    Parameters
+    ----------
+    update : TermUpdate
+    sums : ndarray, shape (n_leaves, n_columns)
+    leaves : ndarray of int, optional
+        The leaves that ``sums`` has, in its order; all of them by default.
+    """
+    moved = update.gain[leaves] > 0
+    if not update.by_contrasts or not moved.any():
+        return sums.astype(np.float64)
+    found: NDArray[np.float64] = sums - moved[:, np.newaxis] * sums[moved].mean(axis=0)
+    return found
 
 
 def without_common_part(sums: NDArray[Any]) -> NDArray[np.float64]:

@@ -16,12 +16,23 @@ from interpret_dp.ebm.trainer.partitions import (
     centred_change,
     leaf_gains,
     partition_bins,
+    without_total,
 )
 
 MANY = 65_534 + 2
 
 
-def make_term(n_codes, is_ordered, n_rounds, n_leaves=6, *, count_noise=20.0, seed=0, later=1.0):
+def make_term(
+    n_codes,
+    is_ordered,
+    n_rounds,
+    n_leaves=6,
+    *,
+    count_noise=20.0,
+    seed=0,
+    later=1.0,
+    contrasts=False,
+):
     """Return updates, weights and curvatures of a term whose bins differ much in weight.
 
     From half of the rounds on, noise is ``later`` times as large, and steps are longer if it is.
@@ -38,7 +49,8 @@ def make_term(n_codes, is_ordered, n_rounds, n_leaves=6, *, count_noise=20.0, se
             count_noise=count_noise,
             lightest=0.0 if is_ordered else weights.sum() / n_leaves,
         )
-        updates.append(TermUpdate(part, gain, later if number >= n_rounds // 2 else 1.0))
+        noise = later if number >= n_rounds // 2 else 1.0
+        updates.append(TermUpdate(part, gain, noise, contrasts))
     return updates, weights, rng.uniform(0.05, 1.0, n_codes)
 
 
@@ -53,7 +65,7 @@ def covariance_by_units(updates, weights, curvature, averaged_rounds):
             sums = np.zeros((update.partition.n_leaves, noisy.partition.n_leaves))
             np.add.at(sums, update.partition.leaf, -stiffness[:, np.newaxis] * deviation)
             if index == first:
-                sums += noisy.noise * np.eye(noisy.partition.n_leaves)
+                sums += without_total(noisy, noisy.noise * np.eye(noisy.partition.n_leaves))
             deviation += centred_change(update, weights, sums)
             if index >= len(updates) - averaged_rounds:
                 average += deviation / averaged_rounds
@@ -68,15 +80,17 @@ shapes = {
     "n_rounds": st.integers(1, 12),
     "seed": st.integers(0, 1_000),
     "later": st.sampled_from([1.0, 0.4]),
+    "contrasts": st.booleans(),
 }
 
 
 @settings(deadline=None)
 @given(**shapes, averaged=st.integers(1, 12), noise=st.floats(0.1, 10.0))
 def test_covariance_and_variances_are_those_of_the_units_of_noise(
-    n_codes, is_ordered, n_rounds, seed, later, averaged, noise
+    n_codes, is_ordered, n_rounds, seed, later, contrasts, averaged, noise
 ):
-    term = make_term(n_codes, is_ordered, n_rounds, seed=seed, later=later)
+    how = {"seed": seed, "later": later, "contrasts": contrasts}
+    term = make_term(n_codes, is_ordered, n_rounds, **how)
     averaged = min(averaged, n_rounds)
     expected = noise**2 * covariance_by_units(*term, averaged)
     # A bin that moves alone does not move at all: the two parts of its noise cancel.
@@ -117,7 +131,7 @@ def test_no_rounds_leave_no_noise():
 
 def test_simulated_variances_are_close_to_the_exact_ones(monkeypatch):
     """The standard error is 3 %; 300 bins differ by 20 % with a probability below 1e-7."""
-    term = make_term(300, True, 20, 40, later=0.4)
+    term = make_term(300, True, 20, 40, later=0.4, contrasts=True)
     how = {"noise": 2.0, "averaged_rounds": 10}
     exact = np.sqrt(noise_variances(*term, **how, rng=np.random.default_rng(0)))
     monkeypatch.setattr(propagation, "_MOST_CELLS", 100)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,9 +12,9 @@ from hypothesis.extra import numpy as hnp
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.local import LocalBinaryRows
-from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.config import BoostingSettings, TrainerConfig, Unit
 from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.ebm.trainer.boosting import BoostingTask, HalfWay, boost
+from interpret_dp.ebm.trainer.boosting import BoostingTask, HalfWay, _Terms, boost
 from interpret_dp.ebm.trainer.partitions import (
     TermUpdate,
     centred_change,
@@ -169,3 +171,34 @@ def test_rows_forget_terms_that_do_not_go_on():
     assert result.dismissed == {0, 1, 2, 4}
     assert result.averaged == (10, 10, 10, 50, 10)
     assert [len(updates) for updates in result.updates] == [20, 20, 20, 100, 20]
+
+
+def terms_with(marks):
+    """Return two terms of three bins that have been at these places."""
+    bins = [Bins(np.arange(3, dtype=np.uint16), np.array([1.0, 2.0, 0.0]), None)] * 2
+    terms = _Terms(bins, 1, [0, 0])
+    for mark in marks:
+        terms.scores = [np.array(part, dtype=float)[:, np.newaxis] for part in mark]
+        terms.mark()
+    return terms
+
+
+def test_drift_is_the_cosine_of_two_movements_over_the_rows():
+    start, then = [[0, 0, 0], [0, 0, 0]], [[2, -1, 9], [0, 1, 0]]
+    same_way = [[4, -2, 9], [0, 2, 0]]
+    assert terms_with([start, then, same_way]).drift() == pytest.approx(1.0)
+    assert terms_with([start, then, start]).drift() == pytest.approx(-1.0)
+    # (2, -1, 0, 1) and (1, 1, 0, -1) with weights (1, 2, 1, 2): 2 - 2 - 2 over the two lengths.
+    other = [[3, 0, 9], [0, 0, 0]]
+    assert terms_with([start, then, other]).drift() == pytest.approx(-2 / np.sqrt(8 * 5))
+    assert terms_with([start, then]).drift() == 0.0
+    assert terms_with([start, start, start]).drift() == 0.0
+
+
+def test_steps_are_longer_in_haste_within_limits():
+    config = TrainerConfig(mu=1.0, n_features=5, max_bins=8)
+    quiet = BoostingSettings(noise_level=1e-3, leaves=4, step=0.1)
+    assert config.hastened(quiet).step == 0.2
+    assert config.hastened(replace(quiet, step=0.4)).step == 0.5
+    assert config.hastened(replace(quiet, step=0.7)).step == 0.7
+    assert replace(config, learning_rate=0.1).hastened(quiet) == quiet
