@@ -47,6 +47,8 @@ __all__ = ["BoostingResult", "BoostingTask", "HalfWay", "boost"]
 _LARGEST_CHANGE = 2.0**29
 _LARGEST_RETURN = 2.0**31 - 1
 _MOST_AT_ONCE = 32
+# Full steps that a block may go together; with two, copies of a column swing for ever.
+_FARTHEST = 1.9
 # No bin counts as flatter than this share of the mean curvature: its noise would grow as much.
 _FLATTEST = 0.25
 # Of the quadrature in each round: the curvature only sets the length of a step.
@@ -266,8 +268,7 @@ class _Rounds:
     def _round(self, number: int) -> None:
         """Update every term that goes on once."""
         stiffness = _stiffness(self.terms, self._level, self.settings)
-        # Steps that are twice as long, of half as many terms at a time: a block moves no farther.
-        n_blocks = min(self._task.config.n_blocks * (1 + self.in_haste), len(self.movable))
+        n_blocks = min(self._n_blocks, len(self.movable))
         order = self._door.public_choices.permutation(self.movable)
         for block in np.array_split(order, n_blocks):
             exact = self._rows.advance(self._pending, self._changes, block, self._width)
@@ -375,6 +376,14 @@ class _Rounds:
             bound=self.bound,
             drift=self.terms.drift(),
         )
+
+    @property
+    def _n_blocks(self) -> int:
+        # Steps that are twice as long, of half as many terms at a time: a block moves no farther.
+        planned = self._task.config.n_blocks * (1 + self.in_haste)
+        # Were all terms of a block the same one, it would move by the sum of their steps.
+        whole = len(self.movable) * self.settings.step / self._task.unit.step
+        return max(planned, math.ceil(whole / _FARTHEST))
 
     @property
     def _largest_change(self) -> float:
