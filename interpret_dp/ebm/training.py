@@ -102,7 +102,7 @@ class TrainedTerms:
         Standard deviation of the noise of a bin's weight, in rows or in weight
         (:func:`~interpret_dp.ebm.trainer.histograms.release_bins`).
     update_noise : float
-        Standard deviation of the noise of an update's sum, times the learning rate.
+        Standard deviation of the noise of an update's plain sum, times the learning rate.
     boosting : BoostingResult
         Public record of every round.
     pairs : list of TrainedPair

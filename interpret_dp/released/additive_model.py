@@ -66,7 +66,8 @@ class AdditiveModel:
         Standard deviation of the noise of the weight of a bin, in rows. That of a bin that was
         merged of many fine ones is up to 1.4 times as much.
     noise_scale_boosting : float
-        Standard deviation of the noise of a residual sum of the last rounds, in units of score.
+        Standard deviation of the noise of a residual sum of the last rounds, in units of score. Of
+        sums that are released without their mean it is smaller.
     rounds : int
         Rounds of boosting.
     guarantee : Guarantee
