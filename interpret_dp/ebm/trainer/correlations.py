@@ -34,8 +34,8 @@ FloatArray = NDArray[np.float64]
 # Of so many terms at most: their moments are as many as half the square of it.
 _MOST_TERMS = 256
 # Levels of a nominal feature with a group of their own, and the share of the rows that they need.
-_MOST_GROUPS = 4
-_LEAST_SHARE = 0.05
+_MOST_GROUPS = 7
+_LEAST_SHARE = 0.03
 _ORDERS = 3  # of polynomials of normal scores
 # Columns that say the same would make noise of any size from theirs: no combination of functions
 # has less variance than this, in units of one of them.

@@ -77,7 +77,8 @@ def test_an_ordered_feature_has_two_halves_and_a_missing_value_is_in_neither():
 
 def test_common_levels_are_as_far_from_each_other_as_from_the_rest():
     found = group_functions(np.array([0.0, 400, 300, 200, 20, 20, 0]), is_ordered=False)
-    assert found.shape == (7, 3)
+    # Of levels, all six with rows have a group but one, which says what the others do not.
+    assert found.shape == (7, 3 if is_ordered else 5)
     assert (found[4] == found[5]).all()
     assert (found[4] == found[0]).all()
     four = found[[1, 2, 3, 4]].astype(float)
@@ -97,7 +98,8 @@ def test_functions_are_orthonormal(is_ordered):
     weights = np.array([30.0, 400, 300, 200, 20, 50, 0])
     shares = weights / weights.sum()
     found = orthonormal_scores(shares, group_functions(weights, is_ordered), is_ordered)
-    assert found.shape == (7, 3)
+    # Of levels, all six with rows have a group but one, which says what the others do not.
+    assert found.shape == (7, 3 if is_ordered else 5)
     assert shares @ found == pytest.approx(0, abs=1e-12)
     assert found.T @ (shares[:, np.newaxis] * found) == pytest.approx(np.eye(3), abs=1e-9)
 
