@@ -77,8 +77,7 @@ def test_an_ordered_feature_has_two_halves_and_a_missing_value_is_in_neither():
 
 def test_common_levels_are_as_far_from_each_other_as_from_the_rest():
     found = group_functions(np.array([0.0, 400, 300, 200, 20, 20, 0]), is_ordered=False)
-    # Of levels, all six with rows have a group but one, which says what the others do not.
-    assert found.shape == (7, 3 if is_ordered else 5)
+    assert found.shape == (7, 3)
     assert (found[4] == found[5]).all()
     assert (found[4] == found[0]).all()
     four = found[[1, 2, 3, 4]].astype(float)
@@ -98,10 +97,10 @@ def test_functions_are_orthonormal(is_ordered):
     weights = np.array([30.0, 400, 300, 200, 20, 50, 0])
     shares = weights / weights.sum()
     found = orthonormal_scores(shares, group_functions(weights, is_ordered), is_ordered)
-    # Of levels, all six with rows have a group but one, which says what the others do not.
+    # Six levels have a group of their own, of which one says what the others do not.
     assert found.shape == (7, 3 if is_ordered else 5)
     assert shares @ found == pytest.approx(0, abs=1e-12)
-    assert found.T @ (shares[:, np.newaxis] * found) == pytest.approx(np.eye(3), abs=1e-9)
+    assert found.T @ (shares[:, np.newaxis] * found) == pytest.approx(np.eye(found.shape[1]), abs=1e-9)
 
 
 @pytest.mark.parametrize("correlation", [-0.95, -0.4, 0.0, 0.7])
