@@ -20,8 +20,9 @@ NEWEST_PART := tests/contract tests/schema tests/explanation
 # One thread a worker: tables are small, and threads of two workers wait for each other's cores.
 RUN_TESTS := -m pytest -n $(PYTEST_WORKERS) --dist loadfile
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python $(RUN_TESTS)
-INNER_LOOP := not slow and not statistical and not browser and not notebook and not benchmark \
+UNIT_TESTS := not slow and not statistical and not browser and not notebook and not benchmark \
 	and not thorough
+INNER_LOOP := $(UNIT_TESTS) and not lengthy
 
 .PHONY: help demo test test-fast test-newest lint format docs bench bench-accuracy bench-tuned bench-scale \
 	bench-lime bench-llm bench-dask bench-compare audit examples check-release clean chromium postgres
@@ -29,7 +30,7 @@ INNER_LOOP := not slow and not statistical and not browser and not notebook and 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
 	@echo "make test           lint, types, docstrings and all tests but the slowest, browser tests included"
-	@echo "make test-fast      the unit tests alone, for the inner loop (ARGS=path narrows them)"
+	@echo "make test-fast      the quick unit tests, for the inner loop (ARGS=path runs all unit tests there)"
 	@echo "make test-newest    the unit tests with the newest release of every dependency (ARGS=path narrows them)"
 	@echo "make lint           ruff and mypy"
 	@echo "make docs           the documentation as pages of HTML, into docs/_build; warnings are errors"
@@ -63,7 +64,7 @@ test-newest:
 	.venv-newest/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[test]'
 	.venv-newest/bin/python scripts/installed_versions.py pyproject.toml
 	# Versions of tomorrow may warn about each other, so here a warning is no failure.
-	OMP_NUM_THREADS=1 .venv-newest/bin/python $(RUN_TESTS) -m "$(INNER_LOOP)" -W default $(ARGS)
+	OMP_NUM_THREADS=1 .venv-newest/bin/python $(RUN_TESTS) -m "$(UNIT_TESTS)" -W default $(ARGS)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -126,7 +127,7 @@ examples: $(VENV)/.ready chromium
 check-release: docs chromium postgres .venv-minimum/.ready
 	$(PYTEST) -m slow
 	# The lowest versions may warn about each other, so here a warning is no failure.
-	OMP_NUM_THREADS=1 .venv-minimum/bin/python $(RUN_TESTS) -m "$(INNER_LOOP)" -W default
+	OMP_NUM_THREADS=1 .venv-minimum/bin/python $(RUN_TESTS) -m "$(UNIT_TESTS)" -W default
 	# Where other libraries' objects come in and go out; the whole takes as long as `make test`.
 	$(MAKE) test-newest ARGS="$(NEWEST_PART)"
 

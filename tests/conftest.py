@@ -18,6 +18,41 @@ settings.register_profile("default", deadline=None, print_blob=True, derandomize
 settings.register_profile("fast", settings.get_profile("default"), max_examples=15)
 settings.load_profile("default")
 
+# Of whole fits, replays or further processes in nearly every test: three quarters of the minutes.
+_LENGTHY = (
+    *("audit", "cli", "contract"),
+    *("backends/test_dask.py", "backends/test_local.py"),
+    *("benchmarks/test_rules.py", "benchmarks/test_speed_figures.py"),
+    *("dashboard/test_cards.py", "dashboard/test_editor_callbacks.py"),
+    "docs/test_migration.py",
+    *("ebm/noise/test_denoising.py", "ebm/noise/test_intercepts.py"),
+    *("ebm/test_estimators.py", "ebm/test_evaluation.py", "ebm/test_memory.py"),
+    *("ebm/test_multiclass.py", "ebm/test_wide_terms.py"),
+    "editor/test_notebook.py",
+    *("fitting/test_declaring.py", "fitting/test_weights_and_scores.py"),
+    *("ledger/test_adaptive_sequences.py", "ledger/test_team_sequences.py"),
+    *("lime/test_adaptive.py", "lime/test_surrogate.py"),
+    *("llm/test_adversary.py", "llm/test_gradients.py"),
+    "tune/test_search.py",
+)
+_TESTS = Path(__file__).parent
+
+
+# First: `-m` chooses by what is marked then.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what the inner loop leaves out, but for what was asked for by its path."""
+    asked = [Path(argument.partition("::")[0]).resolve() for argument in config.args]
+    folders = [_TESTS / name for name in _LENGTHY]
+    if gone := [str(folder) for folder in folders if not folder.exists()]:
+        raise pytest.UsageError(f"_LENGTHY of tests/conftest.py names {gone}, which are not there.")
+    lengthy = [f for f in folders if not any(path.is_relative_to(f) for path in asked)]
+    files = {item.path for item in items}
+    marked = {path for path in files if any(path.is_relative_to(f) for f in lengthy)}
+    for item in items:
+        if item.path in marked:
+            item.add_marker("lengthy")
+
 
 def pytest_collection_finish() -> None:
     """Spare the collector of garbage what was imported: a million objects that stay."""
