@@ -18,7 +18,7 @@ endif
 
 NEWEST_PART := tests/contract tests/schema tests/explanation
 # One thread a worker: tables are small, and threads of two workers wait for each other's cores.
-RUN_TESTS := -m pytest -n $(PYTEST_WORKERS) --dist loadfile
+RUN_TESTS := -m pytest -n $(PYTEST_WORKERS) --dist loadfile --durations=20 --durations-min=2
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python $(RUN_TESTS)
 UNIT_TESTS := not slow and not statistical and not browser and not notebook and not benchmark \
 	and not thorough
