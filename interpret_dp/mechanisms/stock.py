@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ __all__ = ["NoiseStock"]
 
 # Beyond what goes to OpenDP, whose draws take a thousand times as long.
 _DRAWS = 2 * OPENDP_DRAWS
+# 64 KiB each. The rounds of an EBM have some ten: terms differ in their leaves.
+_MOST_SCALES = 32
 
 # One for all stocks, so that a fork can wait for it: no child inherits a lock that nobody opens.
 _lock = threading.Lock()
@@ -29,7 +32,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class NoiseStock:
-    """Draws of one scale that nobody has seen; another scale empties it.
+    """Draws that nobody has seen, of the scales that were asked for last.
 
     It is neither copied nor pickled with its draws, and a process that was forked finds it empty:
     noise that is used twice protects nothing. Threads may share it.
@@ -38,9 +41,8 @@ class NoiseStock:
     def __init__(self) -> None:
         self._empty()
 
-    def _empty(self, sigma: float | None = None) -> None:
-        self._sigma = sigma
-        self._draws = np.zeros(0, dtype=np.int64)
+    def _empty(self) -> None:
+        self._draws: OrderedDict[float, NDArray[np.int64]] = OrderedDict()
         self._process = os.getpid()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -58,14 +60,21 @@ class NoiseStock:
         size : int
         """
         with _lock:
-            if sigma != self._sigma or self._process != os.getpid():
-                self._empty(sigma)
+            if self._process != os.getpid():
+                self._empty()
+            if sigma not in self._draws:
+                self._remember(sigma, np.zeros(0, dtype=np.int64))
                 return discrete_gaussian(sigma, size)
-            if size >= _DRAWS and not len(self._draws):
-                return discrete_gaussian(sigma, size)
-            missing = size - len(self._draws)
+            # Gone while a sampler runs: what fails half-way leaves nothing to use twice.
+            draws = self._draws.pop(sigma)
+            missing = size - len(draws)
             if missing > 0:
                 more = discrete_gaussian(sigma, max(missing, _DRAWS))
-                self._draws = np.concatenate([self._draws, more])
-            taken, self._draws = self._draws[:size].copy(), self._draws[size:]
-            return taken
+                draws = np.concatenate([draws, more])
+            self._remember(sigma, draws[size:])
+            return draws[:size].copy()
+
+    def _remember(self, sigma: float, draws: NDArray[np.int64]) -> None:
+        self._draws[sigma] = draws
+        if len(self._draws) > _MOST_SCALES:
+            self._draws.popitem(last=False)

@@ -45,10 +45,43 @@ def test_no_draw_is_handed_out_twice_or_left_out(calls):
 
 def test_a_scale_never_gets_the_draws_of_another(calls):
     held = NoiseStock()
-    for sigma in (2.0**20, 2.0**20, 2.0**21, 2.0**20):
-        held.take(sigma, 5)
-    assert [sigma for sigma, _ in calls] == [2.0**20, 2.0**20, 2.0**21, 2.0**20]
-    assert [size for _, size in calls][2:] == [5, 5]
+    drawn_by_scale = {2.0**20: [], 2.0**21: []}
+    for sigma in (2.0**20, 2.0**20, 2.0**21, 2.0**20, 2.0**21, 2.0**20):
+        drawn_by_scale[sigma] += held.take(sigma, 5).tolist()
+    # Two calls for each scale: what was asked for first, and one ahead.
+    assert [sigma for sigma, _ in calls] == [2.0**20, 2.0**20, 2.0**21, 2.0**21]
+    starts = np.cumsum([0] + [size for _, size in calls])
+    own = {sigma: [] for sigma in drawn_by_scale}
+    for (sigma, size), start in zip(calls, starts[:-1], strict=True):
+        own[sigma] += range(start, start + size)
+    for sigma, drawn in drawn_by_scale.items():
+        assert drawn == own[sigma][: len(drawn)]
+
+
+def test_scales_that_were_not_asked_for_lately_are_forgotten(calls):
+    held = NoiseStock()
+    for _ in range(3):
+        for exponent in range(20, 21 + stock._MOST_SCALES):
+            held.take(2.0**exponent, 5)
+    # One scale too many: each is gone when it is asked for again.
+    assert [size for _, size in calls] == [5] * len(calls) == [5] * 3 * (stock._MOST_SCALES + 1)
+    assert len(held._draws) == stock._MOST_SCALES
+
+
+def test_a_sampler_that_fails_leaves_nothing_to_use_twice(calls, monkeypatch):
+    held = NoiseStock()
+    before = np.concatenate([held.take(2.0**20, 5), held.take(2.0**20, 5)])
+
+    def failing(sigma, size):
+        raise OSError("no bits")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stock, "discrete_gaussian", failing)
+        with pytest.raises(OSError, match="no bits"):
+            held.take(2.0**20, 2 * stock._DRAWS)
+    after = np.concatenate([held.take(2.0**20, 5), held.take(2.0**20, 5)])
+    assert not np.intersect1d(before, after).size
+    assert calls
 
 
 def test_what_was_taken_is_not_a_window_into_the_stock(calls):

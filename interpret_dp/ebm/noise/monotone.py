@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.noise.propagation import cells_of_bins, noise_of_sums, run_starts
+from interpret_dp.ebm.noise.propagation import cells_of_bins, noises_of_sums, run_starts
 from interpret_dp.ebm.trainer.partitions import TermUpdate, centred_change
 
 __all__ = ["project_columns", "projected_variances"]
@@ -80,10 +80,10 @@ def _simulated(
     """Return averaged curves less the truth, shape (n_cells, _DRAWS_AT_ONCE)."""
     deviation = np.zeros((len(weights), _DRAWS_AT_ONCE))
     average = np.zeros_like(deviation)
-    for index, update in enumerate(updates):
+    drawn = noises_of_sums(updates, weights, stiffness, _DRAWS_AT_ONCE, rng)
+    for index, (update, sums) in enumerate(zip(updates, drawn, strict=True)):
         leaf = update.partition.leaf
         begins = run_starts(leaf)
-        sums = noise_of_sums(update, _DRAWS_AT_ONCE, rng)
         sums[leaf[begins]] -= np.add.reduceat(deviation * stiffness[:, np.newaxis], begins)
         curves = truth + deviation + centred_change(update, weights, sums)
         project_columns(curves[1:-1], weights[1:-1])

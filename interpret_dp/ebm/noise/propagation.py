@@ -5,7 +5,9 @@ deviation N of the term changes the residual sum of a leaf by ``-sum stiffness *
 stiffness of a bin is its weight times the curvature of the loss. Both maps are known, so the
 covariance follows exactly from the recorded updates; the rows play no part in it. Where an update
 uses contrasts of the sums alone, nothing of their noise is in the mean of the leaves; what a
-deviation does to the total, the intercept follows.
+deviation does to the total, the intercept follows. A deviation M of the intercept changes the sum
+of a leaf by ``-M sum stiffness``, which contrasts hear where leaves differ: after a shift by the
+noisy mean residual M is ``(1 - step curvature) M`` and the noise of the shift.
 
 A covariance of all bins is as large as their number squared. Where that is too much, the variances
 alone are computed, without it:
@@ -16,7 +18,7 @@ alone are computed, without it:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,8 +34,8 @@ from interpret_dp.ebm.trainer.partitions import (
 __all__ = [
     "cells_of_bins",
     "noise_covariance",
-    "noise_of_sums",
     "noise_variances",
+    "noises_of_sums",
     "run_starts",
     "unit_covariance",
 ]
@@ -106,6 +108,8 @@ def unit_covariance(
     # Backwards in time: `onward` maps a deviation after a round to one of the averaged curve. To
     # centre the average would change nothing: every update is centred by the same weights.
     onward = np.zeros_like(covariance)
+    # The same of a deviation of the intercept.
+    level, curvature = np.zeros(len(weights)), _mean_curvature(updates, weights, stiffness)
     diagonal = np.einsum("ii->i", onward)  # a view
     for index in range(len(updates) - 1, -1, -1):
         if index >= len(updates) - averaged_rounds:
@@ -115,6 +119,11 @@ def unit_covariance(
         carried = _carried(updates[index], weights, onward, starts)
         heard = without_total(updates[index], carried.T, leaf[starts])
         covariance += updates[index].noise ** 2 * (heard.T @ heard)
+        if updates[index].by_contrasts:
+            level -= heard.T @ np.add.reduceat(stiffness, starts)
+        kept, fresh = _intercept(updates[index], curvature)
+        covariance += fresh * np.outer(level, level)
+        level *= kept
         lengths = np.append(starts[1:], len(leaf)) - starts
         part = np.repeat(carried, lengths, axis=1) * stiffness
         response += part
@@ -205,10 +214,47 @@ def cells_of_bins(updates: Sequence[TermUpdate]) -> tuple[NDArray[np.int64], lis
     ]
 
 
-def noise_of_sums(update: TermUpdate, n_draws: int, rng: np.random.Generator) -> FloatArray:
-    """Draw the noise of an update's sums, for noise of one at first; (n_leaves, n_draws)."""
-    noise = rng.normal(scale=update.noise, size=(update.partition.n_leaves, n_draws))
-    return without_total(update, noise)
+def _mean_curvature(
+    updates: Sequence[TermUpdate], weights: FloatArray, stiffness: FloatArray
+) -> float:
+    """Return that of the rows in bins that move."""
+    moved = _moved_bins(updates, len(weights))
+    total = float(weights[moved].sum())
+    return float(stiffness[moved].sum()) / total if total > 0 else 0.0
+
+
+def _intercept(update: TermUpdate, curvature: float) -> tuple[float, float]:
+    """Return what is left of the intercept's deviation since the last update, and new variance."""
+    kept, fresh = 1.0, 0.0
+    for step, noise in update.shifts:
+        left = 1.0 - step * curvature
+        kept, fresh = left * kept, left**2 * fresh + noise**2
+    return kept, fresh
+
+
+def noises_of_sums(
+    updates: Sequence[TermUpdate],
+    weights: FloatArray,
+    stiffness: FloatArray,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Iterator[FloatArray]:
+    """Draw the noise in the sums of each update, that of the intercept included.
+
+    Yields
+    ------
+    ndarray of float64, shape (n_leaves, n_draws)
+        For noise of one at first.
+    """
+    level, curvature = np.zeros(n_draws), _mean_curvature(updates, weights, stiffness)
+    for update in updates:
+        n_leaves, leaf = update.partition.n_leaves, update.partition.leaf
+        noise = rng.normal(scale=update.noise, size=(n_leaves, n_draws))
+        kept, fresh = _intercept(update, curvature)
+        level = kept * level + rng.normal(scale=fresh**0.5, size=n_draws)
+        if update.by_contrasts:
+            noise -= np.outer(np.bincount(leaf, stiffness, minlength=n_leaves), level)
+        yield without_total(update, noise)
 
 
 def _simulated_variances(
@@ -223,10 +269,10 @@ def _simulated_variances(
     for _ in range(_DRAWS // _DRAWS_AT_ONCE):
         deviation = np.zeros((len(weights), _DRAWS_AT_ONCE))
         average = np.zeros_like(deviation)
-        for index, update in enumerate(updates):
+        drawn = noises_of_sums(updates, weights, stiffness, _DRAWS_AT_ONCE, rng)
+        for index, (update, sums) in enumerate(zip(updates, drawn, strict=True)):
             leaf = update.partition.leaf
             starts = run_starts(leaf)
-            sums = noise_of_sums(update, _DRAWS_AT_ONCE, rng)
             sums[leaf[starts]] -= np.add.reduceat(deviation * stiffness[:, np.newaxis], starts)
             deviation += centred_change(update, weights, sums)
             if index >= len(updates) - averaged_rounds:

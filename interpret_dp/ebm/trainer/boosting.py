@@ -30,6 +30,7 @@ from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
 from interpret_dp.ebm.trainer.monotone import monotone_change
 from interpret_dp.ebm.trainer.objectives import mean_gains
 from interpret_dp.ebm.trainer.partitions import (
+    Shift,
     TermUpdate,
     centred_change,
     leaf_gains,
@@ -243,6 +244,9 @@ class _Rounds:
         self.settings = task.settings()
         self.noise, self.bound, self.way = 0.0, 1.0, 0.0
         self.in_haste = False
+        # All moves of the intercept, and how many of them a term had seen at its last update.
+        self._shifts: list[Shift] = []
+        self._seen = [0] * len(task.bins)
         self._width = max(b.n_codes for b in task.bins)
         self._level = np.rint(task.intercept * LATTICE)
         self._level_sum = np.zeros(rows.n_scores)
@@ -273,13 +277,16 @@ class _Rounds:
         for block in np.array_split(order, n_blocks):
             exact = self._rows.advance(self._pending, self._changes, block, self._width)
             self._pending, self._changes = block, self._no_changes(len(block))
-            mean = np.zeros(self._rows.n_scores)
+            total, variance = np.zeros(self._rows.n_scores), 0.0
             for slot, k in enumerate(block):
-                mean += self._update(slot, k, number, exact[slot], stiffness[k])
+                more, of_noise = self._update(slot, k, number, exact[slot], stiffness[k])
+                total, variance = total + more, variance + of_noise
             largest = self._largest_change
-            shift = np.clip(np.rint(self.settings.step * mean / len(block)), -largest, largest)
+            rate = self.settings.step / (len(block) * self._task.n_rows)
+            shift = np.clip(np.rint(rate * total), -largest, largest)
             self._changes[0] += shift.astype(np.int32)
             self._level += shift
+            self._shifts.append(Shift(self.settings.step, rate * math.sqrt(variance)))
 
     def _update(
         self,
@@ -288,8 +295,11 @@ class _Rounds:
         number: int,
         exact: NDArray[np.int64],
         stiffness: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """Update one term; return the mean residual that its sums say."""
+    ) -> tuple[NDArray[np.float64], float]:
+        """Update one term; return the sum of the residuals that it says, and its variance.
+
+        The variance is that of the noise, where that of a plain sum of the first rounds is one.
+        """
         task, weights = self._task, self._task.bins[k].weights
         part = partition_bins(
             weights,
@@ -321,11 +331,14 @@ class _Rounds:
             aligned=False,
         )
         self.noise = self.noise or sigma / LATTICE * residual_norm / row_norm
-        update = TermUpdate(part, gain, sigma / LATTICE / self.noise, release.by_contrasts)
+        noise = sigma / LATTICE / self.noise
+        shifts = tuple(self._shifts[self._seen[k] :])
+        self._seen[k] = len(self._shifts)
+        update = TermUpdate(part, gain, noise, release.by_contrasts, shifts)
         change = self.terms.add(k, update, without_total(update, noisy[0]), self._largest_change)
         self._changes[slot, : len(weights)] = change
-        mean: NDArray[np.float64] = without_common_part(release.total(noisy[0]))
-        return mean / task.n_rows
+        total: NDArray[np.float64] = without_common_part(release.total(noisy[0]))
+        return total, release.total_variance(noise)
 
     def dismiss(self, dismissed: Sequence[int]) -> None:
         """Take terms back to zero, and go on without them."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from interpret_dp.ebm.trainer.binning import Bins
 
 __all__ = [
     "Partition",
+    "Shift",
     "TermUpdate",
     "centred_change",
     "leaf_gains",
@@ -51,6 +52,22 @@ class Partition:
     n_leaves: int
 
 
+class Shift(NamedTuple):
+    """Public facts of one move of the intercept.
+
+    Attributes
+    ----------
+    step : float
+        Score per unit of mean residual.
+    noise : float
+        Standard deviation of its noise in score, where that of a plain residual sum of the first
+        rounds is one.
+    """
+
+    step: float
+    noise: float
+
+
 @dataclass(frozen=True)
 class TermUpdate:
     """Public facts of one update of one term: enough to propagate its noise.
@@ -65,12 +82,15 @@ class TermUpdate:
         the first rounds.
     by_contrasts : bool
         Whether it uses only what the sums of the leaves that move differ by.
+    shifts : tuple of Shift
+        Of the intercept, since the term's last update.
     """
 
     partition: Partition
     gain: NDArray[np.float64]
     noise: float = 1.0
     by_contrasts: bool = False
+    shifts: tuple[Shift, ...] = ()
 
 
 def partition_bins(
