@@ -174,6 +174,61 @@ def test_rows_forget_terms_that_do_not_go_on():
     assert [len(updates) for updates in result.updates] == [20, 20, 20, 100, 20]
 
 
+class NoRows:
+    """A table without rows: whatever moves is noise."""
+
+    n_scores, residual_norm = 1, LATTICE
+
+    def begin(self, level):
+        assert level.shape == (1,)
+
+    def advance(self, updated, updates, wanted, n_bins):
+        return np.zeros((len(wanted), n_bins, 1), dtype=np.int64)
+
+
+class DoorByNorm(NoDoor):
+    """Adds noise in proportion to the declared norm."""
+
+    def gaussian(self, name, exact, *, row_norm, aligned):
+        sigma = 5.0 * row_norm
+        noise = self.public_choices.normal(scale=sigma, size=exact.shape)
+        return exact + np.rint(noise).astype(np.int64), sigma
+
+
+def test_the_intercept_moves_by_the_noise_that_its_shifts_have():
+    """A deviation of 200 fits has a standard error of 5 %; it is 1.6 if totals are plain."""
+    weights = [np.array([0.0, *sizes, 0.0]) for sizes in ([900, 100], [500, 480, 20], [250] * 4)]
+    bins = [Bins(np.arange(len(w), dtype=np.uint16), w, None) for w in weights]
+    task = BoostingTask(
+        bins=bins,
+        is_ordered=[False] * 3,
+        directions=[0] * 3,
+        movable=range(3),
+        config=TrainerConfig(mu=1.0, n_features=3, max_bins=8, n_movable=3),
+        unit=Unit(curvature=1.0, step=1.0),
+        intercept=np.zeros(1),
+        n_rows=1_000.0,
+        count_noise=1.0,
+        divide_by_means=False,
+    )
+    door = DoorByNorm()
+    fits = [boost(NoRows(), task, door, look=None, verbose=False) for _ in range(200)]
+    ends = []
+    for fit in fits:
+        shifts = max(
+            ([shift for update in term for shift in update.shifts] for term in fit.updates), key=len
+        )
+        # One block a term; nothing but the last ones is missing, which hardly count.
+        n_rounds, averaged = len(fit.updates[0]), fit.averaged[0]
+        assert 3 * n_rounds - 3 <= len(shifts) < 3 * n_rounds
+        rounds = np.arange(len(shifts)) // 3
+        counts = np.minimum((n_rounds - rounds) / averaged, 1.0)
+        noise = fit.noise * np.array([shift.noise for shift in shifts])
+        ends.append(fit.intercept[0] / np.linalg.norm(counts * noise))
+    assert np.std(ends) == pytest.approx(1.0, rel=0.2)
+    assert abs(np.mean(ends)) < 0.3
+
+
 def terms_with(marks):
     """Return two terms of three bins that have been at these places."""
     bins = [Bins(np.arange(3, dtype=np.uint16), np.array([1.0, 2.0, 0.0]), None)] * 2
