@@ -13,8 +13,8 @@ from interpret_dp.ebm.trainer.contrasts import LeafRelease
 from interpret_dp.ebm.trainer.partitions import Partition, TermUpdate, centred_change, without_total
 
 
-def release_of(n_leaves, n_terms, still=()):
-    gain = np.ones(n_leaves)
+def release_of(n_leaves, n_terms, still=(), unevenness=0.0, seed=0):
+    gain = np.exp(unevenness * np.random.default_rng(seed).normal(size=n_leaves))
     gain[list(still)] = 0.0
     return LeafRelease.of(gain, n_terms), gain
 
@@ -29,11 +29,16 @@ def update_of(release, gain):
     n_terms=st.integers(1, 10**6),
     n_scores=st.integers(1, 4),
     seed=st.integers(0, 2**32 - 1),
+    unevenness=st.floats(0.0, 20.0),
     largest=st.sampled_from([1, 1_000, 2**62]),
 )
-def test_no_row_moves_a_release_by_more_than_its_norm(n_leaves, n_terms, n_scores, seed, largest):
+def test_no_row_moves_a_release_by_more_than_its_norm(
+    n_leaves, n_terms, n_scores, seed, unevenness, largest
+):
     rng = np.random.default_rng(seed)
-    release, _ = release_of(n_leaves, n_terms, still=[0] if n_leaves > 2 else [])
+    still = [0] if n_leaves > 2 else []
+    release, _ = release_of(n_leaves, n_terms, still, unevenness, seed)
+    assert 0 <= release.removed < 16
     # The leaves of one score together stay in int64, as sums over rows do.
     each = max(largest // n_leaves, 1)
     sums = rng.integers(-each, each, (n_leaves, n_scores), dtype=np.int64, endpoint=True)
