@@ -62,11 +62,11 @@ class NoiseStock:
         with _lock:
             if self._process != os.getpid():
                 self._empty()
-            if sigma not in self._draws:
+            # Gone while a sampler runs: what fails half-way leaves nothing to use twice.
+            draws = self._draws.pop(sigma, None)
+            if draws is None or (size >= _DRAWS and not len(draws)):
                 self._remember(sigma, np.zeros(0, dtype=np.int64))
                 return discrete_gaussian(sigma, size)
-            # Gone while a sampler runs: what fails half-way leaves nothing to use twice.
-            draws = self._draws.pop(sigma)
             missing = size - len(draws)
             if missing > 0:
                 more = discrete_gaussian(sigma, max(missing, _DRAWS))

@@ -225,11 +225,10 @@ def _mean_curvature(
 
 def _intercept(update: TermUpdate, curvature: float) -> tuple[float, float]:
     """Return what is left of the intercept's deviation since the last update, and new variance."""
-    kept, fresh = 1.0, 0.0
-    for step, noise in update.shifts:
-        left = 1.0 - step * curvature
-        kept, fresh = left * kept, left**2 * fresh + noise**2
-    return kept, fresh
+    shifts = update.shifts
+    left = 1.0 - shifts.step * curvature
+    echoes = float(np.sum((left**2) ** np.arange(shifts.number)))
+    return left**shifts.number, shifts.noise**2 * echoes
 
 
 def noises_of_sums(

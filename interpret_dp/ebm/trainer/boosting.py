@@ -30,7 +30,7 @@ from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
 from interpret_dp.ebm.trainer.monotone import monotone_change
 from interpret_dp.ebm.trainer.objectives import mean_gains
 from interpret_dp.ebm.trainer.partitions import (
-    Shift,
+    Shifts,
     TermUpdate,
     centred_change,
     leaf_gains,
@@ -244,9 +244,10 @@ class _Rounds:
         self.settings = task.settings()
         self.noise, self.bound, self.way = 0.0, 1.0, 0.0
         self.in_haste = False
-        # All moves of the intercept, and how many of them a term had seen at its last update.
-        self._shifts: list[Shift] = []
-        self._seen = [0] * len(task.bins)
+        # Of all moves of the intercept: number, sum of steps, variance of their noise; and what
+        # that was at each term's last update.
+        self._shifts = np.zeros(3)
+        self._seen = np.zeros((len(task.bins), 3))
         self._width = max(b.n_codes for b in task.bins)
         self._level = np.rint(task.intercept * LATTICE)
         self._level_sum = np.zeros(rows.n_scores)
@@ -286,7 +287,7 @@ class _Rounds:
             shift = np.clip(np.rint(rate * total), -largest, largest)
             self._changes[0] += shift.astype(np.int32)
             self._level += shift
-            self._shifts.append(Shift(self.settings.step, rate * math.sqrt(variance)))
+            self._shifts += (1.0, self.settings.step, rate**2 * variance)
 
     def _update(
         self,
@@ -332,8 +333,8 @@ class _Rounds:
         )
         self.noise = self.noise or sigma / LATTICE * residual_norm / row_norm
         noise = sigma / LATTICE / self.noise
-        shifts = tuple(self._shifts[self._seen[k] :])
-        self._seen[k] = len(self._shifts)
+        shifts = Shifts.between(self._seen[k], self._shifts)
+        self._seen[k] = self._shifts
         update = TermUpdate(part, gain, noise, release.by_contrasts, shifts)
         change = self.terms.add(k, update, without_total(update, noisy[0]), self._largest_change)
         self._changes[slot, : len(weights)] = change

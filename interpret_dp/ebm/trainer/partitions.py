@@ -6,8 +6,8 @@ All of it is computed from released weights; no row is looked at.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from interpret_dp.ebm.trainer.binning import Bins
 
 __all__ = [
     "Partition",
-    "Shift",
+    "Shifts",
     "TermUpdate",
     "centred_change",
     "leaf_gains",
@@ -52,20 +52,31 @@ class Partition:
     n_leaves: int
 
 
-class Shift(NamedTuple):
-    """Public facts of one move of the intercept.
+@dataclass(frozen=True)
+class Shifts:
+    """Public facts of moves of the intercept, which are much alike.
 
     Attributes
     ----------
+    number : int
     step : float
         Score per unit of mean residual.
     noise : float
-        Standard deviation of its noise in score, where that of a plain residual sum of the first
-        rounds is one.
+        Standard deviation of the noise of one in score, where that of a plain residual sum of the
+        first rounds is one.
     """
 
-    step: float
-    noise: float
+    number: int = 0
+    step: float = 0.0
+    noise: float = 0.0
+
+    @classmethod
+    def between(cls, before: NDArray[np.float64], now: NDArray[np.float64]) -> Shifts:
+        """Return those between two counts: of moves, their steps, and their noise's variances."""
+        number, steps, variance = (now - before).tolist()
+        if not number:
+            return cls()
+        return cls(int(number), steps / number, (max(variance, 0.0) / number) ** 0.5)
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,7 @@ class TermUpdate:
         the first rounds.
     by_contrasts : bool
         Whether it uses only what the sums of the leaves that move differ by.
-    shifts : tuple of Shift
+    shifts : Shifts
         Of the intercept, since the term's last update.
     """
 
@@ -90,7 +101,7 @@ class TermUpdate:
     gain: NDArray[np.float64]
     noise: float = 1.0
     by_contrasts: bool = False
-    shifts: tuple[Shift, ...] = ()
+    shifts: Shifts = field(default_factory=Shifts)
 
 
 def partition_bins(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interpret_dp.ebm.noise import propagation
 from interpret_dp.ebm.noise.propagation import noise_covariance, noise_variances
 from interpret_dp.ebm.trainer.partitions import (
-    Shift,
+    Shifts,
     TermUpdate,
     centred_change,
     leaf_gains,
@@ -53,8 +53,8 @@ def make_term(
         )
         noise = later if number >= n_rounds // 2 else 1.0
         # Of the size that sums over all leaves have, and larger.
-        sizes = noise * rng.uniform(0.5, 5.0, rng.integers(4)) / weights.sum()
-        shifts = tuple(Shift(0.3, float(size)) for size in sizes)
+        size = noise * rng.uniform(0.5, 5.0) / weights.sum()
+        shifts = Shifts(int(rng.integers(4)), 0.3, float(size))
         updates.append(TermUpdate(part, gain, noise, contrasts, shifts))
     return updates, weights, rng.uniform(0.05, 1.0, n_codes)
 
@@ -66,15 +66,15 @@ def covariance_by_units(updates, weights, curvature, averaged_rounds):
     bend = stiffness[moved].sum() / max(weights[moved].sum(), 1e-300)
     covariance = np.zeros((len(weights), len(weights)))
     for first, noisy in enumerate(updates):
-        n_leaves, n_shifts = noisy.partition.n_leaves, len(noisy.shifts)
+        n_leaves, n_shifts = noisy.partition.n_leaves, noisy.shifts.number
         deviation = np.zeros((len(weights), n_leaves + n_shifts))
         average = np.zeros_like(deviation)
         level = np.zeros(n_leaves + n_shifts)
         for index, update in enumerate(updates[first:], start=first):
-            for number, shift in enumerate(update.shifts):
-                level *= 1.0 - shift.step * bend
+            for number in range(update.shifts.number):
+                level *= 1.0 - update.shifts.step * bend
                 if index == first:
-                    level[n_leaves + number] += shift.noise
+                    level[n_leaves + number] += update.shifts.noise
             sums = np.zeros((update.partition.n_leaves, n_leaves + n_shifts))
             np.add.at(sums, update.partition.leaf, -stiffness[:, np.newaxis] * deviation)
             if update.by_contrasts:

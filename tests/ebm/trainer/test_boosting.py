@@ -215,16 +215,14 @@ def test_the_intercept_moves_by_the_noise_that_its_shifts_have():
     fits = [boost(NoRows(), task, door, look=None, verbose=False) for _ in range(200)]
     ends = []
     for fit in fits:
-        shifts = max(
-            ([shift for update in term for shift in update.shifts] for term in fit.updates), key=len
-        )
-        # One block a term; nothing but the last ones is missing, which hardly count.
+        # Nothing but the last shifts is missing, which hardly count.
         n_rounds, averaged = len(fit.updates[0]), fit.averaged[0]
-        assert 3 * n_rounds - 3 <= len(shifts) < 3 * n_rounds
-        rounds = np.arange(len(shifts)) // 3
-        counts = np.minimum((n_rounds - rounds) / averaged, 1.0)
-        noise = fit.noise * np.array([shift.noise for shift in shifts])
-        ends.append(fit.intercept[0] / np.linalg.norm(counts * noise))
+        moves = [update.shifts for update in fit.updates[0]]
+        assert 3 * n_rounds - 3 <= sum(move.number for move in moves) < 3 * n_rounds
+        assert [move.step for move in moves[1:]] == pytest.approx([fit.step] * (n_rounds - 1))
+        counts = np.minimum((n_rounds + 0.5 - np.arange(n_rounds)) / averaged, 1.0)
+        variances = [move.number * (fit.noise * move.noise) ** 2 for move in moves]
+        ends.append(fit.intercept[0] / (counts**2 @ variances) ** 0.5)
     assert np.std(ends) == pytest.approx(1.0, rel=0.2)
     assert abs(np.mean(ends)) < 0.3
 
