@@ -32,11 +32,15 @@ _CLIP_SPREADS_OF_COUNTS = 3.0
 _LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
 _NARROWEST = 0.35  # of the first clip: what columns share is counted in each
 _WORTH_NARROWING = 0.95
+_ROWS_PER_FINE_BIN_IN_NOISE = 0.3
 _ROWS_PER_BIN_IN_NOISE = 1.5
+_ROWS_PER_LIGHT_BIN_IN_NOISE = 3.0  # where values that many rows have leave bins to the others
 _LARGEST_LOGIT = 3.0
 # Where a regression still moves after half of the rounds, steps are so many times as long from then
-# on, up to a largest share of a full step.
+# on, up to a largest share of a full step; and where it moves as clearly as such a drift says, up
+# to twice as much again. Noise by itself drifts by 0.3 at times.
 _HASTE, _LONGEST = 2.0, 0.5
+_CLEAR_DRIFT, _CLEAREST_DRIFT = 0.25, 0.5
 # Above this noise level steps of a classification shrink in proportion: large logits made of noise
 # flatten the loss, so that the residuals of the signal die while the noise goes on.
 _LOUD = 0.002
@@ -188,9 +192,10 @@ class TrainerConfig:
     def n_fine_bins(self) -> int:
         """Equal-width bins of a continuous feature, before noisy counts merge them.
 
-        Twice as many as may remain, as far as 16 bits can number them.
+        Four times as many as may remain, as far as 16 bits can number them. Two fewer: with those
+        for missing and unseen, 64 bins have codes of one byte while rows are counted.
         """
-        return min(2 * self.max_bins, MAX_BINS)
+        return min(4 * self.max_bins - 2, MAX_BINS)
 
     @property
     def averaged_rounds(self) -> int:
@@ -244,6 +249,24 @@ class TrainerConfig:
         """
         return noise * math.sqrt(_FIRST_COUNT)
 
+    def can_count_finely(self, n_rows: float, norm: float) -> bool:
+        """Return whether fine bins are counted one by one, and not two by two.
+
+        Fine ones follow a skewed feature. But where noise is louder than the rows of a fine bin are
+        on average, more of them show more noise.
+
+        Parameters
+        ----------
+        n_rows : float
+            Released number of rows.
+        norm : float
+            Sensitivity of a histogram, in rows.
+        """
+        planned = self._planned("bins")
+        if planned is None:
+            return False
+        return n_rows / self.n_fine_bins >= _ROWS_PER_FINE_BIN_IN_NOISE * norm / planned.mu
+
     def target_bins(self, n_rows: float, count_noise: float) -> int:
         """Choose the number of merged bins: no finer than the noise of the counts allows.
 
@@ -256,6 +279,17 @@ class TrainerConfig:
         """
         supported = int(n_rows / (_ROWS_PER_BIN_IN_NOISE * count_noise))
         return max(1, min(self.max_bins, supported))
+
+    @staticmethod
+    def lightest_bin(count_noise: float) -> float:
+        """Choose how many rows a bin has at least that is lighter than most.
+
+        Parameters
+        ----------
+        count_noise : float
+            Standard deviation of one released bin count, in rows.
+        """
+        return _ROWS_PER_LIGHT_BIN_IN_NOISE * count_noise
 
     def boosting(self, n_rows: float, unit: Unit) -> BoostingSettings:
         """Choose leaves and learning rate from the noise against the signal.
@@ -286,7 +320,7 @@ class TrainerConfig:
             by_tails=self.leaves is None and _hides_the_curvature(level, unit),
         )
 
-    def hastened(self, settings: BoostingSettings) -> BoostingSettings:
+    def hastened(self, settings: BoostingSettings, drift: float) -> BoostingSettings:
         """Return settings with longer steps, for a regression that has not come to rest.
 
         Parameters
@@ -294,11 +328,15 @@ class TrainerConfig:
         settings : BoostingSettings
             Of squared loss, where a step of one is a full one. A learning rate that the caller
             chose stays as it is.
+        drift : float
+            How much the curves still go one way, from -1 to 1; at most 0 if they do not.
         """
-        if self.learning_rate is not None:
+        if self.learning_rate is not None or drift <= 0:
             return settings
-        longest = max(settings.step, _LONGEST)
-        return replace(settings, step=min(_HASTE * settings.step, longest))
+        clear = (drift - _CLEAR_DRIFT) / (_CLEAREST_DRIFT - _CLEAR_DRIFT)
+        times = 1.0 + min(max(clear, 0.0), 1.0)
+        longest = max(settings.step, times * _LONGEST)
+        return replace(settings, step=min(times * _HASTE * settings.step, longest))
 
     def can_denoise(self, n_rows: float, unit: Unit) -> bool:
         """Return whether enough is known of the curves to denoise them.

@@ -250,7 +250,7 @@ def _half_way(
         net = (explained - noise_variance(*facts)) / unit / unit
         bound = scale.narrowed(net, boosting.settings().noise_level)
         # A log link has steps that noise could throw far off.
-        return HalfWay(found, bound, in_haste=early.drift > 0 and not scale.has_log_link)
+        return HalfWay(found, bound, drift=0.0 if scale.has_log_link else early.drift)
 
     return look
 

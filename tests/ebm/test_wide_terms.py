@@ -122,7 +122,7 @@ def test_the_most_bins(many_bins, tmp_path):
 
 
 def test_sixteen_bits_number_every_bin():
-    assert TrainerConfig(mu=1.0, n_features=1, max_bins=64).n_fine_bins == 128
+    assert TrainerConfig(mu=1.0, n_features=1, max_bins=64).n_fine_bins == 254
     assert TrainerConfig(mu=1.0, n_features=1, max_bins=65_535).n_fine_bins == MAX_BINS
     counts = np.concatenate(([0.0], np.full(MAX_BINS, 10.0), [0.0]))
     bins = merge_bins(counts, np.arange(1.0, MAX_BINS), 65_535, 10.0 * MAX_BINS)

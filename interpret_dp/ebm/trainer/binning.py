@@ -10,6 +10,7 @@ privacy", but the first one's counts are kept: both are averaged by their precis
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -96,8 +97,13 @@ def merge_bins(
     edges: NDArray[np.float64] | None,
     target_bins: int,
     total: float,
+    *,
+    lightest: float = math.inf,
 ) -> Bins:
     """Merge neighbouring fine bins until each holds about ``1 / target_bins`` of the rows.
+
+    A value that more rows have fills a bin by itself, and leaves to the other rows the bins that
+    these would have filled: they are lighter then, but not below ``lightest``.
 
     Parameters
     ----------
@@ -109,6 +115,8 @@ def merge_bins(
         Number of bins to aim for, at least 1.
     total : float
         Released number of rows, above 0.
+    lightest : float
+        Rows that such a bin has at least; by default bins are never lighter than their share.
 
     Notes
     -----
@@ -120,7 +128,9 @@ def merge_bins(
     # A number is never unseen: that bin of a continuous feature holds nobody, which is public.
     n_counted = len(counts) if edges is None else len(counts) - 1
     fine = project_to_total(counts[:n_counted], total)[1 : n_fine + 1]
-    groups = np.arange(n_fine) if edges is None else _equal_weight_groups(fine, target_bins)
+    groups = np.arange(n_fine)
+    if edges is not None:
+        groups = _equal_weight_groups(fine, target_bins, lightest)
     n_groups = int(groups[-1]) + 1
     code_map = np.concatenate(([0], groups + 1, [n_groups + 1])).astype(np.uint16)
     sums = np.bincount(code_map[:n_counted], weights=counts[:n_counted]).astype(np.float64)
@@ -167,9 +177,12 @@ def _weights(
     return scaled
 
 
-def _equal_weight_groups(counts: NDArray[np.float64], target_bins: int) -> NDArray[np.int64]:
+def _equal_weight_groups(
+    counts: NDArray[np.float64], target_bins: int, lightest: float
+) -> NDArray[np.int64]:
     """Assign each fine bin to a group; a group closes when it is heavy enough."""
-    wanted = counts.sum() / target_bins
+    share = float(counts.sum()) / target_bins
+    wanted = min(share, max(_share_beside_heavy(counts, target_bins), lightest))
     after = counts.sum() - np.cumsum(counts)
     groups = np.zeros(len(counts), dtype=np.int64)
     group, weight = 0, 0.0
@@ -181,3 +194,13 @@ def _equal_weight_groups(counts: NDArray[np.float64], target_bins: int) -> NDArr
         if not is_last and weight >= wanted > 0 and after[fine] >= wanted / 2:
             group, weight = group + 1, 0.0
     return groups
+
+
+def _share_beside_heavy(counts: NDArray[np.float64], target_bins: int) -> float:
+    """Return the rows of each bin that is left when fine bins heavier than that have their own."""
+    heaviest_first = np.sort(counts)[::-1][:target_bins]
+    before = np.cumsum(heaviest_first) - heaviest_first
+    shares = (counts.sum() - before) / (target_bins - np.arange(len(heaviest_first)))
+    # Every heavier one that is taken out makes the share smaller, until none is heavier.
+    is_heavy = heaviest_first >= shares
+    return float(shares[-1] if is_heavy.all() else shares[np.argmin(is_heavy)])

@@ -111,13 +111,14 @@ class HalfWay:
     bound : float or None
         Of a regression's residuals from then on, in units of the clipping bound; None to leave
         them as they are.
-    in_haste : bool
-        Whether steps are longer from then on (:meth:`TrainerConfig.hastened`).
+    drift : float
+        How clearly the curves of a regression still go one way: above zero steps are longer from
+        then on (:meth:`TrainerConfig.hastened`).
     """
 
     stand_out: Collection[int]
     bound: float | None = None
-    in_haste: bool = False
+    drift: float = 0.0
 
 
 class _Terms:
@@ -243,7 +244,7 @@ class _Rounds:
         self.movable = list(task.movable)
         self.settings = task.settings()
         self.noise, self.bound, self.way = 0.0, 1.0, 0.0
-        self.in_haste = False
+        self.drift = 0.0
         # Of all moves of the intercept: number, sum of steps, variance of their noise; and what
         # that was at each term's last update.
         self._shifts = np.zeros(3)
@@ -367,14 +368,14 @@ class _Rounds:
         self.bound = largest / LATTICE
         self._choose_settings()
 
-    def hasten(self) -> None:
+    def hasten(self, drift: float) -> None:
         """Take longer steps from now on."""
-        self.in_haste = True
+        self.drift = drift
         self._choose_settings()
 
     def _choose_settings(self) -> None:
         settings = self._task.settings(len(self.movable), self.bound)
-        self.settings = self._task.config.hastened(settings) if self.in_haste else settings
+        self.settings = self._task.config.hastened(settings, self.drift)
 
     def result(self) -> BoostingResult:
         """Return the averages so far."""
@@ -394,7 +395,7 @@ class _Rounds:
     @property
     def _n_blocks(self) -> int:
         # Steps that are twice as long, of half as many terms at a time: a block moves no farther.
-        planned = self._task.config.n_blocks * (1 + self.in_haste)
+        planned = self._task.config.n_blocks * (2 if self.drift > 0 else 1)
         # Were all terms of a block the same one, it would move by the sum of their steps.
         whole = len(self.movable) * self.settings.step / self._task.unit.step
         return max(planned, math.ceil(whole / _FARTHEST))
@@ -447,8 +448,8 @@ def boost(
         config = replace(config, n_kept=len(rounds.movable))
     if seen.bound is not None:
         rounds.narrow(seen.bound)
-    if seen.in_haste:
-        rounds.hasten()
+    if seen.drift > 0:
+        rounds.hasten(seen.drift)
     rounds.run(half, config.n_rounds, config.averaged_rounds, verbose)
     return _with_dismissed(rounds.result(), early, dismissed)
 

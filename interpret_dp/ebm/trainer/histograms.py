@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ def release_bins(
     door : ReleaseDoor
         Every count passes through it.
     n_rows : float
-        Released number of rows.
+        Released number of rows; with the plan it says how fine bins are counted.
 
     Returns
     -------
@@ -46,17 +47,23 @@ def release_bins(
         1.4 times as much.
     """
     sizes = [fine_bin_count(spec, config.n_fine_bins) + 2 for spec in specs]
-    first = _released("bins", rows.bin_counts(sizes), specs, door)
+    norm = door.neighbourhood.sensitivity(LATTICE, aligned=True) / LATTICE
+    is_fine = config.can_count_finely(n_rows, norm)
+    cells = [_cells(spec, size, is_fine) for spec, size in zip(specs, sizes, strict=True)]
+    exact = [_summed(*both) for both in zip(rows.bin_counts(sizes), cells, strict=True)]
+    first = _released("bins", exact, specs, door)
     noise = config.noise_of_both_counts(first[0].noise)
-    target_bins = config.target_bins(n_rows, noise)
+    target_bins, lightest = config.target_bins(n_rows, noise), config.lightest_bin(noise)
+    edges = [_edges(spec, config.n_fine_bins, is_fine) for spec in specs]
     bins = [
-        merge_bins(counts.rows, _edges(spec, config.n_fine_bins), target_bins, n_rows)
-        for spec, counts in zip(specs, first, strict=True)
+        merge_bins(counts.rows, cuts, target_bins, n_rows, lightest=lightest)
+        for counts, cuts in zip(first, edges, strict=True)
     ]
-    rows.merge_bins([b.code_map for b in bins])
+    maps = [b.code_map[cell] for b, cell in zip(bins, cells, strict=True)]
+    rows.merge_bins(maps)
     second = _released("weights", rows.bin_counts([b.n_codes for b in bins]), specs, door)
     found = [recounted(*facts, n_rows) for facts in zip(bins, first, second, strict=True)]
-    return found, noise
+    return [replace(b, code_map=codes) for b, codes in zip(found, maps, strict=True)], noise
 
 
 def _released(
@@ -74,5 +81,24 @@ def _released(
     return released
 
 
-def _edges(spec: FeatureSpec, n_bins: int) -> NDArray[np.float64] | None:
-    return fine_edges(spec, n_bins) if isinstance(spec, Continuous) else None
+def _cells(spec: FeatureSpec, size: int, is_fine: bool) -> NDArray[np.int64]:
+    """Return the cell in which each fine code is counted: its own, or one of two neighbours."""
+    codes = np.arange(size)
+    if is_fine or not isinstance(spec, Continuous):
+        return codes
+    # Missing stays first, 1 and 2 are the first two fine bins; unseen, the last, stays alone.
+    cells = (codes + 1) // 2
+    cells[-1] = cells[-2] + 1
+    return cells
+
+
+def _summed(counts: NDArray[np.int64], cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    found = np.zeros(int(cells[-1]) + 1, dtype=np.int64)
+    np.add.at(found, cells, counts)
+    return found
+
+
+def _edges(spec: FeatureSpec, n_bins: int, is_fine: bool) -> NDArray[np.float64] | None:
+    if not isinstance(spec, Continuous):
+        return None
+    return fine_edges(spec, n_bins) if is_fine else fine_edges(spec, n_bins)[1::2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
-from interpret_dp.ebm.trainer.binning import Counts, merge_bins, project_to_total, recounted
+from interpret_dp.ebm.trainer.binning import (
+    Counts,
+    _share_beside_heavy,
+    merge_bins,
+    project_to_total,
+    recounted,
+)
 
 counts = hnp.arrays(np.float64, st.integers(1, 40), elements=st.floats(-1e4, 1e4))
 
@@ -45,11 +53,13 @@ def test_projection_shrinks_sums_of_many_cells_more():
     counts=hnp.arrays(np.float64, st.integers(3, 60), elements=st.floats(-1e3, 1e4)),
     target=st.integers(1, 64),
     total=st.floats(1.0, 1e6),
+    lightest=st.just(math.inf) | st.floats(0.0, 1e4),
 )
-def test_merging_keeps_order_and_weight(counts, target, total):
+def test_merging_keeps_order_and_weight(counts, target, total, lightest):
     n_fine = len(counts) - 2
     edges = np.arange(1.0, n_fine)
-    bins = merge_bins(counts, edges, target, total)
+    bins = merge_bins(counts, edges, target, total, lightest=lightest)
+    assert bins.n_codes - 2 <= target
     inner = bins.code_map[1:-1]
     assert inner[0] == 1
     assert set(np.diff(inner.astype(int))) <= {0, 1}
@@ -69,6 +79,35 @@ def test_merging_keeps_order_and_weight(counts, target, total):
 def test_equal_counts_merge_into_equal_bins():
     bins = merge_bins(np.array([0.0, *[10.0] * 32, 0.0]), np.arange(1.0, 32.0), 8, 320.0)
     np.testing.assert_allclose(bins.weights, [0.0, *[40.0] * 8, 0.0])
+
+
+def test_a_heavy_value_leaves_its_bins_to_the_others():
+    # Nine tenths of the rows have the first value; of ten bins a tenth of the rows would get two.
+    counts = np.array([0.0, 900.0, *[2.0] * 50, 0.0])
+    edges, total = np.arange(1.0, 51.0), 1_000.0
+    alike = merge_bins(counts, edges, 10, total)
+    assert alike.n_codes - 2 == 2
+    bins = merge_bins(counts, edges, 10, total, lightest=0.0)
+    np.testing.assert_allclose(bins.weights[1:-1], [900.0, *[12.0] * 7, 16.0])
+    coarser = merge_bins(counts, edges, 10, total, lightest=30.0)
+    np.testing.assert_allclose(coarser.weights[1:-1], [900.0, 30.0, 30.0, 40.0])
+    # What is lighter than its share may be no lighter than that; then all are as before.
+    np.testing.assert_array_equal(
+        merge_bins(counts, edges, 10, total, lightest=500.0).weights, alike.weights
+    )
+
+
+@given(
+    counts=hnp.arrays(np.float64, st.integers(1, 60), elements=st.floats(0.0, 1e4)),
+    target=st.integers(1, 80),
+)
+def test_the_share_beside_heavy_values_is_what_they_leave(counts, target):
+    rest, bins = sorted(counts.tolist(), reverse=True), target
+    while len(rest) > 1 and bins > 1 and rest[0] >= math.fsum(rest) / bins:
+        rest, bins = rest[1:], bins - 1
+    assert _share_beside_heavy(counts, target) == pytest.approx(
+        math.fsum(rest) / bins, rel=1e-6, abs=1e-9 * max(counts.sum(), 1.0)
+    )
 
 
 def test_noise_where_nobody_is_cancels():

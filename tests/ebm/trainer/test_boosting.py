@@ -252,10 +252,19 @@ def test_drift_is_the_cosine_of_two_movements_over_the_rows():
 def test_steps_are_longer_in_haste_within_limits():
     config = TrainerConfig(mu=1.0, n_features=5, max_bins=8)
     quiet = BoostingSettings(noise_level=1e-3, leaves=4, step=0.1)
-    assert config.hastened(quiet).step == 0.2
-    assert config.hastened(replace(quiet, step=0.4)).step == 0.5
-    assert config.hastened(replace(quiet, step=0.7)).step == 0.7
-    assert replace(config, learning_rate=0.1).hastened(quiet) == quiet
+    assert config.hastened(quiet, 0.1).step == 0.2
+    assert config.hastened(replace(quiet, step=0.4), 0.1).step == 0.5
+    assert config.hastened(replace(quiet, step=0.7), 0.1).step == 0.7
+    assert config.hastened(quiet, 0.0) == config.hastened(quiet, -0.5) == quiet
+    assert replace(config, learning_rate=0.1).hastened(quiet, 1.0) == quiet
+
+
+def test_steps_grow_with_a_drift_that_is_clearer_than_noise():
+    config = TrainerConfig(mu=1.0, n_features=5, max_bins=8)
+    quiet = BoostingSettings(noise_level=1e-3, leaves=4, step=0.1)
+    steps = [config.hastened(quiet, drift).step for drift in (0.25, 0.375, 0.5, 1.0)]
+    assert steps == pytest.approx([0.2, 0.3, 0.4, 0.4])
+    assert config.hastened(replace(quiet, step=0.4), 1.0).step == 1.0
 
 
 def test_many_copies_of_a_column_do_not_swing():
