@@ -149,7 +149,8 @@ def coverage(fits: _Fits, n_fits: int, *, free: bool = False) -> dict[str, tuple
     for name, ends in bands.items():
         lower, upper = np.array(ends).transpose(2, 1, 0, 3)[..., moved]
         held = ((lower <= truth) & (truth <= upper)).mean(axis=1)
-        widths = np.mean((upper - lower) / usual[..., moved], axis=(1, 2))
+        # Over the fits first: in some of them a light bin does not move.
+        widths = np.mean((upper - lower).mean(axis=1) / usual[..., moved].mean(axis=1), axis=1)
         found[name] = (*held.mean(axis=1), *(_spread(own, n_fits) for own in held), *widths)
     return found
 

@@ -44,8 +44,8 @@ def test_levels_are_always_counted_one_by_one():
 def test_fine_bins_are_counted_two_by_two_where_noise_is_louder_than_their_rows():
     config = TrainerConfig(mu=0.1, n_features=4, max_bins=64)
     mu = next(part.mu for part in config.plan().releases if part.name == "bins")
-    # 0.3 deviations of the noise of a count, 1 / mu, in each of 254 bins.
-    least = 0.3 * 254 / mu
+    # A deviation of the noise of a count, 1 / mu, in each of 254 bins.
+    least = 254 / mu
     assert config.can_count_finely(1.001 * least, 1.0)
     assert not config.can_count_finely(0.999 * least, 1.0)
     assert not config.can_count_finely(1.001 * least, 2.0)
