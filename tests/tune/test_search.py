@@ -164,8 +164,9 @@ def test_it_looks_like_what_it_wraps_to_scikit_learn() -> None:
 
 
 def errors(y: Any, model: Any, X: Any) -> Any:
-    """Return errors that are clipped at a quarter of the target's range, 10."""
-    return np.clip(model.predict(X) - y, -2.5, 2.5)
+    """Return errors that are clipped at a quarter of the target's range; some rows are below it."""
+    declared = TARGETS["regression"]
+    return np.clip(model.predict(X) - np.clip(y, declared.lower, declared.upper), -2.5, 2.5)
 
 
 def label_loss(y: Any, model: Any, X: Any) -> float:
@@ -198,7 +199,7 @@ def test_with_little_noise_the_score_is_scikit_learns(task: str, name: str) -> N
     exact = EXACT[name](y, search.best_estimator_, X)
     # Losses of labels are rounded down to steps of an octave over 64.
     step = math.log(2.0) / 64 if name == "neg_log_loss" else 0.003
-    assert search.best_score_ == pytest.approx(exact, rel=0.01, abs=step)
+    assert search.best_score_ == pytest.approx(exact, rel=0.004, abs=step)
 
 
 @pytest.mark.thorough
