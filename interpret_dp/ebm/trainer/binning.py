@@ -99,6 +99,7 @@ def merge_bins(
     total: float,
     *,
     lightest: float = math.inf,
+    expected: NDArray[np.float64] | None = None,
 ) -> Bins:
     """Merge neighbouring fine bins until each holds about ``1 / target_bins`` of the rows.
 
@@ -117,17 +118,20 @@ def merge_bins(
         Released number of rows, above 0.
     lightest : float
         Rows that such a bin has at least; by default bins are never lighter than their share.
+    expected : ndarray of float64, shape (n_fine_bins + 2,), optional
+        The counts without what is likely noise, which groups follow from; by default ``counts``.
 
     Notes
     -----
-    Groups follow from the projected fine counts. Their weights are projected sums of the counts as
+    Groups follow from projected fine counts. Their weights are projected sums of the counts as
     released: in a range without rows the noise of many fine counts cancels, while that of their
     positive parts adds up.
     """
     n_fine = len(counts) - 2
     # A number is never unseen: that bin of a continuous feature holds nobody, which is public.
     n_counted = len(counts) if edges is None else len(counts) - 1
-    fine = project_to_total(counts[:n_counted], total)[1 : n_fine + 1]
+    seen = counts if expected is None else expected
+    fine = project_to_total(seen[:n_counted], total)[1 : n_fine + 1]
     groups = np.arange(n_fine)
     if edges is not None:
         groups = _equal_weight_groups(fine, target_bins, lightest)

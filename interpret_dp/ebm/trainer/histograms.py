@@ -12,6 +12,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.trainer.binning import Bins, Counts, merge_bins, recounted
+from interpret_dp.ebm.trainer.smoothing import smoothed_counts
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count, fine_edges
 
@@ -56,14 +57,29 @@ def release_bins(
     target_bins, lightest = config.target_bins(n_rows, noise), config.lightest_bin(noise)
     edges = [_edges(spec, config.n_fine_bins, is_fine) for spec in specs]
     bins = [
-        merge_bins(counts.rows, cuts, target_bins, n_rows, lightest=lightest)
-        for counts, cuts in zip(first, edges, strict=True)
+        merge_bins(counts.rows, cuts, target_bins, n_rows, lightest=lightest, expected=expected)
+        for counts, cuts, expected in zip(first, edges, _expected(first, edges), strict=True)
     ]
     maps = [b.code_map[cell] for b, cell in zip(bins, cells, strict=True)]
     rows.merge_bins(maps)
     second = _released("weights", rows.bin_counts([b.n_codes for b in bins]), specs, door)
     found = [recounted(*facts, n_rows) for facts in zip(bins, first, second, strict=True)]
     return [replace(b, code_map=codes) for b, codes in zip(found, maps, strict=True)], noise
+
+
+def _expected(
+    released: Sequence[Counts], edges: Sequence[NDArray[np.float64] | None]
+) -> list[NDArray[np.float64]]:
+    """Return counts without what is likely noise, where neighbours are alike."""
+    expected = [counts.rows.copy() for counts in released]
+    ordered = [k for k, cuts in enumerate(edges) if cuts is not None]
+    if ordered:
+        # All features have the same share of the budget, and with it the same noise.
+        noise = released[ordered[0]].noise
+        smoothed = smoothed_counts([released[k].rows[1:-1] for k in ordered], noise)
+        for k, counts in zip(ordered, smoothed, strict=True):
+            expected[k][1:-1] = counts
+    return expected
 
 
 def _released(
