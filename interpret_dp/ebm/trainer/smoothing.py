@@ -29,8 +29,10 @@ _VARIANCES = np.concatenate(([0.0], 4.0 ** np.arange(-2, 12)))
 _PRIOR_COEFFICIENTS = 10.0
 _START = np.concatenate(([0.5], np.full(len(_VARIANCES) - 1, 0.5 / (len(_VARIANCES) - 1))))
 _STEPS = 20
-# Where a coefficient's posterior mean is worked out; between, it is interpolated.
-_GRID = np.sinh(np.linspace(0.0, np.arcsinh(1e4), 512))
+# Coefficients beyond so many noises are kept as they are; of others, the posterior mean is worked
+# out at some, and interpolated between.
+_BEYOND_NOISE = 1e4
+_KNOTS = 512
 
 
 def smoothed_counts(noisy: Sequence[FloatArray], noise: float) -> list[FloatArray]:
@@ -73,19 +75,18 @@ def _summed(
     details: Sequence[FloatArray], widest: FloatArray, means: Sequence[FloatArray]
 ) -> FloatArray:
     """Return the mean of what all wavelets say that cover a cell, after they were shrunk."""
-    level = widest
+    knots, level = _knots(), widest
     for k in reversed(range(len(details))):
         sizes = np.abs(details[k])
-        kept = np.sign(details[k]) * np.interp(sizes, _GRID, means[k])
-        # All but the noise is kept of what is larger still.
-        kept = np.where(sizes > _GRID[-1], details[k], kept)
+        kept = np.sign(details[k]) * np.interp(sizes, knots, means[k])
+        kept = np.where(sizes > _BEYOND_NOISE, details[k], kept)
         as_left, as_right = level + kept, np.roll(level - kept, 2**k)
         level = (as_left + as_right) / (2.0 * np.sqrt(2.0))
     return level
 
 
 def _posterior_means(coefficients: Sequence[FloatArray], k: int) -> FloatArray:
-    """Return the posterior mean of a coefficient at each place of the grid.
+    """Return the posterior mean of a coefficient at each knot.
 
     Parameters
     ----------
@@ -104,10 +105,15 @@ def _posterior_means(coefficients: Sequence[FloatArray], k: int) -> FloatArray:
         counted = (found / found.sum(axis=1, keepdims=True)).sum(axis=0)
         shares = counted + _PRIOR_COEFFICIENTS * start
         shares /= shares.sum()
-    posterior = _densities(_GRID, spread) * shares
+    knots = _knots()
+    posterior = _densities(knots, spread) * shares
     posterior /= posterior.sum(axis=1, keepdims=True)
-    means: FloatArray = _GRID * (posterior @ (_VARIANCES / spread))
+    means: FloatArray = knots * (posterior @ (_VARIANCES / spread))
     return means
+
+
+def _knots() -> FloatArray:
+    return np.asarray(np.sinh(np.linspace(0.0, np.arcsinh(_BEYOND_NOISE), _KNOTS)))
 
 
 def _densities(values: FloatArray, variances: FloatArray) -> FloatArray:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from interpret_dp import DPExplainableBoostingRegressor, PrivacyWarning, Schema
 from interpret_dp.ebm.config import TrainerConfig
-from interpret_dp.ebm.trainer.histograms import _cells, _edges, _summed
+from interpret_dp.ebm.trainer.binning import Counts
+from interpret_dp.ebm.trainer.histograms import _cells, _edges, _expected, _summed
 from interpret_dp.schema import Categorical, Continuous, fine_bin_count
 from interpret_dp.schema.encode import encode_column
 
@@ -66,3 +67,12 @@ def test_a_fit_cuts_where_fine_bins_were_counted(epsilon, n_cells):
     np.testing.assert_allclose(cuts / width, np.rint(cuts / width), atol=1e-9)
     if n_cells == 30:
         assert (np.rint(cuts / width) % 2 == 1).any()
+
+
+def test_levels_and_missing_cells_have_no_neighbours_to_be_smoothed_by():
+    released = [Counts(np.array([5.0, 40.0, -30.0, 35.0, -40.0, 0.0]), 50.0)] * 2
+    smoothed, levels = _expected(released, [np.arange(3.0), None])
+    np.testing.assert_array_equal(levels, released[0].rows)
+    np.testing.assert_array_equal(smoothed[[0, -1]], released[0].rows[[0, -1]])
+    assert np.abs(smoothed[1:-1]).max() < 20.0
+    assert released[0].rows[1] == 40.0
