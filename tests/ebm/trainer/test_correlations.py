@@ -147,6 +147,14 @@ def test_noise_is_taken_for_no_correlation_and_what_is_left_is_possible():
     assert abs(found.matrix).max() <= 1.0
 
 
+def test_columns_that_say_the_same_hardly_differ():
+    """Or their bands would not know of the noise that they exchange."""
+    column = normal_columns(0.0)[0]
+    found, _ = released([column, column], [True, True])
+    place = len(found.matrix) // 2
+    assert 0.985 < found.matrix[0, place] < 1.0
+
+
 def test_what_one_row_adds_is_the_declared_norm():
     """Sums of one row more, over the entries that are released: attained, and not passed."""
     columns = [np.array([*c, c[0]]) for c in [[1, 2, 1, 2], [1, 1, 2, 2], [2, 1, 1, 2]]]
