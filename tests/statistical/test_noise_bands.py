@@ -40,6 +40,7 @@ from interpret_dp import (
     Schema,
 )
 from interpret_dp.datasets import make_cohort
+from interpret_dp.ebm import training
 from interpret_dp.ebm.noise import boosted
 from interpret_dp.editor.operations import edited_term, plan
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
@@ -80,11 +81,16 @@ class WithoutNoise(FixedHistograms):
 
 
 class Seen:
-    """Repeated fits, with scores and claims before the curves are denoised."""
+    """Repeated fits, with scores and claims before the curves are denoised.
+
+    The truth of each is the same fit without the noise of its rounds. Half-way it goes on as the
+    noisy one did: by itself it would go on with other terms, another clip and longer steps.
+    """
 
     def __init__(self, monkeypatch, fit, n_fits=FITS):
         self._fit = fit
         real_scores, real_steepness = boosted.expected_terms, boosted.steepness
+        real_boost = training.boost
 
         def watched(terms):
             deviations = np.sqrt(_flat([one.diagonal for one in terms.noise]))
@@ -95,17 +101,28 @@ class Seen:
             # Without noise no curve is steeper than it should be.
             return real_steepness(*facts) if self._has_noise else 1.0
 
+        def told(look):
+            def decide(early):
+                if self._has_noise:
+                    self._decided = look(early)
+                return self._decided
+
+            return decide
+
+        def boost(*rest, look, **options):
+            return real_boost(*rest, look=look and told(look), **options)
+
+        monkeypatch.setattr(training, "boost", boost)
         monkeypatch.setattr(boosted, "expected_terms", watched)
         monkeypatch.setattr(boosted, "steepness", steepness)
-        self.models, noisy = [], []
+        self.models, noisy, quiet = [], [], []
         for seed in range(n_fits):
             released, before = self.fit(FixedHistograms(seed))
             self.models.append(released)
             noisy.append(before)
+            quiet.append(self.fit(WithoutNoise(seed))[1][0])
         self.noisy = tuple(np.array(part) for part in zip(*noisy, strict=True))
-        # Partitions are drawn by the seed too: the curve without noise is their mean.
-        quiet = [self.fit(WithoutNoise(seed))[1][0] for seed in range(5)]
-        self.truth = np.mean(quiet, axis=0)
+        self.truths = np.array(quiet)
         # Bins without rows never move but for rounding.
         claimed = self.noisy[1].mean(axis=0)
         self.moved = claimed > 1e-3 * claimed.max()
@@ -142,21 +159,21 @@ class Seen:
                 np.array([_flat(b[side] for b in fit)[self.moved] for fit in ends])
                 for side in (0, 1)
             )
-            truth = self.truth[self.moved]
+            truth = self.truths[:, self.moved]
             found.append((lower <= truth) & (truth <= upper))
         return found
 
     def held_after(self, kind, **arguments):
         """Return it of all numbers' terms after an edit of each fit's own curve."""
         held = []
-        for model in self.models:
+        for model, truth in zip(self.models, self.truths, strict=True):
             starts, own = np.cumsum([0, *(len(term.scores) for term in model.terms)]), []
             for index, term in enumerate(model.terms):
                 feature = model.subject(term)
                 if feature.kind != "continuous":
                     continue
                 part = slice(starts[index], starts[index + 1])
-                known = dataclasses.replace(term, scores=self.truth[part])
+                known = dataclasses.replace(term, scores=truth[part])
                 operation = plan(model, kind, index, arguments)
                 edited, true = (edited_term(feature, one, operation) for one in (term, known))
                 bands = [edited.band(level) for level in LEVELS]
