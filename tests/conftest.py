@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ from hypothesis import settings
 
 # Machines of continuous integration are shared, so a slow example is no failure of the code.
 # The same examples at every run on a build machine, where a new one would stop an unrelated change.
-settings.register_profile("default", deadline=None, print_blob=True, derandomize="CI" in os.environ)
+_ON_A_BUILD_MACHINE = "CI" in os.environ
+settings.register_profile(
+    "default", deadline=None, print_blob=True, derandomize=_ON_A_BUILD_MACHINE
+)
 # For the inner loop: `make test-fast`.
 settings.register_profile("fast", settings.get_profile("default"), max_examples=15)
 settings.load_profile("default")
@@ -52,6 +56,37 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path in marked:
             item.add_marker("lengthy")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let a build machine draw its noise as every time, but for tests of the samplers."""
+    from tests.repeatable import drawn_alike, named_after
+
+    is_alike = _ON_A_BUILD_MACHINE and not item.path.is_relative_to(_TESTS / "mechanisms")
+    with drawn_alike() if is_alike else nullcontext(), named_after(item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, object, object]:
+    """Give a fixture draws of its own, whichever test needs it first."""
+    from tests.repeatable import named_after
+
+    of_parameter = getattr(request, "param_index", 0)
+    with named_after(f"{request.node.nodeid} {fixturedef.argname} {of_parameter}"):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Give a test draws of its own, however many fixtures it is the first to need."""
+    from tests.repeatable import named_after
+
+    with named_after(item.nodeid):
+        return (yield)
 
 
 def pytest_collection_finish() -> None:

@@ -28,12 +28,16 @@ def _row(text: str, name: str) -> list[float]:
 
 
 def _replacing(text: str) -> None:
-    areas = {
-        name: _row(text, name)[0]
+    truth, ebm, private, louder = (
+        _row(text, name)[0]
         for name in ("truth", "EBM, not private", "private, epsilon 1", "private, epsilon 0.25")
-    }
-    assert list(areas.values()) == sorted(areas.values(), reverse=True)
-    assert areas["EBM, not private"] - areas["private, epsilon 1"] < 0.02
+    )
+    # At epsilon 1 the area is 0.7590 with a standard deviation of 0.0017 from fit to fit, of 150,
+    # and the EBM's 0.7623: one fit in fifty is better than the EBM.
+    assert truth > ebm
+    assert -0.01 < private - ebm < 0.006
+    assert louder < ebm
+    assert louder < private + 0.006
 
 
 def _regularising(text: str) -> None:
@@ -62,8 +66,8 @@ def _declaring(text: str) -> None:
             "linear, 0 to 10,000: far too wide",
         )
     )
-    assert wide < 1.5 * log
-    assert lost > 2 * log
+    # From fit to fit 0.09 with a standard deviation of 0.014, twice, and 0.36.
+    assert max(log, wide) < lost / 2
     assert [_row(text, f"a person with {rows} rows: epsilon")[0] > rows for rows in (3, 6)] == [
         True,
         True,
@@ -72,10 +76,9 @@ def _declaring(text: str) -> None:
 
 def _counting(text: str) -> None:
     assert _row(text, "poisson_deviance")[0] > _row(text, "squared loss")[0]
-    (free, error), (rising, another), (wrong, _) = (
-        _row(text, name)[:2] for name in ("free", "rising", "falling (wrong)")
-    )
-    assert abs(rising - free) < 4 * (error + another)
+    free, rising, wrong = (_row(text, name)[0] for name in ("free", "rising", "falling (wrong)"))
+    # From run to run 0.046 with a standard deviation of 0.003, twice, and 0.246.
+    assert abs(rising - free) < wrong / 10
     assert 2 * max(free, rising) < wrong
     named, none = _row(text, "the pair named"), _row(text, "no pair")
     assert all(gained > 0.01 for gained in (named[0] - none[0], named[1] - none[1]))

@@ -1,0 +1,56 @@
+"""Noise that every run on a build machine draws alike: a new draw would stop an unrelated change.
+
+Each test and each fixture has its own, by its name, whatever ran before it. Processes that tests
+start draw from the system, and so do tests of the samplers. Elsewhere each run has new draws.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from itertools import count
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.mechanisms import SeededRandomness, SystemRandomness
+
+_seeds: Iterator[int] = iter(())
+
+
+@contextmanager
+def named_after(name: str) -> Iterator[None]:
+    """Let sources that are made inside the block draw what this name always draws."""
+    global _seeds
+    outer, _seeds = _seeds, (zlib.crc32(f"{name} {number}".encode()) for number in count())
+    try:
+        yield
+    finally:
+        _seeds = outer
+
+
+def _begin(self: Any) -> None:
+    self.seeded = SeededRandomness(next(_seeds))
+    self.public = self.seeded.public
+
+
+def _noise(self: Any, sigma: float, size: int) -> NDArray[np.int64]:
+    return self.seeded.noise(sigma, size)
+
+
+def _sample(self: Any, n_rows: int, probability: float) -> NDArray[np.int64]:
+    return self.seeded.sample(n_rows, probability)
+
+
+def _below(self: Any, bound: int) -> int:
+    return self.seeded.below(bound)
+
+
+def drawn_alike() -> AbstractContextManager[object]:
+    """Return a context in which the system's sources, and what inherits from them, are seeded."""
+    return mock.patch.multiple(
+        SystemRandomness, __init__=_begin, noise=_noise, sample=_sample, below=_below
+    )

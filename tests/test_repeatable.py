@@ -1,0 +1,57 @@
+"""Noise of a build machine: alike in every run, another for each test."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from interpret_dp.mechanisms import SystemRandomness
+from tests.repeatable import drawn_alike, named_after
+
+
+def drawn(name: str) -> NDArray[np.int64]:
+    """Return what two sources that are made under a name draw."""
+    with drawn_alike(), named_after(name):
+        sources = SystemRandomness(), SystemRandomness()
+        return np.array(
+            [[*source.noise(2**12, 3), source.below(2**40)] for source in sources], dtype=np.int64
+        )
+
+
+def test_a_name_has_its_draws():
+    assert np.array_equal(drawn("a"), drawn("a"))
+
+
+def test_another_name_and_another_source_have_others():
+    first, second = drawn("a"), drawn("b")
+    assert not np.intersect1d(first, second).size
+    assert not np.intersect1d(*first).size
+
+
+def test_inner_names_leave_the_outer_draws_where_they_were():
+    with drawn_alike(), named_after("a"):
+        plain = SystemRandomness().noise(2**12, 3)
+    with drawn_alike(), named_after("a"):
+        with named_after("b"):
+            SystemRandomness()
+        assert np.array_equal(SystemRandomness().noise(2**12, 3), plain)
+
+
+def test_what_inherits_draws_alike_and_the_system_is_back_afterwards():
+    class Watching(SystemRandomness):
+        pass
+
+    before = SystemRandomness.noise
+    with drawn_alike(), named_after("a"):
+        assert np.array_equal(Watching().noise(2**12, 3), drawn("a")[0, :3])
+    assert SystemRandomness.noise is before
+
+
+@pytest.fixture
+def of_a_fixture() -> NDArray[np.int64]:
+    return SystemRandomness().noise(2**12, 3)
+
+
+def test_a_fixture_has_draws_of_its_own(of_a_fixture):
+    assert not np.array_equal(SystemRandomness().noise(2**12, 3), of_a_fixture)
