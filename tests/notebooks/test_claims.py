@@ -54,7 +54,8 @@ def _regularising(text: str) -> None:
     (by_ebm,) = _row(one_patient, "EBM, trained to the end")
     (by_ours,) = _row(one_patient, "our engine, no noise")
     assert by_ebm > 5 * abs(by_ours)
-    assert _row(one_patient, "noise there at epsilon 4")[0] > abs(by_ours)
+    # From run to run 110 to 270, and 70 to 80.
+    assert _row(one_patient, "noise there at epsilon 4")[0] > abs(by_ours) / 2
 
 
 def _declaring(text: str) -> None:
