@@ -4,8 +4,11 @@ The same rows are fitted again and again with fresh noise in the rounds; the noi
 is drawn once, since bands are conditional on released bins. A band covers if it reaches the curve
 without noise: that of the same fit with the noise of its rounds switched off, not denoised.
 Half-way that goes on as the noisy fit did, with the same terms and the same clip; with ``--free``
-it decides for itself. Bins that never move are left out. ``--change`` gives constants of the
-package other values, as :mod:`benchmarks.rules` does.
+it decides for itself. With ``--anew`` all noise is fresh, that of the histograms, the target and
+the correlations as well. Each fit has bins of its own then, and its bands are read off at values
+with equal shares of the rows between them. Fits in which a bin does not move, since it is too
+light, say nothing of its band and are left out. ``--change`` gives constants of the package other
+values, as :mod:`benchmarks.rules` does.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from benchmarks.calibration import SelectedSources
+from benchmarks.calibration import SOURCES, Grid, SelectedSources
 from benchmarks.problems import DELTA, load_problem
 from benchmarks.rules import changed, parsed
 from benchmarks.simulated import simulate
@@ -41,9 +44,11 @@ _SIMULATED = (
 _TABLES = ("adult", "wine_quality", "elevators", "pol")
 # What differs from fit to fit, beside the noise: public choices of the rounds.
 _VARY = ("boosting", "partitions")
+_VALUES = 64  # of a column of numbers: as many as it has bins at most
 # Levels, and how many deviations a normal variable is within with that probability.
 _LEVELS = {0.6827: 1.0, 0.95: 1.96}
 _NEVER_MOVES = 1e-3
+_OFTEN = 0.5  # Share of the fits in which a bin moves that has a probability of its own.
 
 
 class _Fits:
@@ -55,6 +60,22 @@ class _Fits:
             kind = DPExplainableBoostingRegressor
         self._model = kind(epsilon=epsilon, delta=DELTA, schema=schema)
         self._rows = X, y
+        self._schema, self._vary = schema, _VARY
+
+    def draw_all_anew(self) -> None:
+        """Let all noise differ from fit to fit."""
+        self._vary = SOURCES
+
+    def places(self) -> NDArray[np.intp]:
+        """Return which bins of the last fit, of all terms side by side, to look at."""
+        sizes = [len(weights) for weights in self._model.bin_weights_]
+        if self._vary == _VARY:
+            return np.arange(sum(sizes))
+        grid = Grid.of_rows(self._schema, self._rows[0], _VALUES)
+        codes = grid.read(self._model, [np.arange(size, dtype=float) for size in sizes])
+        firsts = np.cumsum([0, *sizes[:-1]])
+        both = zip(firsts, codes, strict=True)
+        return np.concatenate([first + own for first, own in both]).astype(np.intp)
 
     def fit(self, seed: int) -> tuple[list[Any], HalfWay | None]:
         """Return the released terms, and what was decided half-way."""
@@ -68,7 +89,7 @@ class _Fits:
             return deciding
 
         with self._boosting(heard):
-            terms = self._fitted(SelectedSources(seed, vary=_VARY)).released_.terms
+            terms = self._fitted(SelectedSources(seed, vary=self._vary)).released_.terms
         return terms, decided[0] if decided else None
 
     def without_noise(self, seed: int, decided: HalfWay | None) -> Floats:
@@ -95,7 +116,7 @@ class _Fits:
             mock.patch.object(boosted, "steepness", return_value=1.0),
             self._boosting(told),
         ):
-            self._fitted(SelectedSources(seed, vary=_VARY, quiet=("boosting",)))
+            self._fitted(SelectedSources(seed, vary=self._vary, quiet=("boosting",)))
         return seen[0]
 
     def _fitted(self, sources: SelectedSources) -> Any:
@@ -138,20 +159,25 @@ def coverage(fits: _Fits, n_fits: int, *, free: bool = False) -> dict[str, tuple
     noise, quiet = [], []
     for seed in range(n_fits):
         terms, decided = fits.fit(seed)
-        quiet.append(fits.without_noise(seed, None if free else decided))
-        noise.append(_flat(term.noise_deviations for term in terms))
+        there = fits.places()
+        quiet.append(fits.without_noise(seed, None if free else decided)[there])
+        noise.append(_flat(term.noise_deviations for term in terms)[there])
         for name, made in (("released bands", _band), ("standard deviations", _symmetric)):
-            bands[name].append([[_flat(ends) for ends in made(terms, level)] for level in _LEVELS])
+            ends = [[_flat(end)[there] for end in made(terms, level)] for level in _LEVELS]
+            bands[name].append(ends)
     deviations = np.array(noise)
-    moved = deviations.mean(axis=0) > _NEVER_MOVES * deviations.mean(axis=0).max()
+    moved = deviations > _NEVER_MOVES * deviations.mean(axis=0).max()
     usual = 2.0 * np.array(list(_LEVELS.values()))[:, np.newaxis, np.newaxis] * deviations
-    truth, found = np.array(quiet)[:, moved], {}
-    for name, ends in bands.items():
-        lower, upper = np.array(ends).transpose(2, 1, 0, 3)[..., moved]
-        held = ((lower <= truth) & (truth <= upper)).mean(axis=1)
-        # Over the fits first: in some of them a light bin does not move.
-        widths = np.mean((upper - lower).mean(axis=1) / usual[..., moved].mean(axis=1), axis=1)
-        found[name] = (*held.mean(axis=1), *(_spread(own, n_fits) for own in held), *widths)
+    found = {}
+    for name, of_fits in bands.items():
+        lower, upper = np.array(of_fits).transpose(2, 1, 0, 3)
+        held = (lower <= np.array(quiet)) & (np.array(quiet) <= upper)
+        shares = [float(own[moved].mean()) for own in held]
+        over_bins = [_spread(own, moved) for own in held]
+        # Over the fits first: in some of them a bin hardly moves.
+        often = moved.mean(axis=0) >= _OFTEN
+        wide, expected = (width[..., often].mean(axis=1) for width in (upper - lower, usual))
+        found[name] = (*shares, *over_bins, *np.mean(wide / expected, axis=1))
     return found
 
 
@@ -167,9 +193,12 @@ def _symmetric(terms: Any, level: float) -> tuple[list[Floats], list[Floats]]:
     )
 
 
-def _spread(shares: Floats, n_fits: int) -> float:
-    """Return the deviation of the probabilities that shares of some fits were drawn with."""
-    by_chance = float(np.mean(shares * (1.0 - shares))) / (n_fits - 1)
+def _spread(held: NDArray[np.bool_], moved: NDArray[np.bool_]) -> float:
+    """Return the deviation of the probabilities of bins that move in most of the fits."""
+    often = moved.mean(axis=0) >= _OFTEN
+    n_fits = moved.sum(axis=0)[often]
+    shares = (held & moved).sum(axis=0)[often] / n_fits
+    by_chance = float(np.mean(shares * (1.0 - shares) / (n_fits - 1)))
     return float(np.sqrt(max(float(np.var(shares)) - by_chance, 0.0)))
 
 
@@ -207,6 +236,7 @@ def main() -> None:
     parser.add_argument("--fits", type=int, default=25)
     parser.add_argument("--only", default="", help="a part of the names of the problems to run")
     parser.add_argument("--free", action="store_true", help="fits without noise decide half-way")
+    parser.add_argument("--anew", action="store_true", help="all noise differs from fit to fit")
     parser.add_argument(
         "--change", nargs="*", default=[], type=parsed, metavar="module.CONSTANT=value"
     )
@@ -216,6 +246,8 @@ def main() -> None:
     lines.append("|---" * 7 + "|")
     with changed(dict(arguments.change)):
         for name, fits in tqdm(chosen):
+            if arguments.anew:
+                fits.draw_all_anew()
             found = coverage(fits, arguments.fits, free=arguments.free)
             lines.append(f"| {name} | {' | '.join(map(_cells, found.values()))} |")
     print("\n".join(lines))

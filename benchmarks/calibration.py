@@ -96,15 +96,33 @@ class Grid:
     @classmethod
     def of(cls, schema: Schema, names: Sequence[str]) -> Grid:
         """Lay the grid by the schema alone."""
+        numbers = []
+        for spec in schema.resolve(names):
+            borders: list[float] = []
+            if not isinstance(spec, Categorical):
+                borders = [spec.lower, *fine_edges(spec, _CELLS), spec.upper]
+            numbers.append(np.convolve(borders, [0.5, 0.5], "valid") if borders else [])
+        return cls._of_values(schema, names, numbers)
+
+    @classmethod
+    def of_rows(cls, schema: Schema, rows: pd.DataFrame, n_values: int) -> Grid:
+        """Lay the grid of numbers by the rows: as many lie between one cell and the next."""
+        shares = (np.arange(n_values) + 0.5) / n_values
+        names = list(rows.columns)
+        numbers = [
+            [] if isinstance(spec, Categorical) else np.unique(rows[name].quantile(shares))
+            for name, spec in zip(names, schema.resolve(names), strict=True)
+        ]
+        return cls._of_values(schema, names, numbers)
+
+    @classmethod
+    def _of_values(cls, schema: Schema, names: Sequence[str], numbers: Sequence[Any]) -> Grid:
         import pandas as pd
 
-        columns: list[list[Any]] = []
-        for spec in schema.resolve(names):
-            if isinstance(spec, Categorical):
-                columns.append([*spec.levels, None])
-            else:
-                borders = [spec.lower, *fine_edges(spec, _CELLS), spec.upper]
-                columns.append([*np.convolve(borders, [0.5, 0.5], "valid").tolist(), np.nan])
+        columns: list[list[Any]] = [
+            [*spec.levels, None] if isinstance(spec, Categorical) else [*map(float, own), np.nan]
+            for spec, own in zip(schema.resolve(names), numbers, strict=True)
+        ]
         most = max(map(len, columns))
         frame = pd.DataFrame(
             {

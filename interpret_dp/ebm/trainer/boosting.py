@@ -32,6 +32,7 @@ from interpret_dp.ebm.trainer.objectives import mean_gains
 from interpret_dp.ebm.trainer.partitions import (
     Shifts,
     TermUpdate,
+    centred,
     centred_change,
     leaf_gains,
     leaf_sums,
@@ -127,7 +128,6 @@ class _Terms:
     def __init__(self, bins: Sequence[Bins], n_scores: int, directions: Sequence[int]) -> None:
         self.directions = directions
         self.weights = [b.weights for b in bins]
-        self.totals = [max(float(b.weights.sum()), 1e-300) for b in bins]
         self.scores = [np.zeros((b.n_codes, n_scores)) for b in bins]
         self.updates: list[list[TermUpdate]] = [[] for _ in bins]
         self.marks: list[list[NDArray[np.float64]]] = []
@@ -177,12 +177,16 @@ class _Terms:
         return inner(early, late) / both if both > 0 else 0.0
 
     def averaged(self) -> list[NDArray[np.float64]]:
-        """Return averages in units of score, centred on the released weights."""
+        """Return averages in units of score, centred on the released weights.
+
+        Changes that were cut off are not. Bins that never moved have no noise, and stay at zero
+        all the same; of a curve that is kept monotone all move, to stay in order.
+        """
         sums = self.sums if self.remembered else self.scores
         means = [total / (max(self.remembered, 1) * LATTICE) for total in sums]
         return [
-            mean - weights @ mean / whole
-            for mean, weights, whole in zip(means, self.weights, self.totals, strict=True)
+            centred(mean, weights, (mean != 0).any(axis=1) | (direction != 0))
+            for mean, weights, direction in zip(means, self.weights, self.directions, strict=True)
         ]
 
 

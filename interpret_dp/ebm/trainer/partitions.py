@@ -18,6 +18,7 @@ __all__ = [
     "Partition",
     "Shifts",
     "TermUpdate",
+    "centred",
     "centred_change",
     "leaf_gains",
     "leaf_sums",
@@ -215,12 +216,25 @@ def centred_change(
     leaves without gain do not move at all.
     """
     leaf = update.partition.leaf
-    moved = update.gain[leaf] > 0
     change: NDArray[np.float64] = (update.gain[:, np.newaxis] * sums)[leaf]
+    return centred(change, weights, update.gain[leaf] > 0)
+
+
+def centred(
+    scores: NDArray[np.float64], weights: NDArray[np.float64], moved: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Give the scores of the bins that move mean zero over the rows; leave the others as they are.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_codes, n_scores)
+        Zero in bins that do not move.
+    weights : ndarray of float64, shape (n_codes,)
+    moved : ndarray of bool, shape (n_codes,)
+    """
     total = float(weights[moved].sum())
-    if total > 0:
-        change[moved] -= weights[moved] @ change[moved] / total
-    return change
+    mean = weights @ scores / total if total > 0 else 0.0
+    return np.where(moved[:, np.newaxis], scores - mean, scores)
 
 
 def without_total(

@@ -17,6 +17,7 @@ from interpret_dp.ebm.config import BoostingSettings, TrainerConfig, Unit
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.boosting import BoostingTask, HalfWay, _Terms, boost
 from interpret_dp.ebm.trainer.partitions import (
+    Partition,
     TermUpdate,
     centred_change,
     leaf_gains,
@@ -225,6 +226,19 @@ def test_the_intercept_moves_by_the_noise_that_its_shifts_have():
         ends.append(fit.intercept[0] / (counts**2 @ variances) ** 0.5)
     assert np.std(ends) == pytest.approx(1.0, rel=0.2)
     assert abs(np.mean(ends)) < 0.3
+
+
+@pytest.mark.parametrize(("direction", "unmoved"), [(0, 0.0), (1, 1.125)])
+def test_bins_that_never_move_stay_at_zero_where_a_change_is_cut_off(direction, unmoved):
+    # Else their bands, which have no width, would miss the same fit without noise.
+    bins = [Bins(np.arange(4, dtype=np.uint16), np.array([1.0, 2.0, 1.0, 0.0]), None)]
+    terms = _Terms(bins, 1, [direction])
+    part = Partition(np.arange(4, dtype=np.uint16), 4)
+    sums = np.array([-3.0, -2.0, 9.0, 9.0])[:, np.newaxis] * LATTICE
+    change = terms.add(0, TermUpdate(part, np.array([1.0, 1.0, 1.0, 0.0])), sums, 4.0 * LATTICE)
+    np.testing.assert_array_equal(change[:, 0] / LATTICE, [-3.5, -2.5, 4.0, 0.0])
+    expected = [-2.375, -1.375, 5.125, unmoved]
+    np.testing.assert_allclose(terms.averaged()[0][:, 0], expected)
 
 
 def terms_with(marks):
