@@ -134,9 +134,9 @@ class Seen:
         return model.released_, self._before
 
     def ratios(self):
-        """Claimed over observed deviation of each bin's noise."""
-        scores, claims = self.noisy
-        return (claims.mean(axis=0) / np.std(scores, axis=0, ddof=1))[self.moved]
+        """Claimed over observed deviation of the noise of each bin that ever moved."""
+        scores, claims = (part[:, self.moved] for part in self.noisy)
+        return claims.mean(axis=0) / np.std(scores, axis=0, ddof=1)
 
     def held(self, widened=1.0):
         """Whether bands of 68 and 95 % hold the curve without noise, by fit and bin."""
