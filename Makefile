@@ -97,7 +97,7 @@ test-fast: $(VENV)/.ready
 bench: bench-accuracy bench-tuned bench-scale bench-lime bench-llm bench-dask
 
 bench-accuracy: $(VENV)/.ready
-	$(BIN)/python -m benchmarks.run $(ARGS)
+	$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
 bench-tuned: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.tuned_reference $(ARGS)

@@ -1,4 +1,4 @@
-"""Accuracy against epsilon, one panel a table, from the results of ``benchmarks.run``."""
+"""Accuracy against epsilon, one panel a table, from the results of ``benchmarks.accuracy``."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The reference at its best settings, beside ours: ``python -m benchmarks.tuned_reference``.
 
-A grid of ``max_rounds`` and ``learning_rate`` on the first splits of ``benchmarks.run``, whose file
-has ours and the reference's defaults on the same rows. The best setting is chosen on the test part
-itself, separately for each problem and epsilon, which flatters the reference: nobody could choose
-so, and a search on private rows would have to be paid for. Continues an earlier run.
+A grid of ``max_rounds`` and ``learning_rate`` on the first splits of ``benchmarks.accuracy``, whose
+file has ours and the reference's defaults on the same rows. The best setting is chosen on the test
+part itself, separately for each problem and epsilon, which flatters the reference: nobody could
+choose so, and a search on private rows would have to be paid for. Continues an earlier run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _INTRODUCTION = """\
 Written by `python -m benchmarks.tuned_reference`. delta {delta:g}. Of max_rounds {rounds} and
 learning_rate {rates}, the setting with the best mean test score over the splits, for each problem
 and epsilon: **chosen on the test part itself, which flatters the reference**. Its default is
-{default}. Ours has its default rule, on the same splits, from the results of `benchmarks.run`.
+{default}. Ours has its default rule, on the same splits, from the results of `benchmarks.accuracy`.
 Differences are ours minus the reference at its best, with the corrected resampled standard error.
 
 Versions: {versions}. Machine: {machine}."""
@@ -118,7 +118,7 @@ def best_setting(
     Parameters
     ----------
     results, accuracy : Results
-        Of this benchmark and of ``benchmarks.run``, whose reference is the default setting.
+        Of this benchmark and of ``benchmarks.accuracy``, whose reference is the default setting.
     grid : sequence of Setting
     problem : str
     epsilon : float
@@ -201,7 +201,7 @@ def page(results: Results, accuracy: Results, grid: Sequence[Setting]) -> str:
     Parameters
     ----------
     results, accuracy : Results
-        Of this benchmark and of ``benchmarks.run``.
+        Of this benchmark and of ``benchmarks.accuracy``.
     grid : sequence of Setting
     """
     pairs = dict.fromkeys((fit.problem, fit.epsilon) for fit in results if fit.epsilon)
@@ -245,7 +245,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         default=_RESULTS / "accuracy.json",
         metavar="FILE",
-        help="results of benchmarks.run",
+        help="results of benchmarks.accuracy",
     )
     parser.add_argument(
         "--out",

@@ -13,7 +13,7 @@ GRID = [(100, 0.05), (300, 0.01)]
 
 @pytest.fixture
 def measured(tmp_path) -> tuple[Results, Results]:
-    """Results of the grid, without the default, and of ``benchmarks.run``."""
+    """Results of the grid, without the default, and of ``benchmarks.accuracy``."""
     own, accuracy = Results(tmp_path / "tuned.json"), Results(tmp_path / "accuracy.json")
     for problem, tuned, default, ours in (
         ("adult", 0.88, 0.85, 0.9),

@@ -117,8 +117,10 @@ class Boosted:
             self._start.score_unit**2 * sampling_variances(b.weights, curvature, dispersion)
             for b, curvature in zip(bins, self._curvatures(facts), strict=True)
         ]
-        terms = Terms(scores, apart, bins, self._task.is_ordered, sampling, dismissed)
-        return denoised_scores(terms), noise, expected_terms(replace(terms, noise=noise))
+        caution = self._task.config.caution(self._start.n_rows, self._start.unit)
+        believed, of_all = ([one.scaled(caution) for one in both] for both in (apart, noise))
+        terms = Terms(scores, believed, bins, self._task.is_ordered, sampling, dismissed)
+        return denoised_scores(terms), noise, expected_terms(replace(terms, noise=of_all))
 
     def balanced_intercept(self, scores: Sequence[FloatArray]) -> FloatArray:
         """Return the intercept at which other curves predict as much of each class on average."""

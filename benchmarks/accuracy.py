@@ -1,4 +1,4 @@
-"""Measure accuracy and fit time against the reference: ``python -m benchmarks.run``.
+"""Measure accuracy and fit time against the reference: ``python -m benchmarks.accuracy``.
 
 The engines take turns on the same rows in one process, so that a machine that slows down slows
 down both. Results are kept after every split; a run that was broken off continues where it was.
@@ -124,7 +124,7 @@ def _measure_all(arguments: argparse.Namespace, results: Results) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.run",
+        prog="python -m benchmarks.accuracy",
         description=(
             f"Accuracy and fit time on public tables, {round(100 * (1 - TEST_FRACTION))}/"
             f"{round(100 * TEST_FRACTION)} splits, delta {DELTA:g}. Continues an earlier run."
