@@ -45,7 +45,6 @@ _CLEAR_DRIFT, _CLEAREST_DRIFT = 0.25, 0.5
 # flatten the loss, so that the residuals of the signal die while the noise goes on.
 _LOUD = 0.002
 _TOO_LOUD = 0.05  # to know the curvature of a classification
-_FAINTEST = 2e-5  # noise level; what boosting makes of a curve is known no better
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -353,22 +352,6 @@ class TrainerConfig:
             Scale of the loss.
         """
         return not _hides_the_curvature(self._noise_level("boosting", n_rows, unit), unit)
-
-    def caution(self, n_rows: float, unit: Unit) -> float:
-        """Return how many times the noise that was added is believed in when curves are denoised.
-
-        More than once only where next to none was added. How boosting blurs a curve is known to
-        first order and for each term by itself; taken as exact, that would take the rest of what
-        terms share, and of what is not linear, for a part of the curve.
-
-        Parameters
-        ----------
-        n_rows : float
-            Released number of rows.
-        unit : Unit
-            Scale of the loss.
-        """
-        return max(1.0, _FAINTEST / self._noise_level("boosting", n_rows, unit))
 
     def can_correlate(self, n_rows: float, norm: float) -> bool:
         """Return whether anything can be seen of how features hang together.

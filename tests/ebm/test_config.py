@@ -65,18 +65,6 @@ def test_a_class_drowned_in_noise_is_looked_for_in_the_tails():
     assert asked.boosting(200_000, rare).by_tails is False
 
 
-@pytest.mark.parametrize(("mu", "times"), [(1e-3, 1.0), (0.5, 1.0), (2.0, 1.0), (20.0, 4.73)])
-def test_next_to_no_noise_is_believed_to_be_as_little_as_the_model_knows(mu, times):
-    config = TrainerConfig(mu=mu, n_features=10, max_bins=64, n_movable=10)
-    level = config.boosting(40_000, SQUARED_LOSS).noise_level
-    found = config.caution(40_000, SQUARED_LOSS)
-    assert found == pytest.approx(max(1.0, 2e-5 / level))
-    assert found == pytest.approx(times, rel=0.01)
-    # Nothing is added at all without rounds.
-    none = TrainerConfig(mu=mu, n_features=10, max_bins=64, rounds=0)
-    assert none.caution(40_000, SQUARED_LOSS) == 1.0
-
-
 def test_explicit_settings_win_over_the_rule():
     config = TrainerConfig(
         mu=0.3, n_features=3, max_bins=64, rounds=7, leaves=3, learning_rate=0.01

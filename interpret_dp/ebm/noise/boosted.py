@@ -35,6 +35,11 @@ __all__ = ["Boosted"]
 
 FloatArray = NDArray[np.float64]
 
+# Curves are denoised as if there were this noise level at least. How boosting blurs a curve is
+# known to first order, and for each term by itself: taken as exact, it would make a part of the
+# curve of what terms share and of what is not linear, which next to no noise cannot explain.
+_FAINTEST = 2e-5
+
 
 @dataclass(frozen=True)
 class _Facts:
@@ -117,8 +122,8 @@ class Boosted:
             self._start.score_unit**2 * sampling_variances(b.weights, curvature, dispersion)
             for b, curvature in zip(bins, self._curvatures(facts), strict=True)
         ]
-        caution = self._task.config.caution(self._start.n_rows, self._start.unit)
-        believed, of_all = ([one.scaled(caution) for one in both] for both in (apart, noise))
+        doubt = max(1.0, _FAINTEST / self._task.settings().noise_level)
+        believed, of_all = ([one.scaled(doubt) for one in both] for both in (apart, noise))
         terms = Terms(scores, believed, bins, self._task.is_ordered, sampling, dismissed)
         return denoised_scores(terms), noise, expected_terms(replace(terms, noise=of_all))
 

@@ -327,6 +327,7 @@ class _Rounds:
             scores: Any = self.terms.scores[k][:, 0] / LATTICE
             gain = mean_gains(gain, part.leaf, scores, weights)
         release = LeafRelease.of(gain, len(self.movable))
+        gain *= release.moves_a_curve
         residual_norm = self._rows.residual_norm
         row_norm = release.row_norm(residual_norm, self._rows.n_scores)
         # Residuals of two rows may point in opposite directions.
@@ -343,8 +344,7 @@ class _Rounds:
         update = TermUpdate(part, gain, noise, release.by_contrasts, shifts)
         change = self.terms.add(k, update, without_total(update, noisy[0]), self._largest_change)
         self._changes[slot, : len(weights)] = change
-        total: NDArray[np.float64] = without_common_part(release.total(noisy[0]))
-        return total, release.total_variance(noise)
+        return without_common_part(release.total(noisy[0])), release.total_variance(noise)
 
     def dismiss(self, dismissed: Sequence[int]) -> None:
         """Take terms back to zero, and go on without them."""

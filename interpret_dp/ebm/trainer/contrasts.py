@@ -6,6 +6,9 @@ once the mean of the leaves is taken out: a vector of length r sqrt(1 - 1 / L) i
 noise is made for the length. So the total is taken out but for a share, of which all features
 together make one release of it. With two leaves the noise has nearly half of the variance, with
 four nearly three quarters.
+
+Where fewer than two leaves can move, the total is all that there is to say, and nothing else is
+released: its noise is that of one leaf. Of a small table the mean is learned so.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ class LeafRelease:
     Attributes
     ----------
     leaves : ndarray of int64
-        Leaves that move. Where a share is taken out, zeros are released for the others.
+        Leaves that move, two or more. Where a share is taken out, zeros are released for the
+        others. None if the total of all leaves is released alone.
     removed : int
         Share of the mean over the leaves that is taken out of each, in 16ths: 0 to 15.
     """
@@ -59,12 +63,17 @@ class LeafRelease:
         which is smallest where c is the fourth root of u / K.
         """
         leaves = np.flatnonzero(gain > 0)
-        if len(leaves) == 0:
-            leaves = np.arange(len(gain))
+        if len(leaves) < 2:
+            return cls(leaves[:0], 0)
         share = max(1.0 / n_terms, math.sqrt(_unevenness(gain[leaves]) / n_terms))
         worth = len(leaves) <= _MOST_LEAVES
         removed = int(_PARTS * (1.0 - math.sqrt(share))) if worth else 0
         return cls(leaves, removed)
+
+    @property
+    def moves_a_curve(self) -> bool:
+        """Whether an update can move anything but the intercept: it is centred."""
+        return len(self.leaves) > 0
 
     @property
     def by_contrasts(self) -> bool:
@@ -72,7 +81,13 @@ class LeafRelease:
         return self.removed > 0
 
     def exact(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Take the share of the mean out of the sums, (n_leaves, n_scores), in integers."""
+        """Take the share of the mean out of the sums, (n_leaves, n_scores), in integers.
+
+        The total alone has shape (1, n_scores).
+        """
+        if not self.moves_a_curve:
+            total: NDArray[np.int64] = sums.sum(axis=0, keepdims=True)
+            return total
         if not self.removed:
             return sums
         kept = sums[self.leaves]
@@ -102,14 +117,14 @@ class LeafRelease:
         return exact + math.isqrt(n_leaves * n_scores) + 1
 
     def total(self, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the noisy sum over the leaves that move, shape (n_scores,)."""
-        kept = noisy[self.leaves].sum(axis=0)
+        """Return the noisy sum over the leaves that move, or of all, shape (n_scores,)."""
+        kept = noisy[self.leaves].sum(axis=0) if self.moves_a_curve else noisy[0]
         found: NDArray[np.float64] = kept / self._share
         return found
 
     def total_variance(self, noise: float) -> float:
         """Return the variance of the noise of :meth:`total`, of sums with noise of that size."""
-        return len(self.leaves) * (noise / self._share) ** 2
+        return max(len(self.leaves), 1) * (noise / self._share) ** 2
 
     @property
     def _share(self) -> float:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp import Continuous, DPExplainableBoostingRegressor, PrivacyWarning, Schema
-from interpret_dp.ebm import config
+from interpret_dp.ebm.noise import boosted
 from interpret_dp.ebm.noise.denoising import Curve, denoise
 from interpret_dp.ebm.noise.propagation import unit_covariance
 from interpret_dp.ebm.noise.sampling import (
@@ -372,6 +372,9 @@ def test_a_fit_with_next_to_no_noise_keeps_its_curves(monkeypatch):
 
     usual = error(100.0)
     assert error(1e6) < 1.1 * usual
+    # Where there is noise it changes nothing.
+    monkeypatch.setattr(boosted, "_FAINTEST", 1e-9)
+    assert error(100.0) == usual
     # Control: taken at its word, so little noise makes them much worse.
-    monkeypatch.setattr(config, "_FAINTEST", 0.0)
+    monkeypatch.setattr(boosted, "_FAINTEST", 0.0)
     assert error(1e6) > 1.4 * usual

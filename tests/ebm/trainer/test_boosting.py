@@ -196,11 +196,11 @@ class DoorByNorm(NoDoor):
         return exact + np.rint(noise).astype(np.int64), sigma
 
 
-def test_the_intercept_moves_by_the_noise_that_its_shifts_have():
-    """A deviation of 200 fits has a standard error of 5 %; it is 1.6 if totals are plain."""
+def task_of_levels(count_noise):
+    """Return a task of three features with a thousand rows, and a budget for 40 rounds."""
     weights = [np.array([0.0, *sizes, 0.0]) for sizes in ([900, 100], [500, 480, 20], [250] * 4)]
     bins = [Bins(np.arange(len(w), dtype=np.uint16), w, None) for w in weights]
-    task = BoostingTask(
+    return BoostingTask(
         bins=bins,
         is_ordered=[False] * 3,
         directions=[0] * 3,
@@ -209,10 +209,15 @@ def test_the_intercept_moves_by_the_noise_that_its_shifts_have():
         unit=Unit(curvature=1.0, step=1.0),
         intercept=np.zeros(1),
         n_rows=1_000.0,
-        count_noise=1.0,
+        count_noise=count_noise,
         divide_by_means=False,
     )
-    door = DoorByNorm()
+
+
+@pytest.mark.parametrize("can_move", [True, False])
+def test_the_intercept_moves_by_the_noise_that_its_shifts_have(can_move):
+    """A deviation of 200 fits has a standard error of 5 %; it is 1.6 if totals are plain."""
+    task, door = task_of_levels(count_noise=1.0 if can_move else 1_000.0), DoorByNorm()
     fits = [boost(NoRows(), task, door, look=None, verbose=False) for _ in range(200)]
     ends = []
     for fit in fits:
@@ -221,6 +226,11 @@ def test_the_intercept_moves_by_the_noise_that_its_shifts_have():
         moves = [update.shifts for update in fit.updates[0]]
         assert 3 * n_rounds - 3 <= sum(move.number for move in moves) < 3 * n_rounds
         assert [move.step for move in moves[1:]] == pytest.approx([fit.step] * (n_rounds - 1))
+        if not can_move:
+            # Nothing is asked but the total, which has the noise of one leaf.
+            assert not any(np.any(curve) for curve in fit.scores)
+            one = fit.step / task.n_rows
+            assert [move.noise for move in moves[1:]] == pytest.approx([one] * (n_rounds - 1))
         counts = np.minimum((n_rounds + 0.5 - np.arange(n_rounds)) / averaged, 1.0)
         variances = [move.number * (fit.noise * move.noise) ** 2 for move in moves]
         ends.append(fit.intercept[0] / (counts**2 @ variances) ** 0.5)

@@ -31,12 +31,13 @@ def update_of(release, gain):
     seed=st.integers(0, 2**32 - 1),
     unevenness=st.floats(0.0, 20.0),
     largest=st.sampled_from([1, 1_000, 2**62]),
+    n_moving=st.integers(0, 60),
 )
 def test_no_row_moves_a_release_by_more_than_its_norm(
-    n_leaves, n_terms, n_scores, seed, unevenness, largest
+    n_leaves, n_terms, n_scores, seed, unevenness, largest, n_moving
 ):
     rng = np.random.default_rng(seed)
-    still = [0] if n_leaves > 2 else []
+    still = range(min(n_moving, n_leaves), n_leaves)
     release, _ = release_of(n_leaves, n_terms, still, unevenness, seed)
     assert 0 <= release.removed < 16
     # The leaves of one score together stay in int64, as sums over rows do.
@@ -101,6 +102,20 @@ def test_one_term_and_many_leaves_are_released_as_they_are():
         assert not release.by_contrasts
         assert release.row_norm(LATTICE, 1) == LATTICE
         assert (release.exact(sums[:n_leaves]) == sums[:n_leaves]).all()
+
+
+@pytest.mark.parametrize("n_moving", [0, 1])
+def test_where_no_curve_can_move_the_total_of_all_leaves_is_released_alone(n_moving):
+    sums = np.random.default_rng(0).integers(-(2**40), 2**40, (5, 3))
+    release, _ = release_of(5, 12, still=range(n_moving, 5))
+    assert not release.moves_a_curve
+    assert not release.by_contrasts
+    released = release.exact(sums)
+    np.testing.assert_array_equal(released, [sums.sum(axis=0)])
+    np.testing.assert_array_equal(release.total(released), sums.sum(axis=0))
+    # As loud as one leaf: of sums it would be the variance of all of them together.
+    assert release.row_norm(LATTICE, 3) == LATTICE
+    assert release.total_variance(0.5) == 0.25
 
 
 def test_an_update_gets_what_leaves_differ_by_and_the_intercept_the_total():
