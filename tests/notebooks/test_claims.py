@@ -47,8 +47,11 @@ def _regularising(text: str) -> None:
     private = [distance(f"epsilon {epsilon}") for epsilon in ("8", "4", "2", "1", "0.5")]
     assert max(private[:2]) < distance("our engine, no noise")
     assert min(private) < private[-1]
-    # Few leaves are not what helps: without noise and with as few, curves are farther away.
-    assert private[1] < 0.8 * distance("no noise, leaves as at epsilon 4")
+    # Few leaves are what helps: without noise and with as few, curves are about as near. From run
+    # to run epsilon 4 has 0.12 to 0.15, beside 0.135 and, with all leaves, 0.17.
+    few = distance("no noise, leaves as at epsilon 4")
+    assert few < 0.9 * distance("our engine, no noise")
+    assert 0.7 < private[1] / few < 1.25
     assert distance("EBM, interpret's defaults") < distance("EBM, trained to the end")
     one_patient = text[text.index("noise there at epsilon 4") - 200 :]
     (by_ebm,) = _row(one_patient, "EBM, trained to the end")
