@@ -32,8 +32,12 @@ Table = tuple[Any, Any]
 Fit = Callable[..., Any]
 
 
+# An epsilon at which leaves of forty rows move: at less, their total is released alone.
+_SETTINGS = {"epsilon": 100.0, "max_rounds": 2, "max_bins": 12, "n_jobs": 1}
+
+
 def classifier(table: Table, **parameters: Any) -> DPExplainableBoostingClassifier:
-    settings = {"max_rounds": 2, "max_bins": 12, "n_jobs": 1} | parameters
+    settings = _SETTINGS | parameters
     settings["feature_names"] = list(FEATURES)
     return DPExplainableBoostingClassifier(
         schema=LABELS, ledger=PrivacyLedger.in_memory(), dataset="audit", **settings
@@ -41,7 +45,7 @@ def classifier(table: Table, **parameters: Any) -> DPExplainableBoostingClassifi
 
 
 def regressor(table: Table, **parameters: Any) -> DPExplainableBoostingRegressor:
-    settings = {"max_rounds": 2, "max_bins": 12, "n_jobs": 1} | parameters
+    settings = _SETTINGS | parameters
     settings["feature_names"] = list(FEATURES)
     return DPExplainableBoostingRegressor(
         schema=COSTS, ledger=PrivacyLedger.in_memory(), dataset="audit", **settings

@@ -36,6 +36,7 @@ from interpret_dp.audit import (
 )
 from interpret_dp.backends import kernels, local
 from interpret_dp.ebm import training
+from interpret_dp.ebm.trainer.contrasts import LeafRelease
 from interpret_dp.mechanisms import (
     SeededRandomness,
     active_randomness,
@@ -307,9 +308,45 @@ def test_control_centring_by_an_exact_mean(monkeypatch: pytest.MonkeyPatch) -> N
         self._target = (self._target - self._target.mean()).astype(np.int32)
 
     monkeypatch.setattr(local.LocalRegressionRows, "clip_residuals", centring)
-    tables = neighbours("regression", (99, 1e6, "rare", 3, 5, 30))
-    report = replay(lambda table: regressor(table, epsilon=100.0), *tables)
+    report = replay(regressor, *neighbours("regression", (99, 1e6, "rare", 3, 5, 30)))
     assert kinds(report) == {"sensitivity"}
+
+
+@pytest.fixture
+def releases(monkeypatch: pytest.MonkeyPatch) -> list[LeafRelease]:
+    """Return how the sums of each update are released, of each fit."""
+    found, real = [], LeafRelease.of
+
+    def watched(*facts: Any, **options: Any) -> LeafRelease:
+        found.append(real(*facts, **options))
+        return found[-1]
+
+    monkeypatch.setattr(LeafRelease, "of", watched)
+    return found
+
+
+@pytest.mark.parametrize("task", FITS)
+def test_leaves_move_in_these_replays(task: str, releases: list[LeafRelease]) -> None:
+    FITS[task](frame(base_records(task)))
+    assert np.mean([release.has_leaves for release in releases]) > 0.5
+
+
+@pytest.mark.parametrize("task", FITS)
+def test_totals_alone(
+    task: str, releases: list[LeafRelease], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing can move; the control is noise made for three eighths of a row."""
+
+    def fit(table: Table) -> Any:
+        return FITS[task](table, epsilon=1.0)
+
+    tables = neighbours(task, (*EXTREME[:-1], {"classification": "yes", "regression": 30.0}[task]))
+    check_both_ways(fit, *tables)
+    assert not any(release.has_leaves for release in releases)
+    monkeypatch.setattr(LeafRelease, "row_norm", lambda _, norm, n_scores: norm * 3 // 8)
+    report = replay(fit, *tables)
+    assert kinds(report) == {"sensitivity"}
+    assert {v.where.split()[0] for v in report.violations} == {"boosting"}
 
 
 def test_control_levels_matched_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,7 +397,7 @@ def test_control_a_sensitivity_that_is_too_small(monkeypatch: pytest.MonkeyPatch
 
 def test_control_a_release_beside_the_door() -> None:
     def greedy(table: Table) -> Any:
-        model = classifier(table)
+        model = classifier(table, epsilon=1.0)
         randomness = active_randomness()
         assert randomness is not None
         exact = np.array([[len(table[1])]]) * LATTICE

@@ -326,8 +326,8 @@ class _Rounds:
         if task.divide_by_means:
             scores: Any = self.terms.scores[k][:, 0] / LATTICE
             gain = mean_gains(gain, part.leaf, scores, weights)
-        release = LeafRelease.of(gain, len(self.movable))
-        gain *= release.moves_a_curve
+        release = LeafRelease.of(gain, len(self.movable), is_only=len(task.bins) == 1)
+        gain *= release.has_leaves
         residual_norm = self._rows.residual_norm
         row_norm = release.row_norm(residual_norm, self._rows.n_scores)
         # Residuals of two rows may point in opposite directions.

@@ -8,7 +8,9 @@ together make one release of it. With two leaves the noise has nearly half of th
 four nearly three quarters.
 
 Where fewer than two leaves can move, the total is all that there is to say, and nothing else is
-released: its noise is that of one leaf. Of a small table the mean is learned so.
+released: its noise is that of one leaf. Of a small table the mean is learned so. A model of one
+term releases plain sums in any case: they have one form whatever the weights are, by which an audit
+knows in which direction a row moves them.
 """
 
 from __future__ import annotations
@@ -35,8 +37,8 @@ class LeafRelease:
     Attributes
     ----------
     leaves : ndarray of int64
-        Leaves that move, two or more. Where a share is taken out, zeros are released for the
-        others. None if the total of all leaves is released alone.
+        Leaves that move; all if none does, in a model of one term. Where a share is taken out,
+        zeros are released for the others. Empty if the total of all leaves is released alone.
     removed : int
         Share of the mean over the leaves that is taken out of each, in 16ths: 0 to 15.
     """
@@ -45,8 +47,15 @@ class LeafRelease:
     removed: int
 
     @classmethod
-    def of(cls, gain: NDArray[np.float64], n_terms: int) -> LeafRelease:
+    def of(cls, gain: NDArray[np.float64], n_terms: int, *, is_only: bool = False) -> LeafRelease:
         """Choose it by the gains of the leaves and the number of terms that are updated.
+
+        Parameters
+        ----------
+        gain : ndarray of float64, shape (n_leaves,)
+        n_terms : int
+        is_only : bool
+            Whether the model has one term.
 
         Notes
         -----
@@ -63,16 +72,18 @@ class LeafRelease:
         which is smallest where c is the fourth root of u / K.
         """
         leaves = np.flatnonzero(gain > 0)
-        if len(leaves) < 2:
+        if len(leaves) < 2 and not is_only:
             return cls(leaves[:0], 0)
+        if not len(leaves):
+            leaves = np.arange(len(gain))
         share = max(1.0 / n_terms, math.sqrt(_unevenness(gain[leaves]) / n_terms))
         worth = len(leaves) <= _MOST_LEAVES
         removed = int(_PARTS * (1.0 - math.sqrt(share))) if worth else 0
         return cls(leaves, removed)
 
     @property
-    def moves_a_curve(self) -> bool:
-        """Whether an update can move anything but the intercept: it is centred."""
+    def has_leaves(self) -> bool:
+        """Whether sums of leaves are released, and not their total alone."""
         return len(self.leaves) > 0
 
     @property
@@ -85,7 +96,7 @@ class LeafRelease:
 
         The total alone has shape (1, n_scores).
         """
-        if not self.moves_a_curve:
+        if not self.has_leaves:
             total: NDArray[np.int64] = sums.sum(axis=0, keepdims=True)
             return total
         if not self.removed:
@@ -118,7 +129,7 @@ class LeafRelease:
 
     def total(self, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the noisy sum over the leaves that move, or of all, shape (n_scores,)."""
-        kept = noisy[self.leaves].sum(axis=0) if self.moves_a_curve else noisy[0]
+        kept = noisy[self.leaves].sum(axis=0) if self.has_leaves else noisy[0]
         found: NDArray[np.float64] = kept / self._share
         return found
 
