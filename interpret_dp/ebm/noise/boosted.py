@@ -122,8 +122,8 @@ class Boosted:
             self._start.score_unit**2 * sampling_variances(b.weights, curvature, dispersion)
             for b, curvature in zip(bins, self._curvatures(facts), strict=True)
         ]
-        doubt = max(1.0, _FAINTEST / self._task.settings().noise_level)
-        believed, of_all = ([one.scaled(doubt) for one in both] for both in (apart, noise))
+        times = max(1.0, _FAINTEST / self._task.settings().noise_level)
+        believed, of_all = ([one.scaled(times) for one in both] for both in (apart, noise))
         terms = Terms(scores, believed, bins, self._task.is_ordered, sampling, dismissed)
         return denoised_scores(terms), noise, expected_terms(replace(terms, noise=of_all))
 

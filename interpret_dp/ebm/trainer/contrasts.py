@@ -9,8 +9,8 @@ four nearly three quarters.
 
 Where fewer than two leaves can move, the total is all that there is to say, and nothing else is
 released: its noise is that of one leaf. Of a small table the mean is learned so. A model of one
-term releases plain sums in any case: they have one form whatever the weights are, by which an audit
-knows in which direction a row moves them.
+term releases plain sums in any case: in these an audit sees a row that is alone in its leaf, while
+a total moves with the noise of what was released before it.
 """
 
 from __future__ import annotations
