@@ -10,6 +10,7 @@ from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.noise.uncertainty import no_noise
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.boosting import BoostingResult
+from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.training import TrainedTerms, TrainingTask
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseDoor
@@ -65,7 +66,7 @@ def train_constant(
             [s[:, np.newaxis] for s in scores],
             intercept,
             updates=[[] for _ in bins],
-            averaged=(0,) * len(bins),
+            averaged=(Averaged(0),) * len(bins),
             noise=0.0,
             step=0.0,
             way=0.0,

@@ -22,8 +22,9 @@ from interpret_dp.audit import replay
 from interpret_dp.backends.local import LocalRegressionRows
 from interpret_dp.ebm import config, training
 from interpret_dp.ebm.noise import choosing
-from interpret_dp.ebm.trainer.boosting import BoostingResult, _Terms
+from interpret_dp.ebm.trainer.boosting import BoostingResult
 from interpret_dp.ebm.trainer.contrasts import LeafRelease
+from interpret_dp.ebm.trainer.curves import Curves
 
 NAMES = [f"x{i}" for i in range(8)]
 TARGETS = {
@@ -125,7 +126,7 @@ def test_control_steps_that_look_at_rows(monkeypatch: pytest.MonkeyPatch) -> Non
     fit = fit_of(TARGETS["regression"])
 
     def leaking(table: tuple[Any, Any]) -> Any:
-        monkeypatch.setattr(_Terms, "drift", lambda _: {3_000: 1.0, 2_999: -1.0}[len(table[0])])
+        monkeypatch.setattr(Curves, "drift", lambda _: {3_000: 1.0, 2_999: -1.0}[len(table[0])])
         return fit(table)
 
     assert not replay(leaking, with_row, without, seed=1).ok

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.noise.propagation import cells_of_bins, noises_of_sums, run_starts
+from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.partitions import TermUpdate, centred_change
 
 __all__ = ["project_columns", "projected_variances"]
@@ -35,15 +36,16 @@ def projected_variances(
     direction: int,
     *,
     noise: float,
-    averaged_rounds: int,
+    averaged: Averaged,
     rng: np.random.Generator,
 ) -> FloatArray:
     """Return the variance of the added noise in a term that was kept monotone.
 
     Parameters
     ----------
-    updates, weights, curvature, noise, averaged_rounds, rng
-        As for :func:`~interpret_dp.ebm.noise.propagation.noise_variances`.
+    updates, weights, curvature, noise, averaged, rng
+        As for :func:`~interpret_dp.ebm.noise.propagation.noise_variances`; iterates are averaged as
+        they are.
     curve : ndarray of float64, shape (n_codes,)
         The released curve, in units of ``noise``'s score.
     direction : {1, -1}
@@ -62,7 +64,7 @@ def projected_variances(
     truth = direction / noise * curve[starts, np.newaxis]
     total, squares = np.zeros(len(starts)), np.zeros(len(starts))
     for _ in range(_DRAWS // _DRAWS_AT_ONCE):
-        average = _simulated(cells, cell_weights, stiffness, truth, averaged_rounds, rng)
+        average = _simulated(cells, cell_weights, stiffness, truth, averaged, rng)
         total += average.sum(axis=1)
         squares += (average**2).sum(axis=1)
     variances = np.maximum(squares - total**2 / _DRAWS, 0.0) / (_DRAWS - 1)
@@ -74,22 +76,21 @@ def _simulated(
     weights: FloatArray,
     stiffness: FloatArray,
     truth: FloatArray,
-    averaged_rounds: int,
+    averaged: Averaged,
     rng: np.random.Generator,
 ) -> FloatArray:
     """Return averaged curves less the truth, shape (n_cells, _DRAWS_AT_ONCE)."""
     deviation = np.zeros((len(weights), _DRAWS_AT_ONCE))
-    average = np.zeros_like(deviation)
+    average, counts = np.zeros_like(deviation), averaged.counts(len(updates))
     drawn = noises_of_sums(updates, weights, stiffness, _DRAWS_AT_ONCE, rng)
-    for index, (update, sums) in enumerate(zip(updates, drawn, strict=True)):
+    for count, update, sums in zip(counts, updates, drawn, strict=True):
         leaf = update.partition.leaf
         begins = run_starts(leaf)
         sums[leaf[begins]] -= np.add.reduceat(deviation * stiffness[:, np.newaxis], begins)
         curves = truth + deviation + centred_change(update, weights, sums)
         project_columns(curves[1:-1], weights[1:-1])
         deviation = curves - truth
-        if index >= len(updates) - averaged_rounds:
-            average += deviation / averaged_rounds
+        average += count * deviation
     return average
 
 

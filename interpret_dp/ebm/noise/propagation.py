@@ -3,7 +3,8 @@
 Each update adds ``gain * (residual sum + noise)`` to a term and is centred. To first order a
 deviation N of the term changes the residual sum of a leaf by ``-sum stiffness * N``, where the
 stiffness of a bin is its weight times the curvature of the loss. Both maps are known, so the
-covariance follows exactly from the recorded updates; the rows play no part in it. Where an update
+covariance follows exactly from the recorded updates; the rows play no part in it. The curve is an
+average of iterates, each with more of its last change as it may be. Where an update
 uses contrasts of the sums alone, nothing of their noise is in the mean of the leaves; what a
 deviation does to the total, the intercept follows. A deviation M of the intercept changes the sum
 of a leaf by ``-M sum stiffness``, which contrasts hear where leaves differ: after a shift by the
@@ -24,6 +25,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.partitions import (
     Partition,
     TermUpdate,
@@ -57,7 +59,7 @@ def noise_covariance(
     curvature: FloatArray,
     *,
     noise: float,
-    averaged_rounds: int,
+    averaged: Averaged,
 ) -> FloatArray:
     """Propagate the noise of every round into the averaged curve of one term.
 
@@ -71,28 +73,28 @@ def noise_covariance(
         Mean second derivative of the loss in each bin.
     noise : float
         Standard deviation of the noise of one residual sum of the first rounds.
-    averaged_rounds : int
-        How many of the last rounds were averaged.
+    averaged : Averaged
+        How the curve was made of the iterates.
 
     Returns
     -------
     ndarray of float64, shape (n_codes, n_codes)
         In units of score squared.
     """
-    return noise**2 * unit_covariance(updates, weights, curvature * weights, averaged_rounds)[0]
+    return noise**2 * unit_covariance(updates, weights, curvature * weights, averaged)[0]
 
 
 def unit_covariance(
     updates: Sequence[TermUpdate],
     weights: FloatArray,
     stiffness: FloatArray,
-    averaged_rounds: int,
+    averaged: Averaged,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the covariance for noise of one at first, and the response of the averaged curve.
 
     Parameters
     ----------
-    updates, weights, averaged_rounds
+    updates, weights, averaged
         As for :func:`noise_covariance`.
     stiffness : ndarray of float64, shape (n_codes,)
         Weight times curvature of each bin.
@@ -111,12 +113,14 @@ def unit_covariance(
     # The same of a deviation of the intercept.
     level, curvature = np.zeros(len(weights)), _mean_curvature(updates, weights, stiffness)
     diagonal = np.einsum("ii->i", onward)  # a view
+    counts = averaged.counts(len(updates))
     for index in range(len(updates) - 1, -1, -1):
-        if index >= len(updates) - averaged_rounds:
-            diagonal += 1.0 / averaged_rounds
         leaf = updates[index].partition.leaf
         starts = run_starts(leaf)
+        diagonal += counts[index] * (1.0 + averaged.ahead)
         carried = _carried(updates[index], weights, onward, starts)
+        # The change alone counts more, and not what there was before it.
+        diagonal -= counts[index] * averaged.ahead
         heard = without_total(updates[index], carried.T, leaf[starts])
         covariance += updates[index].noise ** 2 * (heard.T @ heard)
         if updates[index].by_contrasts:
@@ -154,14 +158,14 @@ def noise_variances(
     curvature: FloatArray,
     *,
     noise: float,
-    averaged_rounds: int,
+    averaged: Averaged,
     rng: np.random.Generator,
 ) -> FloatArray:
     """Return the diagonal of :func:`noise_covariance` in memory that grows with the bins alone.
 
     Parameters
     ----------
-    updates, weights, curvature, noise, averaged_rounds
+    updates, weights, curvature, noise, averaged
         As for :func:`noise_covariance`.
     rng : numpy.random.Generator
         For public choices.
@@ -175,7 +179,7 @@ def noise_variances(
     """
     stiffness = curvature * weights
     if updates and _parts_each_bin(updates):
-        return noise**2 * _single_bin_variances(updates, weights, stiffness, averaged_rounds)
+        return noise**2 * _single_bin_variances(updates, weights, stiffness, averaged)
     found = np.zeros(len(weights))
     moved = _moved_bins(updates, len(weights))
     if not moved.any():
@@ -190,9 +194,9 @@ def noise_variances(
     ends = np.diff(starts, append=len(weights))
     weights, stiffness = np.add.reduceat(weights, starts), np.add.reduceat(stiffness, starts)
     if len(starts) > _MOST_CELLS:
-        variances = _simulated_variances(cells, weights, stiffness, averaged_rounds, rng)
+        variances = _simulated_variances(cells, weights, stiffness, averaged, rng)
     else:
-        variances = np.diagonal(unit_covariance(cells, weights, stiffness, averaged_rounds)[0])
+        variances = np.diagonal(unit_covariance(cells, weights, stiffness, averaged)[0])
     found[moved] = noise**2 * np.repeat(variances, ends)
     return found
 
@@ -260,22 +264,22 @@ def _simulated_variances(
     updates: Sequence[TermUpdate],
     weights: FloatArray,
     stiffness: FloatArray,
-    averaged_rounds: int,
+    averaged: Averaged,
     rng: np.random.Generator,
 ) -> FloatArray:
     """Return the mean squares of curves that noise of one was added to, shape (n_cells,)."""
-    squares = np.zeros(len(weights))
+    squares, counts = np.zeros(len(weights)), averaged.counts(len(updates))
     for _ in range(_DRAWS // _DRAWS_AT_ONCE):
         deviation = np.zeros((len(weights), _DRAWS_AT_ONCE))
         average = np.zeros_like(deviation)
         drawn = noises_of_sums(updates, weights, stiffness, _DRAWS_AT_ONCE, rng)
-        for index, (update, sums) in enumerate(zip(updates, drawn, strict=True)):
+        for count, update, sums in zip(counts, updates, drawn, strict=True):
             leaf = update.partition.leaf
             starts = run_starts(leaf)
             sums[leaf[starts]] -= np.add.reduceat(deviation * stiffness[:, np.newaxis], starts)
-            deviation += centred_change(update, weights, sums)
-            if index >= len(updates) - averaged_rounds:
-                average += deviation / averaged_rounds
+            change = centred_change(update, weights, sums)
+            deviation += change
+            average += count * (deviation + averaged.ahead * change)
         squares += (average**2).sum(axis=1)
     return squares / _DRAWS
 
@@ -292,7 +296,7 @@ def _parts_each_bin(updates: Sequence[TermUpdate]) -> bool:
 
 
 def _single_bin_variances(
-    updates: Sequence[TermUpdate], weights: FloatArray, stiffness: FloatArray, averaged_rounds: int
+    updates: Sequence[TermUpdate], weights: FloatArray, stiffness: FloatArray, averaged: Averaged
 ) -> FloatArray:
     """Return the variances of updates of single bins, for noise of one at first.
 
@@ -328,7 +332,7 @@ def _single_bin_variances(
         echo += pull
     rounds: FloatArray = np.linalg.inv(np.eye(n_rounds) - echo).astype(np.float64)
     covariance = rounds @ (covariance + np.tril(covariance, -1).T) @ rounds.T
-    found = [some(part).variances(covariance, rounds, averaged_rounds) for part in parts]
+    found = [some(part).variances(covariance, rounds, averaged) for part in parts]
     variances[moved] = np.maximum(np.concatenate(found), 0.0)
     return variances
 
@@ -367,15 +371,17 @@ class _SingleBins:
         return covariance, echo
 
     def variances(
-        self, covariance: FloatArray, rounds: FloatArray, averaged_rounds: int
+        self, covariance: FloatArray, rounds: FloatArray, averaged: Averaged
     ) -> FloatArray:
         """Return the variance of each bin's averaged curve, from those of c and from P."""
         n_rounds = len(self.gain)
-        remains = np.zeros_like(self.gain)
+        counts, remains = averaged.counts(n_rounds), np.zeros_like(self.gain)
+        more = averaged.ahead * counts
         for t in range(n_rounds - 1, -1, -1):
-            remains[t] = 1.0 / averaged_rounds if t >= n_rounds - averaged_rounds else 0.0
+            remains[t] = counts[t] + more[t]
             if t + 1 < n_rounds:
-                remains[t] += self.decay[t + 1] * remains[t + 1]
+                # A change is taken from where the curve was.
+                remains[t] += self.decay[t + 1] * remains[t + 1] - more[t + 1]
         common = np.zeros_like(self.gain)
         answer = np.zeros_like(self.stiffness)
         for t in range(n_rounds):

@@ -141,7 +141,7 @@ def term_noise(
     noises = []
     for k, (updates, b, curvature) in enumerate(zip(result.updates, bins, curvatures, strict=True)):
         facts = [(updates, b.weights, column) for column in curvature.T]
-        how: dict[str, Any] = {"noise": noise, "averaged_rounds": result.averaged[k]}
+        how: dict[str, Any] = {"noise": noise, "averaged": result.averaged[k]}
         if directions[k]:
             curve = scale * result.scores[k][:, 0]
             square = projected_variances(*facts[0], curve, directions[k], **how, rng=rng)

@@ -2,13 +2,13 @@
 
 Nori et al. (2021), Algorithm 2, with these changes: a block of features is updated from one pass
 over the rows; partitions are balanced by released weights and move by a fixed rule instead of at
-random; each update is centred, so that the
-intercept alone carries the mean; and the last half of the iterates is averaged. All of it is
-post-processing of the released sums. So is which terms go on after half of the rounds: those that
-show nothing but noise leave what is planned for them to the others. A regression's residuals are
-clipped closer to zero from then on, as a part of the target is explained: the noise is smaller. Its
-steps are longer from then on where the curves still move one way, as those of columns do that say
-nearly the same.
+random; each update is centred, so that the intercept alone carries the mean; and over the last half
+of the rounds, where a full step would have led from each iterate is averaged. All of it is post-
+processing of the released sums. So is which terms go on after half of the rounds: those that show
+nothing but noise leave what is planned for them to the others. A regression's residuals are clipped
+closer to zero from then on, as a part of the target is explained: the noise is smaller. Its steps
+are longer from then on where the curves still move one way, as those of columns do that say nearly
+the same.
 """
 
 from __future__ import annotations
@@ -27,13 +27,11 @@ from interpret_dp.ebm.config import BoostingSettings, TrainerConfig, Unit
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.contrasts import LeafRelease
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
-from interpret_dp.ebm.trainer.monotone import monotone_change
+from interpret_dp.ebm.trainer.curves import Averaged, Curves
 from interpret_dp.ebm.trainer.objectives import mean_gains
 from interpret_dp.ebm.trainer.partitions import (
     Shifts,
     TermUpdate,
-    centred,
-    centred_change,
     leaf_gains,
     leaf_sums,
     leaf_totals,
@@ -49,8 +47,11 @@ __all__ = ["BoostingResult", "BoostingTask", "HalfWay", "boost"]
 _LARGEST_CHANGE = 2.0**29
 _LARGEST_RETURN = 2.0**31 - 1
 _MOST_AT_ONCE = 32
-# Full steps that a block may go together; with two, copies of a column swing for ever.
-_FARTHEST = 1.9
+# Full steps that a block may go together; with two, copies of a column swing for ever. Of a loss
+# that bends more elsewhere than where boosting starts, fewer.
+_FARTHEST, _FARTHEST_IF_BENT = 1.9, 1.0
+# Changes that count once more in the averages: steps are short where a full one is too loud.
+_MOST_AHEAD = 19.0
 # No bin counts as flatter than this share of the mean curvature: its noise would grow as much.
 _FLATTEST = 0.25
 # Of the quadrature in each round: the curvature only sets the length of a step.
@@ -68,8 +69,8 @@ class BoostingResult:
     intercept : ndarray of float64, shape (n_scores,)
     updates : list of list of TermUpdate
         For each term, its updates in order of rounds.
-    averaged : tuple of int
-        For each term, how many of its last rounds were averaged.
+    averaged : tuple of Averaged
+        For each term.
     dismissed : frozenset of int
         Terms that showed nothing but noise after half of the rounds: the others were trained as if
         they were zero from then on. ``scores`` are their averages until then.
@@ -91,7 +92,7 @@ class BoostingResult:
     scores: list[NDArray[np.float64]]
     intercept: NDArray[np.float64]
     updates: list[list[TermUpdate]]
-    averaged: tuple[int, ...]
+    averaged: tuple[Averaged, ...]
     noise: float
     step: float
     way: float
@@ -120,74 +121,6 @@ class HalfWay:
     stand_out: Collection[int]
     bound: float | None = None
     drift: float = 0.0
-
-
-class _Terms:
-    """Shape functions while they grow, on the score lattice."""
-
-    def __init__(self, bins: Sequence[Bins], n_scores: int, directions: Sequence[int]) -> None:
-        self.directions = directions
-        self.weights = [b.weights for b in bins]
-        self.scores = [np.zeros((b.n_codes, n_scores)) for b in bins]
-        self.updates: list[list[TermUpdate]] = [[] for _ in bins]
-        self.marks: list[list[NDArray[np.float64]]] = []
-        self.forget()
-
-    def add(
-        self, term: int, update: TermUpdate, noisy: NDArray[np.float64], largest: float
-    ) -> NDArray[np.float64]:
-        """Move a term by its noisy leaf sums; return the integer change per bin and score."""
-        sums = without_common_part(noisy)
-        change = np.rint(centred_change(update, self.weights[term], sums))
-        change = np.clip(change, -largest, largest)
-        if self.directions[term]:
-            change = monotone_change(
-                self.scores[term], change, self.weights[term], self.directions[term]
-            )
-        self.scores[term] += change
-        self.updates[term].append(update)
-        return change
-
-    def forget(self) -> None:
-        self.remembered = 0
-        self.sums = [np.zeros_like(scores) for scores in self.scores]
-
-    def remember(self) -> None:
-        self.remembered += 1
-        for total, scores in zip(self.sums, self.scores, strict=True):
-            total += scores
-
-    def mark(self) -> None:
-        """Note where the curves are."""
-        self.marks.append([scores.copy() for scores in self.scores])
-
-    def drift(self) -> float:
-        """Return the cosine between the last two movements from mark to mark; 0 without two."""
-        if len(self.marks) < 3:
-            return 0.0
-        before, then, now = self.marks[-3:]
-        early = [b - a for a, b in zip(before, then, strict=True)]
-        late = [b - a for a, b in zip(then, now, strict=True)]
-
-        def inner(first: list[NDArray[np.float64]], second: list[NDArray[np.float64]]) -> float:
-            triples = zip(self.weights, first, second, strict=True)
-            return sum(float(weights @ (a * b).sum(axis=1)) for weights, a, b in triples)
-
-        both = math.sqrt(inner(early, early) * inner(late, late))
-        return inner(early, late) / both if both > 0 else 0.0
-
-    def averaged(self) -> list[NDArray[np.float64]]:
-        """Return averages in units of score, centred on the released weights.
-
-        Changes that were cut off are not. Bins that never moved have no noise, and stay at zero
-        all the same; of a curve that is kept monotone all move, to stay in order.
-        """
-        sums = self.sums if self.remembered else self.scores
-        means = [total / (max(self.remembered, 1) * LATTICE) for total in sums]
-        return [
-            centred(mean, weights, (mean != 0).any(axis=1) | (direction != 0))
-            for mean, weights, direction in zip(means, self.weights, self.directions, strict=True)
-        ]
 
 
 @dataclass(frozen=True)
@@ -244,7 +177,7 @@ class _Rounds:
 
     def __init__(self, rows: AdditiveRows, task: BoostingTask, door: ReleaseDoor) -> None:
         self._rows, self._task, self._door = rows, task, door
-        self.terms = _Terms(task.bins, rows.n_scores, task.directions)
+        self.terms = Curves(task.bins, rows.n_scores, task.directions)
         self.movable = list(task.movable)
         self.settings = task.settings()
         self.noise, self.bound, self.way = 0.0, 1.0, 0.0
@@ -261,17 +194,23 @@ class _Rounds:
         self._changes = self._no_changes(0)
 
     def run(
-        self, first: int, end: int, averaged: int, verbose: bool, marked: Collection[int] = ()
+        self,
+        rounds: range,
+        averaged: int,
+        verbose: bool,
+        *,
+        ahead: float = 0.0,
+        marked: Collection[int] = (),
     ) -> None:
-        """Go on from round ``first`` to before ``end``, and average so many of the last ones."""
-        self.terms.forget()
+        """Go through rounds, and average so many of the last ones, so far ahead."""
+        self.terms.forget(ahead)
         self._level_sum = np.zeros_like(self._level_sum)
-        for number in _shown(first, end, verbose):
+        for number in _shown(rounds, verbose):
             self._round(number)
             self.way += self.settings.step
             if number + 1 in marked:
                 self.terms.mark()
-            if number >= end - averaged:
+            if number >= rounds.stop - averaged:
                 self.terms.remember()
                 self._level_sum += self._level
 
@@ -385,10 +324,10 @@ class _Rounds:
         """Return the averages so far."""
         count = self.terms.remembered
         return BoostingResult(
-            self.terms.averaged(),
+            self.terms.averages(),
             self._level_sum / count / LATTICE if count else self._task.intercept,
             self.terms.updates,
-            (count,) * len(self.terms.updates),
+            tuple(self.terms.averaged(k) for k in range(len(self.terms.updates))),
             self.noise,
             self.settings.step,
             self.way,
@@ -397,12 +336,19 @@ class _Rounds:
         )
 
     @property
+    def ahead(self) -> float:
+        """How often a change counts once more to lead as far as a full step, or several."""
+        share = self.settings.step / self._task.unit.step
+        return min(max(1.0 / share - 1.0, 0.0), _MOST_AHEAD) if share > 0 else 0.0
+
+    @property
     def _n_blocks(self) -> int:
         # Steps that are twice as long, of half as many terms at a time: a block moves no farther.
         planned = self._task.config.n_blocks * (2 if self.drift > 0 else 1)
         # Were all terms of a block the same one, it would move by the sum of their steps.
         whole = len(self.movable) * self.settings.step / self._task.unit.step
-        return max(planned, math.ceil(whole / _FARTHEST))
+        farthest = _FARTHEST if self._task.unit.start is None else _FARTHEST_IF_BENT
+        return max(planned, math.ceil(whole / farthest))
 
     @property
     def _largest_change(self) -> float:
@@ -439,9 +385,10 @@ def boost(
     rounds, config = _Rounds(rows, task, door), task.config
     half = config.n_rounds // 2
     if look is None or half < 2:
-        rounds.run(0, config.n_rounds, config.averaged_rounds, verbose)
+        rounds.run(range(config.n_rounds), config.averaged_rounds, verbose, ahead=rounds.ahead)
         return rounds.result()
-    rounds.run(0, half, half - half // 2, verbose, (half // 2, 3 * half // 4, half))
+    marked = (half // 2, 3 * half // 4, half)
+    rounds.run(range(half), half - half // 2, verbose, marked=marked)
     early = rounds.result()
     seen = look(early)
     rest = [k for k in task.movable if k not in seen.stand_out]
@@ -454,7 +401,8 @@ def boost(
         rounds.narrow(seen.bound)
     if seen.drift > 0:
         rounds.hasten(seen.drift)
-    rounds.run(half, config.n_rounds, config.averaged_rounds, verbose)
+    later = range(half, config.n_rounds)
+    rounds.run(later, config.averaged_rounds, verbose, ahead=rounds.ahead)
     return _with_dismissed(rounds.result(), early, dismissed)
 
 
@@ -476,7 +424,7 @@ def _with_dismissed(
 
 
 def _stiffness(
-    terms: _Terms, level: NDArray[np.float64], settings: BoostingSettings
+    terms: Curves, level: NDArray[np.float64], settings: BoostingSettings
 ) -> list[NDArray[np.float64]]:
     """Return the weight of each bin times its curvature, over the curvature at the start."""
     if settings.curvature is None:
@@ -490,11 +438,10 @@ def _stiffness(
     ]
 
 
-def _shown(first: int, end: int, verbose: bool) -> Iterable[int]:
-    rounds = range(first, end)
+def _shown(rounds: range, verbose: bool) -> Iterable[int]:
     if not verbose:
         return rounds
     from tqdm.auto import tqdm
 
     # Rounds and time only: a training loss would be a release.
-    return tqdm(rounds, desc="DP-EBM rounds", unit="round", initial=first, total=end)
+    return tqdm(rounds, desc="DP-EBM rounds", unit="round", initial=rounds.start, total=rounds.stop)

@@ -23,6 +23,7 @@ from interpret_dp.ebm.noise.sampling import (
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.noise.views import _KEPT, N_LENGTHS, SCALE_PRIOR, View, _kernels
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
+from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.released.intervals import assisted_interval
 from tests.ebm.noise.test_propagation import make_term
 
@@ -108,11 +109,12 @@ def test_a_curve_without_noise_and_no_curve_at_all_stay_as_they_are():
     assert denoise([]) == []
 
 
-def test_response_is_what_boosting_makes_of_a_curve():
+@pytest.mark.parametrize("ahead", [0.0, 2.0])
+def test_response_is_what_boosting_makes_of_a_curve(ahead):
     """Noise-free rounds by hand against the recorded map."""
     updates, weights, curvature = make_term(20, True, 12)
     stiffness = weights * curvature
-    response = unit_covariance(updates, weights, stiffness, 6)[1]
+    response = unit_covariance(updates, weights, stiffness, Averaged(6, ahead))[1]
     target = np.sin(np.arange(20.0))
     from interpret_dp.ebm.trainer.partitions import centred_change
 
@@ -121,8 +123,9 @@ def test_response_is_what_boosting_makes_of_a_curve():
         residuals = stiffness[:, np.newaxis] * (target[:, np.newaxis] - curve)
         sums = np.zeros((update.partition.n_leaves, 1))
         np.add.at(sums, update.partition.leaf, residuals)
-        curve = curve + centred_change(update, weights, sums)
-        average += curve / 6 if number >= 6 else 0.0
+        change = centred_change(update, weights, sums)
+        curve = curve + change
+        average += (curve + ahead * change) / 6 if number >= 6 else 0.0
     np.testing.assert_allclose(response @ target, average[:, 0], rtol=1e-8, atol=1e-10)
 
 
@@ -296,7 +299,7 @@ def test_noise_of_independent_terms_reaches_a_bin_by_the_luck_of_its_rows(wide):
 
 def test_what_reaches_a_term_is_blurred_and_stays_within_bins_that_move():
     updates, weights, _ = make_term(12, True, 20)
-    covariance, response = unit_covariance(updates, weights, weights, 10)
+    covariance, response = unit_covariance(updates, weights, weights, Averaged(10, 1.5))
     noise = TermNoise(covariance=covariance, response=response)
     classes = TermNoise(covariance=np.stack([covariance] * 3), response=np.stack([response] * 3))
     bins = bins_of(weights)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from interpret_dp.ebm.noise import propagation
 from interpret_dp.ebm.noise.propagation import noise_covariance, noise_variances
+from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.partitions import (
     Shifts,
     TermUpdate,
@@ -59,7 +60,7 @@ def make_term(
     return updates, weights, rng.uniform(0.05, 1.0, n_codes)
 
 
-def covariance_by_units(updates, weights, curvature, averaged_rounds):
+def covariance_by_units(updates, weights, curvature, averaged):
     """Follow the noise of each leaf sum, and of each shift, forwards by itself: one curve each."""
     stiffness = curvature * weights
     moved = np.any([update.gain[update.partition.leaf] > 0 for update in updates], axis=0)
@@ -84,9 +85,10 @@ def covariance_by_units(updates, weights, curvature, averaged_rounds):
             if index == first:
                 own = noisy.noise * np.eye(n_leaves)
                 sums[:, :n_leaves] += without_total(noisy, own)
-            deviation += centred_change(update, weights, sums)
-            if index >= len(updates) - averaged_rounds:
-                average += deviation / averaged_rounds
+            change = centred_change(update, weights, sums)
+            deviation += change
+            if index >= len(updates) - averaged.rounds:
+                average += (deviation + averaged.ahead * change) / averaged.rounds
         average -= weights @ average / weights.sum()
         covariance += average @ average.T
     return covariance
@@ -103,28 +105,31 @@ shapes = {
 
 
 @settings(deadline=None)
-@given(**shapes, averaged=st.integers(1, 12), noise=st.floats(0.1, 10.0))
+@given(
+    **shapes,
+    rounds=st.integers(1, 12),
+    ahead=st.sampled_from([0.0, 1.0, 4.0]),
+    noise=st.floats(0.1, 10.0),
+)
 def test_covariance_and_variances_are_those_of_the_units_of_noise(
-    n_codes, is_ordered, n_rounds, seed, later, contrasts, averaged, noise
+    n_codes, is_ordered, n_rounds, seed, later, contrasts, rounds, ahead, noise
 ):
     how = {"seed": seed, "later": later, "contrasts": contrasts}
     term = make_term(n_codes, is_ordered, n_rounds, **how)
-    averaged = min(averaged, n_rounds)
+    averaged = Averaged(min(rounds, n_rounds), ahead)
     expected = noise**2 * covariance_by_units(*term, averaged)
     # A bin that moves alone does not move at all: the two parts of its noise cancel.
     tolerance = 1e-12 * (noise * max(update.gain.max() for update in term[0])) ** 2
-    square = noise_covariance(*term, noise=noise, averaged_rounds=averaged)
+    square = noise_covariance(*term, noise=noise, averaged=averaged)
     np.testing.assert_allclose(square, expected, rtol=1e-9, atol=tolerance)
-    variances = noise_variances(
-        *term, noise=noise, averaged_rounds=averaged, rng=np.random.default_rng(0)
-    )
+    variances = noise_variances(*term, noise=noise, averaged=averaged, rng=np.random.default_rng(0))
     np.testing.assert_allclose(variances, np.diagonal(expected), rtol=1e-9, atol=tolerance)
 
 
 @pytest.mark.parametrize("is_ordered", [True, False])
 def test_variances_of_a_wide_term_are_the_diagonal_of_its_covariance(is_ordered):
     term = make_term(900, is_ordered, 40, 16)
-    how = {"noise": 2.0, "averaged_rounds": 20}
+    how = {"noise": 2.0, "averaged": Averaged(20, 1.5)}
     variances = noise_variances(*term, **how, rng=np.random.default_rng(0))
     expected = np.diagonal(noise_covariance(*term, **how))
     np.testing.assert_allclose(variances, expected, rtol=1e-9, atol=1e-9 * expected.max())
@@ -135,13 +140,13 @@ def test_bins_in_leaves_without_gain_have_no_noise():
     unmoved = updates[0].gain[updates[0].partition.leaf] == 0
     assert 0 < unmoved.sum() < 40
     variances = noise_variances(
-        updates, weights, curvature, noise=1.0, averaged_rounds=5, rng=np.random.default_rng(0)
+        updates, weights, curvature, noise=1.0, averaged=Averaged(5), rng=np.random.default_rng(0)
     )
     np.testing.assert_array_equal(variances == 0, unmoved)
 
 
 def test_no_rounds_leave_no_noise():
-    how = {"noise": 1.0, "averaged_rounds": 1}
+    how = {"noise": 1.0, "averaged": Averaged(1, 1.5)}
     ones = np.ones(7)
     assert not noise_covariance([], ones, ones, **how).any()
     assert not noise_variances([], ones, ones, **how, rng=np.random.default_rng(0)).any()
@@ -150,7 +155,7 @@ def test_no_rounds_leave_no_noise():
 def test_simulated_variances_are_close_to_the_exact_ones(monkeypatch):
     """The standard error is 3 %; 300 bins differ by 20 % with a probability below 1e-7."""
     term = make_term(300, True, 20, 40, later=0.4, contrasts=True)
-    how = {"noise": 2.0, "averaged_rounds": 10}
+    how = {"noise": 2.0, "averaged": Averaged(10, 1.5)}
     exact = np.sqrt(noise_variances(*term, **how, rng=np.random.default_rng(0)))
     monkeypatch.setattr(propagation, "_MOST_CELLS", 100)
     found = np.sqrt(noise_variances(*term, **how, rng=np.random.default_rng(0)))
@@ -168,7 +173,7 @@ def test_the_widest_term_needs_little_memory(is_ordered, n_leaves):
     tracemalloc.start()
     try:
         variances = noise_variances(
-            *term, noise=1.0, averaged_rounds=2, rng=np.random.default_rng(0)
+            *term, noise=1.0, averaged=Averaged(2), rng=np.random.default_rng(0)
         )
         peak = tracemalloc.get_traced_memory()[1]
     finally:

@@ -25,6 +25,7 @@ from interpret_dp import (
 )
 from interpret_dp.ebm.noise.monotone import project_columns, projected_variances
 from interpret_dp.ebm.noise.propagation import noise_variances
+from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.monotone import constrained_directions, monotone_change
 from interpret_dp.ebm.trainer.partitions import TermUpdate, leaf_gains, partition_bins
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
@@ -242,7 +243,7 @@ def recorded(n_codes: int = 32, n_rounds: int = 12) -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize("direction", [1, -1])
 def test_noise_on_a_steep_curve_is_that_without_a_constraint(direction):
     """The standard error of a simulated deviation is 3 %; 31 bins pass 15 % below 1e-5."""
-    term, how = recorded(), {"noise": 4.0, "averaged_rounds": 6, "rng": np.random.default_rng(0)}
+    term, how = recorded(), {"noise": 4.0, "averaged": Averaged(6), "rng": np.random.default_rng(0)}
     plain = np.sqrt(noise_variances(*term, **how))
     curve = direction * np.linspace(-1e4, 1e4, 32)
     found = np.sqrt(projected_variances(*term, curve, direction, **how))
@@ -251,7 +252,7 @@ def test_noise_on_a_steep_curve_is_that_without_a_constraint(direction):
 
 
 def test_noise_on_a_flat_curve_is_partly_removed():
-    term, how = recorded(), {"noise": 4.0, "averaged_rounds": 6, "rng": np.random.default_rng(0)}
+    term, how = recorded(), {"noise": 4.0, "averaged": Averaged(6), "rng": np.random.default_rng(0)}
     plain = np.sqrt(noise_variances(*term, **how))
     found = np.sqrt(projected_variances(*term, np.zeros(32), 1, **how))
     middle = slice(10, 22)
@@ -261,5 +262,5 @@ def test_noise_on_a_flat_curve_is_partly_removed():
 
 
 def test_no_rounds_leave_no_noise():
-    how = {"noise": 1.0, "averaged_rounds": 1, "rng": np.random.default_rng(0)}
+    how = {"noise": 1.0, "averaged": Averaged(1), "rng": np.random.default_rng(0)}
     assert not projected_variances([], np.ones(7), np.ones(7), np.zeros(7), 1, **how).any()

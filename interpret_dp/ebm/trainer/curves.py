@@ -1,0 +1,126 @@
+"""Shape functions while they grow, and their averages over the rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.trainer.monotone import monotone_change
+from interpret_dp.ebm.trainer.partitions import (
+    TermUpdate,
+    centred,
+    centred_change,
+    without_common_part,
+)
+
+__all__ = ["Averaged", "Curves"]
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """How a term's released curve is made of its iterates.
+
+    Attributes
+    ----------
+    rounds : int
+        How many of its last iterates are averaged.
+    ahead : float
+        How often the change that led to each of them counts once more: zero for plain averages,
+        and 1 / share - 1 to average where a full step would have led, of which only a share was
+        gone.
+    """
+
+    rounds: int
+    ahead: float = 0.0
+
+    def counts(self, n_updates: int) -> NDArray[np.float64]:
+        """Return how much each iterate counts; ``ahead`` times that its last change."""
+        counts = np.zeros(n_updates)
+        if self.rounds > 0:
+            counts[-self.rounds :] = 1.0 / self.rounds
+        return counts
+
+
+class Curves:
+    """Shape functions while they grow, on the score lattice."""
+
+    def __init__(self, bins: Sequence[Bins], n_scores: int, directions: Sequence[int]) -> None:
+        self.directions = directions
+        self.weights = [b.weights for b in bins]
+        self.scores = [np.zeros((b.n_codes, n_scores)) for b in bins]
+        self.updates: list[list[TermUpdate]] = [[] for _ in bins]
+        self.marks: list[list[NDArray[np.float64]]] = []
+        self._changes = [np.zeros_like(scores) for scores in self.scores]
+        self.forget()
+
+    def add(
+        self, term: int, update: TermUpdate, noisy: NDArray[np.float64], largest: float
+    ) -> NDArray[np.float64]:
+        """Move a term by its noisy leaf sums; return the integer change per bin and score."""
+        sums = without_common_part(noisy)
+        change = np.rint(centred_change(update, self.weights[term], sums))
+        change = np.clip(change, -largest, largest)
+        if self.directions[term]:
+            change = monotone_change(
+                self.scores[term], change, self.weights[term], self.directions[term]
+            )
+        self.scores[term] += change
+        self._changes[term] = change
+        self.updates[term].append(update)
+        return change
+
+    def forget(self, ahead: float = 0.0) -> None:
+        """Begin an average in which the last change of each iterate counts so often once more."""
+        self.remembered, self._ahead = 0, ahead
+        self._sums = [np.zeros_like(scores) for scores in self.scores]
+
+    def remember(self) -> None:
+        """Take where the curves are into the average."""
+        self.remembered += 1
+        for k, total in enumerate(self._sums):
+            total += self.scores[k] + self.averaged(k).ahead * self._changes[k]
+
+    def averaged(self, term: int) -> Averaged:
+        """Return how a term is averaged.
+
+        A monotone curve and more of its change need not be monotone.
+        """
+        return Averaged(self.remembered, 0.0 if self.directions[term] else self._ahead)
+
+    def mark(self) -> None:
+        """Note where the curves are."""
+        self.marks.append([scores.copy() for scores in self.scores])
+
+    def drift(self) -> float:
+        """Return the cosine between the last two movements from mark to mark; 0 without two."""
+        if len(self.marks) < 3:
+            return 0.0
+        before, then, now = self.marks[-3:]
+        early = [b - a for a, b in zip(before, then, strict=True)]
+        late = [b - a for a, b in zip(then, now, strict=True)]
+
+        def inner(first: list[NDArray[np.float64]], second: list[NDArray[np.float64]]) -> float:
+            triples = zip(self.weights, first, second, strict=True)
+            return sum(float(weights @ (a * b).sum(axis=1)) for weights, a, b in triples)
+
+        both = math.sqrt(inner(early, early) * inner(late, late))
+        return inner(early, late) / both if both > 0 else 0.0
+
+    def averages(self) -> list[NDArray[np.float64]]:
+        """Return averages in units of score, centred on the released weights.
+
+        Changes that were cut off are not. Bins that never moved have no noise, and stay at zero
+        all the same; of a curve that is kept monotone all move, to stay in order.
+        """
+        sums = self._sums if self.remembered else self.scores
+        means = [total / (max(self.remembered, 1) * LATTICE) for total in sums]
+        return [
+            centred(mean, weights, (mean != 0).any(axis=1) | (direction != 0))
+            for mean, weights, direction in zip(means, self.weights, self.directions, strict=True)
+        ]
