@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from interpret_dp._validate import check_int
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.audit.one_run import OneRunBound, guesses_for, judge_guesses
-from interpret_dp.audit.watching import Passed, Watching
+from interpret_dp.audit.replaying import Recorded
+from interpret_dp.audit.watching import Watching
 from interpret_dp.mechanisms import use_randomness
 
 __all__ = ["MapsAudit", "audit_maps"]
@@ -140,19 +141,19 @@ def audit_maps(
         return judge_guesses(scores, included, n_guesses=size, delta=delta, confidence=single)
 
     return MapsAudit(
-        judged(_moved(source.passed, labels)), judged(_margins(model, rows, labels)), confidence
+        judged(_moved(source.record, labels)), judged(_margins(model, rows, labels)), confidence
     )
 
 
-def _moved(passed: Sequence[Passed], labels: NDArray[np.int64]) -> Floats:
+def _moved(record: Sequence[Recorded], labels: NDArray[np.int64]) -> Floats:
     """Return how far all released gradients point where each canary's does."""
     n_canaries = len(labels)
     columns = np.arange(n_canaries)
     total = np.zeros(n_canaries)
-    for one in passed:
+    for one in record:
         if one.name == _GRADIENTS:
             # Weights come first, by class and then by column; the intercepts follow.
-            weights = one.noisy[: 2 * n_canaries].reshape(2, n_canaries) / one.sigma
+            weights = one.output.ravel()[: 2 * n_canaries].reshape(2, n_canaries) / one.sigma
             total += weights[1 - labels, columns] - weights[labels, columns]
     return total
 

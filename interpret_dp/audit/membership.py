@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.audit.bounds import attack_bound
-from interpret_dp.audit.watching import Watching, signal_of
+from interpret_dp.audit.watching import Watching, log_likelihood_ratio
 from interpret_dp.mechanisms import use_randomness
 
 __all__ = ["MembershipReport", "membership_attack"]
@@ -23,7 +23,7 @@ __all__ = ["MembershipReport", "membership_attack"]
 _Table = TypeVar("_Table")
 Floats = NDArray[np.float64]
 
-ALL_RELEASES = "all releases, along the row"
+ALL_RELEASES = "all releases, by their likelihood"
 ALL_FACTS = "all facts together"
 """Names of the statistics that every attack adds to the facts that it reads."""
 
@@ -93,7 +93,8 @@ def membership_attack(
     ----------
     fit : callable
         Makes a new model, fits it on the table that it is given, and returns it, such as
-        :func:`interpret_dp.audit.refit` makes of an estimator.
+        :func:`interpret_dp.audit.refit` makes of an estimator. It draws all randomness through the
+        package, does the same each time, and is called twice for each run.
     with_row, without_row : object
         What ``fit`` takes; they differ in one unit.
     facts : callable
@@ -125,23 +126,25 @@ def membership_attack(
     Notes
     -----
     The statistics are the facts, the linear combination of them that separates the first half
-    best (Fisher's), and, for what releases through our door, all releases along the direction in
-    which the row moves them. On the first half the best statistic for each bound is chosen with its
-    threshold; so at most two statistics are judged, each at half of the error that is left.
+    best (Fisher's), and, for what releases through our door, the likelihood ratio of all releases,
+    for which each fit is replayed in the other world. On the first half the best statistic for each
+    bound is chosen with its threshold; so at most two statistics are judged, each at half of the
+    error that is left.
     """
     epsilon = check_real("epsilon", epsilon, low=0, low_open=True)
     delta = check_real("delta", delta, low=0, high=1, high_open=True)
     runs = check_int("runs", runs, low=20)
     confidence = check_real("confidence", confidence, low=0, high=1, low_open=True, high_open=True)
-    signal = signal_of(fit, with_row, without_row)
     found: tuple[list[dict[str, float]], list[dict[str, float]]] = ([], [])
+    worlds = ((with_row, without_row, 1.0), (without_row, with_row, -1.0))
     for _ in progress(range(runs)):
-        for world, table in zip(found, (with_row, without_row), strict=True):
+        for world, (table, other, sign) in zip(found, worlds, strict=True):
             source = noise()
             with use_randomness(source):
                 values = dict(facts(fit(table)))
-            if signal is not None:
-                values[ALL_RELEASES] = signal.along(source.passed)
+            # A fit of another package releases nothing through the door.
+            if source.record:
+                values[ALL_RELEASES] = sign * log_likelihood_ratio(fit, other, source)
             world.append(values)
     samples = _samples(found, runs // 2)
     judged = 1.0 - (1.0 - confidence) / (1 if mu is None else 2)

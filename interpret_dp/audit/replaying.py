@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.audit.report import ReleaseCheck, Violation
-from interpret_dp.mechanisms import SeededRandomness
+from interpret_dp.mechanisms import Randomness, SeededRandomness
 
-__all__ = ["Recorded", "Recording", "Replaying"]
+__all__ = ["Recorded", "Recorder", "Recording", "Replaying"]
 
 Integers: TypeAlias = NDArray[np.int64]
 Keys: TypeAlias = tuple[str | float, ...]
@@ -46,12 +46,16 @@ class Recorded:
         return "sums" if self.keys is None else "selection"
 
 
-class Recording(SeededRandomness):
-    """Seeded noise that keeps what it was asked for and what it answered."""
+class Recorder(Randomness):
+    """Any source of noise, made to keep what it was asked for and what it answered.
 
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
-        self.record: list[Recorded] = []
+    Attributes
+    ----------
+    record : list of Recorded
+        Private, for its exact sums: for tables that somebody made up.
+    """
+
+    record: list[Recorded]
 
     def perturb(self, name: str, exact: Integers, sensitivity: int, sigma: float) -> Integers:
         """Record a release."""
@@ -96,10 +100,18 @@ class Recording(SeededRandomness):
         return chosen
 
 
+class Recording(Recorder, SeededRandomness):
+    """Seeded noise, recorded."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.record = []
+
+
 class Replaying(SeededRandomness):
     """Answers every release with the first run's output, and checks what it replaces."""
 
-    def __init__(self, seed: int, recording: Recording) -> None:
+    def __init__(self, seed: int, recording: Recorder) -> None:
         super().__init__(seed)
         self._recording = recording
         self._calls = 0

@@ -23,8 +23,8 @@ __all__ = ["DELTA", "Subject", "classifier", "explainer", "metrics", "reference"
 
 DELTA = 1e-5
 
-# Levels are leaves of their own, so that every fit releases sums of the same form; how cut points
-# of a number merge depends on noise, and an attack on all releases would lose track.
+# Of two levels the canary has one to itself, whatever the noise: how cut points of a number merge
+# depends on it.
 _FEATURE = {"feature_0000": Categorical(["a", "b"])}
 _RANGE = (9000, 10000)
 _LABELS = Schema(_FEATURE, target=Categorical(["no", "yes"]))

@@ -1,67 +1,42 @@
 """What passes the door, as an attacker may see it: every release that was paid for.
 
 The ledger charges for all releases of a fit, also for those that the model does not show. So an
-attack may use them all, and along the direction in which one row moves them nothing is lost.
+attack may use them all, and by the likelihood ratio of one row nothing is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import secrets
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_real
-from interpret_dp.audit.replaying import Recorded, Recording, Replaying
-from interpret_dp.mechanisms import SystemRandomness, use_randomness
+from interpret_dp.audit.replaying import Recorded, Recorder, Replaying
+from interpret_dp.mechanisms import SeededRandomness, SystemRandomness, use_randomness
 
-__all__ = ["LessNoise", "Passed", "Signal", "Watching", "signal_of"]
+__all__ = ["LessNoise", "Watching", "log_likelihood_ratio"]
 
 _Table = TypeVar("_Table")
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Passed:
-    """One call of the mechanism: what it released, and the scale of its noise.
+class Watching(Recorder, SystemRandomness):
+    """The operating system's noise, as in every fit, and a note of what was released.
 
     Attributes
     ----------
-    name : str
-    noisy : ndarray of int64
-    sigma : float
-    """
-
-    name: str
-    noisy: Integers
-    sigma: float
-
-
-class Watching(SystemRandomness):
-    """The operating system's noise, as in every fit, and a note of what was released.
-
-    Selections and choices are not noted: the sums of the fit carry nearly all of its budget.
+    seed : int
+        Of the public coin flips, and of nothing else: with them a fit can be replayed.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.passed: list[Passed] = []
-
-    def perturb(self, name: str, exact: Integers, sensitivity: int, sigma: float) -> Integers:
-        """Release and note."""
-        noisy = super().perturb(name, exact, sensitivity, sigma)
-        self.passed.append(Passed(name, noisy.copy(), sigma))
-        return noisy
-
-    def perturb_sampled(
-        self, name: str, exact: Integers, sensitivity: int, sigma: float
-    ) -> Integers:
-        """Release and note the sums of a sample."""
-        noisy = super().perturb_sampled(name, exact, sensitivity, sigma)
-        self.passed.append(Passed(name, noisy.copy(), sigma))
-        return noisy
+        self.record = []
+        self.seed = secrets.randbits(128)
+        self.public = SeededRandomness(self.seed).public
 
 
 class LessNoise(Watching):
@@ -86,70 +61,55 @@ class LessNoise(Watching):
         return super().noise(sigma * self._share, size)
 
 
-@dataclass(frozen=True)
-class Signal:
-    """How one row moves the releases of a fit, in units of the variance of their noise.
-
-    Attributes
-    ----------
-    directions : tuple of (str, ndarray of float64)
-        For each release of sums, in order; empty where it is of another form without the row.
-        Private, as exact sums are: audits run on tables that they made up.
-    """
-
-    directions: tuple[tuple[str, NDArray[np.float64]], ...]
-
-    def along(self, passed: Sequence[Passed]) -> float:
-        """Return how far a fit's releases lie in the row's direction.
-
-        Where all sums of a fit are asked for whatever came before, this is the logarithm of the
-        likelihood ratio, up to a constant: no attacker can do better. A release of another form
-        than in the fit that the signal was taken from counts as nothing.
-        """
-        total = 0.0
-        for (name, direction), one in zip(self.directions, passed, strict=False):
-            if name == one.name and direction.size == one.noisy.size:
-                total += float(direction @ one.noisy.ravel())
-        return total
-
-
-def signal_of(
-    fit: Callable[[_Table], Any], with_row: _Table, without_row: _Table, *, seed: int = 0
-) -> Signal | None:
-    """Take the signal of a row from one fit, replayed without it.
+def log_likelihood_ratio(
+    fit: Callable[[_Table], Any], neighbour: _Table, watched: Watching
+) -> float:
+    """Return how much likelier the releases of a fit are on its own table than on a neighbour.
 
     Parameters
     ----------
     fit : callable
-        As :func:`interpret_dp.audit.replay` takes it.
-    with_row, without_row : object
-        Made-up tables that differ by the row.
-    seed : int
+        As :func:`interpret_dp.audit.replay` takes it; run on the neighbour with what was released
+        in place of its own releases, so that each sum is asked for after the same ones.
+    neighbour : object
+        What ``fit`` takes.
+    watched : Watching
+        The source of the fit's noise.
 
     Returns
     -------
-    Signal or None
-        None for a fit that releases no sums through the door, such as one of another package.
+    float
+        Logarithm of the ratio of the densities of all noisy sums, given those before each: no
+        attacker can do better (Neyman and Pearson), however sums depend on earlier noise.
+        Selections, choices and sums of private samples count as nothing, and so does what one of
+        the tables is not asked for.
     """
-    recording = Recording(seed)
-    with use_randomness(recording):
-        fit(with_row)
-    replaying = _Comparing(seed, recording)
+    replaying = _Comparing(watched.seed, watched)
     with use_randomness(replaying):
-        fit(without_row)
-    return Signal(tuple(replaying.directions)) if replaying.directions else None
+        fit(neighbour)
+    return replaying.ratio
 
 
 class _Comparing(Replaying):
-    """Notes how far apart the exact sums of both runs are."""
+    """Adds up by how much likelier the recorded sums are on the first table than on this one."""
 
-    def __init__(self, seed: int, recording: Recording) -> None:
+    def __init__(self, seed: int, recording: Recorder) -> None:
         super().__init__(seed, recording)
-        self.directions: list[tuple[str, NDArray[np.float64]]] = []
+        self.ratio = 0.0
+
+    def perturb_sampled(
+        self, name: str, exact: Integers, sensitivity: int, sigma: float
+    ) -> Integers:
+        """Leave the ratio as it is: who is in a private sample is no attacker's to know."""
+        before = self.ratio
+        noisy = super().perturb_sampled(name, exact, sensitivity, sigma)
+        self.ratio = before
+        return noisy
 
     def _note(self, name: str, exact: Integers, twin: Recorded | None) -> None:
-        direction = np.zeros(0)
-        if twin is not None and twin.exact.shape == exact.shape:
-            apart = twin.exact.ravel().astype(np.float64) - exact.ravel().astype(np.float64)
-            direction = apart / twin.sigma**2
-        self.directions.append((name, direction))
+        if twin is None or twin.name != name or twin.exact.shape != exact.shape:
+            return
+        apart = (twin.exact - exact).ravel().astype(np.float64)
+        # Twice as far as the output is from halfway between both.
+        beyond = (2 * twin.output - twin.exact - exact).ravel().astype(np.float64)
+        self.ratio += float(apart @ beyond) / (2.0 * twin.sigma**2)

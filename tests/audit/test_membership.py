@@ -34,7 +34,7 @@ from interpret_dp.audit import (
 from interpret_dp.audit import membership as membership_module
 from interpret_dp.audit.membership import ALL_FACTS, ALL_RELEASES
 from interpret_dp.audit.power import loss_found_by_runs
-from interpret_dp.audit.watching import signal_of
+from interpret_dp.audit.watching import log_likelihood_ratio
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.mechanisms import active_randomness, gaussian_mechanism, use_randomness
 
@@ -164,29 +164,68 @@ def test_arguments_and_facts_are_checked() -> None:
 # --------------------------------------------------------------------------- what is looked at
 
 
-def test_a_signal_is_the_likelihood_ratio_of_a_sum() -> None:
-    signal = signal_of(lambda table: Count(1.0).fit(table), 5, 4)
-    assert signal is not None
+def watched_fit(fit: Any, table: Any) -> tuple[Any, Watching]:
     watching = Watching()
     with use_randomness(watching):
-        model = Count(1.0).fit(5)
-    (passed,) = watching.passed
-    ratio = norm.logpdf(model.count_, 5, passed.sigma / LATTICE) - norm.logpdf(
-        model.count_, 4, passed.sigma / LATTICE
-    )
-    constant = (5**2 - 4**2) / 2 * (LATTICE / passed.sigma) ** 2
-    assert signal.along(watching.passed) - constant == pytest.approx(ratio, rel=1e-9)
-    assert signal_of(lambda table: table, 5, 4) is None
+        return fit(table), watching
 
 
-def test_releases_of_another_form_count_as_nothing() -> None:
-    signal = signal_of(lambda table: Count(1.0).fit(table), 5, 4)
-    assert signal is not None
-    assert signal.along([]) == 0.0
-    watching = Watching()
-    watching.perturb("another", np.ones((1, 2), dtype=np.int64), LATTICE, 2.0**20)
-    watching.perturb("count", np.ones((1, 2), dtype=np.int64), LATTICE, 2.0**20)
-    assert signal.along(watching.passed) == 0.0
+def test_the_ratio_of_a_sum_is_that_of_its_densities() -> None:
+    def fit(table: int) -> Any:
+        return Count(1.0).fit(table)
+
+    model, watching = watched_fit(fit, 5)
+    (released,) = watching.record
+    scale = released.sigma / LATTICE
+    expected = norm.logpdf(model.count_, 5, scale) - norm.logpdf(model.count_, 4, scale)
+    assert log_likelihood_ratio(fit, 4, watching) == pytest.approx(expected, rel=1e-9)
+    assert log_likelihood_ratio(fit, 5, watching) == 0.0
+
+
+class Chased:
+    """The second sum is the table and twice what was released before it."""
+
+    def fit(self, table: int) -> Any:
+        randomness = active_randomness()
+        assert randomness is not None
+        (first,) = randomness.perturb("first", np.array([[7]]), 1, 100.0)[0].tolist()
+        # A public coin, the same in a replay.
+        coin = int(randomness.public.integers(1000))
+        exact = np.array([[table * 10 + 2 * first + coin]])
+        (self.second_,) = randomness.perturb("second", exact, 10, 5.0)[0].tolist()
+        self.apart_ = self.second_ - 2 * first - coin
+        return self
+
+
+def test_a_sum_that_moves_with_earlier_noise_is_judged_given_that_noise() -> None:
+    """By direction alone the second release says nothing: earlier noise is 200 wide, not 5."""
+    model, watching = watched_fit(lambda table: Chased().fit(table), 3)
+    expected = norm.logpdf(model.apart_, 30, 5) - norm.logpdf(model.apart_, 20, 5)
+    found = log_likelihood_ratio(lambda table: Chased().fit(table), 2, watching)
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+class OfOtherForms:
+    """Releases that one table is asked for and the other is not, and sums of private samples."""
+
+    def fit(self, table: int) -> Any:
+        randomness = active_randomness()
+        assert randomness is not None
+        randomness.perturb("as many sums as rows", np.ones((1, table), dtype=np.int64), 1, 2.0)
+        drawn = randomness.sample(100 * table, 0.5)
+        randomness.perturb_sampled("rows in a sample", np.array([len(drawn)]), 1, 2.0)
+        if table == 3:
+            randomness.perturb("only here", np.array([[1]]), 1, 2.0)
+        return self
+
+
+@pytest.mark.parametrize(("table", "other"), [(3, 2), (2, 3)])
+def test_releases_of_another_form_and_of_a_private_sample_count_as_nothing(
+    table: int, other: int
+) -> None:
+    _, watching = watched_fit(lambda t: OfOtherForms().fit(t), table)
+    assert len(watching.record) == (3 if table == 3 else 2)
+    assert log_likelihood_ratio(lambda t: OfOtherForms().fit(t), other, watching) == 0.0
 
 
 def test_less_noise_is_less_noise() -> None:
@@ -197,7 +236,7 @@ def test_less_noise_is_less_noise() -> None:
     assert 0.9e5 < found.std() < 1.1e5
     found = less.perturb_sampled("x", np.zeros(2000, dtype=np.int64), LATTICE, 1e6)
     assert 0.9e5 < found.std() < 1.1e5
-    assert [one.sigma for one in less.passed] == [1e6, 1e6]
+    assert [one.sigma for one in less.record] == [1e6, 1e6]
     for share in (0, 1.5):
         with pytest.raises(ValueError, match="share is"):
             LessNoise(share)

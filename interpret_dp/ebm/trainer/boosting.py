@@ -265,7 +265,7 @@ class _Rounds:
         if task.divide_by_means:
             scores: Any = self.terms.scores[k][:, 0] / LATTICE
             gain = mean_gains(gain, part.leaf, scores, weights)
-        release = LeafRelease.of(gain, len(self.movable), is_only=len(task.bins) == 1)
+        release = LeafRelease.of(gain, len(self.movable))
         gain *= release.has_leaves
         residual_norm = self._rows.residual_norm
         row_norm = release.row_norm(residual_norm, self._rows.n_scores)

@@ -8,9 +8,7 @@ together make one release of it. With two leaves the noise has nearly half of th
 four nearly three quarters.
 
 Where fewer than two leaves can move, the total is all that there is to say, and nothing else is
-released: its noise is that of one leaf. Of a small table the mean is learned so. A model of one
-term releases plain sums in any case: in these an audit sees a row that is alone in its leaf, while
-a total moves with the noise of what was released before it.
+released: its noise is that of one leaf. Of a small table the mean is learned so.
 """
 
 from __future__ import annotations
@@ -37,8 +35,8 @@ class LeafRelease:
     Attributes
     ----------
     leaves : ndarray of int64
-        Leaves that move; all if none does, in a model of one term. Where a share is taken out,
-        zeros are released for the others. Empty if the total of all leaves is released alone.
+        Leaves that move; where a share is taken out, zeros are released for the others. Empty if
+        the total of all leaves is released alone.
     removed : int
         Share of the mean over the leaves that is taken out of each, in 16ths: 0 to 15.
     """
@@ -47,15 +45,13 @@ class LeafRelease:
     removed: int
 
     @classmethod
-    def of(cls, gain: NDArray[np.float64], n_terms: int, *, is_only: bool = False) -> LeafRelease:
+    def of(cls, gain: NDArray[np.float64], n_terms: int) -> LeafRelease:
         """Choose it by the gains of the leaves and the number of terms that are updated.
 
         Parameters
         ----------
         gain : ndarray of float64, shape (n_leaves,)
         n_terms : int
-        is_only : bool
-            Whether the model has one term.
 
         Notes
         -----
@@ -72,10 +68,8 @@ class LeafRelease:
         which is smallest where c is the fourth root of u / K.
         """
         leaves = np.flatnonzero(gain > 0)
-        if len(leaves) < 2 and not is_only:
+        if len(leaves) < 2:
             return cls(leaves[:0], 0)
-        if not len(leaves):
-            leaves = np.arange(len(gain))
         share = max(1.0 / n_terms, math.sqrt(_unevenness(gain[leaves]) / n_terms))
         worth = len(leaves) <= _MOST_LEAVES
         removed = int(_PARTS * (1.0 - math.sqrt(share))) if worth else 0

@@ -113,9 +113,6 @@ def test_where_no_curve_can_move_the_total_of_all_leaves_is_released_alone(n_mov
     released = release.exact(sums)
     np.testing.assert_array_equal(released, [sums.sum(axis=0)])
     np.testing.assert_array_equal(release.total(released), sums.sum(axis=0))
-    # A model of one term has sums of leaves whatever moves.
-    gain = np.ones(5) * (np.arange(5) < n_moving)
-    np.testing.assert_array_equal(LeafRelease.of(gain, 1, is_only=True).exact(sums), sums)
     # As loud as one leaf: of sums it would be the variance of all of them together.
     assert release.row_norm(LATTICE, 3) == LATTICE
     assert release.total_variance(0.5) == 0.25
