@@ -24,7 +24,7 @@ from benchmarks.problems import DELTA, Problem, Split
 from benchmarks.rules import drawn
 from benchmarks.summary import markdown_table
 from interpret_dp import PrivacyWarning
-from interpret_dp.ebm import training
+from interpret_dp.ebm.noise.boosted import Boosted
 
 __all__ = ["measured"]
 
@@ -52,7 +52,7 @@ def measured(name: str, epsilon: float, numbers: range) -> Iterator[tuple[float,
         found = []
         for is_balanced in (False, True):
             as_trained: Any = mock.patch.object(
-                training, "_balanced_intercept", lambda result, *_: result.intercept
+                Boosted, "balanced_intercept", lambda self, _: self._result.intercept
             )
             with nullcontext() if is_balanced else as_trained:
                 found += _fit(problem, split, epsilon, number)

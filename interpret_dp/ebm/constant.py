@@ -64,6 +64,7 @@ def train_constant(
         update_noise=0.0,
         boosting=BoostingResult(
             [s[:, np.newaxis] for s in scores],
+            [s[:, np.newaxis] for s in scores],
             intercept,
             updates=[[] for _ in bins],
             averaged=(Averaged(0),) * len(bins),

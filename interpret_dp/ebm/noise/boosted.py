@@ -12,7 +12,7 @@ from interpret_dp.ebm.noise.coupling import with_coupling
 from interpret_dp.ebm.noise.intercepts import balanced_intercept, balanced_intercepts
 from interpret_dp.ebm.noise.sampling import (
     explained_variance,
-    noise_while_training,
+    noise_variance,
     sampling_variances,
     with_noise_of_others,
 )
@@ -29,6 +29,7 @@ from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.boosting import BoostingResult, BoostingTask
 from interpret_dp.ebm.trainer.correlations import Correlations
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
+from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.objectives import Start, relative_means
 
 __all__ = ["Boosted"]
@@ -77,16 +78,19 @@ class Boosted:
         # What rows are scored with: dismissed terms are zero.
         self._standing = [
             np.zeros_like(curve) if k in result.dismissed else curve
-            for k, curve in enumerate(result.scores)
+            for k, curve in enumerate(result.trained)
         ]
 
     def added_noise(self, facts: _Facts | None = None) -> list[TermNoise]:
         """Return the noise that was added to each curve, without that of any other."""
+        return self._noise_of(self._result, facts or _Facts())
+
+    def _noise_of(self, result: BoostingResult, facts: _Facts) -> list[TermNoise]:
         return term_noise(
-            self._result,
+            result,
             self._task.bins,
             self._task.directions,
-            curvatures=self._curvatures(facts or _Facts()),
+            curvatures=self._curvatures(facts),
             scale=self._start.score_unit,
             rng=self._rng,
         )
@@ -152,16 +156,33 @@ class Boosted:
             explained += scale.score_unit**2 * correlations.shared_variance(self._standing, weights)
         explained = max(explained, 0.0) / scale.score_unit**2
         # Noise in the scores makes residuals larger, as what is explained makes them smaller.
-        net = explained - noise_while_training(*used[1:]) / scale.score_unit**2
+        loud = noise_variance(*self._used(scores, self._noise_while_training())[1:])
+        net = explained - loud / scale.score_unit**2
         facts = _Facts(correlations, scale.inside(net, self._result.bound))
         return facts, scale.dispersion(float(self._start.level[0]), explained, self._result.bound)
+
+    def _noise_while_training(self) -> list[TermNoise]:
+        """Return the noise of curves in the middle of the rounds that are averaged.
+
+        Rows are scored with curves of single rounds, which are louder than their average, or less
+        loud than that of where longer steps would have led.
+        """
+        averaged = self._result.averaged
+        updates = [
+            done[: len(done) - how.rounds // 2]
+            for done, how in zip(self._result.updates, averaged, strict=True)
+        ]
+        middle = replace(self._result, updates=updates, averaged=(Averaged(1),) * len(averaged))
+        noise = self._noise_of(middle, _Facts())
+        return with_noise_of_others(noise, self._task.bins, self._result.dismissed)
 
     def _steepness(self, scores: Sequence[FloatArray], apart: Sequence[TermNoise]) -> float:
         """Return how much steeper curves are than without noise, as far as that is known."""
         intercept, start = self._result.intercept, self._start
         if start.scale is not None or start.has_scores or len(intercept) > 1:
             return 1.0
-        return steepness(float(intercept[0]), *self._used(scores, apart))
+        trained_with = self._used(scores, self._noise_while_training())[1]
+        return steepness(float(intercept[0]), *self._used(scores, apart), trained_with)
 
     def _used(
         self, scores: Sequence[FloatArray], noise: Sequence[TermNoise]

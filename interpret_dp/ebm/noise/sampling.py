@@ -21,16 +21,12 @@ from interpret_dp.ebm.trainer.binning import Bins
 __all__ = [
     "explained_variance",
     "noise_variance",
-    "noise_while_training",
     "sampling_variances",
     "with_noise_of_others",
 ]
 
 FloatArray = NDArray[np.float64]
 
-# A curve of one round has so many times the noise of an average over the last half of the rounds:
-# 1.5 to 2.4 times, by theory, in fits of four problems at epsilon 0.5 to 8.
-_OF_ONE_ROUND = 2.0
 # Where noise grows from round to round, its variance may be beyond any number.
 _LARGEST_VARIANCE = 1e200
 
@@ -93,18 +89,6 @@ def noise_variance(noise: Sequence[TermNoise], bins: Sequence[Bins]) -> float:
     bins : sequence of Bins
     """
     return float(np.sum([_mean_over_rows(one, b) for one, b in zip(noise, bins, strict=True)]))
-
-
-def noise_while_training(noise: Sequence[TermNoise], bins: Sequence[Bins]) -> float:
-    """Return the variance that the added noise had in the scores that rows were trained with.
-
-    Parameters
-    ----------
-    noise : sequence of TermNoise
-        Of the released curves, which are averages over rounds.
-    bins : sequence of Bins
-    """
-    return _OF_ONE_ROUND * noise_variance(noise, bins)
 
 
 def with_noise_of_others(

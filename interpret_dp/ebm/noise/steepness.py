@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.noise.sampling import explained_variance, noise_while_training
+from interpret_dp.ebm.noise.sampling import explained_variance, noise_variance
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.curvature import mean_curvature, mean_probability
@@ -32,7 +32,11 @@ _STEPS = 10  # of Newton's method
 
 
 def steepness(
-    level: float, scores: Sequence[FloatArray], noise: Sequence[TermNoise], bins: Sequence[Bins]
+    level: float,
+    scores: Sequence[FloatArray],
+    noise: Sequence[TermNoise],
+    bins: Sequence[Bins],
+    trained_with: Sequence[TermNoise],
 ) -> float:
     """Return the factor by which noise has made curves steeper, 1 or more.
 
@@ -45,6 +49,8 @@ def steepness(
     noise : sequence of TermNoise
         Of each curve.
     bins : sequence of Bins
+    trained_with : sequence of TermNoise
+        Of each curve while rows were scored with it: the released one is an average.
 
     Notes
     -----
@@ -55,7 +61,7 @@ def steepness(
     if not bins:
         return 1.0
     # A term's own noise is the same for all rows of a bin, and is no noise to them.
-    others = noise_while_training(noise, bins) * (1.0 - 1.0 / len(bins))
+    others = noise_variance(trained_with, bins) * (1.0 - 1.0 / len(bins))
     spread = np.array([np.sqrt(min(others, _LARGEST_NOISE))])
     nodes, shares = np.polynomial.hermite_e.hermegauss(_NODES)
     size = max(np.sqrt(explained_variance(scores, noise, bins)), _LEAST_SIZE)

@@ -66,6 +66,8 @@ class BoostingResult:
     ----------
     scores : list of ndarray of float64, shape (n_codes, n_scores) each
         Averaged shape functions, centred.
+    trained : list of ndarray of float64, shape (n_codes, n_scores) each
+        The same without what they are ahead: about what rows were scored with.
     intercept : ndarray of float64, shape (n_scores,)
     updates : list of list of TermUpdate
         For each term, its updates in order of rounds.
@@ -73,7 +75,7 @@ class BoostingResult:
         For each term.
     dismissed : frozenset of int
         Terms that showed nothing but noise after half of the rounds: the others were trained as if
-        they were zero from then on. ``scores`` are their averages until then.
+        they were zero from then on. ``scores`` and ``trained`` are their averages until then.
     noise : float
         Standard deviation of the noise of a plain residual sum of the first rounds, in residuals.
     bound : float
@@ -90,6 +92,7 @@ class BoostingResult:
     """
 
     scores: list[NDArray[np.float64]]
+    trained: list[NDArray[np.float64]]
     intercept: NDArray[np.float64]
     updates: list[list[TermUpdate]]
     averaged: tuple[Averaged, ...]
@@ -181,7 +184,7 @@ class _Rounds:
         self.movable = list(task.movable)
         self.settings = task.settings()
         self.noise, self.bound, self.way = 0.0, 1.0, 0.0
-        self.drift = 0.0
+        self.drift, self._ahead = 0.0, 0.0
         # Of all moves of the intercept: number, sum of steps, variance of their noise; and what
         # that was at each term's last update.
         self._shifts = np.zeros(3)
@@ -203,7 +206,8 @@ class _Rounds:
         marked: Collection[int] = (),
     ) -> None:
         """Go through rounds, and average so many of the last ones, so far ahead."""
-        self.terms.forget(ahead)
+        self.terms.forget()
+        self._ahead = ahead
         self._level_sum = np.zeros_like(self._level_sum)
         for number in _shown(rounds, verbose):
             self._round(number)
@@ -324,10 +328,11 @@ class _Rounds:
         """Return the averages so far."""
         count = self.terms.remembered
         return BoostingResult(
+            self.terms.averages(self._ahead),
             self.terms.averages(),
             self._level_sum / count / LATTICE if count else self._task.intercept,
             self.terms.updates,
-            tuple(self.terms.averaged(k) for k in range(len(self.terms.updates))),
+            self.terms.averaged(self._ahead),
             self.noise,
             self.settings.step,
             self.way,
@@ -418,6 +423,7 @@ def _with_dismissed(
     return replace(
         result,
         scores=[of(k).scores[k] for k in terms],
+        trained=[of(k).trained[k] for k in terms],
         averaged=tuple(of(k).averaged[k] for k in terms),
         dismissed=frozenset(dismissed),
     )

@@ -75,23 +75,27 @@ class Curves:
         self.updates[term].append(update)
         return change
 
-    def forget(self, ahead: float = 0.0) -> None:
-        """Begin an average in which the last change of each iterate counts so often once more."""
-        self.remembered, self._ahead = 0, ahead
+    def forget(self) -> None:
+        """Begin an average."""
+        self.remembered = 0
         self._sums = [np.zeros_like(scores) for scores in self.scores]
+        self._moves = [np.zeros_like(scores) for scores in self.scores]
 
     def remember(self) -> None:
-        """Take where the curves are into the average."""
+        """Take where the curves are, and their last changes, into the average."""
         self.remembered += 1
-        for k, total in enumerate(self._sums):
-            total += self.scores[k] + self.averaged(k).ahead * self._changes[k]
+        for totals, ones in ((self._sums, self.scores), (self._moves, self._changes)):
+            for total, one in zip(totals, ones, strict=True):
+                total += one
 
-    def averaged(self, term: int) -> Averaged:
-        """Return how a term is averaged.
+    def averaged(self, ahead: float) -> tuple[Averaged, ...]:
+        """Return how each term is averaged, if so far ahead as it may be.
 
         A monotone curve and more of its change need not be monotone.
         """
-        return Averaged(self.remembered, 0.0 if self.directions[term] else self._ahead)
+        return tuple(
+            Averaged(self.remembered, 0.0 if direction else ahead) for direction in self.directions
+        )
 
     def mark(self) -> None:
         """Note where the curves are."""
@@ -112,14 +116,24 @@ class Curves:
         both = math.sqrt(inner(early, early) * inner(late, late))
         return inner(early, late) / both if both > 0 else 0.0
 
-    def averages(self) -> list[NDArray[np.float64]]:
+    def averages(self, ahead: float = 0.0) -> list[NDArray[np.float64]]:
         """Return averages in units of score, centred on the released weights.
 
         Changes that were cut off are not. Bins that never moved have no noise, and stay at zero
         all the same; of a curve that is kept monotone all move, to stay in order.
         """
-        sums = self._sums if self.remembered else self.scores
-        means = [total / (max(self.remembered, 1) * LATTICE) for total in sums]
+        if not self.remembered:
+            return self._in_units(self.scores, 1)
+        sums = [
+            total + how.ahead * moves
+            for total, moves, how in zip(self._sums, self._moves, self.averaged(ahead), strict=True)
+        ]
+        return self._in_units(sums, self.remembered)
+
+    def _in_units(
+        self, sums: Sequence[NDArray[np.float64]], count: int
+    ) -> list[NDArray[np.float64]]:
+        means = [total / (count * LATTICE) for total in sums]
         return [
             centred(mean, weights, (mean != 0).any(axis=1) | (direction != 0))
             for mean, weights, direction in zip(means, self.weights, self.directions, strict=True)

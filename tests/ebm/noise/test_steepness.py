@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.ebm.noise import sampling
 from interpret_dp.ebm.noise.steepness import steepness
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.trainer.binning import Bins
@@ -25,7 +24,7 @@ def facts(size, variance):
     bins = Bins(np.arange(40, dtype=np.uint16), WEIGHTS, None)
     noise = TermNoise(variances=np.full(40, variance))
     curves = [np.sqrt(size**2 + variance) * unit, np.sqrt(variance) * unit]
-    return curves, [noise, noise], [bins, bins]
+    return curves, [noise, noise], [bins, bins], [noise, noise]
 
 
 def slope_with_noise(level, size, variance):
@@ -47,8 +46,7 @@ def slope_with_noise(level, size, variance):
 @pytest.mark.parametrize("level", [0.0, -1.5, -6.0])
 @pytest.mark.parametrize("size", [0.3, 1.5])
 @pytest.mark.parametrize("variance", [0.05, 0.5])
-def test_it_is_the_slope_at_which_residuals_vanish(monkeypatch, level, size, variance):
-    monkeypatch.setattr(sampling, "_OF_ONE_ROUND", 1.0)
+def test_it_is_the_slope_at_which_residuals_vanish(level, size, variance):
     expected = slope_with_noise(level, size, variance)
     found = steepness(level, *facts(size, variance))
     assert found == pytest.approx(expected, rel=2e-3)
@@ -58,7 +56,13 @@ def test_without_noise_it_is_one_and_much_noise_is_no_more_than_some():
     assert steepness(-1.0, *facts(1.0, 0.0)) == pytest.approx(1.0, abs=1e-6)
     assert 1.0 < steepness(-1.0, *facts(1.0, 1e3)) < 4.0
     assert np.isfinite(steepness(-1.0, *facts(1.0, 1e300)))
-    assert steepness(-1.0, [], [], []) == 1.0
+    assert steepness(-1.0, [], [], [], []) == 1.0
+
+
+def test_it_is_the_noise_of_training_that_makes_curves_steeper():
+    *released, noise = facts(1.0, 0.5)
+    quiet = [TermNoise(variances=one.diagonal / 4) for one in noise]
+    assert 1.0 < steepness(0.0, *released, quiet) < steepness(0.0, *released, noise) - 0.02
 
 
 @given(
