@@ -73,7 +73,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         Score per unit of mean residual that one update moves. None: by a rule in public numbers
         (:class:`interpret_dp.ebm.config.TrainerConfig`).
     max_rounds : int, default=None
-        Rounds of boosting; the second half of the iterates is averaged. None: by the rule.
+        Rounds of boosting; over the second half, where full steps would have led is averaged.
+        None: by the rule.
     max_leaves : int, default=None
         Leaves of each round's partition of an ordered feature. None: by the rule.
     n_jobs : int, default=-1

@@ -4,11 +4,11 @@ Each update adds ``gain * (residual sum + noise)`` to a term and is centred. To 
 deviation N of the term changes the residual sum of a leaf by ``-sum stiffness * N``, where the
 stiffness of a bin is its weight times the curvature of the loss. Both maps are known, so the
 covariance follows exactly from the recorded updates; the rows play no part in it. The curve is an
-average of iterates, each with more of its last change as it may be. Where an update
-uses contrasts of the sums alone, nothing of their noise is in the mean of the leaves; what a
-deviation does to the total, the intercept follows. A deviation M of the intercept changes the sum
-of a leaf by ``-M sum stiffness``, which contrasts hear where leaves differ: after a shift by the
-noisy mean residual M is ``(1 - step curvature) M`` and the noise of the shift.
+average of iterates, each with more of its last change as it may be. Where an update uses contrasts
+of the sums alone, nothing of their noise is in the mean of the leaves; what a deviation does to the
+total, the intercept follows. A deviation M of the intercept changes the sum of a leaf by
+``-M sum stiffness``, which contrasts hear where leaves differ: after a shift by the noisy mean
+residual M is ``(1 - step curvature) M`` and the noise of the shift.
 
 A covariance of all bins is as large as their number squared. Where that is too much, the variances
 alone are computed, without it:

@@ -47,8 +47,8 @@ __all__ = ["BoostingResult", "BoostingTask", "HalfWay", "boost"]
 _LARGEST_CHANGE = 2.0**29
 _LARGEST_RETURN = 2.0**31 - 1
 _MOST_AT_ONCE = 32
-# Full steps that a block may go together; with two, copies of a column swing for ever. Of a loss
-# that bends more elsewhere than where boosting starts, fewer.
+# Full steps that a block may go together; with two, copies of a column swing for ever. Fewer of the
+# log loss, which bends more elsewhere than where boosting starts.
 _FARTHEST, _FARTHEST_IF_BENT = 1.9, 1.0
 # Changes that count once more in the averages: steps are short where a full one is too loud.
 _MOST_AHEAD = 19.0
