@@ -6,7 +6,6 @@ attack may use them all, and by the likelihood ratio of one row nothing is lost.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -35,7 +34,7 @@ class Watching(Recorder, SystemRandomness):
     def __init__(self) -> None:
         super().__init__()
         self.record = []
-        self.seed = secrets.randbits(128)
+        self.seed = self.below(2**128)
         self.public = SeededRandomness(self.seed).public
 
 
