@@ -23,10 +23,12 @@ Integers = NDArray[np.int64]
 
 
 class Watching(Recorder, SystemRandomness):
-    """The operating system's noise, as in every fit, and a note of what was released.
+    """The operating system's noise, as in every fit, and a record of what it was added to.
 
     Attributes
     ----------
+    record : list of Recorded
+        Each release beside its exact sums, which are private: for tables that somebody made up.
     seed : int
         Of the public coin flips, and of nothing else: with them a fit can be replayed.
     """

@@ -332,7 +332,7 @@ class _Rounds:
             self.terms.averages(),
             self._level_sum / count / LATTICE if count else self._task.intercept,
             self.terms.updates,
-            self.terms.averaged(self._ahead),
+            self.terms.averaging(self._ahead),
             self.noise,
             self.settings.step,
             self.way,
@@ -341,7 +341,7 @@ class _Rounds:
         )
 
     @property
-    def ahead(self) -> float:
+    def to_full_step(self) -> float:
         """How often a change counts once more to lead as far as a full step, or several."""
         share = self.settings.step / self._task.unit.step
         return min(max(1.0 / share - 1.0, 0.0), _MOST_AHEAD) if share > 0 else 0.0
@@ -390,7 +390,9 @@ def boost(
     rounds, config = _Rounds(rows, task, door), task.config
     half = config.n_rounds // 2
     if look is None or half < 2:
-        rounds.run(range(config.n_rounds), config.averaged_rounds, verbose, ahead=rounds.ahead)
+        rounds.run(
+            range(config.n_rounds), config.averaged_rounds, verbose, ahead=rounds.to_full_step
+        )
         return rounds.result()
     marked = (half // 2, 3 * half // 4, half)
     rounds.run(range(half), half - half // 2, verbose, marked=marked)
@@ -407,7 +409,7 @@ def boost(
     if seen.drift > 0:
         rounds.hasten(seen.drift)
     later = range(half, config.n_rounds)
-    rounds.run(later, config.averaged_rounds, verbose, ahead=rounds.ahead)
+    rounds.run(later, config.averaged_rounds, verbose, ahead=rounds.to_full_step)
     return _with_dismissed(rounds.result(), early, dismissed)
 
 

@@ -88,7 +88,7 @@ class Curves:
             for total, one in zip(totals, ones, strict=True):
                 total += one
 
-    def averaged(self, ahead: float) -> tuple[Averaged, ...]:
+    def averaging(self, ahead: float) -> tuple[Averaged, ...]:
         """Return how each term is averaged, if so far ahead as it may be.
 
         A monotone curve and more of its change need not be monotone.
@@ -126,7 +126,9 @@ class Curves:
             return self._in_units(self.scores, 1)
         sums = [
             total + how.ahead * moves
-            for total, moves, how in zip(self._sums, self._moves, self.averaged(ahead), strict=True)
+            for total, moves, how in zip(
+                self._sums, self._moves, self.averaging(ahead), strict=True
+            )
         ]
         return self._in_units(sums, self.remembered)
 

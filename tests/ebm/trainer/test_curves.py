@@ -68,7 +68,7 @@ def test_averages_go_ahead_along_the_last_change_but_of_monotone_curves(directio
     curves.remember()
     step(-2.0)
     curves.remember()
-    assert curves.averaged(3.0) == (Averaged(2, 0.0 if direction else 3.0),)
+    assert curves.averaging(3.0) == (Averaged(2, 0.0 if direction else 3.0),)
     # Where it was, 6 and 4, and three times the changes of 1 and -2.
     expected = 5.0 if direction else (6.0 + 3.0 + 4.0 - 6.0) / 2
     np.testing.assert_allclose(curves.averages(3.0)[0][1:3, 0], [-expected, expected])
