@@ -43,7 +43,7 @@ help:
 	@echo "make bench-llm      an epoch of DP-LLM against Opacus, and where its time goes"
 	@echo "make bench-dask     round trips on Dask workers"
 	@echo "make bench-compare  times this checkout against another commit, in turns (BASE=REVISION)"
-	@echo "make audit          attack our own claims, into docs/audit.md and docs/figures (ARGS=--quick: two minutes)"
+	@echo "make audit          attack our own claims, into docs/audit.md and docs/figures (ARGS=--quick: a minute)"
 	@echo "make examples       run all notebooks and scripts of examples/ and store the outputs (ARGS=NAME: some)"
 	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest and newest versions"
 	@echo "make clean          remove environments, caches and what the tests left behind"
