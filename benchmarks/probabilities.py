@@ -1,8 +1,10 @@
-"""Mean probability and log loss of two classes: ``python -m benchmarks.probabilities``.
+"""Mean probability, log loss and slope of two classes: ``python -m benchmarks.probabilities``.
 
 Every split is fitted twice with the same noise: as the package is, and with the intercept as it was
 trained, for scores with noise in them. Mean probabilities are those of the training rows, whose
-share of positives is beside them; log losses those of the test rows.
+share of positives is beside them; log losses those of the test rows. So is the calibration slope
+(Cox 1958): by how much the log odds of the balanced model should be multiplied, above one where
+they are too timid.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from tqdm.auto import tqdm
 
@@ -34,19 +37,21 @@ _PROBLEMS = (
 )
 
 
-def _fit(problem: Problem, split: Split, epsilon: float, seed: int) -> tuple[float, float]:
-    """Return the mean probability of the training rows and the log loss of the test rows."""
+def _fit(problem: Problem, split: Split, epsilon: float, seed: int) -> tuple[float, float, float]:
+    """Return mean probability of the training rows, and log loss and slope of the test rows."""
     model = ENGINE.build(problem, epsilon, DELTA).set_params(random_state=seed)
     with warnings.catch_warnings():
         # Seeded, on public tables.
         warnings.simplefilter("ignore", PrivacyWarning)
         model.fit(split.X_train, split.y_train)
     loss = log_loss(split.y_test, model.predict_proba(split.X_test), labels=model.classes_)
-    return float(model.predict_proba(split.X_train)[:, 1].mean()), float(loss)
+    log_odds = model.decision_function(split.X_test).reshape(-1, 1)
+    slope = LogisticRegression(C=np.inf).fit(log_odds, split.y_test).coef_[0, 0]
+    return float(model.predict_proba(split.X_train)[:, 1].mean()), float(loss), float(slope)
 
 
 def measured(name: str, epsilon: float, numbers: range) -> Iterator[tuple[float, ...]]:
-    """Yield the share of positives, and both figures without and with the balanced intercept."""
+    """Yield the share of positives, and all figures without and with the balanced intercept."""
     for number in tqdm(numbers, desc=f"{name} {epsilon:g}", leave=False):
         problem, split = drawn(name, number)
         found = []
@@ -73,12 +78,12 @@ def main() -> None:
         for epsilon in arguments.epsilons:
             found = zip(*measured(name, epsilon, numbers), strict=True)
             means = [fmean(column) for column in found]
-            share, before, loss_before, after, loss_after = means
+            share, before, loss_before, _, after, loss_after, slope = means
             shares = [f"{100 * value:.3g} %" for value in (share, before, after)]
             losses = [f"{value:.4g}" for value in (loss_before, loss_after)]
-            lines.append([name, f"{epsilon:g}", *shares, *losses])
+            lines.append([name, f"{epsilon:g}", *shares, *losses, f"{slope:.2f}"])
     header = ["problem", "epsilon", "positives", "mean probability before", "after"]
-    print(markdown_table([*header, "log loss before", "after"], lines))
+    print(markdown_table([*header, "log loss before", "after", "slope"], lines))
 
 
 if __name__ == "__main__":
