@@ -1,0 +1,84 @@
+"""Files that version 0.1 wrote load, predict and verify as they did then."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interpret_dp import EditSession, PrivacyLedger, Schema, load_model
+from tests.golden.write_golden import FILES, WRITERS, asked, predictions, schemas
+
+MODELS = sorted(
+    path.name.removesuffix(".expected.json")
+    for path in FILES.glob("*.expected.json")
+    if not path.name.startswith("session")
+)
+# Sums and exponentials may differ in their last bits between processors.
+CLOSE = {"rtol": 1e-9, "atol": 1e-12}
+
+
+def _expected(name: str) -> Any:
+    return json.loads((FILES / f"{name}.expected.json").read_text(encoding="utf-8"))
+
+
+def test_every_kind_has_its_files() -> None:
+    assert len(MODELS) == 10
+    assert {path.name.split(".")[0] for path in FILES.iterdir()} == set(WRITERS)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_predicts_as_when_it_was_written(name: str, tmp_path: Path) -> None:
+    if name.startswith("maps"):
+        pytest.importorskip("torch")
+    model: Any = load_model(FILES / f"{name}.json")
+    expected = _expected(name)
+    found = predictions(model, asked(name))
+    assert found.keys() == expected.keys()
+    for kind, values in expected.items():
+        if isinstance(values[0], str):
+            assert found[kind] == values
+        else:
+            np.testing.assert_allclose(found[kind], values, **CLOSE)
+    model.explain_global().visualize(0)
+    model.explain_local(asked(name)).visualize(0)
+    model.save(tmp_path / "again.json")
+    again: Any = load_model(tmp_path / "again.json")
+    assert again.to_released().to_dict() == model.to_released().to_dict()
+
+
+@pytest.mark.parametrize(
+    ("name", "base"), [("session", "classification"), ("session_pair", "pairs")]
+)
+def test_a_session_is_replayed_to_the_same_scores(name: str, base: str) -> None:
+    model: Any = load_model(FILES / f"{base}.json")
+    session = EditSession.load(FILES / f"{name}.json", model)
+    expected = _expected(name)
+    assert len(session.history) == expected["records"]
+    for found, scores in zip(session.model.term_scores_, expected["scores"], strict=True):
+        np.testing.assert_allclose(found, scores, **CLOSE)
+
+
+@pytest.mark.parametrize("name", ["schema_full", "schema_default"])
+def test_a_schema_reads_as_it_was_declared(name: str) -> None:
+    assert Schema.load(FILES / f"{name}.json") == schemas()[name]
+
+
+def test_a_ledger_verifies_and_says_what_it_said(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
+        connection.executescript((FILES / "ledger.sql").read_text(encoding="utf-8"))
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    expected = json.loads((FILES / "ledger.export.json").read_text(encoding="utf-8"))
+    assert ledger.verify(expected["head"]) == ledger.head
+    (data_set,) = expected["datasets"]
+    spent = ledger.spent("cohort")
+    assert (spent.mu, spent.delta) == (data_set["spent"]["mu"], data_set["spent"]["delta"])
+    assert (spent.n_requests, spent.open_reservations) == (2, 0)
+    budget = ledger.budget("cohort")
+    assert budget is not None
+    assert (budget.epsilon, budget.delta, budget.purpose) == (4.0, 2e-5, "board, 3 May")
