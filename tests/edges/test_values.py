@@ -28,7 +28,14 @@ from interpret_dp import (
     load_model,
 )
 from interpret_dp.explanation.axes import FeatureAxis
-from tests.edges.explainers import EXPLAINERS, OURS, attempt, new_ledger
+from tests.contract.explainers.registry import (
+    EXPLAINERS,
+    ONE_EACH,
+    OURS,
+    attempt,
+    names,
+    new_ledger,
+)
 from tests.edges.tables import UNDECLARED
 
 SMALLEST = 5e-324
@@ -54,10 +61,8 @@ def _hints() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=EXPLAINERS)
+@pytest.fixture(params=names(only=ONE_EACH))
 def name(request: pytest.FixtureRequest) -> str:
-    if request.param == "maps":
-        pytest.importorskip("torch")
     return str(request.param)
 
 
@@ -74,7 +79,7 @@ def test_no_value_of_a_cell_is_an_error(name: str, kind: str) -> None:
     cells = VALUES[kind]
     schema = Schema(SCHEMA, target=EXPLAINERS[name].target)
     for X in (_frame(cells, 6), _frame(cells, 6).rename(columns={"a": "b", "b": "a"})):
-        y = (cells * 6)[:6] if name == "classifier" else [0, 1] * 3
+        y = (cells * 6)[:6] if name == "binary" else [0, 1] * 3
         result = attempt(name, X, y, new_ledger(), schema=schema)
         assert not isinstance(result, OURS), result
 
@@ -83,7 +88,7 @@ def test_no_value_of_a_cell_is_an_error(name: str, kind: str) -> None:
 def test_no_value_of_a_regressions_target_is_an_error(kind: str) -> None:
     y = (VALUES[kind] * 6)[:6]
     result = attempt(
-        "regressor",
+        "regression",
         _frame([0.5], 6),
         y,
         new_ledger(),
@@ -98,7 +103,7 @@ def test_zero_rows_and_one_row(name: str, n_rows: int) -> None:
     schema = Schema(SCHEMA, target=EXPLAINERS[name].target)
     frame = _frame([0.5], n_rows)
     result = attempt(name, frame, [0] * n_rows, new_ledger(), schema=schema)
-    is_refused = name == "lime" and n_rows == 0
+    is_refused = name == "statistics" and n_rows == 0
     assert isinstance(result, OURS) is is_refused, result
 
 
@@ -209,7 +214,7 @@ def test_explanations_of_2000_columns_are_made_or_refused(method: str) -> None:
     X = _wide()
     parameters = {"method": method, "feature_names": None}
     start = time.process_time()
-    result = attempt("lime", X, None, new_ledger(), schema=ACROSS, **parameters)
+    result = attempt("statistics", X, None, new_ledger(), schema=ACROSS, **parameters)
     assert not isinstance(result, OURS), result
     assert time.process_time() - start < 60
 
@@ -218,7 +223,7 @@ def test_a_surrogate_of_2000_columns_is_refused_with_what_to_do() -> None:
     parameters = {"method": "surrogate"}
     ledger = new_ledger()
     before = ledger.entries()
-    error = attempt("lime", _wide(), None, ledger, schema=ACROSS, **parameters)
+    error = attempt("statistics", _wide(), None, ledger, schema=ACROSS, **parameters)
     assert isinstance(error, ValueError)
     assert "2000 features; a surrogate takes at most 1024" in str(error)
     assert ledger.entries() == before
@@ -246,11 +251,9 @@ def test_a_category_of_1000_levels(name: str) -> None:
     assert time.process_time() - start < 60
 
 
-@pytest.mark.parametrize("name", ["classifier", "maps", "metrics"])
+@pytest.mark.parametrize("name", names(only=("binary", "maps", "metrics")))
 def test_a_target_of_many_labels(name: str) -> None:
     """A hundred labels fit; private metrics are of the model's own two."""
-    if name == "maps":
-        pytest.importorskip("torch")
     labels = [*range(2 if name == "metrics" else 100)]
     schema = Schema(SCHEMA, target=Categorical(labels))
     result = attempt(name, _frame([0.5], 100), [*range(100)], new_ledger(), schema=schema)
