@@ -7,7 +7,6 @@ import math
 import traceback
 import weakref
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -15,7 +14,6 @@ import numpy as np
 import pytest
 
 from interpret_dp import (
-    BudgetExceededError,
     DPExplainableBoostingClassifier,
     LedgerError,
     PrivacyLedger,
@@ -593,61 +591,3 @@ def model_cost(model: Any) -> float:
 
     request = open_request(model, *objects(base_records("classification")))
     return request.config.plan().cost.mu
-
-
-@pytest.mark.filterwarnings("ignore:random_state:interpret_dp.PrivacyWarning")
-def test_a_ledger_that_is_kept_refuses_noise_from_a_seed(tmp_path: Path) -> None:
-    # Its report would tell an officer that the fit is private.
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
-    ledger.create_budget("people", epsilon=1.0, delta=1e-5)
-    before = ledger.verify()
-    model = DPExplainableBoostingClassifier(
-        schema=LABELS, ledger=ledger, dataset="people", epsilon=0.7, max_rounds=1, random_state=0
-    )
-    table = frame(base_records("classification"))
-    with pytest.raises(ValueError, match=r"random_state is set.*Nothing was spent"):
-        model.fit(*table)
-    assert ledger.verify() == before
-    model.set_params(ledger=PrivacyLedger.in_memory()).fit(*table)
-    assert model.guarantee_.tests_only
-
-
-def test_a_fit_over_the_budget_spends_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Watching, "tests_only", False)
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
-    ledger.create_budget("people", epsilon=1.0, delta=1e-5)
-    model = DPExplainableBoostingClassifier(
-        schema=LABELS, ledger=ledger, dataset="people", epsilon=0.7, delta=1e-5, max_rounds=1
-    )
-    table = frame(base_records("classification"))
-    with use_randomness(Watching()):
-        model.fit(*table)
-    before = ledger.entries("people")
-    randomness = Watching()
-    with (
-        use_randomness(randomness),
-        pytest.raises(BudgetExceededError, match="Nothing was spent") as caught,
-    ):
-        model.fit(*table)
-    assert randomness.asked == []
-    assert ledger.entries("people") == before
-    assert caught.value.requested_epsilon == 0.7
-    assert 0 < caught.value.largest_epsilon < 0.7
-    model.set_params(epsilon=caught.value.largest_epsilon)
-    with use_randomness(Watching()):
-        model.fit(*table)
-    assert ledger.remaining("people", 1e-5) < 1e-3
-
-
-def test_a_persistent_ledger_without_a_budget_refuses_before_a_row_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Watching, "tests_only", False)
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
-    model = DPExplainableBoostingClassifier(schema=LABELS, ledger=ledger, dataset="people")
-    randomness = Watching()
-    with use_randomness(randomness), pytest.raises(LedgerError, match="no budget"):
-        model.fit(*frame(base_records("classification")))
-    assert randomness.asked == []

@@ -16,7 +16,6 @@ import sys
 import warnings
 from typing import Any
 
-import interpret
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -122,13 +121,6 @@ def test_private_classifier_learns_and_explains():
     check_explanation(model.explain_local(X[:5], y[:5]))
 
 
-def test_private_regressor_fits_noise():
-    X = normal_table(5)
-    y = np.random.default_rng(6).normal(size=len(X))
-    schema = Schema(BOUNDS, target=Continuous(-3, 3))
-    check_fitted(DPExplainableBoostingRegressor(schema=schema).fit(X, y), X)
-
-
 @pytest.mark.filterwarnings("ignore::interpret_dp.UndeclaredWarning")
 def test_weights_are_taken_where_interpret_takes_them():
     """The third argument; nothing is declared, not even the largest weight."""
@@ -140,15 +132,6 @@ def test_weights_are_taken_where_interpret_takes_them():
     check_fitted(model, X[8_000:])
     assert "DPExplainableBoostingClassifier(" in repr(model)
     assert roc_auc_score(y[8_000:], model.predict_proba(X[8_000:])[:, 1]) > 0.6
-
-
-@pytest.mark.filterwarnings("ignore::interpret_dp.UndeclaredWarning")
-def test_private_regressor_fits_noise_with_nothing_declared():
-    X = normal_table(5)
-    y = pd.Series(np.random.default_rng(6).normal(size=len(X)), name="Y")
-    weights = np.ones(len(y))
-    weights[-1] = 2
-    check_fitted(DPExplainableBoostingRegressor().fit(X, y, weights), X)
 
 
 @pytest.mark.parametrize(
@@ -180,17 +163,6 @@ def test_explanations_are_what_the_host_expects(kind, request):
     check_explanation(model.explain_local(X.head(3), y.head(3)))
     check_explanation(model.explain_local(X.head(3)))
     assert model.explain_global("a name").name == "a name"
-
-
-@pytest.mark.parametrize("kind", ["classifier", "regressor"])
-def test_every_view_can_be_preserved_in_a_file(kind, request, tmp_path):
-    model, X, y = request.getfixturevalue(kind)
-    total, local = model.explain_global(), model.explain_local(X.head(3), y.head(3))
-    views = [(total, None), *((total, name) for name in COLUMNS), (local, None), (local, 0)]
-    for number, (explanation, key) in enumerate(views):
-        file = tmp_path / f"{number}.html"
-        interpret.preserve(explanation, key, file_name=str(file), auto_open=False)
-        assert "Plotly.newPlot(" in file.read_text(encoding="utf-8")
 
 
 # ------------------------------------------------------------------------------- extension
@@ -285,14 +257,6 @@ def test_explanations_of_a_black_box_are_what_the_host_expects(explained):
     assert shown["scores"][0] == record["scores"]
 
 
-def test_every_view_of_a_black_box_can_be_preserved_in_a_file(explained, tmp_path):
-    local, total = explained
-    for number, (explanation, key) in enumerate([(local, None), (local, 0), (total, None)]):
-        file = tmp_path / f"{number}.html"
-        interpret.preserve(explanation, key, file_name=str(file), auto_open=False)
-        assert "Plotly.newPlot(" in file.read_text(encoding="utf-8")
-
-
 # ------------------------------------------------------------------------------------ JSON
 
 
@@ -362,19 +326,6 @@ def test_every_detail_is_valid_json(detail, edited, classifier, tmp_path):
     assert inner["outputs"][0]["classes"] == [0, 1]
     assert ("histogram_weights" in inner["features"][1]) == (detail != "minimal")
     assert ("bagged_scores" in inner["terms"][1]) == (detail in ("mergeable", "all"))
-
-
-def test_array_parameters_go_into_json():
-    X, y = normal_table(11), np.zeros(400)
-    model = DPExplainableBoostingRegressor(
-        privacy_bounds=np.array([[-3.0, 3.0]] * 4),
-        privacy_target_min=np.float64(-3),
-        privacy_target_max=np.int64(3),
-        max_bins=np.int64(16),
-        exclude=[("D",)],
-    ).fit(X, y)
-    again = read_back(model, InterpretRegressor)
-    np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["classifier", "regressor"])

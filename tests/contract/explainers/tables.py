@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def fitted(name: str, X: Any, y: Any = TARGET, *, seed: int | None = 1, **given:
         settings["per_query"] = 20.0
     if not hasattr(X, "columns") and not hasattr(X, "column_names"):
         settings["feature_names"] = list(COLUMNS)
-    with use_randomness(None if seed is None else SeededRandomness(seed)):
+    with use_randomness(SeededRandomness(seed)) if seed is not None else nullcontext():
         return explainer.fit(X, y, **settings | given)
 
 

@@ -23,7 +23,6 @@ from interpret_dp import (
     SchemaError,
 )
 from interpret_dp.accounting import GdpPair, compose
-from interpret_dp.mechanisms import SeededRandomness
 from interpret_dp.release import ReleaseDoor
 from tests.contract.explainers.registry import (
     DATASET,
@@ -48,7 +47,7 @@ def charged(ledger: PrivacyLedger) -> GdpPair:
     return GdpPair(spent.mu, spent.delta)
 
 
-def requested(name: str, account: PrivacyLedger | None, /, **given: Any) -> Any:
+def requested(name: str, account: PrivacyLedger | str | None, /, **given: Any) -> Any:
     """Make a request of the registry's small budget, with the system's noise."""
     charges = {"ledger": account, "dataset": DATASET} if account is not None else {}
     settings = EXPLAINERS[name].parameters | charges | given
@@ -89,15 +88,6 @@ def test_the_ledger_is_charged_what_the_guarantee_says(name: str) -> None:
     assert charged(ledger).delta == pytest.approx(2 * cost.delta)
 
 
-class Untouched(SeededRandomness):
-    """Noise that nobody may draw."""
-
-    tests_only = False
-
-    def noise(self, sigma: float, size: int) -> Any:
-        raise AssertionError("noise was drawn")
-
-
 @pytest.mark.parametrize("name", names())
 def test_a_second_fit_over_the_budget_is_refused_and_nothing_changes(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -111,7 +101,6 @@ def test_a_second_fit_over_the_budget_is_refused_and_nothing_changes(
     ledger.create_budget(DATASET, room, 1e-5, delta_x=once.delta * 1.5)
     requested(name, ledger)
     before, spent, head = ledger.entries(), ledger.spent(DATASET), ledger.head
-    monkeypatch.setattr(SeededRandomness, "tests_only", False)
     monkeypatch.setattr(ReleaseDoor, "gaussian", lambda *_, **__: pytest.fail("a row was read"))
     with pytest.raises(BudgetExceededError, match="Nothing was spent") as caught:
         requested(name, ledger)
@@ -123,6 +112,18 @@ def test_a_second_fit_over_the_budget_is_refused_and_nothing_changes(
     if not isinstance(EXPLAINERS[name], Lime | Maps):
         requested(name, ledger, epsilon=caught.value.largest_epsilon)
         assert ledger.remaining(DATASET, 1e-5) < 1e-3
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_kept_ledger_without_a_budget_refuses_before_a_row_is_read(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    monkeypatch.setattr(ReleaseDoor, "gaussian", lambda *_, **__: pytest.fail("a row was read"))
+    for account in (ledger, ledger.url):
+        with pytest.raises(LedgerError, match=r"no budget.*create_budget"):
+            requested(name, account)
+    assert ledger.entries() == []
 
 
 @pytest.mark.parametrize("name", names())
