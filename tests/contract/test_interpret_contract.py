@@ -148,9 +148,14 @@ def test_bounds_from_outside_are_taken_without_a_warning(bounds):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = DPExplainableBoostingRegressor(
-            privacy_bounds=bounds, privacy_target_min=-3, privacy_target_max=3
+            **{"privacy_bounds": bounds, "max_bins": np.int64(16)},
+            **{"privacy_target_min": np.float64(-3), "privacy_target_max": np.int64(3)},
         ).fit(X, y)
     check_fitted(model, X)
+    # Parameters that are arrays go into interpret's JSON.
+    with warnings.catch_warnings(action="ignore"):
+        again = read_back(model, InterpretRegressor)
+    np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-12)
     np.testing.assert_array_equal(model.feature_bounds_, [[-3.0, 3.0]] * 4)
     assert (model.min_target_, model.max_target_) == (-3.0, 3.0)
 

@@ -67,6 +67,10 @@ def stated(name: str, result: Any) -> GdpPair:
     return compose(GdpPair(one.mu) for one in result.history_)
 
 
+FORGOTTEN = "charged to the memory of a process"
+"""What a promise says where no ledger keeps its charge."""
+
+
 @pytest.mark.parametrize("name", names())
 def test_the_ledger_is_charged_what_the_guarantee_says(name: str) -> None:
     ledger = new_ledger()
@@ -81,6 +85,8 @@ def test_the_ledger_is_charged_what_the_guarantee_says(name: str) -> None:
     assert promise.ledger_head == ledger.head
     assert promise.dataset == DATASET
     assert not promise.tests_only
+    assert FORGOTTEN in str(promise)
+    assert "learned nothing from these rows" in str(promise)
     (entry,) = ledger.report(DATASET).to_dict("records")
     assert entry["asked_delta"] == 1e-6
     requested(name, ledger)
@@ -99,7 +105,8 @@ def test_a_second_fit_over_the_budget_is_refused_and_nothing_changes(
     # Room for once and a little, but not for twice; a surrogate takes whatever is left.
     room = once.epsilon_at(1e-5) * (0.8 if name == "surrogate" else 1.2)
     ledger.create_budget(DATASET, room, 1e-5, delta_x=once.delta * 1.5)
-    requested(name, ledger)
+    kept = requested(name, ledger)
+    assert FORGOTTEN not in str(EXPLAINERS[name].promise(kept))
     before, spent, head = ledger.entries(), ledger.spent(DATASET), ledger.head
     monkeypatch.setattr(ReleaseDoor, "gaussian", lambda *_, **__: pytest.fail("a row was read"))
     with pytest.raises(BudgetExceededError, match="Nothing was spent") as caught:
