@@ -25,7 +25,6 @@ from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.ebm import training
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.release import (
     PlannedChoice,
@@ -35,7 +34,7 @@ from interpret_dp.release import (
     ReleaseDoor,
     ReleasePlan,
 )
-from tests.audit.fits import FEATURES, LABELS, base_records, classifier, frame, objects
+from tests.audit.fits import FEATURES, LABELS, base_records, classifier, frame
 
 SECRET = "Zebulon-48.7295"
 PLAN = ReleasePlan((PlannedRelease("target", 0.1, 1), PlannedRelease("rounds", 0.05, 4)))
@@ -424,21 +423,18 @@ def assert_says_nothing(error: BaseException) -> None:
     assert PrivateError.__name__ not in printed
 
 
-def test_a_failure_before_the_first_release_costs_nothing() -> None:
+@pytest.mark.parametrize(
+    ("release_first", "message", "closed"),
+    [(False, "nothing was charged", "cancel"), (True, "charged in full", "commit")],
+)
+def test_a_failure_costs_everything_after_the_first_release_and_nothing_before(
+    release_first: bool, message: str, closed: str
+) -> None:
     ledger = PrivacyLedger.in_memory()
-    with pytest.raises(ReleaseError, match="nothing was charged") as caught:
-        attempt(ledger, release_first=False)
-    assert states(ledger) == ["reserve", "cancel"]
-    assert spent_mu(ledger) == 0.0
-    assert_says_nothing(caught.value)
-
-
-def test_a_failure_after_the_first_release_costs_everything() -> None:
-    ledger = PrivacyLedger.in_memory()
-    with pytest.raises(ReleaseError, match="charged in full") as caught:
-        attempt(ledger, release_first=True)
-    assert states(ledger) == ["reserve", "commit"]
-    assert spent_mu(ledger) == PLAN.cost.mu
+    with pytest.raises(ReleaseError, match=message) as caught:
+        attempt(ledger, release_first)
+    assert states(ledger) == ["reserve", closed]
+    assert spent_mu(ledger) == (PLAN.cost.mu if release_first else 0.0)
     assert_says_nothing(caught.value)
 
 
@@ -565,29 +561,3 @@ def test_the_error_does_not_keep_itself_alive() -> None:
 
 
 # --------------------------------------------------------------------------------- whole fits
-
-
-@pytest.mark.parametrize("stage", ["encode_features", "release_bins", "boost", "Boosted"])
-def test_a_fit_that_fails_at_any_stage(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(*arguments: Any, **keywords: Any) -> Any:
-        raise PrivateError(f"row 7: {SECRET}")
-
-    monkeypatch.setattr(training, stage, failing)
-    ledger = PrivacyLedger.in_memory()
-    model = DPExplainableBoostingClassifier(
-        schema=LABELS, feature_names=list(FEATURES), ledger=ledger, dataset="people"
-    )
-    with use_randomness(Watching()) as randomness, pytest.raises(ReleaseError) as caught:
-        model.fit(*objects([*base_records("classification"), (SECRET,) * 6]))
-    assert_says_nothing(caught.value)
-    released = bool(randomness.asked)  # type: ignore[attr-defined]
-    assert released is (stage != "encode_features")
-    assert spent_mu(ledger) == (model_cost(model) if released else 0.0)
-    assert not hasattr(model, "has_fitted_")
-
-
-def model_cost(model: Any) -> float:
-    from interpret_dp.ebm.request import open_request
-
-    request = open_request(model, *objects(base_records("classification")))
-    return request.config.plan().cost.mu

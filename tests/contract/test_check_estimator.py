@@ -1,18 +1,14 @@
-"""scikit-learn's own checks of an estimator, and interpret's private EBMs in the same run."""
+"""scikit-learn's own checks of an estimator."""
 
 from __future__ import annotations
 
-import functools
 import warnings
-from collections import Counter
 from typing import Any
 
-import interpret.privacy
 import pytest
 from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-import interpret_dp
 from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 
 pytestmark = [
@@ -86,52 +82,14 @@ def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-# ------------------------------------------------------------------- beside interpret's own
-
-KINDS = ["DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor"]
-
-
-@functools.cache
-def outcomes(kind: str, package: Any) -> list[tuple[str, str]]:
-    """Return (check, outcome) for a class of either package, at its constructor's defaults."""
-    with warnings.catch_warnings(action="ignore"):
-        return [
-            (result["check_name"], result["status"])
-            for result in check_estimator(getattr(package, kind)(), on_fail=None, on_skip=None)
-        ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_more_checks_pass_and_fewer_fail_than_for_interprets_class(kind: str) -> None:
-    """Every failure counts here, the expected ones included.
-
-    A check is skipped where a library for it is not installed. interpret's tags claim the array
-    API, whose checks are then all but one skipped; ours do not, so that skips alone would not tell
-    which class is better. Therefore the checks that both classes ran are compared as well.
-    """
-    ours, theirs = outcomes(kind, interpret_dp), outcomes(kind, interpret.privacy)
-    our_counts, their_counts = (Counter(status for _, status in run) for run in (ours, theirs))
-    assert our_counts["passed"] > their_counts["passed"]
-    assert our_counts["failed"] < their_counts["failed"]
-    assert our_counts["skipped"] <= their_counts["skipped"]
-
-    def ran(run: list[tuple[str, str]]) -> set[str]:
-        return {name for name, status in run if status != "skipped"}
-
-    both = ran(ours) & ran(theirs)
-    our_failures, their_failures = (
-        {name for name, status in run if status == "failed" and name in both}
-        for run in (ours, theirs)
-    )
-    assert len(our_failures) < len(their_failures)
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize("kind", KINDS)
-def test_at_the_defaults_nothing_fails_or_is_skipped_but_what_is_expected(kind: str) -> None:
-    def of(status: str) -> set[str]:
-        return {name for name, found in outcomes(kind, interpret_dp) if found == status}
+@pytest.mark.parametrize("kind", [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor])
+def test_at_the_defaults_nothing_fails_or_is_skipped_but_what_is_expected(kind: Any) -> None:
+    with warnings.catch_warnings(action="ignore"):
+        results = check_estimator(kind(), on_fail=None, on_skip=None)
 
-    assert of("failed") <= set(expected_failed_checks(getattr(interpret_dp, kind)()))
+    def of(status: str) -> set[str]:
+        return {result["check_name"] for result in results if result["status"] == status}
+
+    assert of("failed") <= set(expected_failed_checks(kind()))
     assert of("skipped") <= {"check_array_api_input"}

@@ -104,23 +104,6 @@ def regressor() -> Any:
 # ---------------------------------------------------------------------- fits and explains
 
 
-def test_private_classifier_learns_and_explains():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(10_000, 5))
-    y = (rng.uniform(size=10_000) < 1 / (1 + np.exp(-2 * X[:, 0] - X[:, 1]))).astype(int)
-    model = DPExplainableBoostingClassifier(
-        [f"feature {k}" for k in range(5)],
-        ["continuous"] * 5,
-        epsilon=1,
-        privacy_bounds=np.array([[-1.0, 1.0]] * 5),
-        schema=Schema(target=Categorical([0, 1])),
-    ).fit(X[:8_000], y[:8_000])
-    check_fitted(model, X[8_000:])
-    assert roc_auc_score(y[8_000:], model.predict_proba(X[8_000:])[:, 1]) > 0.7
-    check_explanation(model.explain_global())
-    check_explanation(model.explain_local(X[:5], y[:5]))
-
-
 @pytest.mark.filterwarnings("ignore::interpret_dp.UndeclaredWarning")
 def test_weights_are_taken_where_interpret_takes_them():
     """The third argument; nothing is declared, not even the largest weight."""
@@ -186,15 +169,29 @@ def test_entry_points_have_names_that_interpret_accepts():
     assert all(re.fullmatch(r"[A-Za-z_]\w+", name) for name in points)
 
 
-@pytest.mark.parametrize("kind", [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor])
-def test_interprets_own_validator_accepts_the_classes(kind):
-    from interpret.ext.extension import _is_valid_glassbox_explainer
+@pytest.mark.parametrize(
+    ("kind", "glass"),
+    [
+        (DPExplainableBoostingClassifier, True),
+        (DPExplainableBoostingRegressor, True),
+        (DPLimeTabular, False),
+    ],
+)
+def test_interprets_own_validator_accepts_the_classes(kind, glass):
+    from interpret.ext import extension
     from interpret.ext.extension_utils import _validate_class_name
 
     _validate_class_name(kind.__name__)
-    assert _is_valid_glassbox_explainer(kind)
-    assert kind.explainer_type == "model"
+    is_valid = (
+        extension._is_valid_glassbox_explainer
+        if glass
+        else (extension._is_valid_blackbox_explainer)
+    )
+    assert is_valid(kind)
+    assert kind.explainer_type == ("model" if glass else LimeTabular.explainer_type)
     assert all(hasattr(kind, f"explain_{name}") for name in kind.available_explanations)
+    if not glass:
+        assert set(LimeTabular.available_explanations) <= set(kind.available_explanations)
 
 
 # ------------------------------------------------------------------- explainers of black boxes
@@ -211,16 +208,6 @@ def test_interpret_finds_the_explainer_and_warns_of_nothing():
         [sys.executable, "-W", "error", "-c", probe], capture_output=True, text=True, check=False
     )
     assert (done.stdout.strip(), done.stderr) == (DPLimeTabular.__module__, "")
-
-
-def test_interprets_own_validator_accepts_the_explainer():
-    from interpret.ext.extension import _is_valid_blackbox_explainer
-    from interpret.ext.extension_utils import _validate_class_name
-
-    _validate_class_name(DPLimeTabular.__name__)
-    assert _is_valid_blackbox_explainer(DPLimeTabular)
-    assert DPLimeTabular.explainer_type == LimeTabular.explainer_type
-    assert set(LimeTabular.available_explanations) <= set(DPLimeTabular.available_explanations)
 
 
 @pytest.mark.parametrize("method", ["__init__", "explain_local"])
