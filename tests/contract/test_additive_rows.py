@@ -112,6 +112,10 @@ BACKENDS: dict[str, Backend] = {
     "dask": on_dask,
     "dask, forgetting": on_dask_that_forgets,
 }
+# The others run the kernels of the first, in threads or in parts.
+MOSTLY_SLOW = [
+    name if name == "local" else pytest.param(name, marks=pytest.mark.slow) for name in BACKENDS
+]
 TASKS = list(LOCAL)
 BOUNDS: dict[str, Any] = {
     "binary": {},
@@ -121,6 +125,15 @@ BOUNDS: dict[str, Any] = {
     "gamma": {"lower": 0.5, "upper": 9.0, "clip": 2.0},
 }
 CLIPS = (1.0, 1.7, 40.0)
+
+
+@pytest.fixture(autouse=True)
+def _one_pair_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the backend of many threads look at pairs one by one: no bit changes."""
+    if "threads" in request.node.name:
+        monkeypatch.setattr(local, "_PAIRS_AT_ONCE", 1)
+
+
 N_SCORES = {task: N_CLASSES if task == "multiclass" else 1 for task in TASKS}
 
 
@@ -204,7 +217,34 @@ def programs(draw: st.DrawFn, task: str, n_bins: Sequence[int]) -> list[tuple[st
     features = draw(st.permutations(range(len(n_bins))))[: draw(st.integers(1, len(n_bins)))]
     functions = [draw(vectors(merged[feature])) for feature in features]
     calls.append(("product_sums", (features, functions)))
-    return calls
+    return calls + draw(calls_of_pairs(merged, n_scores))
+
+
+@st.composite
+def calls_of_pairs(draw: st.DrawFn, n_codes: Sequence[int], n_scores: int) -> list[tuple[str, Any]]:
+    """Draw calls that look for pairs and train some, or none if there is one feature alone."""
+    pairs = draw(st.permutations([*itertools.permutations(range(len(n_codes)), 2)]))[:2]
+    if not pairs:
+        return []
+    widths = [draw(st.integers(1, min(width, 17))) for width in n_codes]
+    maps = [
+        (np.arange(width) % coarse).astype(np.uint16)
+        for width, coarse in zip(n_codes, widths, strict=True)
+    ]
+    cells = [widths[a] * widths[b] for a, b in pairs]
+    every, shape = np.arange(len(pairs)), (len(pairs), max(cells), n_scores)
+    changes = draw(st.lists(updates_of_any_size, min_size=5, max_size=5))
+    updates = np.resize(np.array(changes, dtype=np.int64), shape).astype(np.int32)
+    nothing = np.zeros(0, dtype=np.int64), np.zeros((0, *shape[1:]), dtype=np.int32)
+    return [
+        ("pair_sums", (pairs, maps, widths)),
+        ("pair_up", (pairs, maps, widths)),
+        ("bin_counts", (cells,)),
+        ("begin", (np.zeros(n_scores, dtype=np.int64),)),
+        # The first sums after pairing up are those before it.
+        ("advance", (*nothing, every, max(cells))),
+        ("advance", (every, updates, every[::-1].copy(), max(cells))),
+    ]
 
 
 @st.composite
@@ -218,8 +258,15 @@ def vectors(draw: st.DrawFn, n_codes: int) -> Any:
 
 
 def answers(rows: Any, calls: Sequence[tuple[str, Any]]) -> list[Any]:
-    given_answers = [getattr(rows, name)(*arguments) for name, arguments in calls]
-    return [as_lists(answer) for answer in given_answers if answer is not None]
+    """Return what was answered; a table of pairs as a list of its cells."""
+    found = []
+    for name, arguments in calls:
+        answer = getattr(rows, name)(*arguments)
+        if name == "pair_sums":
+            answer = [table.reshape(-1, table.shape[2]) for table in answer]
+        if answer is not None:
+            found.append(as_lists(answer))
+    return found
 
 
 def examples(name: str, at_most: int) -> Any:
@@ -227,9 +274,8 @@ def examples(name: str, at_most: int) -> Any:
     return settings(max_examples=at_most // (3 if "dask" in name else 1))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("name", MOSTLY_SLOW)
 def test_every_sum_agrees_with_the_simplest_backend(name: str, task: str) -> None:
     @examples(name, 60)
     @given(data=st.data())
@@ -243,9 +289,8 @@ def test_every_sum_agrees_with_the_simplest_backend(name: str, task: str) -> Non
     check()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("name", MOSTLY_SLOW)
 def test_the_answers_of_a_table_are_the_sum_over_its_rows(name: str, task: str) -> None:
     """The strongest form of 'a row influences only itself': rows may be fitted one by one.
 
@@ -295,17 +340,27 @@ def check_one_row(name: str, task: str, data: st.DataObject) -> None:
     assert backend.n_scores == N_SCORES[task]
     assert backend.residual_norm == declared_norm(2 if task == "multiclass" else 1)
     assert backend.target_norm == declared_norm(3 if has_numbers(task) else 1)
-    histograms, sums, *rounds, products = answers(backend, calls)
-    for histogram in histograms:
-        assert sum(histogram) <= LATTICE
-        assert np.count_nonzero(histogram) <= 1
-    assert sum(value**2 for value in sums) <= backend.target_norm**2
-    for per_feature in rounds:
-        for per_bin in per_feature:
-            assert sum(any(residuals) for residuals in per_bin) <= 1
-            square = sum(value**2 for residuals in per_bin for value in residuals)
-            assert square <= backend.residual_norm**2
-    vectors_of = calls[-1][1][1]
+    names = [name for name, _ in calls if name in ANSWERED]
+    for name_of, answer in zip(names, answers(backend, calls), strict=True):
+        if name_of == "bin_counts":
+            for histogram in answer:
+                assert sum(histogram) <= LATTICE
+                assert np.count_nonzero(histogram) <= 1
+        elif name_of == "target_sums":
+            assert sum(value**2 for value in answer) <= backend.target_norm**2
+        elif name_of == "product_sums":
+            check_products(answer, next(given[1] for of, given in calls if of == name_of))
+        else:
+            for per_bin in answer:
+                assert sum(any(residuals) for residuals in per_bin) <= 1
+                square = sum(value**2 for residuals in per_bin for value in residuals)
+                assert square <= backend.residual_norm**2
+
+
+ANSWERED = ("bin_counts", "target_sums", "advance", "product_sums", "pair_sums")
+
+
+def check_products(products: Any, vectors_of: Sequence[Any]) -> None:
     ends = np.cumsum([0] + [table.shape[1] for table in vectors_of])
     sizes = [(table**2).sum(axis=1).max() for table in vectors_of]
     for (first, (a, b)), (other, (c, d)) in itertools.combinations(enumerate(pairwise(ends)), 2):
