@@ -117,20 +117,6 @@ def test_a_pickle_in_another_process_predicts_and_finds_its_ledger_by_url(
 # ------------------------------------------------------------------- pipelines and diagrams
 
 
-@pytest.mark.parametrize("container", ["pandas", "polars"])
-def test_set_output_hands_names_through_a_pipeline(container: str) -> None:
-    """The estimator has no transform and so no set_output; the steps before it have."""
-    kind = DPExplainableBoostingRegressor
-    X, y = table(kind)
-    pipe = make_pipeline(FunctionTransformer(feature_names_out="one-to-one"), small(kind))
-    pipe.set_output(transform=container).fit(X, y)
-    assert pipe[-1].feature_names_in_ == ["age", "dose", "weight"]
-    predicted = pipe.predict(X)
-    assert isinstance(predicted, np.ndarray)
-    shuffled = X[["weight", "age", "dose"]]
-    np.testing.assert_array_equal(pipe[-1].predict(shuffled), predicted)
-
-
 @EITHER
 @pytest.mark.parametrize("gone", [False, True], ids=["ledger there", "ledger gone"])
 def test_diagrams_of_pipelines_show_the_model(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import pickle
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from interpret_dp import (
     DPExplainableBoostingRegressor,
     PrivacyLedger,
     Schema,
-    load_model,
 )
 from interpret_dp.accounting import delta_of_mu, mu_of_budget
 from interpret_dp.accounting.gaussian import lattice_sigma
@@ -29,7 +27,6 @@ from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
 from interpret_dp.exceptions import UndeclaredWarning
-from interpret_dp.explanation.shape_figures import shape_figure
 from interpret_dp.fitting import declaring
 from interpret_dp.fitting.declaring import NO_LEVEL
 from interpret_dp.mechanisms.selection import threshold
@@ -235,42 +232,6 @@ def test_one_hint_per_process(cohort: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 # ---------------------------------------------------------------------- it works on anything
-
-
-def anything() -> Iterator[tuple[str, Any, Any]]:
-    rng = np.random.default_rng(2)
-    x, labels = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
-    yield "zero rows", x[:0], labels[:0]
-    yield "three rows", x[:3].tolist(), labels[:3].tolist()
-    yield "objects and one class", x.astype(object), np.ones(400, dtype=object)
-    yield "constant columns", np.ones((400, 2)), np.array(["only"] * 400)
-    yield "all missing", np.full((400, 2), np.nan), labels
-    yield "infinities and no target", np.full((400, 2), np.inf), np.full(400, np.nan)
-    yield "unique texts", np.array([[f"u{i}", f"v{i}"] for i in range(400)]), labels
-    yield "odd objects", np.array([[[1], {"a": 2}]] * 400, dtype=object), x[:, 0]
-    yield "huge and tiny", x * [1e300, 1e-300], labels
-
-
-@pytest.mark.parametrize("kind", [Classifier, Regressor])
-@pytest.mark.parametrize(("X", "y"), [pytest.param(X, y, id=name) for name, X, y in anything()])
-def test_any_table_gives_a_model(kind: Any, X: Any, y: Any, tmp_path: Path) -> None:
-    if kind is Regressor and np.asarray(y).dtype.kind == "U":
-        y = np.zeros(len(y))
-    fitted = kind(epsilon=1.0, delta=1e-6, max_rounds=3).fit(X, y)
-    rows = pd.DataFrame([[None] * 2, [1.0, "a"]], columns=fitted.feature_names_in_)
-    predicted = fitted.predict(rows)
-    if kind is Regressor:
-        assert np.isfinite(predicted).all()
-    else:
-        shape = (2, len(fitted.classes_))
-        assert fitted.predict_proba(rows).shape == shape
-        np.testing.assert_allclose(fitted.predict_proba(rows).sum(axis=1), 1.0)
-    fitted.explain_global().visualize(0)
-    shape_figure(fitted.released_, fitted.released_.terms[0])
-    fitted.explain_local(rows).visualize(0)
-    fitted.save(tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json")
-    np.testing.assert_array_equal(again.predict(rows), predicted)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 1e3])

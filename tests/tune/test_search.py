@@ -187,41 +187,6 @@ def test_counts_are_scored_on_their_own_scale() -> None:
     assert -search.best_score_ == pytest.approx(exact, rel=0.01)
 
 
-def test_scores_are_noisy_and_the_noise_is_what_was_planned(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[tuple[str, int, float]] = []
-
-    class Asked(SeededRandomness):
-        def perturb(self, name: str, exact: Any, sensitivity: int, sigma: float) -> Any:
-            asked.append((name, sensitivity, sigma))
-            return super().perturb(name, exact, sensitivity, sigma)
-
-    with use_randomness(Asked(2)):
-        search = DPRandomizedSearch(estimator(), GRID, score_budget_frac=0.2)
-        search.fit(*table("binary", 4000))  # enough that no term stands still
-    scores = [entry for entry in asked if entry[0] == "score"]
-    squares = [
-        sum((sensitivity / sigma) ** 2 for name, sensitivity, sigma in part)
-        for part in _runs(asked)
-    ]
-    run = math.sqrt(max(squares))
-    assert min(squares) == pytest.approx(max(squares))
-    assert scores[0][1] / scores[0][2] == pytest.approx(run * math.sqrt(0.2), rel=1e-5)
-    law = Repetitions.of_mean(5.0, 1.0)
-    assert selection_mu(run, law) == pytest.approx(search.guarantee_.mu, rel=1e-4)
-
-
-def _runs(asked: list[Any]) -> list[list[Any]]:
-    """Split what was asked for after each score."""
-    runs: list[list[Any]] = [[]]
-    for entry in asked:
-        runs[-1].append(entry)
-        if entry[0] == "score":
-            runs.append([])
-    return runs[:-1]
-
-
 # ----------------------------------------------------------------------- row by row, frozen
 
 

@@ -78,6 +78,8 @@ class Explainer:
         result.explain_local(X)
         assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
         assert json.dumps(result.to_released().to_dict(), allow_nan=False)
+        again = type(result).from_released(result.to_released())
+        assert np.array_equal(again.predict(X), result.predict(X))
         assert repr(result)
 
     def request(self, X: Any, y: Any, **given: Any) -> Any:
