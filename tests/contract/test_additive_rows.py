@@ -144,8 +144,8 @@ def has_numbers(task: str) -> bool:
 @st.composite
 def tables(draw: st.DrawFn, task: str) -> tuple[list[int], list[Any], Any, dict[str, Any]]:
     """Draw the fine bins of each feature, and codes, target and extras of each row."""
-    n_bins = draw(st.lists(st.sampled_from([2, 3, 5, 300]), min_size=1, max_size=4))
-    n_rows = draw(st.integers(0, 12))
+    n_bins = draw(st.lists(st.sampled_from([2, 3, 5, 300]), min_size=1, max_size=3))
+    n_rows = draw(st.integers(0, 8))
     codes = []
     for width in n_bins:
         cells = draw(st.lists(st.integers(0, width - 1), min_size=n_rows, max_size=n_rows))
@@ -207,7 +207,7 @@ def programs(draw: st.DrawFn, task: str, n_bins: Sequence[int]) -> list[tuple[st
         ("begin", (np.array([draw(start) for _ in range(n_scores)], dtype=np.int64),)),
     ]
     subsets = st.lists(st.integers(0, len(n_bins) - 1), unique=True)
-    for _ in range(draw(st.integers(1, 4))):
+    for _ in range(draw(st.integers(1, 3))):
         updated = np.array(draw(subsets), dtype=np.int64)
         changes = [draw(st.lists(updates_of_any_size, min_size=4, max_size=4)) for _ in updated]
         shape = (len(updated), width, n_scores)
@@ -277,7 +277,7 @@ def examples(name: str, at_most: int) -> Any:
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", MOSTLY_SLOW)
 def test_every_sum_agrees_with_the_simplest_backend(name: str, task: str) -> None:
-    @examples(name, 60)
+    @examples(name, 45)
     @given(data=st.data())
     def check(data: st.DataObject) -> None:
         n_bins, codes, target, found = data.draw(tables(task))
@@ -297,7 +297,7 @@ def test_the_answers_of_a_table_are_the_sum_over_its_rows(name: str, task: str) 
     answers(rows) = answers(row 1) + answers(row 2) + ...
     """
 
-    @examples(name, 40)
+    @examples(name, 25)
     @given(data=st.data())
     def check(data: st.DataObject) -> None:
         table = data.draw(tables(task))
@@ -324,7 +324,7 @@ def add(one: Any, other: Any) -> Any:
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", BACKENDS)
 def test_one_row_keeps_to_the_declared_sensitivities(name: str, task: str) -> None:
-    @examples(name, 45)
+    @examples(name, 35)
     @given(data=st.data())
     def check(data: st.DataObject) -> None:
         check_one_row(name, task, data)

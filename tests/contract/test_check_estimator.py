@@ -20,7 +20,7 @@ pytestmark = [
 # Epsilon at which the noise is small beside the tables of 10 to 300 rows that the checks fit.
 LOUD = 1_000.0
 # As few as learn enough for the checks that ask for a score.
-ROUNDS = 10
+ROUNDS = 6
 
 # What the checks ask for and a private fit must not do. Each entry is needed, for xfail_strict is
 # on; but for the last ones, where luck with the noise decides.

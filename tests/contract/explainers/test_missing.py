@@ -48,9 +48,9 @@ def test_missing_rows_predict_and_explain(name: str) -> None:
         expected = predicted if expected is None else expected
         assert np.isfinite(predicted).all()
         np.testing.assert_array_equal(predicted, expected, err_msg=kind)
-        local = explainer.explanations(result, make(ROWS))[1]
-        local.visualize(0)
-        assert all(np.isfinite(local.data(row)["scores"]).all() for row in range(3)), kind
+    local = explainer.explanations(result, make(ROWS))[1]
+    local.visualize(0)
+    assert all(np.isfinite(local.data(row)["scores"]).all() for row in range(3))
 
 
 @pytest.mark.parametrize("name", names("statistics", "interactive", "adaptive", "surrogate"))

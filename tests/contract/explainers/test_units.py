@@ -41,7 +41,6 @@ def declared(name: str, max_rows: int | None = None) -> Any:
 
 CONTAINERS: dict[str, Any] = {
     "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
     "arrow": pa.table,
     "array": lambda columns: np.array(list(zip(*columns.values(), strict=True)), dtype=object),
 }
@@ -58,7 +57,7 @@ def test_a_unit_column_is_no_feature(name: str, container: str) -> None:
         pytest.skip("metrics read columns by their places only where these are the model's")
     named = {} if is_named else {"feature_names": [*WITH_IDS]}
     result = fitted(name, make(WITH_IDS), **given, **named)
-    for ids in (IDS, np.array(IDS), pd.Series(IDS), pl.Series(IDS)):
+    for ids in (np.array(IDS), pl.Series(IDS)):
         beside = fitted(name, make(COLUMNS), unit=ids, **given)
         assert explainer.published(result) == explainer.published(beside)
     if isinstance(explainer, Metrics):
