@@ -480,22 +480,6 @@ def test_an_interruption_passes_and_is_charged_like_a_failure(release_first: boo
     assert list(chain_of(caught.value)) == [caught.value]
 
 
-def test_an_interruption_within_a_release_is_charged() -> None:
-    """The noise may have been drawn already; it is not known whether anybody saw it."""
-
-    class Interrupted(SeededRandomness):
-        def perturb(self, name: str, exact: Any, sensitivity: int, sigma: float) -> Any:
-            raise KeyboardInterrupt
-
-    ledger = PrivacyLedger.in_memory()
-    door = ReleaseDoor(
-        ledger, "people", PLAN, Interrupted(1), explainer="test", epsilon=1.0, delta=1e-5
-    )
-    with pytest.raises(KeyboardInterrupt), door:
-        door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
-    assert spent_mu(ledger) == PLAN.cost.mu
-
-
 @pytest.mark.parametrize("release_first", [False, True])
 def test_a_ledger_that_fails_while_a_failure_is_charged(
     release_first: bool, monkeypatch: pytest.MonkeyPatch

@@ -167,15 +167,6 @@ def test_numbers_and_the_model_that_made_them_are_the_same() -> None:
     assert np.abs(left.intercept_) < 0.2
 
 
-@pytest.mark.parametrize("make", [list, pl.Series], ids=str)
-def test_scores_come_in_any_container(make: Any) -> None:
-    X, y = table("binary", 300)
-    start = make([4.0] * 300)
-    model = model_of("binary").fit(X, y, init_score=start)
-    # All rows start far too high, and the intercept takes it back.
-    assert model.intercept_[0] < -3
-
-
 def test_odd_scores_count_as_none() -> None:
     X, y = table("binary", 300)
     scores = np.zeros(300, dtype=object)
