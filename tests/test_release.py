@@ -171,8 +171,8 @@ def test_samples_of_rows_are_refused_where_nothing_is_proved_of_them(
 
 def test_a_plan_is_used_up() -> None:
     with open_door(PrivacyLedger.in_memory()) as door:
-        for _ in range(4):
-            door.gaussian("rounds", ONE, row_norm=LATTICE, aligned=True)
+        door.gaussian("rounds", np.repeat(ONE, 3, axis=0), row_norm=LATTICE, aligned=True)
+        door.gaussian("rounds", ONE, row_norm=LATTICE, aligned=True)
         with pytest.raises(ReleaseError, match="the plan has 0 left"):
             door.gaussian("rounds", ONE, row_norm=LATTICE, aligned=True)
 
