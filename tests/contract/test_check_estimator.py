@@ -84,9 +84,9 @@ def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor])
-def test_at_the_defaults_nothing_fails_or_is_skipped_but_what_is_expected(kind: Any) -> None:
+def test_at_the_default_budget_nothing_fails_or_is_skipped_but_what_is_expected(kind: Any) -> None:
     with warnings.catch_warnings(action="ignore"):
-        results = check_estimator(kind(), on_fail=None, on_skip=None)
+        results = check_estimator(kind(max_rounds=ROUNDS), on_fail=None, on_skip=None)
 
     def of(status: str) -> set[str]:
         return {result["check_name"] for result in results if result["status"] == status}

@@ -37,7 +37,7 @@ from tests.edges.tables import (
     specs,
 )
 
-EXAMPLES = {"binary": 25, "regression": 20, "statistics": 15, "maps": 8, "metrics": 10}
+EXAMPLES = {"binary": 20, "regression": 15, "statistics": 12, "maps": 8, "metrics": 8}
 
 
 @pytest.fixture(autouse=True)
@@ -151,7 +151,7 @@ def test_what_is_no_target_is_said(name: str, y: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["binary", "regression", "metrics"])
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_weights_scores_and_people_of_any_kind(name: str, data: st.DataObject) -> None:
     """Columns that belong to rows: fit, or refuse their form."""

@@ -234,7 +234,6 @@ def odd_people(task: str, relation: str) -> tuple[Any, Any]:
         ("binary", "replace_one"),
         ("multiclass", "add_or_remove_one"),
         ("regression", "add_or_remove_one"),
-        ("regression", "replace_one"),
     ],
 )
 def test_a_person_changes_no_run_by_more_than_was_declared(task: str, relation: str) -> None:

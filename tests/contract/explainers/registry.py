@@ -189,7 +189,8 @@ class Metrics(Explainer):
         assert result._repr_html_()
 
     def published(self, result: Any) -> Any:
-        return result.table.to_json(), result.standard_errors.to_json(), result.n_rows
+        figures = (result.table, result.standard_errors)
+        return [figure.to_numpy().tobytes() for figure in figures], result.n_rows
 
     def promise(self, result: Any) -> Any:
         return result.guarantee

@@ -146,7 +146,8 @@ def shown(name: str, results: Any) -> list[Any]:
     return [*own, results(name).asked] if name in BLACK_BOXES else own
 
 
-KINDS = [*names("metrics"), *MADE_UP]
+# Regressions draw what counts do, and all methods of black boxes what statistics do.
+KINDS = [*names("metrics", "regression", "interactive", "adaptive"), *MADE_UP]
 
 
 @pytest.mark.parametrize("name", KINDS)
