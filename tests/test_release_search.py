@@ -137,12 +137,6 @@ def test_a_broken_off_search_is_charged_in_full(
     assert door.charged.mu == PLAN.cost.mu
 
 
-def test_a_search_that_never_began_costs_nothing(ledger: PrivacyLedger) -> None:
-    with pytest.raises(ReleaseError, match="nothing was charged"), open_door(ledger):
-        raise ValueError
-    assert kinds(ledger) == ["reserve", "cancel"]
-
-
 class Loser:
     """An outcome that can be looked for."""
 

@@ -71,6 +71,24 @@ class SimplestRows:
                 sums[i][j] += weight // 256 * vector[i] * vector[j]
         return sums
 
+    def pair_sums(
+        self, pairs: Sequence[tuple[int, int]], maps: Sequence[Any], widths: Sequence[int]
+    ) -> list[Any]:
+        sums = [np.zeros((widths[a], widths[b], self.n_scores), dtype=object) for a, b in pairs]
+        for (row, target, weight, _), scores in zip(self.rows, self.scores, strict=True):
+            for (a, b), table in zip(pairs, sums, strict=True):
+                for k, residual in enumerate(self.residuals(target, scores)):
+                    table[maps[a][row[a]], maps[b][row[b]], k] += weighted(residual, weight)
+        return sums
+
+    def pair_up(
+        self, pairs: Sequence[tuple[int, int]], maps: Sequence[Any], widths: Sequence[int]
+    ) -> None:
+        self.rows = [
+            ([int(maps[a][row[a]]) * widths[b] + int(maps[b][row[b]]) for a, b in pairs], *of, now)
+            for (row, *of, _), now in zip(self.rows, self.scores, strict=True)
+        ]
+
     def begin(self, scores: Any) -> None:
         self.scores = [
             [

@@ -112,6 +112,10 @@ BACKENDS: dict[str, Backend] = {
     "dask": on_dask,
     "dask, forgetting": on_dask_that_forgets,
 }
+# The others run the kernels of the first, in threads or in parts.
+MOSTLY_SLOW = [
+    name if name == "local" else pytest.param(name, marks=pytest.mark.slow) for name in BACKENDS
+]
 TASKS = list(LOCAL)
 BOUNDS: dict[str, Any] = {
     "binary": {},
@@ -121,6 +125,15 @@ BOUNDS: dict[str, Any] = {
     "gamma": {"lower": 0.5, "upper": 9.0, "clip": 2.0},
 }
 CLIPS = (1.0, 1.7, 40.0)
+
+
+@pytest.fixture(autouse=True)
+def _one_pair_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the backend of many threads look at pairs one by one: no bit changes."""
+    if "threads" in request.node.name:
+        monkeypatch.setattr(local, "_PAIRS_AT_ONCE", 1)
+
+
 N_SCORES = {task: N_CLASSES if task == "multiclass" else 1 for task in TASKS}
 
 
@@ -131,8 +144,8 @@ def has_numbers(task: str) -> bool:
 @st.composite
 def tables(draw: st.DrawFn, task: str) -> tuple[list[int], list[Any], Any, dict[str, Any]]:
     """Draw the fine bins of each feature, and codes, target and extras of each row."""
-    n_bins = draw(st.lists(st.sampled_from([2, 3, 5, 300]), min_size=1, max_size=4))
-    n_rows = draw(st.integers(0, 12))
+    n_bins = draw(st.lists(st.sampled_from([2, 3, 5, 300]), min_size=1, max_size=3))
+    n_rows = draw(st.integers(0, 8))
     codes = []
     for width in n_bins:
         cells = draw(st.lists(st.integers(0, width - 1), min_size=n_rows, max_size=n_rows))
@@ -194,7 +207,7 @@ def programs(draw: st.DrawFn, task: str, n_bins: Sequence[int]) -> list[tuple[st
         ("begin", (np.array([draw(start) for _ in range(n_scores)], dtype=np.int64),)),
     ]
     subsets = st.lists(st.integers(0, len(n_bins) - 1), unique=True)
-    for _ in range(draw(st.integers(1, 4))):
+    for _ in range(draw(st.integers(1, 3))):
         updated = np.array(draw(subsets), dtype=np.int64)
         changes = [draw(st.lists(updates_of_any_size, min_size=4, max_size=4)) for _ in updated]
         shape = (len(updated), width, n_scores)
@@ -204,7 +217,34 @@ def programs(draw: st.DrawFn, task: str, n_bins: Sequence[int]) -> list[tuple[st
     features = draw(st.permutations(range(len(n_bins))))[: draw(st.integers(1, len(n_bins)))]
     functions = [draw(vectors(merged[feature])) for feature in features]
     calls.append(("product_sums", (features, functions)))
-    return calls
+    return calls + draw(calls_of_pairs(merged, n_scores))
+
+
+@st.composite
+def calls_of_pairs(draw: st.DrawFn, n_codes: Sequence[int], n_scores: int) -> list[tuple[str, Any]]:
+    """Draw calls that look for pairs and train some, or none if there is one feature alone."""
+    pairs = draw(st.permutations([*itertools.permutations(range(len(n_codes)), 2)]))[:2]
+    if not pairs:
+        return []
+    widths = [draw(st.integers(1, min(width, 17))) for width in n_codes]
+    maps = [
+        (np.arange(width) % coarse).astype(np.uint16)
+        for width, coarse in zip(n_codes, widths, strict=True)
+    ]
+    cells = [widths[a] * widths[b] for a, b in pairs]
+    every, shape = np.arange(len(pairs)), (len(pairs), max(cells), n_scores)
+    changes = draw(st.lists(updates_of_any_size, min_size=5, max_size=5))
+    updates = np.resize(np.array(changes, dtype=np.int64), shape).astype(np.int32)
+    nothing = np.zeros(0, dtype=np.int64), np.zeros((0, *shape[1:]), dtype=np.int32)
+    return [
+        ("pair_sums", (pairs, maps, widths)),
+        ("pair_up", (pairs, maps, widths)),
+        ("bin_counts", (cells,)),
+        ("begin", (np.zeros(n_scores, dtype=np.int64),)),
+        # The first sums after pairing up are those before it.
+        ("advance", (*nothing, every, max(cells))),
+        ("advance", (every, updates, every[::-1].copy(), max(cells))),
+    ]
 
 
 @st.composite
@@ -218,48 +258,61 @@ def vectors(draw: st.DrawFn, n_codes: int) -> Any:
 
 
 def answers(rows: Any, calls: Sequence[tuple[str, Any]]) -> list[Any]:
-    given_answers = [getattr(rows, name)(*arguments) for name, arguments in calls]
-    return [as_lists(answer) for answer in given_answers if answer is not None]
+    """Return what was answered; a table of pairs as a list of its cells."""
+    found = []
+    for name, arguments in calls:
+        answer = getattr(rows, name)(*arguments)
+        if name == "pair_sums":
+            answer = [table.reshape(-1, table.shape[2]) for table in answer]
+        if answer is not None:
+            found.append(as_lists(answer))
+    return found
 
 
-@pytest.mark.slow
+def examples(name: str, at_most: int) -> Any:
+    """Return settings: fewer examples for Dask, whose partitions run the local kernels."""
+    return settings(max_examples=at_most // (3 if "dask" in name else 1))
+
+
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("name", BACKENDS)
-@given(data=st.data())
-@settings(max_examples=60)
-def test_every_sum_agrees_with_the_simplest_backend(
-    name: str, task: str, data: st.DataObject
-) -> None:
-    n_bins, codes, target, found = data.draw(tables(task))
-    calls = data.draw(programs(task, n_bins))
-    simplest = SIMPLEST[task](codes, target, **BOUNDS[task], **found)
-    rows = BACKENDS[name](task, codes, target, **BOUNDS[task], **found)
-    assert answers(rows, calls) == answers(simplest, calls)
+@pytest.mark.parametrize("name", MOSTLY_SLOW)
+def test_every_sum_agrees_with_the_simplest_backend(name: str, task: str) -> None:
+    @examples(name, 45)
+    @given(data=st.data())
+    def check(data: st.DataObject) -> None:
+        n_bins, codes, target, found = data.draw(tables(task))
+        calls = data.draw(programs(task, n_bins))
+        simplest = SIMPLEST[task](codes, target, **BOUNDS[task], **found)
+        rows = BACKENDS[name](task, codes, target, **BOUNDS[task], **found)
+        assert answers(rows, calls) == answers(simplest, calls)
+
+    check()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("name", BACKENDS)
-@given(data=st.data())
-@settings(max_examples=40)
-def test_the_answers_of_a_table_are_the_sum_over_its_rows(
-    name: str, task: str, data: st.DataObject
-) -> None:
+@pytest.mark.parametrize("name", MOSTLY_SLOW)
+def test_the_answers_of_a_table_are_the_sum_over_its_rows(name: str, task: str) -> None:
     """The strongest form of 'a row influences only itself': rows may be fitted one by one.
 
     answers(rows) = answers(row 1) + answers(row 2) + ...
     """
-    table = data.draw(tables(task))
-    calls = data.draw(programs(task, table[0]))
 
-    def answers_of(rows: slice) -> Any:
-        codes, target, found = rows_of(table, rows)
-        return answers(BACKENDS[name](task, codes, target, **BOUNDS[task], **found), calls)
+    @examples(name, 25)
+    @given(data=st.data())
+    def check(data: st.DataObject) -> None:
+        table = data.draw(tables(task))
+        calls = data.draw(programs(task, table[0]))
 
-    total = answers_of(slice(0, 0))
-    for row in range(len(table[2])):
-        total = add(total, answers_of(slice(row, row + 1)))
-    assert answers_of(slice(None)) == total
+        def answers_of(rows: slice) -> Any:
+            codes, target, found = rows_of(table, rows)
+            return answers(BACKENDS[name](task, codes, target, **BOUNDS[task], **found), calls)
+
+        total = answers_of(slice(0, 0))
+        for row in range(len(table[2])):
+            total = add(total, answers_of(slice(row, row + 1)))
+        assert answers_of(slice(None)) == total
+
+    check()
 
 
 def add(one: Any, other: Any) -> Any:
@@ -270,11 +323,16 @@ def add(one: Any, other: Any) -> Any:
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", BACKENDS)
-@given(data=st.data())
-@settings(max_examples=60)
-def test_one_row_keeps_to_the_declared_sensitivities(
-    name: str, task: str, data: st.DataObject
-) -> None:
+def test_one_row_keeps_to_the_declared_sensitivities(name: str, task: str) -> None:
+    @examples(name, 35)
+    @given(data=st.data())
+    def check(data: st.DataObject) -> None:
+        check_one_row(name, task, data)
+
+    check()
+
+
+def check_one_row(name: str, task: str, data: st.DataObject) -> None:
     table = data.draw(tables(task).filter(lambda table: len(table[2]) > 0))
     codes, target, found = rows_of(table, slice(0, 1))
     calls = data.draw(programs(task, table[0]))
@@ -282,17 +340,27 @@ def test_one_row_keeps_to_the_declared_sensitivities(
     assert backend.n_scores == N_SCORES[task]
     assert backend.residual_norm == declared_norm(2 if task == "multiclass" else 1)
     assert backend.target_norm == declared_norm(3 if has_numbers(task) else 1)
-    histograms, sums, *rounds, products = answers(backend, calls)
-    for histogram in histograms:
-        assert sum(histogram) <= LATTICE
-        assert np.count_nonzero(histogram) <= 1
-    assert sum(value**2 for value in sums) <= backend.target_norm**2
-    for per_feature in rounds:
-        for per_bin in per_feature:
-            assert sum(any(residuals) for residuals in per_bin) <= 1
-            square = sum(value**2 for residuals in per_bin for value in residuals)
-            assert square <= backend.residual_norm**2
-    vectors_of = calls[-1][1][1]
+    names = [name for name, _ in calls if name in ANSWERED]
+    for name_of, answer in zip(names, answers(backend, calls), strict=True):
+        if name_of == "bin_counts":
+            for histogram in answer:
+                assert sum(histogram) <= LATTICE
+                assert np.count_nonzero(histogram) <= 1
+        elif name_of == "target_sums":
+            assert sum(value**2 for value in answer) <= backend.target_norm**2
+        elif name_of == "product_sums":
+            check_products(answer, next(given[1] for of, given in calls if of == name_of))
+        else:
+            for per_bin in answer:
+                assert sum(any(residuals) for residuals in per_bin) <= 1
+                square = sum(value**2 for residuals in per_bin for value in residuals)
+                assert square <= backend.residual_norm**2
+
+
+ANSWERED = ("bin_counts", "target_sums", "advance", "product_sums", "pair_sums")
+
+
+def check_products(products: Any, vectors_of: Sequence[Any]) -> None:
     ends = np.cumsum([0] + [table.shape[1] for table in vectors_of])
     sizes = [(table**2).sum(axis=1).max() for table in vectors_of]
     for (first, (a, b)), (other, (c, d)) in itertools.combinations(enumerate(pairwise(ends)), 2):

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
@@ -59,54 +58,6 @@ def ledger(tmp_path: Path) -> PrivacyLedger:
 
 
 @EITHER
-def test_a_clone_is_unfitted_and_has_the_same_parameters(kind: Any, ledger: Any) -> None:
-    model = small(kind, epsilon=0.7, ledger=ledger, dataset="survey")
-    fitted = model.fit(*table(kind))
-    again = clone(fitted)
-    assert again.get_params() == fitted.get_params()
-    assert again.ledger is ledger
-    assert not hasattr(again, "guarantee_")
-    with pytest.raises(NotFittedError):
-        again.predict(table(kind)[0])
-    again.fit(*table(kind))
-    assert ledger.report("survey")["asked_epsilon"].tolist() == [0.7, 0.7]
-
-
-@EITHER
-def test_parameters_are_kept_as_they_were_given(kind: Any) -> None:
-    given: dict[str, Any] = {
-        "feature_names": ["age", "dose", "weight"],
-        "privacy_bounds": {"age": (0, 1)},
-        "exclude": ["dose"],
-        "epsilon": 2,
-        "n_jobs": None,
-    }
-    model = kind(**given)
-    assert {name: model.get_params()[name] for name in given} == given
-    assert all(getattr(model, name) is value for name, value in given.items())
-    assert model.set_params(**model.get_params()) is model
-    assert model.set_params(epsilon=0.1).epsilon == 0.1
-    with pytest.raises(ValueError, match="Invalid parameter 'epsilonn'"):
-        model.set_params(epsilonn=1)
-
-
-@EITHER
-def test_a_fit_leaves_the_parameters_alone(kind: Any) -> None:
-    model = small(kind)
-    before = dict(model.get_params())
-    model.fit(*table(kind))
-    assert model.get_params().keys() == before.keys()
-    assert all(model.get_params()[name] is value for name, value in before.items())
-
-
-@EITHER
-def test_a_fitted_pipeline_can_be_searched_by_parameter_names(kind: Any) -> None:
-    pipe = Pipeline([("log", FunctionTransformer()), ("model", small(kind))])
-    pipe.set_params(model__epsilon=0.3).fit(*table(kind))
-    assert pipe["model"].guarantee_.epsilon == 0.3
-
-
-@EITHER
 def test_tags_say_what_the_model_can_read(kind: Any) -> None:
     tags = get_tags(small(kind))
     assert tags.estimator_type == ("classifier" if kind is KINDS[0] else "regressor")
@@ -120,29 +71,6 @@ def test_tags_say_what_the_model_can_read(kind: Any) -> None:
 
 
 # --------------------------------------------------------------------------------- pickles
-
-
-@EITHER
-@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_pickles_of_unfitted_models_fit(kind: Any, protocol: int, ledger: Any) -> None:
-    model = small(kind, ledger=ledger, dataset="survey")
-    again = pickle.loads(pickle.dumps(model, protocol))
-    assert again.get_params() == model.get_params()
-    again.fit(*table(kind))
-    assert len(ledger.report("survey")) == 1
-
-
-@EITHER
-def test_pickles_of_fitted_models_predict_and_share_the_ledger(kind: Any, ledger: Any) -> None:
-    X, y = table(kind)
-    model = small(kind, ledger=ledger, dataset="survey").fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    assert again.guarantee_ == model.guarantee_
-    assert again.released_.digest == model.released_.digest
-    assert again.ledger == ledger
-    again.fit(X, y)
-    assert len(ledger.report("survey")) == 2
 
 
 UNPICKLE = """
@@ -187,20 +115,6 @@ def test_a_pickle_in_another_process_predicts_and_finds_its_ledger_by_url(
 
 
 # ------------------------------------------------------------------- pipelines and diagrams
-
-
-@pytest.mark.parametrize("container", ["pandas", "polars"])
-@EITHER
-def test_set_output_hands_names_through_a_pipeline(kind: Any, container: str) -> None:
-    """The estimator has no transform and so no set_output; the steps before it have."""
-    X, y = table(kind)
-    pipe = make_pipeline(FunctionTransformer(feature_names_out="one-to-one"), small(kind))
-    pipe.set_output(transform=container).fit(X, y)
-    assert pipe[-1].feature_names_in_ == ["age", "dose", "weight"]
-    predicted = pipe.predict(X)
-    assert isinstance(predicted, np.ndarray)
-    shuffled = X[["weight", "age", "dose"]]
-    np.testing.assert_array_equal(pipe[-1].predict(shuffled), predicted)
 
 
 @EITHER

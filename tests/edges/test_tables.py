@@ -17,7 +17,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema
-from tests.edges.explainers import EXPLAINERS, OURS, attempt, check_error, new_ledger
+from tests.contract.explainers.registry import (
+    EXPLAINERS,
+    OF_ROWS,
+    ONE_EACH,
+    OURS,
+    attempt,
+    check_error,
+    names,
+    new_ledger,
+)
 from tests.edges.tables import (
     KINDS,
     PLAIN,
@@ -28,7 +37,7 @@ from tests.edges.tables import (
     specs,
 )
 
-EXAMPLES = {"classifier": 25, "regressor": 20, "lime": 15, "maps": 8, "metrics": 10}
+EXAMPLES = {"binary": 20, "regression": 15, "statistics": 12, "maps": 8, "metrics": 8}
 
 
 @pytest.fixture(autouse=True)
@@ -39,10 +48,8 @@ def _hints() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=EXPLAINERS)
+@pytest.fixture(params=names(only=ONE_EACH))
 def name(request: pytest.FixtureRequest) -> str:
-    if request.param == "maps":
-        pytest.importorskip("torch")
     return str(request.param)
 
 
@@ -70,7 +77,7 @@ def test_any_table_is_fitted_or_refused(name: str) -> None:
         drawn = data.draw(drawn_tables(kinds))
         X = _table(drawn)
         schema = declared(data.draw, drawn, EXPLAINERS[name].target)
-        if name in ("classifier", "regressor", "maps") and data.draw(st.booleans()):
+        if name in ("binary", "regression", "maps") and data.draw(st.booleans()):
             schema = None
         if name == "metrics":
             assume(schema.default is None)
@@ -135,18 +142,16 @@ def test_what_is_no_table_is_said(name: str, X: Any, said: str) -> None:
     ],
     ids=lambda y: type(y).__name__,
 )
-@pytest.mark.parametrize("name", ["classifier", "regressor", "metrics", "maps"])
+@pytest.mark.parametrize("name", names("statistics", only=ONE_EACH))
 def test_what_is_no_target_is_said(name: str, y: Any) -> None:
-    if name == "maps":
-        pytest.importorskip("torch")
     schema = Schema({"a": Continuous(0, 1)}, target=EXPLAINERS[name].target)
     error = attempt(name, pd.DataFrame({"a": [0.0, 1.0]}), y, new_ledger(), schema=schema)
     assert isinstance(error, OURS)
     assert "y" in str(error)
 
 
-@pytest.mark.parametrize("name", ["classifier", "regressor", "metrics"])
-@settings(max_examples=15)
+@pytest.mark.parametrize("name", ["binary", "regression", "metrics"])
+@settings(max_examples=10)
 @given(data=st.data())
 def test_weights_scores_and_people_of_any_kind(name: str, data: st.DataObject) -> None:
     """Columns that belong to rows: fit, or refuse their form."""
@@ -158,30 +163,9 @@ def test_weights_scores_and_people_of_any_kind(name: str, data: st.DataObject) -
 
     frame = pd.DataFrame({"a": rng.uniform(size=n_rows)})
     schema = Schema({"a": Continuous(0, 1)}, target=EXPLAINERS[name].target)
-    y = rng.integers(0, 2, n_rows)
-    if name == "metrics":
-        unit = {"unit": column()}
-        attempt(name, frame, y, new_ledger(), schema=schema, **unit)
-        return
-    from tests.edges import explainers
-
-    model = {
-        "classifier": explainers.DPExplainableBoostingClassifier,
-        "regressor": explainers.DPExplainableBoostingRegressor,
-    }[name]
-    rows = {
-        role: column()
-        for role in ("sample_weight", "init_score", "unit")
-        if data.draw(st.booleans(), label=role)
-    }
-    ledger = new_ledger()
-    before = ledger.entries()
-    settings_ = EXPLAINERS[name].parameters | {"schema": schema, "ledger": ledger}
-    try:
-        model(dataset=explainers.DATASET, **settings_).fit(frame, y, **rows)
-    except OURS as error:
-        check_error(error)
-        assert ledger.entries() == before
+    roles = ("unit",) if name == "metrics" else OF_ROWS
+    of_rows = {role: column() for role in roles if data.draw(st.booleans(), label=role)}
+    attempt(name, frame, rng.integers(0, 2, n_rows), new_ledger(), schema=schema, **of_rows)
 
 
 # ---------------------------------------------------------------------------------- schemas

@@ -10,17 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, mean_absolute_error, mean_squared_error
 
 from interpret_dp import (
-    BudgetExceededError,
-    Categorical,
-    Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
-    DPLocallyLinearClassifier,
     DPRandomizedSearch,
     LedgerError,
     PrivacyLedger,
@@ -49,7 +45,7 @@ def estimator(task: str = "binary", unit: PrivacyUnit | None = None, **parameter
     return kind(**{"schema": schema, "epsilon": 2.0, "delta": 1e-6, "n_jobs": 1} | parameters)
 
 
-def fitted(task: str = "binary", seed: int = 1, n_rows: int = 4000, **parameters: Any) -> Any:
+def fitted(task: str = "binary", seed: int = 1, n_rows: int = 1500, **parameters: Any) -> Any:
     with use_randomness(SeededRandomness(seed)):
         theirs = ("epsilon", "interactions", "objective")
         own = {key: parameters.pop(key) for key in theirs if key in parameters}
@@ -95,17 +91,6 @@ def test_the_ledger_is_charged_once_for_what_the_runs_cost_together() -> None:
     assert selection_mu(1.0 / node["noise_multiplier"], law) == pytest.approx(spent.mu, rel=1e-6)
 
 
-def test_what_does_not_fit_is_refused_before_a_row_is_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("d", epsilon=1.9, delta=1e-6)
-    monkeypatch.setattr("interpret_dp.tune.search.train", pytest.fail)
-    with pytest.raises(BudgetExceededError):
-        DPRandomizedSearch(estimator(ledger=ledger, dataset="d"), GRID).fit(*table("binary", 50))
-    assert ledger.spent("d").mu == 0.0
-
-
 @pytest.mark.parametrize("error", [RuntimeError("Zebulon"), KeyboardInterrupt()])
 def test_a_search_that_breaks_off_is_charged_in_full(
     error: BaseException, monkeypatch: pytest.MonkeyPatch
@@ -124,22 +109,13 @@ def test_a_search_that_breaks_off_is_charged_in_full(
     assert not hasattr(search, "best_estimator_")
 
 
-def test_a_seed_voids_the_promise() -> None:
-    with pytest.warns(UserWarning, match="random_state=3 voids"):
-        search = DPRandomizedSearch(estimator(random_state=3), GRID).fit(*table("binary", 200))
-    assert search.guarantee_.tests_only
-    with pytest.warns(UserWarning, match="random_state=3 voids"):
-        again = clone(search).fit(*table("binary", 200))
-    assert again.best_score_ == search.best_score_
-
-
 # ----------------------------------------------------------------------------- the winner
 
 
 @pytest.mark.parametrize("task", TARGETS)
 def test_the_winner_is_a_fitted_estimator_like_any_other(task: str, tmp_path: Any) -> None:
     search = fitted(task)
-    winner, (X, _) = search.best_estimator_, table(task)
+    winner, (X, _) = search.best_estimator_, table(task, 200)
     assert set(search.best_params_) == set(GRID)
     assert all(search.best_params_[name] in values for name, values in GRID.items())
     parameters = winner.get_params()
@@ -195,7 +171,7 @@ EXACT: dict[str, Any] = {
 )
 def test_with_little_noise_the_score_is_scikit_learns(task: str, name: str) -> None:
     search = fitted(task, scoring=name, epsilon=60.0, mean_fits=1.5)
-    X, y = table(task)
+    X, y = table(task, 1500)
     exact = EXACT[name](y, search.best_estimator_, X)
     # Losses of labels are rounded down to steps of an octave over 64.
     step = math.log(2.0) / 64 if name == "neg_log_loss" else 0.003
@@ -203,70 +179,12 @@ def test_with_little_noise_the_score_is_scikit_learns(task: str, name: str) -> N
 
 
 @pytest.mark.thorough
-def test_pairs_are_searched_with_their_features() -> None:
-    """A chosen pair is a choice of every run; the whole costs what it costs without pairs."""
-    search = fitted("regression", epsilon=50.0, interactions=1, n_rows=2000)
-    assert search.best_estimator_.term_names_ == ["x", "g", "x & g"]
-    own = fitted("regression", epsilon=50.0, n_rows=2000)
-    assert search.guarantee_.epsilon == own.guarantee_.epsilon
-    assert search.guarantee_.sentence == own.guarantee_.sentence
-
-
-@pytest.mark.thorough
 def test_counts_are_scored_on_their_own_scale() -> None:
-    search = fitted("regression", epsilon=200.0, objective="poisson_deviance")
-    X, y = table("regression")
+    search = fitted("regression", epsilon=60.0, mean_fits=1.5, objective="poisson_deviance")
+    X, y = table("regression", 1500)
     assert search.best_estimator_.link_ == "log"
     exact = mean_squared_error(errors(y, search.best_estimator_, X), 0 * y)
     assert -search.best_score_ == pytest.approx(exact, rel=0.01)
-
-
-@pytest.mark.thorough
-def test_with_little_noise_the_best_settings_win() -> None:
-    """One leaf learns nothing: it wins only where a run draws nothing else."""
-    grid = {"max_leaves": [1, 8], "max_rounds": [0, 10]}
-    wins = 0
-    for seed in range(6):
-        with use_randomness(SeededRandomness(seed)):
-            search = DPRandomizedSearch(estimator(epsilon=20.0), grid, mean_fits=10.0)
-            search.fit(*table("binary", 1000))
-        wins += search.best_params_ == {"max_leaves": 8, "max_rounds": 10}
-    assert wins >= 5, "by chance alone, one time in 200"
-
-
-def test_scores_are_noisy_and_the_noise_is_what_was_planned(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[tuple[str, int, float]] = []
-
-    class Asked(SeededRandomness):
-        def perturb(self, name: str, exact: Any, sensitivity: int, sigma: float) -> Any:
-            asked.append((name, sensitivity, sigma))
-            return super().perturb(name, exact, sensitivity, sigma)
-
-    with use_randomness(Asked(2)):
-        search = DPRandomizedSearch(estimator(), GRID, score_budget_frac=0.2)
-        search.fit(*table("binary", 4000))  # enough that no term stands still
-    scores = [entry for entry in asked if entry[0] == "score"]
-    squares = [
-        sum((sensitivity / sigma) ** 2 for name, sensitivity, sigma in part)
-        for part in _runs(asked)
-    ]
-    run = math.sqrt(max(squares))
-    assert min(squares) == pytest.approx(max(squares))
-    assert scores[0][1] / scores[0][2] == pytest.approx(run * math.sqrt(0.2), rel=1e-5)
-    law = Repetitions.of_mean(5.0, 1.0)
-    assert selection_mu(run, law) == pytest.approx(search.guarantee_.mu, rel=1e-4)
-
-
-def _runs(asked: list[Any]) -> list[list[Any]]:
-    """Split what was asked for after each score."""
-    runs: list[list[Any]] = [[]]
-    for entry in asked:
-        runs[-1].append(entry)
-        if entry[0] == "score":
-            runs.append([])
-    return runs[:-1]
 
 
 # ----------------------------------------------------------------------- row by row, frozen
@@ -310,8 +228,14 @@ def odd_people(task: str, relation: str) -> tuple[Any, Any]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("relation", ["add_or_remove_one", "replace_one"])
-@pytest.mark.parametrize("task", TARGETS)
+@pytest.mark.parametrize(
+    ("task", "relation"),
+    [
+        ("binary", "replace_one"),
+        ("multiclass", "add_or_remove_one"),
+        ("regression", "add_or_remove_one"),
+    ],
+)
 def test_a_person_changes_no_run_by_more_than_was_declared(task: str, relation: str) -> None:
     one, other = odd_people(task, relation)
     second = {"regression": "neg_mean_absolute_error"}.get(task, "accuracy")
@@ -336,29 +260,6 @@ def test_control_a_score_that_depends_on_other_rows(monkeypatch: pytest.MonkeyPa
     one, other = odd_people("binary", "add_or_remove_one")
     report = replay(search_on("binary", "add_or_remove_one"), one, other, seed=6)
     assert "sensitivity" in {violation.kind for violation in report.violations}
-
-
-@pytest.mark.parametrize("task", TARGETS)
-def test_losses_are_between_nothing_and_one_row(task: str) -> None:
-    model = fitted(task).best_estimator_
-    X, y = table(task, 200)
-    y = np.append(np.asarray(y, object), [None, "unheard of", math.inf])
-    X = pd.concat([X, X[:3]], ignore_index=True)
-    kind = "regression" if task == "regression" else "classification"
-    from interpret_dp.accounting.lattice import LATTICE
-    from interpret_dp.fitting.rows import open_rows
-
-    rows, _ = open_rows(
-        X, y, feature_names=list(FEATURES), schema=model.schema_, sample_weight=None, unit=None
-    )
-    target = model.schema_.target if kind == "regression" else Categorical(model.released_.classes)
-    for name in scoring.SCORINGS[kind]:
-        losses = scoring.Scoring(name, target).losses(model, rows.table, rows.y)
-        assert losses.dtype == np.int64
-        assert losses.min() >= 0
-        assert losses.max() <= LATTICE
-        assert losses[:200].max() > 0
-        assert losses[200] == 0, "no target"
 
 
 # ------------------------------------------------------------------------------- refusals
@@ -419,13 +320,6 @@ def test_wrong_arguments_are_refused(
         DPRandomizedSearch(**arguments).fit(*table("binary", 20))
 
 
-def test_locally_linear_maps_are_refused() -> None:
-    pytest.importorskip("torch")
-    search = DPRandomizedSearch(DPLocallyLinearClassifier(), {"n_maps": [1, 2]})
-    with pytest.raises(TypeError, match="DPLocallyLinearClassifier; it must be a DPExplainable"):
-        search.fit(*table("binary", 20))
-
-
 @pytest.mark.thorough
 def test_distributions_are_drawn_before_the_rows_are_read() -> None:
     space = {"learning_rate": scipy.stats.loguniform(0.01, 1.0), "max_leaves": [2, 4]}
@@ -436,17 +330,3 @@ def test_distributions_are_drawn_before_the_rows_are_read() -> None:
     assert drawn != candidates_of(space, np.random.default_rng(1))
     search = DPRandomizedSearch(estimator(), space, mean_fits=2.0).fit(*table("binary", 100))
     assert isinstance(search.best_params_["learning_rate"], float)
-
-
-def test_a_list_of_spaces_is_their_union() -> None:
-    spaces = [{"max_leaves": [2, 4]}, {"max_rounds": [3]}]
-    assert candidates_of(spaces, np.random.default_rng(0)) == (
-        {"max_leaves": 2},
-        {"max_leaves": 4},
-        {"max_rounds": 3},
-    )
-
-
-def test_targets_are_continuous_or_categorical() -> None:
-    assert scoring.scoring_of(None, Continuous(0, 1)).name == "neg_mean_squared_error"
-    assert scoring.scoring_of(None, Categorical(["a", "b"])).name == "neg_log_loss"

@@ -1,0 +1,330 @@
+"""All explainers as functions of a table and parameters, and what must hold whatever happened."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import interpret_dp
+from interpret_dp import (
+    BudgetExceededError,
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    DPLimeTabular,
+    DPLocallyLinearClassifier,
+    LedgerError,
+    PrivacyLedger,
+    Schema,
+    private_metrics,
+)
+from interpret_dp._documents import digest_of
+from interpret_dp.accounting.composition import GdpPair, compose
+from interpret_dp.mechanisms import SeededRandomness, use_randomness
+
+PACKAGE = str(Path(interpret_dp.__path__[0]))
+OURS = (TypeError, ValueError, LedgerError, BudgetExceededError)
+"""Everything that a request may raise; SchemaError is a ValueError. `ReleaseError` is not among
+them: inside the door no value of a row may make a computation fail."""
+
+OF_ROWS = "unit", "sample_weight", "init_score"
+"""What a fit is given beside the table; all else are parameters."""
+
+DATASET = "people"
+BUDGET = 8.0, 1e-5
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """One explainer.
+
+    Attributes
+    ----------
+    kind : class or function
+        Whose parameters a request takes.
+    target : Continuous or Categorical
+        That most examples are declared with.
+    parameters : dict
+        Valid ones that keep a request quick.
+    max_rows : int
+        The most rows of one person that examples use; locally linear maps take one.
+    """
+
+    kind: Callable[..., Any]
+    target: Continuous | Categorical
+    parameters: dict[str, Any]
+    max_rows: int = 2
+
+    def fit(self, X: Any, y: Any, **given: Any) -> Any:
+        """Make the request that is charged, and return what it gives."""
+        of_rows = {name: given.pop(name) for name in OF_ROWS if name in given}
+        return self.kind(**self.parameters | given).fit(X, y, **of_rows)
+
+    def use(self, result: Any, X: Any, y: Any) -> None:
+        """Predict, explain, draw, save and copy, as far as a result can."""
+        result.predict(X)
+        result.explain_global().visualize(0)
+        result.explain_local(X)
+        assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
+        assert json.dumps(result.to_released().to_dict(), allow_nan=False)
+        again = type(result).from_released(result.to_released())
+        assert np.array_equal(again.predict(X), result.predict(X))
+        assert repr(result)
+
+    def request(self, X: Any, y: Any, **given: Any) -> Any:
+        """Fit and use it as a user would."""
+        result = self.fit(X, y, **given)
+        self.use(result, X, y)
+        return result
+
+    def published(self, result: Any) -> Any:
+        """Return all that was released, but for the ledger's head; equal if bit for bit equal."""
+        document = result.to_released().to_dict()
+        del document["guarantee"]["ledger_head"], document["parameters"]
+        return digest_of(document)
+
+    def predicted(self, result: Any, X: Any) -> Any:
+        """Return numbers that follow for rows, free of charge."""
+        return getattr(result, "predict_proba", result.predict)(X)
+
+    def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
+        """Return the explanation of the whole and that of rows, free of charge."""
+        return [result.explain_global(), result.explain_local(X, y)]
+
+    def promise(self, result: Any) -> Any:
+        return result.guarantee_
+
+
+@dataclass(frozen=True)
+class Classifier(Explainer):
+    """An additive classifier, which shows labels as well."""
+
+    def use(self, result: Any, X: Any, y: Any) -> None:
+        result.explain_local(X, y)
+        super().use(result, X, y)
+
+
+@dataclass(frozen=True)
+class Maps(Explainer):
+    """Locally linear maps, which explain no empty table."""
+
+    max_rows: int = 1
+
+    def use(self, result: Any, X: Any, y: Any) -> None:
+        result.predict(X)
+        result.explain_global()
+        if (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0:
+            result.explain_local(X, y)
+        assert json.dumps(result.to_released().to_dict(), allow_nan=False)
+
+
+class ByPlace:
+    """A black box whose probabilities follow the places of rows, whatever these hold."""
+
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, X: Any) -> Any:
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        high = 0.25 + 0.5 * (np.arange(n_rows) % 2)
+        return np.column_stack([1 - high, high])
+
+
+@dataclass(frozen=True)
+class Lime(Explainer):
+    """Explanations of a black box; what is fitted is an explainer that was asked once."""
+
+    def fit(self, X: Any, y: Any, **given: Any) -> Any:
+        model = given.pop("model", None) or ByPlace()
+        result = self.kind(model, X, **self.parameters | given)
+        result.asked = result.explain_local(X.slice(0, 2) if hasattr(X, "slice") else X[:2])
+        return result
+
+    def use(self, result: Any, X: Any, y: Any) -> None:
+        result.asked.visualize(0)
+        assert json.dumps(result.asked.data(0), default=repr)
+        result.explain_global().visualize()
+        assert repr(result)
+
+    def published(self, result: Any) -> Any:
+        rows = [result.asked.data(row) for row in range(2)]
+        found = [[row["scores"], row["standard_errors"], row["predicted"]] for row in rows]
+        models = result.surrogate_.models if result.surrogate_ else ()
+        return found + [super(Lime, self).published(model) for model in models]
+
+    def predicted(self, result: Any, X: Any) -> Any:
+        answers = self.explanations(result, X)[1]
+        n_rows = len(answers.selector)
+        return np.array([answers.data(row)["scores"] for row in range(n_rows)])
+
+    def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
+        method = "surrogate" if result.surrogate_ else "non_interactive"
+        return [result.explain_global(), result.explain_local(X, y, method=method)]
+
+
+@dataclass(frozen=True)
+class Metrics(Explainer):
+    """Metrics of a model of public rows."""
+
+    def fit(self, X: Any, y: Any, **given: Any) -> Any:
+        schema = given.pop("schema")
+        given.pop("feature_names", None)
+        models = given.pop("models", None)
+        if models is None:
+            models = {"m": public_model(schema)}
+        return self.kind(models, X, y, **self.parameters | given)
+
+    def use(self, result: Any, X: Any, y: Any) -> None:
+        assert repr(result)
+        assert result._repr_html_()
+
+    def published(self, result: Any) -> Any:
+        figures = (result.table, result.standard_errors)
+        return [figure.to_numpy().tobytes() for figure in figures], result.n_rows
+
+    def promise(self, result: Any) -> Any:
+        return result.guarantee
+
+
+@cache
+def public_model(schema: Schema) -> Any:
+    """Return a model of two kinds of public rows, which it tells apart."""
+    kinds = schema.features
+    ends = {
+        name: [spec.lower, spec.upper]
+        if isinstance(spec, Continuous)
+        else [spec.levels[0], spec.levels[-1]]
+        for name, spec in kinds.items()
+    }
+    public = pd.DataFrame({name: pd.Series(pair * 50, dtype=object) for name, pair in ends.items()})
+    model = DPExplainableBoostingClassifier(
+        schema=schema,
+        feature_names=list(kinds),
+        max_rounds=4,
+        max_bins=4,
+        n_jobs=1,
+        epsilon=100.0,
+    )
+    with use_randomness(SeededRandomness(0)):
+        return model.fit(public, [0, 1] * 50, unit=np.arange(100) if schema.unit else None)
+
+
+LABELS = Categorical([0, 1])
+ASKED = {"epsilon": 1.0, "delta": 1e-6}
+BOOSTING = {"max_rounds": 1, "max_bins": 4, "n_jobs": 1} | ASKED
+MAPS = {"epochs": 2, "sampling_rate": 1.0, "n_maps": 2, "device": "cpu"} | ASKED
+LIME = {"trained_on_same_people": False, "steps": 12, "per_query": 0.25, "n_rows": 24} | ASKED
+EXPLAINERS: dict[str, Explainer] = {
+    "binary": Classifier(DPExplainableBoostingClassifier, LABELS, BOOSTING),
+    "multiclass": Classifier(DPExplainableBoostingClassifier, Categorical([0, 1, 2]), BOOSTING),
+    "regression": Explainer(DPExplainableBoostingRegressor, Continuous(-5, 5), BOOSTING),
+    "counts": Explainer(
+        DPExplainableBoostingRegressor,
+        Continuous(0, 5),
+        BOOSTING | {"objective": "poisson_deviance"},
+    ),
+    "maps": Maps(DPLocallyLinearClassifier, LABELS, MAPS),
+    **{
+        method: Lime(DPLimeTabular, LABELS, LIME | {"method": method})
+        for method in ("statistics", "interactive", "adaptive", "surrogate")
+    },
+    "metrics": Metrics(private_metrics, LABELS, ASKED),
+}
+
+
+def names(*left_out: str, only: tuple[str, ...] = tuple(EXPLAINERS)) -> list[Any]:
+    """Return parameters for tests of explainers; maps are skipped where there is no torch."""
+    has_torch = find_spec("torch") is not None
+    needs_torch = pytest.mark.skipif(not has_torch, reason="torch is not installed")
+    return [
+        pytest.param(name, marks=needs_torch if name == "maps" else ())
+        for name in only
+        if name not in left_out
+    ]
+
+
+ONE_EACH = ("binary", "regression", "statistics", "maps", "metrics")
+"""One explainer of each sort, for tests of forms that they all read alike."""
+
+
+def new_ledger(budget: tuple[float, float] = BUDGET) -> PrivacyLedger:
+    """Return a ledger with a budget that any explainer's deltas fit into."""
+    ledger = PrivacyLedger.in_memory()
+    epsilon, delta = budget
+    ledger.create_budget(DATASET, epsilon, delta, delta_x=delta / 2)
+    return ledger
+
+
+def attempt(name: str, X: Any, y: Any, ledger: PrivacyLedger, **parameters: Any) -> Any:
+    """Make a request; return its result, or its error if that is one of ours.
+
+    Whatever happens, the ledger must follow: an error leaves it as it was, a result is covered
+    by what was charged, and nothing stays open.
+
+    Raises
+    ------
+    AssertionError
+        If one of that does not hold, or the error was raised by somebody else's code.
+    """
+    before = ledger.entries()
+    given = EXPLAINERS[name].parameters | {"ledger": ledger, "dataset": DATASET} | parameters
+    try:
+        result = EXPLAINERS[name].request(X, y, **given)
+    except OURS as error:
+        check_error(error)
+        # What was released before the error is charged; the request that failed is not.
+        assert ledger.spent(DATASET).open_reservations == 0
+        assert isinstance(EXPLAINERS[name], Lime) or ledger.entries() == before
+        return error
+    assert ledger.spent(DATASET).open_reservations == 0
+    assert ledger.verify() == ledger.head
+    check_covered(EXPLAINERS[name].promise(result), ledger)
+    return result
+
+
+def check_error(error: BaseException) -> None:
+    """Check that an error is ours, and that its message says more than that something is wrong."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    assert trace is not None
+    place = trace.tb_frame.f_code.co_filename
+    assert place.startswith(PACKAGE), f"raised in {place}: {error!r}"
+    text = str(error)
+    assert len(text) > 40, text
+    assert text.rstrip().endswith((".", ")")), text
+    assert any(word in text.lower() for word in MENDS), text
+
+
+MENDS = (
+    *("must", "pass", "declare", "give", "leave", "use", "remove", "rename", "write", "add"),
+    *("need", "drop", "group", "choose", "at least", "raise the budget", "allowed", "should be"),
+    *("expecting", "name", "reshape", "convert", "ask for", "decode", "turn "),
+)
+
+
+def check_covered(guarantee: Any, ledger: PrivacyLedger) -> None:
+    """Check that a promise is not better than what the ledger charged for it.
+
+    The entries compose to a pair, which at the promise's delta must stay within its epsilon; and
+    where the promise states its own spend, no less than that was charged.
+    """
+    entries = ledger.entries(DATASET)
+    closed = {entry["reservation"] for entry in entries if entry["kind"] == "commit"}
+    charged = [e for e in entries if e["kind"] == "reserve" and e["number"] in closed]
+    assert charged, "a result that nobody paid for"
+    total = compose(GdpPair(entry["mu"], entry["delta"]) for entry in charged)
+    assert total.epsilon_at(guarantee.delta) <= guarantee.epsilon * (1 + 1e-9)
+    bill = compose(GdpPair(share.mu, share.delta) for share in guarantee.releases)
+    assert bill.mu <= total.mu * (1 + 1e-9)
+    assert bill.delta <= total.delta * (1 + 1e-9)

@@ -1,0 +1,364 @@
+"""What requests cost: what the promise says, whatever happens, and nothing if they are refused."""
+
+from __future__ import annotations
+
+import math
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interpret_dp import (
+    BudgetExceededError,
+    Categorical,
+    Continuous,
+    LedgerError,
+    PrivacyLedger,
+    PrivacyWarning,
+    ReleaseError,
+    Schema,
+    SchemaError,
+)
+from interpret_dp.accounting import GdpPair, compose
+from interpret_dp.release import ReleaseDoor
+from tests.contract.explainers.registry import (
+    DATASET,
+    EXPLAINERS,
+    ONE_EACH,
+    OURS,
+    Lime,
+    Maps,
+    Metrics,
+    check_error,
+    names,
+    new_ledger,
+)
+from tests.contract.explainers.tables import FEATURES, N_ROWS, TARGET, fitted, frame
+
+
+def charged(ledger: PrivacyLedger) -> GdpPair:
+    """Return what a data set was charged; nothing may be left open."""
+    spent = ledger.spent(DATASET)
+    assert spent.open_reservations == 0
+    assert ledger.verify() == ledger.head
+    return GdpPair(spent.mu, spent.delta)
+
+
+def requested(name: str, account: PrivacyLedger | str | None, /, **given: Any) -> Any:
+    """Make a request of the registry's small budget, with the system's noise."""
+    charges = {"ledger": account, "dataset": DATASET} if account is not None else {}
+    settings = EXPLAINERS[name].parameters | charges | given
+    return fitted(name, settings.pop("X", frame()), seed=None, **settings)
+
+
+def stated(name: str, result: Any) -> GdpPair:
+    """Return the pair that a result says that it cost; its promise may state a larger one."""
+    promise = EXPLAINERS[name].promise(result)
+    if not isinstance(EXPLAINERS[name], Lime):
+        bill = compose(GdpPair(one.mu, one.delta) for one in promise.releases)
+        assert bill.mu == pytest.approx(promise.pair.mu, rel=1e-12)
+        assert bill.delta == promise.pair.delta
+        return promise.pair
+    if result.surrogate_:
+        return result.surrogate_.cost
+    return compose(GdpPair(one.mu) for one in result.history_)
+
+
+FORGOTTEN = "charged to the memory of a process"
+"""What a promise says where no ledger keeps its charge."""
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_ledger_is_charged_what_the_guarantee_says(name: str) -> None:
+    ledger = new_ledger()
+    result = requested(name, ledger)
+    promise, cost = EXPLAINERS[name].promise(result), stated(name, result)
+    assert charged(ledger).mu == pytest.approx(cost.mu, rel=1e-9)
+    assert charged(ledger).delta == cost.delta
+    if not isinstance(EXPLAINERS[name], Lime):
+        assert charged(ledger) == cost
+    assert cost.epsilon_at(promise.delta) <= promise.epsilon == 1.0
+    assert ledger.spent(DATASET).n_requests == 1
+    assert promise.ledger_head == ledger.head
+    assert promise.dataset == DATASET
+    assert not promise.tests_only
+    assert FORGOTTEN in str(promise)
+    assert "learned nothing from these rows" in str(promise)
+    (entry,) = ledger.report(DATASET).to_dict("records")
+    assert entry["asked_delta"] == 1e-6
+    requested(name, ledger)
+    assert charged(ledger).mu == pytest.approx(math.sqrt(2) * cost.mu, rel=0.02)
+    assert charged(ledger).delta == pytest.approx(2 * cost.delta)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_second_fit_over_the_budget_is_refused_and_nothing_changes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = new_ledger()
+    requested(name, trial)
+    once = charged(trial)
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    # Room for once and a little, but not for twice; a surrogate takes whatever is left.
+    room = once.epsilon_at(1e-5) * (0.8 if name == "surrogate" else 1.2)
+    ledger.create_budget(DATASET, room, 1e-5, delta_x=once.delta * 1.5)
+    kept = requested(name, ledger)
+    assert FORGOTTEN not in str(EXPLAINERS[name].promise(kept))
+    before, spent, head = ledger.entries(), ledger.spent(DATASET), ledger.head
+    monkeypatch.setattr(ReleaseDoor, "gaussian", lambda *_, **__: pytest.fail("a row was read"))
+    with pytest.raises(BudgetExceededError, match="Nothing was spent") as caught:
+        requested(name, ledger)
+    check_error(caught.value)
+    assert 0 <= caught.value.largest_epsilon < 1.0
+    assert caught.value.dataset == DATASET
+    assert (ledger.entries(), ledger.spent(DATASET), ledger.verify()) == (before, spent, head)
+    monkeypatch.undo()
+    if not isinstance(EXPLAINERS[name], Lime | Maps):
+        requested(name, ledger, epsilon=caught.value.largest_epsilon)
+        assert ledger.remaining(DATASET, 1e-5) < 1e-3
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_kept_ledger_without_a_budget_refuses_before_a_row_is_read(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    monkeypatch.setattr(ReleaseDoor, "gaussian", lambda *_, **__: pytest.fail("a row was read"))
+    for account in (ledger, ledger.url):
+        with pytest.raises(LedgerError, match=r"no budget.*create_budget"):
+            requested(name, account)
+    assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("name", names())
+def test_using_a_result_charges_nothing(name: str, tmp_path: Path) -> None:
+    ledger = new_ledger()
+    result = requested(name, ledger)
+    head = ledger.head
+    EXPLAINERS[name].use(result, frame(), TARGET)
+    if isinstance(EXPLAINERS[name], Lime):
+        result.cost(3)
+        result.remaining_queries()
+    if not isinstance(EXPLAINERS[name], Metrics):
+        EXPLAINERS[name].predicted(result, frame())
+        for explanation in EXPLAINERS[name].explanations(result, frame(), TARGET):
+            assert explanation.privacy.explanation_epsilon == 0.0
+            for key in (None, 0):
+                notes = [note.text for note in explanation.visualize(key).layout.annotations]
+                assert any("Privacy cost of this explanation: 0" in note for note in notes)
+    for act in ("save", "to_tables", "edit"):
+        if hasattr(result, act):
+            getattr(result, act)(*[tmp_path / "model.json"] if act == "save" else [])
+    assert ledger.verify() == head
+    # Control: another request is charged, and the head shows it.
+    requested(name, ledger)
+    assert ledger.head != head
+
+
+# ------------------------------------------------------------------------------------ refusals
+
+ADDITIVE, LIME = ("binary", "counts"), ("statistics",)
+ESTIMATORS = (*ADDITIVE, "maps")
+NUMBERS = (
+    *(None, True, "1", -1.0, 0, np.nan, np.inf, -np.inf, 1j, 10**400, [1.0]),
+    np.array([1.0, 2.0]),
+)
+LEDGERS = ("", "x", 5, b"sqlite://", "sqlite:///", "mysql://h/d", object())
+DATASETS = (None, "", " ", 5, "x" * 201, "a\x00b", "a\nb", "\ud800", b"a")
+ONE_LABEL = Schema(FEATURES, target=Categorical([1]))
+ODD_FEATURE = Schema({"weight": Continuous(0, 1)}, target=Categorical([0, 1]))
+
+
+def _negative(distances: Any) -> Any:
+    return -distances
+
+
+BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
+    *((ONE_EACH, {"epsilon": value}, OURS, "epsilon is ") for value in NUMBERS),
+    *((ONE_EACH, {"delta": value}, OURS, "delta is ") for value in (*NUMBERS, 1.0)),
+    *((ONE_EACH, {"ledger": ledger}, (TypeError, ValueError), "url|ledger") for ledger in LEDGERS),
+    *((ONE_EACH, {"dataset": dataset}, OURS, "dataset") for dataset in DATASETS),
+    (ONE_EACH, {"dataset": None}, LedgerError, "without dataset="),
+    (ONE_EACH, {"ledger": 7}, TypeError, "ledger is 7"),
+    (
+        (*ADDITIVE, *LIME, "metrics"),
+        {"neighboring": "bounded"},
+        ValueError,
+        "bounded.*'replace_one'",
+    ),
+    (ESTIMATORS, {"random_state": -1}, ValueError, "random_state is -1"),
+    (ESTIMATORS, {"schema": ODD_FEATURE}, SchemaError, "'weight'"),
+    (ESTIMATORS, {"schema": "schema.toml"}, TypeError, "Schema.load"),
+    (("binary", "maps"), {"schema": ONE_LABEL}, SchemaError, "one declared class, 1"),
+    (ADDITIVE, {"composition": "rdp"}, ValueError, "'gdp', 'classic'"),
+    (ADDITIVE, {"max_bins": 1}, ValueError, "max_bins is 1"),
+    (ADDITIVE, {"max_rounds": 2.5}, TypeError, "max_rounds is 2.5"),
+    (ADDITIVE, {"learning_rate": 0}, ValueError, "learning_rate is 0"),
+    # Larger ones would be taken as they are, and never end or say nothing: docs/known_limits.md.
+    (ONE_EACH, {"epsilon": 2e12}, ValueError, "epsilon is 2"),
+    (ADDITIVE, {"max_rounds": 100_001}, ValueError, "max_rounds is 100001"),
+    (ADDITIVE, {"learning_rate": 2.5}, ValueError, "learning_rate is 2.5"),
+    (ADDITIVE, {"max_leaves": 0}, ValueError, "max_leaves is 0"),
+    (ADDITIVE, {"bin_budget_frac": 1.0}, ValueError, "bin_budget_frac is 1.0"),
+    (ADDITIVE, {"outer_bags": 4}, ValueError, "standard_deviations_"),
+    (ADDITIVE, {"validation_size": 0.1}, ValueError, "standard_deviations_"),
+    (ADDITIVE, {"n_jobs": 0}, ValueError, "n_jobs is 0"),
+    (ADDITIVE, {"exclude": ["weight"]}, ValueError, "exclude has 'weight'"),
+    (ADDITIVE, {"exclude": [0, 1]}, ValueError, "leaves no feature"),
+    *(
+        (ADDITIVE, {"interactions": value}, (TypeError, ValueError), "interactions is ")
+        for value in (10**400, -(10**400), np.array(2))
+    ),
+    (ADDITIVE, {"monotone_constraints": np.array(1)}, TypeError, "monotone_constraints is "),
+    *((ADDITIVE, {"verbose": value}, TypeError, "verbose is ") for value in (pd.NA, "no", [])),
+    (("maps",), {"n_maps": 0}, ValueError, "n_maps is 0"),
+    (("maps",), {"projection_dim": -1}, ValueError, "projection_dim is -1"),
+    (("maps",), {"learning_rate": 0.0}, ValueError, "learning_rate is 0"),
+    (("maps",), {"averaging": 1.0}, ValueError, "averaging is 1"),
+    (("maps",), {"projection": "sparse"}, ValueError, "projection is 'sparse'"),
+    (("maps",), {"device": "tpu"}, ValueError, "device is 'tpu'"),
+    (("maps",), {"engine": "ghost"}, ValueError, "engine is 'ghost'"),
+    (("maps",), {"batch_size": 10}, ValueError, "give one of them"),
+    (("maps",), {"sampling_rate": 1.5}, ValueError, "sampling_rate is 1.5"),
+    (("maps",), {"smoothing": 1.0}, ValueError, "smoothing is 1.0, and rows are no images"),
+    (("maps",), {"image_shape": (2, 3)}, ValueError, "6 pixels, and X has 2 columns"),
+    (("maps",), {"image_shape": 28}, TypeError, "image_shape is 28"),
+    (("maps",), {"keep_on_interrupt": "yes"}, TypeError, "keep_on_interrupt is 'yes'"),
+    (("maps",), {"standardize": 3}, TypeError, r"standardize is 3; it must be \(mean, deviation"),
+    (LIME, {"per_query": 2.0}, ValueError, "per_query is 2.0"),
+    (LIME, {"method": "lime"}, ValueError, "method is 'lime'"),
+    (LIME, {"weight": "far"}, ValueError, "weight is 'far'"),
+    (LIME, {"weight": _negative}, ValueError, "weights must be finite and at least 0"),
+    (LIME, {"c": 0.0}, ValueError, "c is 0.0"),
+    (LIME, {"steps": 1}, ValueError, "steps is 1"),
+    (LIME, {"reuse_distance": -0.5}, ValueError, "reuse_distance is -0.5"),
+    (LIME, {"n_rows": 0}, ValueError, "n_rows is 0"),
+    (LIME, {"schema": None}, SchemaError, "Schema.draft"),
+    (LIME, {"schema": Schema({"a": Continuous(0, 1)})}, SchemaError, "does not declare"),
+    (LIME, {"trained_on_same_people": "no"}, TypeError, "trained_on_same_people is 'no'"),
+    (LIME, {"verbose": 1}, TypeError, "verbose is 1"),
+    (LIME, {"model_guarantee": 1.0}, TypeError, "model_guarantee is 1.0"),
+    (LIME, {"model_guarantee": (-1.0, 0.0)}, ValueError, "epsilon of model_guarantee"),
+    (LIME, {"output_bounds": 3}, TypeError, "output_bounds is 3"),
+    (LIME, {"output_bounds": (1, 1)}, SchemaError, "they must differ"),
+    (LIME, {"representation": "words"}, ValueError, "representation is 'words'"),
+    (LIME, {"image_shape": 3}, TypeError, "image_shape is 3"),
+    (LIME, {"feature_types": ["continuous"] * 2}, SchemaError, "'b' is 'continuous'"),
+    (LIME, {"feature_types": ["continuous"]}, ValueError, "feature_types has 1 items"),
+    (LIME, {"model": 3}, TypeError, "has no predict_proba"),
+    (LIME, {"X": {"a": [1]}}, TypeError, "X is"),
+    (("metrics",), {"models": {}}, TypeError, "must be a mapping from names"),
+    (("metrics",), {"models": {"a": 3}}, TypeError, r"models\['a'\] is of type int; it must be"),
+    (("metrics",), {"X": pd.DataFrame({"a": [1.0] * N_ROWS})}, SchemaError, "lacks column 'b'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "error", "message"),
+    [
+        pytest.param(*name.values, *case, marks=name.marks)
+        for whom, *case in BAD
+        for name in names(only=whom)
+    ],
+    ids=lambda part: "-".join(part) if isinstance(part, dict) else None,
+)
+def test_bad_parameters_are_refused_before_anything_is_spent(
+    name: str, given: dict[str, Any], error: Any, message: str
+) -> None:
+    ledger = new_ledger()
+    head = ledger.head
+    with pytest.raises(error, match=message) as caught:
+        requested(name, ledger, **given)
+    check_error(caught.value)
+    assert len(str(caught.value)) < 1_000
+    assert ledger.verify() == head
+    assert charged(ledger) == GdpPair(0.0)
+
+
+# ------------------------------------------------------------------ failures and interruptions
+
+SECRET = "row 61"
+GAUSSIAN = ReleaseDoor.gaussian
+
+
+def broken(monkeypatch: pytest.MonkeyPatch, error: BaseException, releases_first: bool) -> None:
+    """Let every request fail at its first Gaussian release, before or after it."""
+
+    def failing(door: ReleaseDoor, *arguments: Any, **stated: Any) -> Any:
+        if releases_first:
+            GAUSSIAN(door, *arguments, **stated)
+        raise error
+
+    monkeypatch.setattr(ReleaseDoor, "gaussian", failing)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_failure_inside_is_withheld_and_charged(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In full if anything had been released, and not at all otherwise."""
+    whole = new_ledger()
+    result = requested(name, whole)
+    for releases_first, message in ((False, "nothing was charged"), (True, "charged in full")):
+        ledger = new_ledger()
+        broken(monkeypatch, ValueError(SECRET), releases_first)
+        with pytest.raises(ReleaseError, match=message) as caught:
+            requested(name, ledger)
+        assert SECRET not in "".join(traceback.format_exception(caught.value))
+        assert caught.value.__cause__ is caught.value.__context__ is None
+        if not releases_first:
+            assert charged(ledger) == GdpPair(0.0)
+        elif name == "adaptive":
+            # Less may be used than was reserved: how much depends on what was released.
+            assert charged(whole).mu * 0.9 <= charged(ledger).mu <= result.cost(2).mu
+        else:
+            assert charged(ledger) == charged(whole)
+
+
+@pytest.mark.parametrize("name", names())
+def test_an_interruption_is_charged(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = new_ledger()
+    requested(name, whole)
+    for releases_first in (False, True):
+        ledger = new_ledger()
+        broken(monkeypatch, KeyboardInterrupt(), releases_first)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            requested(name, ledger)
+        assert caught.value.__cause__ is caught.value.__context__ is None
+        assert (charged(ledger).mu > 0) is releases_first
+        monkeypatch.undo()
+        requested(name, ledger)
+        assert charged(ledger).mu >= charged(whole).mu * (1 - 0.02)
+
+
+# --------------------------------------------------------------------------------- fixed noise
+
+
+@pytest.mark.parametrize("name", names("metrics"))
+def test_random_state_voids_the_promise(name: str, tmp_path: Path) -> None:
+    """It makes every number again, and no ledger that is kept takes it for private."""
+    explainer = EXPLAINERS[name]
+    seeded = []
+    for _ in range(2):
+        with pytest.warns(PrivacyWarning, match="voids the privacy promise"):
+            seeded.append(requested(name, None, random_state=3))
+    promise = explainer.promise(seeded[0])
+    assert promise.tests_only
+    assert "For tests only" in promise.sentence
+    assert explainer.published(seeded[0]) == explainer.published(seeded[1])
+    free = [explainer.published(requested(name, None)) for _ in range(2)]
+    assert free[0] != free[1]
+    for explanation in explainer.explanations(seeded[0], frame()):
+        assert "no privacy promise" in explanation.privacy.line.lower()
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create_budget(DATASET, 8.0, 1e-5, delta_x=5e-6)
+    head = ledger.head
+    with (
+        pytest.warns(PrivacyWarning),
+        pytest.raises(ValueError, match=r"random_state is set.*Nothing was spent"),
+    ):
+        requested(name, ledger, random_state=3)
+    assert ledger.verify() == head

@@ -1,0 +1,172 @@
+"""Pickles, clones and files of results and of explanations: the same numbers, the same promise."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import interpret
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from interpret_dp import PrivacyLedger, load_model
+from tests.contract.explainers.registry import DATASET, EXPLAINERS, Lime, names
+from tests.contract.explainers.tables import TARGET, fitted, frame
+from tests.explanation.influences import (
+    adult_explanation,
+    adult_totals,
+    explanation_of,
+    image_record,
+    text_record,
+)
+from tests.explanation.maps_models import (
+    TABLE_INPUTS,
+    all_maps,
+    image_model,
+    image_rows,
+    table_model,
+    table_rows,
+)
+
+BLACK_BOXES = ("statistics", "interactive", "adaptive", "surrogate")
+
+
+@pytest.fixture(scope="module")
+def account(tmp_path_factory: pytest.TempPathFactory) -> PrivacyLedger:
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path_factory.mktemp('copies') / 'privacy.db'}")
+    ledger.create_budget(DATASET, 1000.0, 1e-4, delta_x=5e-5)
+    return ledger
+
+
+@pytest.fixture(scope="module")
+def results(account: PrivacyLedger) -> Any:
+    """Return a function of an explainer's name that gives its result; fitted once."""
+    found: dict[str, Any] = {}
+
+    def result(name: str) -> Any:
+        if name not in found:
+            given = EXPLAINERS[name].parameters | {"ledger": account, "dataset": DATASET}
+            found[name] = fitted(name, frame(), seed=None, **given)
+        return found[name]
+
+    return result
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("protocol", [2, pickle.HIGHEST_PROTOCOL])
+def test_a_pickle_predicts_and_keeps_its_promise(
+    name: str, protocol: int, results: Any, account: PrivacyLedger
+) -> None:
+    """And is charged to the same ledger; a copy of an explainer could spend its budget again."""
+    explainer, result = EXPLAINERS[name], results(name)
+    if isinstance(explainer, Lime):
+        for act in (copy.copy, copy.deepcopy, lambda one: pickle.dumps(one, protocol)):
+            with pytest.raises(TypeError, match="could spend as much again"):
+                act(result)
+        return
+    again = pickle.loads(pickle.dumps(result, protocol))
+    assert explainer.promise(again) == explainer.promise(result)
+    assert explainer.published(again) == explainer.published(result)
+    if name == "metrics":
+        return
+    assert type(again) is type(result)
+    np.testing.assert_array_equal(
+        explainer.predicted(again, frame()), explainer.predicted(result, frame())
+    )
+    assert again.to_released().digest == result.to_released().digest
+    assert again.ledger == account
+    n_requests = account.spent(DATASET).n_requests
+    again.fit(frame(), TARGET)
+    assert account.spent(DATASET).n_requests == n_requests + 1
+
+
+@pytest.mark.parametrize("name", names(*BLACK_BOXES, "metrics"))
+def test_a_clone_has_the_same_parameters(name: str, results: Any) -> None:
+    """Nothing of a fit is cloned; what was never fitted is pickled and fitted as well."""
+    result = results(name)
+    again = clone(result)
+    assert again.get_params() == result.get_params()
+    assert again.ledger is result.ledger
+    assert not hasattr(again, "guarantee_")
+    with pytest.raises(NotFittedError):
+        again.predict(frame())
+    unfitted = pickle.loads(pickle.dumps(again))
+    assert unfitted.get_params() == result.get_params()
+    assert unfitted.set_params(**result.get_params()) is unfitted
+    with pytest.raises(ValueError, match="Invalid parameter 'epsilonn'"):
+        unfitted.set_params(epsilonn=1)
+    for one in (again, unfitted):
+        given = dict(one.get_params())
+        one.fit(frame(), TARGET)
+        assert all(one.get_params()[key] is value for key, value in given.items())
+        assert one.guarantee_.epsilon == result.guarantee_.epsilon
+
+
+@pytest.mark.parametrize("name", names("statistics", "interactive", "adaptive", "metrics"))
+def test_a_saved_model_loads_the_same(name: str, results: Any, tmp_path: Path) -> None:
+    result = results(name)
+    models = result.surrogate_.models if name == "surrogate" else [result]
+    for model in models:
+        model.save(tmp_path / "model.json")
+        again = load_model(tmp_path / "model.json")
+        assert type(again) is type(model)
+        assert again.guarantee_ == model.guarantee_
+        assert again.to_released().digest == model.to_released().digest
+        np.testing.assert_array_equal(again.predict(frame()), model.predict(frame()))
+        again.explain_global().visualize(0)
+        again.explain_local(frame()[:2]).visualize(0)
+        assert not hasattr(again, "ledger") or again.ledger is None
+
+
+# ------------------------------------------------------------------------------- explanations
+
+MADE_UP = {
+    "table": adult_explanation,
+    "totals": adult_totals,
+    "text": lambda: explanation_of([text_record(0, 60), text_record(1, 60)]),
+    "images": lambda: explanation_of([image_record(seed, side=6) for seed in range(2)]),
+    "table classes": lambda: all_maps(table_model(), inputs=TABLE_INPUTS),
+    "table rows": table_rows,
+    "image classes": lambda: all_maps(image_model()),
+    "image rows": image_rows,
+    "color classes": lambda: all_maps(image_model(channels=3)),
+    "color rows": lambda: image_rows(image_model(channels=3)),
+}
+
+
+def shown(name: str, results: Any) -> list[Any]:
+    """Return the explanations of a result, or a made-up one of texts or of images."""
+    if name in MADE_UP:
+        return [MADE_UP[name]()]
+    own = EXPLAINERS[name].explanations(results(name), frame()[:2], TARGET[:2])
+    return [*own, results(name).asked] if name in BLACK_BOXES else own
+
+
+# Regressions draw what counts do, and all methods of black boxes what statistics do.
+KINDS = [*names("metrics", "regression", "interactive", "adaptive"), *MADE_UP]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_explanations_survive_a_pickle(name: str, results: Any) -> None:
+    for explanation in shown(name, results):
+        again = pickle.loads(pickle.dumps(explanation))
+        assert again.privacy == explanation.privacy
+        for key in (None, 1):
+            assert again.visualize(key).to_json() == explanation.visualize(key).to_json()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_view_can_be_preserved_in_a_file(name: str, results: Any, tmp_path: Path) -> None:
+    file = tmp_path / "view.html"
+    for explanation in shown(name, results):
+        if "Number" not in explanation.selector:
+            explanation.selector.insert(0, "Number", range(len(explanation.selector)))
+        for key in (None, 1):
+            interpret.preserve(explanation, key, file_name=str(file), auto_open=False)
+            text = file.read_text(encoding="utf-8")
+            assert "Plotly.newPlot(" in text
+            assert "Privacy cost of this explanation" in text

@@ -1,0 +1,80 @@
+"""A missing cell, row or target of any kind and in any container is one and the same."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.contract.explainers.registry import EXPLAINERS, Lime, names
+from tests.contract.explainers.tables import (
+    COLUMNS,
+    TABLES,
+    TARGET,
+    TARGETS,
+    fitted,
+    frame,
+    published,
+)
+
+# Rows 0 and 1 are also the queries of black boxes.
+WITH_MISSING = {
+    "a": [None, *COLUMNS["a"][1:10], None, *COLUMNS["a"][11:]],
+    "b": ["x", None, *COLUMNS["b"][2:10], None, *COLUMNS["b"][11:]],
+}
+ROWS = {"a": [None, None, 0.5], "b": [None, "x", None]}
+
+
+@pytest.mark.parametrize("name", names())
+def test_missing_cells_of_every_kind_are_alike(name: str) -> None:
+    """Released bit for bit alike; with a value in place of each, something else."""
+    expected = published(name, TABLES["array of None"](WITH_MISSING))
+    for kind, make in TABLES.items():
+        assert published(name, make(WITH_MISSING)) == expected, kind
+    assert published(name, frame()) != expected
+
+
+@pytest.mark.parametrize("name", names("metrics"))
+def test_missing_rows_predict_and_explain(name: str) -> None:
+    """A black box is asked in the container of its rows; one model answers for all others."""
+    explainer = EXPLAINERS[name]
+    result, expected = fitted(name, TABLES["array of None"](COLUMNS)), None
+    for kind, make in TABLES.items():
+        if isinstance(explainer, Lime):
+            result = fitted(name, make(COLUMNS))
+        predicted = explainer.predicted(result, make(ROWS))
+        expected = predicted if expected is None else expected
+        assert np.isfinite(predicted).all()
+        np.testing.assert_array_equal(predicted, expected, err_msg=kind)
+    local = explainer.explanations(result, make(ROWS))[1]
+    local.visualize(0)
+    assert all(np.isfinite(local.data(row)["scores"]).all() for row in range(3))
+
+
+@pytest.mark.parametrize("name", names("statistics", "interactive", "adaptive", "surrogate"))
+def test_missing_targets_are_left_out(name: str) -> None:
+    """Whatever else is in their rows; all but maps are as if these rows were not there."""
+    # The centre that maps release is that of all rows.
+    given = {"centring": 0} if name == "maps" else {}
+    y = [None, None, *TARGET[2:]]
+    expected = published(name, frame(), y, **given)
+    for kind, make in TARGETS.items():
+        assert published(name, frame(), make(y), **given) == expected, kind
+    other = frame()
+    other.loc[:1, "a"], other.loc[:1, "b"] = math.inf, "y"
+    assert published(name, other, y, **given) == expected
+    if name != "maps":
+        assert published(name, frame().iloc[2:], y[2:]) == expected
+    assert published(name, other, TARGET, **given) != published(name, frame(), TARGET, **given)
+
+
+@pytest.mark.parametrize("name", names("metrics", "regression", "counts"))
+def test_missing_labels_of_explained_rows_are_shown_as_missing(name: str) -> None:
+    result = fitted(name, frame())
+    for y in ([0, None, "?"], np.array([0.0, math.nan, 7.0])):
+        local = EXPLAINERS[name].explanations(result, frame().iloc[:3], y)[1]
+        actual: list[Any] = [local.data(row)["perf"]["actual"] for row in range(3)]
+        assert actual[0] == 0
+        assert all(code is None or math.isnan(code) for code in actual[1:]), actual

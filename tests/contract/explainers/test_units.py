@@ -1,0 +1,174 @@
+"""Explainers that protect people: the column of identifiers, the rows of one, and the promise."""
+
+from __future__ import annotations
+
+import decimal
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from interpret_dp import LedgerError, PrivacyUnit
+from tests.contract.explainers.registry import (
+    DATASET,
+    EXPLAINERS,
+    Lime,
+    Metrics,
+    names,
+    new_ledger,
+)
+from tests.contract.explainers.tables import (
+    COLUMNS,
+    N_ROWS,
+    TARGET,
+    fitted,
+    frame,
+    published,
+    schema_of,
+)
+
+IDS = [f"person-{row // 2}" for row in range(N_ROWS)]
+WITH_IDS = {"person": IDS, **COLUMNS}
+
+
+def declared(name: str, max_rows: int | None = None) -> Any:
+    return schema_of(name, PrivacyUnit("person", max_rows or EXPLAINERS[name].max_rows))
+
+
+CONTAINERS: dict[str, Any] = {
+    "pandas": pd.DataFrame,
+    "arrow": pa.table,
+    "array": lambda columns: np.array(list(zip(*columns.values(), strict=True)), dtype=object),
+}
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_unit_column_is_no_feature(name: str, container: str) -> None:
+    """The same is released as from identifiers beside the table, and nobody is named."""
+    make = CONTAINERS[container]
+    explainer, given = EXPLAINERS[name], {"schema": declared(name)}
+    is_named = container != "array"
+    if not is_named and name == "metrics":
+        pytest.skip("metrics read columns by their places only where these are the model's")
+    named = {} if is_named else {"feature_names": [*WITH_IDS]}
+    result = fitted(name, make(WITH_IDS), **given, **named)
+    for ids in (np.array(IDS), pl.Series(IDS)):
+        beside = fitted(name, make(COLUMNS), unit=ids, **given)
+        assert explainer.published(result) == explainer.published(beside)
+    if isinstance(explainer, Metrics):
+        return
+    assert list(result.feature_names_in_) == [*COLUMNS]
+    predicted = explainer.predicted(result, make(COLUMNS))
+    assert np.isfinite(predicted).all()
+    if is_named or isinstance(explainer, Lime):
+        np.testing.assert_array_equal(explainer.predicted(result, make(WITH_IDS)), predicted)
+    if not isinstance(explainer, Lime):
+        assert b"person-" not in pickle.dumps(result)
+        assert "person-" not in str(result.to_released().to_dict())
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize(
+    ("make", "unit", "message"),
+    [
+        (lambda X: X, None, "lacks column 'person'"),
+        (lambda X: X.assign(person=IDS), IDS, "unit was given, and X has column"),
+        (lambda X: X, IDS[1:], "X and unit must have the same number of rows"),
+        (lambda X: X, np.ones((N_ROWS, 2)), "unit has 2 columns"),
+        (lambda X: X, pd.date_range("2020", periods=N_ROWS), "unit has dtype datetime64"),
+        (lambda X: X.assign(person=1.0), None, "float64, in which large integers.*'Int64'"),
+        (lambda X: X, np.ones(N_ROWS), "float64, in which large integers"),
+        (
+            lambda X: X,
+            pa.array([decimal.Decimal(1)] * N_ROWS, pa.decimal128(38, 20)),
+            "float64, in which large integers",
+        ),
+        (lambda X: X.assign(person=IDS)[["person"]], None, "column 'person'"),
+    ],
+    ids=["none", "two", "short", "wide", "dates", "floats", "a float array", "decimals", "alone"],
+)
+def test_unclear_units_are_refused_before_anything_is_spent(
+    name: str, make: Any, unit: Any, message: str
+) -> None:
+    if name == "metrics" and message.startswith("unit was given"):
+        pytest.skip("metrics read the model's features by their names, and need no other column")
+    ledger = new_ledger((1000.0, 1e-5))
+    head = ledger.head
+    given = {"schema": declared(name), "ledger": ledger, "dataset": DATASET}
+    with pytest.raises(ValueError, match=message):
+        fitted(name, make(frame()), unit=unit, seed=None, **given)
+    assert ledger.verify() == head
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_a_ledger_could_not_tell_apart_is_refused(name: str) -> None:
+    """Identifiers without a name, and rows beside people; numbers of rows of the same people."""
+    ledger = new_ledger()
+    account = {"ledger": ledger, "dataset": DATASET, "seed": None, "epsilon": 0.5}
+    if isinstance(EXPLAINERS[name], Lime):
+        account["per_query"] = 0.1
+    head = ledger.head
+    with pytest.raises(ValueError, match=r"does not say what it identifies.*PrivacyUnit\("):
+        fitted(name, frame(), unit=IDS, **account)
+    assert ledger.verify() == head
+    for max_rows in range(1, EXPLAINERS[name].max_rows + 1):
+        fitted(name, frame(), unit=IDS, schema=declared(name, max_rows), **account)
+    assert ledger.spent(DATASET).n_requests == EXPLAINERS[name].max_rows
+    head = ledger.head
+    with pytest.raises(LedgerError, match=r"protects .*'person'.*one row.*Nothing was spent"):
+        fitted(name, frame(), **account)
+    assert ledger.verify() == head
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_unit_of_many_rows_counts_as_declared(name: str) -> None:
+    """Persons of five equal rows each are as those of ``max_rows``, and not as those of fewer."""
+    max_rows = EXPLAINERS[name].max_rows
+    given = {"schema": declared(name)}
+    if isinstance(EXPLAINERS[name], Lime):
+        given["model"] = lambda X: X["a"].to_numpy()
+
+    def released(n_rows: int) -> Any:
+        X = frame().loc[np.repeat(np.arange(N_ROWS), n_rows)]
+        return published(
+            name, X, np.repeat(TARGET, n_rows), unit=np.repeat(np.arange(N_ROWS), n_rows), **given
+        )
+
+    assert released(5) == released(max_rows)
+    if max_rows > 1:
+        assert released(1) != released(max_rows)
+    X = frame().iloc[1:]
+    assert published(name, X, TARGET[1:], unit=np.arange(1, N_ROWS), **given) != released(1)
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_promise_names_the_unit(name: str) -> None:
+    explainer = EXPLAINERS[name]
+    most = {1: "one of them is used", 2: "at most 2"}
+    for max_rows in range(1, explainer.max_rows + 1):
+        result = fitted(name, frame(), unit=IDS, schema=declared(name, max_rows), seed=None)
+        promise = explainer.promise(result)
+        whom = f"all rows of one 'person' ({most[max_rows]}"
+        assert whom in promise.unit
+        assert whom in promise.sentence
+        assert any("carry the same 'person'" in clause for clause in promise.assumptions)
+    # Without a declared maximum one row of each is used, which no data can make wrong.
+    promise = explainer.promise(fitted(name, frame(), unit=IDS, seed=None))
+    assert promise.unit == "all rows of one 'unit' (one of them is used)"
+    assert promise.dataset == "unnamed (add_or_remove_one: one 'unit')"
+
+
+@pytest.mark.parametrize("name", names())
+def test_more_noise_than_fits_is_refused_before_anything_is_spent(name: str) -> None:
+    message = "max_rows=1" if name == "maps" else r"needs more noise|Ask for a larger epsilon"
+    ledger = new_ledger((1000.0, 1e-5))
+    given = {"schema": declared(name, 10**12), "ledger": ledger, "dataset": DATASET}
+    head = ledger.head
+    with pytest.raises(ValueError, match=message):
+        fitted(name, frame(), unit=IDS, seed=None, **given)
+    assert ledger.verify() == head
