@@ -24,13 +24,15 @@ UNIT_TESTS := not slow and not statistical and not browser and not notebook and 
 	and not thorough
 INNER_LOOP := $(UNIT_TESTS) and not lengthy
 
-.PHONY: help demo test test-fast test-newest lint format docs bench bench-accuracy bench-tuned bench-scale \
+.PHONY: help demo fuzz mutants test test-fast test-newest lint format docs bench bench-accuracy bench-tuned bench-scale \
 	bench-lime bench-llm bench-dask bench-compare audit examples check-release clean chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
 	@echo "make test           lint, types, docstrings and all tests but the slowest, browser tests included"
 	@echo "make test-fast      the quick unit tests, for the inner loop (ARGS=path runs all unit tests there)"
+	@echo "make fuzz           property tests with fresh examples and noise (ARGS=\"--minutes 5\")"
+	@echo "make mutants        plants 500 faults in the code of the guarantee and counts what tests notice"
 	@echo "make test-newest    the unit tests with the newest release of every dependency (ARGS=path narrows them)"
 	@echo "make lint           ruff and mypy"
 	@echo "make docs           the documentation as pages of HTML, into docs/_build; warnings are errors"
@@ -94,6 +96,12 @@ test: lint chromium postgres
 test-fast: $(VENV)/.ready
 	$(PYTEST) --hypothesis-profile=fast -m "$(INNER_LOOP)" $(ARGS)
 
+fuzz: $(VENV)/.ready
+	$(BIN)/python scripts/fuzz.py $(ARGS)
+
+mutants: $(VENV)/.ready
+	$(BIN)/python -m scripts.mutants $(ARGS)
+
 bench: bench-accuracy bench-tuned bench-scale bench-lime bench-llm bench-dask
 
 bench-accuracy: $(VENV)/.ready
@@ -140,7 +148,7 @@ check-release: docs chromium postgres .venv-minimum/.ready
 	touch $@
 
 clean:
-	rm -rf .venv .venv-minimum .venv-newest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+	rm -rf .venv .venv-minimum .venv-newest build dist .mutants .mypy_cache .pytest_cache .ruff_cache .hypothesis \
 		demo_output tests/browser/screenshots
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf docs/_build docs/api/generated

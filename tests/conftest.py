@@ -12,11 +12,17 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-# Machines of continuous integration are shared, so a slow example is no failure of the code.
-# The same examples at every run on a build machine, where a new one would stop an unrelated change.
-_ON_A_BUILD_MACHINE = "CI" in os.environ
+SEED_VARIABLE = "INTERPRET_DP_TEST_SEED"
+"""Set by `make fuzz`: other examples and other noise, repeatable by the same seed."""
+
+# Machines are shared, so a slow example is no failure of the code. Every run has the same examples,
+# unless `make fuzz` gives a seed.
 settings.register_profile(
-    "default", deadline=None, print_blob=True, derandomize=_ON_A_BUILD_MACHINE
+    "default",
+    deadline=None,
+    print_blob=True,
+    derandomize=SEED_VARIABLE not in os.environ,
+    database=None,
 )
 # For the inner loop: `make test-fast`.
 settings.register_profile("fast", settings.get_profile("default"), max_examples=15)
@@ -60,10 +66,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Let a build machine draw its noise as every time, but for tests of the samplers."""
+    """Draw the same noise in every run, but for tests of the samplers."""
     from tests.repeatable import drawn_alike, named_after
 
-    is_alike = _ON_A_BUILD_MACHINE and not item.path.is_relative_to(_TESTS / "mechanisms")
+    is_alike = not item.path.is_relative_to(_TESTS / "mechanisms")
     with drawn_alike() if is_alike else nullcontext(), named_after(item.nodeid):
         return (yield)
 

@@ -1,4 +1,4 @@
-"""Noise of a build machine: alike in every run, another for each test."""
+"""Noise of the tests: the same in every run, another for each test."""
 
 from __future__ import annotations
 
@@ -55,3 +55,9 @@ def of_a_fixture() -> NDArray[np.int64]:
 
 def test_a_fixture_has_draws_of_its_own(of_a_fixture):
     assert not np.array_equal(SystemRandomness().noise(2**12, 3), of_a_fixture)
+
+
+def test_another_seed_has_other_draws(monkeypatch):
+    first = drawn("a")
+    monkeypatch.setattr("tests.repeatable._SEED", "7")
+    assert not np.intersect1d(first, drawn("a")).size
