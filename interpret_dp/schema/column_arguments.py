@@ -94,7 +94,9 @@ def _type(name: str, given: Any) -> tuple[str | None, tuple[str, ...] | None]:
         return None, None
     if isinstance(given, str) and given in ("continuous", "nominal", "ordinal"):
         return given, None
-    if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
+    is_list = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
+    # An array without dimensions has the method and cannot be iterated.
+    if is_list and getattr(given, "ndim", 1) > 0:
         levels = tuple(given)
         if levels and all(isinstance(level, str) for level in levels):
             return "ordinal", levels
@@ -114,7 +116,9 @@ def _pairs(
         return {}, False
     is_array = not isinstance(privacy_bounds, Mapping)
     if is_array:
-        if isinstance(privacy_bounds, str) or not hasattr(privacy_bounds, "__len__"):
+        # An array without dimensions has the method, and no length.
+        has_length = hasattr(privacy_bounds, "__len__") and getattr(privacy_bounds, "ndim", 1) > 0
+        if isinstance(privacy_bounds, str | bytes) or not has_length:
             raise TypeError(
                 f"privacy_bounds is of type {type(privacy_bounds).__name__}; it must be "
                 f"{_BOUNDS_ALLOWED}."

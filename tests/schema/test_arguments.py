@@ -205,6 +205,10 @@ def test_other_bounds_are_refused(bounds: Any, said: str) -> None:
 def test_arguments_of_another_type_are_refused() -> None:
     with pytest.raises(TypeError, match="privacy_bounds is of type int"):
         schema_from_arguments(["a"], None, 3)
+    with pytest.raises(TypeError, match="privacy_bounds is of type ndarray"):
+        schema_from_arguments(["a"], None, np.array(1.0))
+    with pytest.raises(ValueError, match="feature_types of column 'a' is array"):
+        schema_from_arguments(["a"], [np.array("nominal")])
     with pytest.raises(TypeError, match=r"Schema\.load"):
         schema_from_arguments(["a"], schema="schema.toml")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="task is 'ranking'"):
