@@ -26,6 +26,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -359,7 +360,9 @@ def _in_child(mutant: Mutant, tests: list[str], log: Path) -> int:
         numba.config.DISABLE_JIT = True
         os.environ["NUMBA_DISABLE_JIT"] = "1"
     sys.meta_path.insert(0, _Planted(mutant))
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=no"]
+    options = ["-x", "-q", "-p", "no:cacheprovider", "--tb=no"]
+    # Libraries were loaded before pytest could rewrite their assertions.
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     return int(pytest.main([*options, *tests]))
 
 
@@ -380,7 +383,11 @@ def run_mutant(mutant: Mutant, tests: list[str], limit: float) -> dict[str, Any]
         status = 70
         try:
             status = _in_child(mutant, tests, log)
+        except BaseException:
+            traceback.print_exc()
         finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
             os._exit(status)
     while True:
         done, code = os.waitpid(child, os.WNOHANG)
@@ -395,7 +402,9 @@ def run_mutant(mutant: Mutant, tests: list[str], limit: float) -> dict[str, Any]
     if status == 0:
         log.unlink(missing_ok=True)
         return {"outcome": "survived", "killer": None}
-    return {"outcome": "killed", "killer": _killer(log), "status": status}
+    # Interrupted collection (2) is a module that cannot be imported: the fault was noticed.
+    outcome = "killed" if status in (1, 2) else "error"
+    return {"outcome": outcome, "killer": _killer(log), "status": status}
 
 
 def _chosen(
