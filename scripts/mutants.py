@@ -16,7 +16,6 @@ import argparse
 import ast
 import collections
 import copy
-import functools
 import hashlib
 import importlib.abc
 import importlib.util
@@ -156,7 +155,7 @@ class Mutant:
         return compile(ast.fix_missing_locations(tree), str(ROOT / self.path), "exec")
 
 
-_SKIPPED_FIELDS = {"annotation", "returns", "decorator_list", "bases", "keywords_of_class"}
+_SKIPPED_FIELDS = {"annotation", "returns", "decorator_list", "bases"}
 
 
 def _walk(tree: ast.AST) -> Iterator[tuple[int, Any, Any, str, int | None]]:
@@ -214,13 +213,19 @@ def mutants_of(path: str) -> list[Mutant]:
     return found
 
 
-def sample(size: int) -> list[Mutant]:
-    """Return the sample; it depends on the mutated functions alone."""
+def target_files() -> list[str]:
+    """Return the paths of the modules that are mutated, relative to the checkout."""
     paths: list[str] = []
     for target in TARGETS:
         where = ROOT / target
         files = [where] if where.is_file() else sorted(where.rglob("*.py"))
         paths += [file.relative_to(ROOT).as_posix() for file in files]
+    return paths
+
+
+def sample(size: int) -> list[Mutant]:
+    """Return the sample; it depends on the mutated functions alone."""
+    paths = target_files()
     everything = [mutant for path in paths for mutant in mutants_of(path)]
     print(f"{len(everything)} mutants in {len(paths)} modules")
     return sorted(everything, key=lambda mutant: mutant.key)[:size]
@@ -240,11 +245,13 @@ class _Recorder:
         import coverage
 
         self.folder, self.longest = folder, longest
-        self.coverage = coverage.Coverage(
-            data_file=None, config_file=False, include=[f"{ROOT / t}*" for t in TARGETS]
-        )
+        # By name: a pattern's star does not reach into folders.
+        files = [str(ROOT / path) for path in target_files()]
+        self.coverage = coverage.Coverage(data_file=None, config_file=False, include=files)
+        self.coverage.set_option("run:disable_warnings", ["no-data-collected"])
         self.coverage.start()
-        self.tests: dict[str, dict[str, Any]] = {}
+        self.seconds: dict[str, float] = {}
+        self.failed: set[str] = set()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
@@ -257,12 +264,11 @@ class _Recorder:
             return (yield)
         finally:
             signal.alarm(0)
-            self.tests[item.nodeid] = {"seconds": time.monotonic() - start, "passed": True}
+            self.seconds[item.nodeid] = round(time.monotonic() - start, 3)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.outcome != "passed" and report.nodeid:
-            self.tests.setdefault(report.nodeid, {})
-            self.failed = getattr(self, "failed", set()) | {report.nodeid}
+        if report.outcome != "passed":
+            self.failed.add(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
         self.coverage.stop()
@@ -271,8 +277,7 @@ class _Recorder:
         for file in data.measured_files():
             path = Path(file).relative_to(ROOT).as_posix()
             lines[path] = dict(data.contexts_by_lineno(file))
-        failed = getattr(self, "failed", set())
-        seconds = {t: round(v["seconds"], 3) for t, v in self.tests.items() if t not in failed}
+        seconds = {test: s for test, s in self.seconds.items() if test not in self.failed}
         name = os.environ.get("PYTEST_XDIST_WORKER", "main")
         document = {"seconds": seconds, "lines": lines}
         (self.folder / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
@@ -478,7 +483,6 @@ def main() -> None:
     _report(results, options.out)
 
 
-@functools.cache
 def _load_libraries() -> None:
     """Import what the tests import, but not our package: forks then start at once."""
     for name in (
