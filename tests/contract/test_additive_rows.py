@@ -274,6 +274,7 @@ def examples(name: str, at_most: int) -> Any:
     return settings(max_examples=at_most // (3 if "dask" in name else 1))
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", MOSTLY_SLOW)
 def test_every_sum_agrees_with_the_simplest_backend(name: str, task: str) -> None:
@@ -289,6 +290,7 @@ def test_every_sum_agrees_with_the_simplest_backend(name: str, task: str) -> Non
     check()
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", MOSTLY_SLOW)
 def test_the_answers_of_a_table_are_the_sum_over_its_rows(name: str, task: str) -> None:
@@ -321,6 +323,7 @@ def add(one: Any, other: Any) -> Any:
     return [add(a, b) for a, b in zip(one, other, strict=True)]
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", BACKENDS)
 def test_one_row_keeps_to_the_declared_sensitivities(name: str, task: str) -> None:

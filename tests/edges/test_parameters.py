@@ -59,6 +59,7 @@ def _is_slow(parameter: str, value: Any) -> bool:
         return False
 
 
+@pytest.mark.hypothesis
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", names(only=ONE_EACH))
 def test_any_value_of_a_parameter_is_taken_or_refused(name: str) -> None:

@@ -66,6 +66,7 @@ def _named(drawn: Drawn, X: Any) -> dict[str, Any]:
     return {} if has_names else {"feature_names": drawn.names}
 
 
+@pytest.mark.hypothesis
 @pytest.mark.thorough
 def test_any_table_is_fitted_or_refused(name: str) -> None:
     results: list[Any] = []
