@@ -66,7 +66,9 @@ def leaves(value: Any, path: str, seen: dict[int, Any]) -> Iterator[tuple[str, A
 def planted_in(value: Any) -> bool:
     """Whether a leaf is or holds a planted value: as itself, as text, or as raw bytes."""
     if isinstance(value, bytes):
-        return any(planted in value for planted in binary_forms())
+        return any(text in value for text in text_forms()) or any(
+            holds_number(value, form) for form in number_forms()
+        )
     if isinstance(value, str):
         numbers = re.findall(r"(?<![\w.])[-+]?\d+\.?\d*(?:e[-+]?\d+)?(?![\w.]*\w)", value)
         return any(text in value for text in TEXTS) or any(
@@ -78,10 +80,13 @@ def planted_in(value: Any) -> bool:
     return any((np.abs(array) == number).any() for number in NUMBERS)
 
 
-def binary_forms() -> Iterator[bytes]:
+def text_forms() -> Iterator[bytes]:
     for text in TEXTS:
         yield text.encode()
         yield text.encode("utf-16-le")
+
+
+def number_forms() -> Iterator[bytes]:
     for number in NUMBERS:
         if number != int(number):
             yield struct.pack("<d", number)
@@ -90,6 +95,19 @@ def binary_forms() -> Iterator[bytes]:
         else:
             yield struct.pack("<q", int(number))
             yield struct.pack("<d", number)
+
+
+def holds_number(value: bytes, form: bytes) -> bool:
+    """Whether bytes hold a number: anywhere, or as an item of an array if its form is short.
+
+    A form with zeros in it, or of four bytes, would be met by chance across two other numbers.
+    """
+    at = value.find(form)
+    if len(form) == 8 and 0 not in form:
+        return at >= 0
+    while at >= 0 and at % len(form):
+        at = value.find(form, at + 1)
+    return at >= 0
 
 
 def inside_pickle(pickled: bytes) -> Iterator[tuple[str, Any]]:

@@ -113,6 +113,23 @@ def test_control_numbers_in_texts(text: str, expected: bool) -> None:
     assert planted_in(text) is expected
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (np.array([0.5, N_ROWS]).tobytes(), True),
+        (np.array([7, N_ROWS]).tobytes(), True),
+        (np.array([1, RARE_NUMBER], dtype=np.float32).tobytes(), True),
+        (b"abc" + np.array(RARE_NUMBER).tobytes(), True),
+        (b"abc" + "Zebulon".encode("utf-16-le"), True),
+        # Across two items of a matrix, as its zeros and another number's last bytes.
+        (bytes(3) + np.array(float(N_ROWS)).tobytes() + bytes(5), False),
+    ],
+    ids=["float64", "int64", "float32", "unaligned fraction", "text", "across two items"],
+)
+def test_control_numbers_in_bytes(value: bytes, expected: bool) -> None:
+    assert planted_in(value) is expected
+
+
 # -------------------------------------------------------------------------------- no reference
 
 
