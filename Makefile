@@ -16,7 +16,9 @@ export INTERPRET_DP_DATA := $(abspath ../shared/data)
 endif
 endif
 
+# Where other libraries' objects come in and go out; the whole takes as long as `make test`.
 NEWEST_PART := tests/contract tests/schema tests/explanation
+LOWEST_PART := $(NEWEST_PART) tests/mechanisms tests/accounting tests/ledger
 # One thread a worker: tables are small, and threads of two workers wait for each other's cores.
 RUN_TESTS := -m pytest -n $(PYTEST_WORKERS) --dist loadfile --durations=20 --durations-min=2
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python $(RUN_TESTS)
@@ -34,7 +36,7 @@ help:
 	@echo "make fuzz           property tests with fresh examples and noise (ARGS=\"--minutes 5\")"
 	@echo "make mutants        plants 500 faults in the code of the guarantee and counts what tests notice"
 	@echo "make test-newest    the unit tests with the newest release of every dependency (ARGS=path narrows them)"
-	@echo "make lint           ruff and mypy"
+	@echo "make lint           ruff, mypy and import-linter"
 	@echo "make docs           the documentation as pages of HTML, into docs/_build; warnings are errors"
 	@echo "make format         rewrite the sources as the linter wants them"
 	@echo "make bench          every measurement below, into tables, pages and figures; takes hours"
@@ -72,6 +74,7 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .
@@ -135,8 +138,7 @@ examples: $(VENV)/.ready chromium
 check-release: docs chromium postgres .venv-minimum/.ready
 	$(PYTEST) -m slow
 	# The lowest versions may warn about each other, so here a warning is no failure.
-	OMP_NUM_THREADS=1 .venv-minimum/bin/python $(RUN_TESTS) -m "$(UNIT_TESTS)" -W default
-	# Where other libraries' objects come in and go out; the whole takes as long as `make test`.
+	OMP_NUM_THREADS=1 .venv-minimum/bin/python $(RUN_TESTS) -m "$(UNIT_TESTS)" -W default $(LOWEST_PART)
 	$(MAKE) test-newest ARGS="$(NEWEST_PART)"
 
 # Without the extra `llm`: that the package works without torch is tested here.
@@ -148,7 +150,8 @@ check-release: docs chromium postgres .venv-minimum/.ready
 	touch $@
 
 clean:
-	rm -rf .venv .venv-minimum .venv-newest build dist .mutants .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+	rm -rf .venv .venv-minimum .venv-newest build dist .mutants .mypy_cache .pytest_cache .ruff_cache \
+		.hypothesis .import_linter_cache \
 		demo_output tests/browser/screenshots
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf docs/_build docs/api/generated

@@ -5,7 +5,7 @@ Importing the package is light: each name is loaded at first use.
 
 from __future__ import annotations
 
-from importlib import import_module
+from importlib import import_module  # noqa: TID251
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._version import __version__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from importlib import import_module  # noqa: TID251
 from types import ModuleType
 
 __all__ = ["import_optional"]

@@ -21,6 +21,7 @@ import importlib.abc
 import importlib.util
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -354,8 +355,10 @@ class _Planted(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(self.mutant.code(), module.__dict__)
 
 
-def _in_child(mutant: Mutant, tests: list[str], log: Path) -> int:
+def _in_child(mutant: Mutant, tests: list[str], log: Path, limit: int) -> int:
     """Run tests against a mutant in a forked process that has loaded all libraries but ours."""
+    # Processor time: on a busy machine a mutant must not look like an endless loop.
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(output, 1)
     os.dup2(output, 2)
@@ -378,8 +381,8 @@ def _killer(log: Path) -> str | None:
     return None
 
 
-def run_mutant(mutant: Mutant, tests: list[str], limit: float) -> dict[str, Any]:
-    """Return whether the tests notice a mutant, and which one does."""
+def run_mutant(mutant: Mutant, tests: list[str], limit: int) -> dict[str, Any]:
+    """Return whether the tests notice a mutant within some seconds, and which one does."""
     log = CACHE / f"{mutant.key[:16]}.log"
     start = time.monotonic()
     child = os.fork()
@@ -387,7 +390,7 @@ def run_mutant(mutant: Mutant, tests: list[str], limit: float) -> dict[str, Any]
         os.setpgid(0, 0)
         status = 70
         try:
-            status = _in_child(mutant, tests, log)
+            status = _in_child(mutant, tests, log, limit)
         except BaseException:
             traceback.print_exc()
         finally:
@@ -398,7 +401,8 @@ def run_mutant(mutant: Mutant, tests: list[str], limit: float) -> dict[str, Any]
         done, code = os.waitpid(child, os.WNOHANG)
         if done:
             break
-        if time.monotonic() - start > limit:
+        # A deadlock uses no processor time.
+        if time.monotonic() - start > 10 * limit:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             return {"outcome": "timeout", "killer": None}
@@ -407,6 +411,8 @@ def run_mutant(mutant: Mutant, tests: list[str], limit: float) -> dict[str, Any]
     if status == 0:
         log.unlink(missing_ok=True)
         return {"outcome": "survived", "killer": None}
+    if status == -signal.SIGXCPU:
+        return {"outcome": "timeout", "killer": None}
     # Interrupted collection (2) is a module that cannot be imported: the fault was noticed.
     outcome = "killed" if status in (1, 2) else "error"
     return {"outcome": outcome, "killer": _killer(log), "status": status}
@@ -474,7 +480,7 @@ def main() -> None:
         tests = _chosen(mutant, seconds, lines, options.seconds, first)
         result: dict[str, Any] = {"outcome": "not covered", "killer": None}
         if tests:
-            result = run_mutant(mutant, tests, 6 * options.seconds + 60)
+            result = run_mutant(mutant, tests, round(6 * options.seconds) + 60)
         results.append({**vars(mutant), **result, "n_tests": len(tests)})
         print(f"{len(results):4d} {result['outcome']:12s} {_line(mutant)}", flush=True)
 

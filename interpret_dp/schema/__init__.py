@@ -6,7 +6,7 @@ package draws noise or spends budget.
 
 from __future__ import annotations
 
-from importlib import import_module
+from importlib import import_module  # noqa: TID251
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp.schema.schema import (
