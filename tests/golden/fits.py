@@ -1,0 +1,176 @@
+"""Fits with frozen noise, and the numbers that they release.
+
+A change that is meant to change nothing leaves these numbers as they are. A change of a rule of the
+trainer changes them; then write them again, and say in the commit what became better::
+
+    python -m tests.golden.fits
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    DPLimeTabular,
+    PrivacyLedger,
+    PrivacyUnit,
+    Schema,
+)
+from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from tests.golden.write_golden import FEATURES, FILES, BlackBox, additive, maps, rows, score
+
+NUMBERS = FILES / "fits.numbers.json"
+
+
+def summary(model: Any) -> dict[str, Any]:
+    """Return the released numbers of an additive model."""
+    return {
+        "intercept": np.ravel(model.intercept_).tolist(),
+        "scores": [np.ravel(scores).tolist() for scores in model.term_scores_],
+        "deviations": [np.ravel(found).tolist() for found in model.standard_deviations_],
+        "weights": [np.ravel(weights).tolist() for weights in model.bin_weights_],
+        "releases": {share.name: [share.count, share.mu] for share in model.guarantee_.releases},
+    }
+
+
+def fitted(
+    y: Any, X: pd.DataFrame | None = None, schema: Schema | None = None, **parameters: Any
+) -> dict[str, Any]:
+    """Fit with frozen noise; texts and integers are labels."""
+    X = rows() if X is None else X
+    given = {
+        key: parameters.pop(key) for key in ("sample_weight", "init_score") if key in parameters
+    }
+    is_label = np.asarray(y).dtype.kind in "UOi" and "objective" not in parameters
+    target = Categorical(sorted(set(y))) if is_label else Continuous(-6, 8)
+    estimator = DPExplainableBoostingClassifier if is_label else DPExplainableBoostingRegressor
+    schema = Schema(FEATURES, target=target) if schema is None else schema
+    model = estimator(**{"schema": schema, "epsilon": 2.0, "delta": 1e-6} | parameters)
+    with use_randomness(SeededRandomness(11)):
+        return summary(model.fit(X, y, **given))
+
+
+def columns(n_rows: int, n_columns: int, shared: float = 0.0) -> pd.DataFrame:
+    """Return normal columns, whose correlation is ``shared``."""
+    rng = np.random.default_rng(2)
+    own, common = rng.normal(size=(n_rows, n_columns)), rng.normal(size=(n_rows, 1))
+    values = np.sqrt(1 - shared) * own + np.sqrt(shared) * common
+    return pd.DataFrame(values, columns=[f"x{k}" for k in range(n_columns)])
+
+
+def curve(X: pd.DataFrame) -> Any:
+    """Return a curved score of two columns."""
+    return np.sin(2 * X["x0"].to_numpy()) + X["x1"].to_numpy()
+
+
+def drawn(chance: Any, labels: tuple[str, ...] = ("no", "yes")) -> Any:
+    """Draw labels; the last one has these log-odds, the others share the rest."""
+    rng = np.random.default_rng(6)
+    is_last = rng.random(len(chance)) < 1 / (1 + np.exp(-chance))
+    return np.where(is_last, labels[-1], rng.choice(labels[:-1], len(chance)))
+
+
+def explained(method: str, **parameters: Any) -> dict[str, Any]:
+    """Explain a row by statistics of a private table, with frozen noise."""
+    X = rows()
+    with use_randomness(SeededRandomness(9)):
+        explainer = DPLimeTabular(
+            BlackBox(),
+            X,
+            schema=Schema(FEATURES),
+            **{"epsilon": 20.0, "delta": 1e-6, "method": method} | parameters,
+            trained_on_same_people=False,
+            ledger=PrivacyLedger.in_memory(),
+            dataset="golden",
+        )
+        found = [explainer.explain_local(X.iloc[[row]]).data(0) for row in range(2)]
+    return {"scores": [np.ravel(record["scores"]).tolist() for record in found]}
+
+
+def mapped(kind: str) -> dict[str, Any]:
+    """Return what locally linear maps say of some rows."""
+    X = np.random.default_rng(4).integers(0, 256, size=(12, 8, 8)) if kind == "images" else rows(30)
+    return {"probabilities": np.ravel(maps(kind).predict_proba(X)).tolist()}
+
+
+def cases() -> dict[str, Callable[[], dict[str, Any]]]:
+    """Return every fit by its name."""
+    X, latent = rows(), score(rows())
+    labels = np.where(latent > 0, "yes", "no")
+    few, many, alike = columns(3_000, 8), columns(6_000, 8), columns(4_000, 6, shared=0.8)
+    plain = Schema(default=Continuous(-4, 4), target=Continuous(-6, 8))
+    signs = Schema(default=Continuous(-4, 4), target=Categorical(["no", "yes"]))
+    three = Schema(default=Continuous(-4, 4), target=Categorical(["never", "no", "yes"]))
+    codes = np.random.default_rng(8).integers(400, size=3_000)
+    wide = pd.DataFrame({"code": codes, "x0": few["x0"]})
+    levels = {"code": Categorical(range(400)), "x0": Continuous(-4, 4)}
+    people = X.assign(patient=np.arange(len(X)) // 2)
+    one_person = Schema(
+        FEATURES, Categorical(["no", "yes"]), unit=PrivacyUnit("patient", max_rows=2)
+    )
+    undeclared = Schema({"stage": FEATURES["stage"]})
+    kinds = ("pairs", "classes", "monotone", "poisson", "gamma")
+    return {
+        **{kind: (lambda kind=kind: summary(additive(kind))) for kind in kinds},  # type: ignore[misc]
+        "noise alone": lambda: fitted(labels, epsilon=0.02),
+        "two of eight matter": lambda: fitted(drawn(3 * curve(few)), few, signs, epsilon=1.0),
+        "next to no noise": lambda: fitted(curve(alike), alike, plain, epsilon=1e6),
+        "correlated": lambda: fitted(drawn(2 * curve(alike)), alike, signs, epsilon=8.0),
+        "rare": lambda: fitted(drawn(curve(many) - 4.5), many, signs, epsilon=1.0),
+        "rare of three": lambda: fitted(
+            drawn(curve(many) - 4.0, ("never", "no", "yes")), many, three, epsilon=4.0
+        ),
+        "rare and drowned": lambda: fitted(drawn(curve(many) - 5), many, signs, epsilon=0.1),
+        "many levels": lambda: fitted(
+            np.sin(codes) + curve(few), wide, Schema(levels, target=Continuous(-6, 8))
+        ),
+        "weights and start": lambda: fitted(
+            latent,
+            sample_weight=1.0 + (X["dose"] > 10),
+            init_score=latent / 2,
+            privacy_weight_max=2.0,
+        ),
+        "people": lambda: fitted(labels, people, one_person),
+        "undeclared": lambda: fitted(labels, X, undeclared),
+        "counts without a bound": lambda: fitted(
+            np.floor(np.exp(latent)), X, Schema(FEATURES), objective="poisson_deviance"
+        ),
+        "chosen settings": lambda: fitted(
+            latent, max_rounds=7, max_leaves=3, learning_rate=0.1, max_bins=16
+        ),
+        "chosen pairs": lambda: fitted(labels, interactions=2, max_rounds=4, epsilon=20.0),
+        "classic": lambda: fitted(latent, composition="classic"),
+        "maps of a table": lambda: mapped("table"),
+        "maps of images": lambda: mapped("images"),
+        **{
+            method: (lambda method=method: explained(method))  # type: ignore[misc]
+            for method in ("statistics", "interactive", "adaptive")
+        },
+    }
+
+
+def main() -> None:
+    """Write the numbers of all fits."""
+    numbers = {name: fit() for name, fit in cases().items()}
+    NUMBERS.write_text(json.dumps(_rounded(numbers)) + "\n", encoding="utf-8")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return float(f"{value:.9g}")
+
+
+if __name__ == "__main__":
+    main()
