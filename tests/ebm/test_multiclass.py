@@ -109,16 +109,3 @@ def test_two_classes_by_softmax_agree_with_the_binary_kernel():
     # Both look probabilities up in steps of 1/256 of a logit.
     np.testing.assert_allclose(softmax[..., 1], binary[..., 0], atol=500 * LATTICE / 512)
     np.testing.assert_allclose(softmax[..., 0], -binary[..., 0], atol=500 * LATTICE / 512)
-
-
-def test_threads_and_order_of_rows_do_not_matter():
-    rng = np.random.default_rng(2)
-    codes = [rng.integers(0, 4, 150_000).astype(np.uint8) for _ in range(2)]
-    labels = rng.integers(-1, 5, 150_000).astype(np.int16)
-    updates = rng.normal(scale=LATTICE, size=(2, 4, 5)).astype(np.int32)
-    order = rng.permutation(len(labels))
-    expected = advance(LocalMulticlassRows(codes, labels, n_classes=5), updates)
-    shuffled = LocalMulticlassRows(
-        [column[order] for column in codes], labels[order], n_classes=5, n_threads=3
-    )
-    np.testing.assert_array_equal(advance(shuffled, updates), expected)

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
-from interpret_dp.ebm import training
-from interpret_dp.ebm.noise.choosing import excess, farthest, terms_that_stand_out
+from interpret_dp.ebm.noise.choosing import excess
 from interpret_dp.ebm.noise.denoising import Curve, denoise
-from interpret_dp.ebm.noise.uncertainty import TermNoise
-from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.released import AdditiveTerm
 
@@ -45,75 +42,6 @@ def test_of_nothing_but_noise_the_excess_has_mean_zero_and_deviation_one(is_wide
     assert abs(found.std() - 1) < 0.04
     assert np.mean([excess(2 * curve, noise, weights) for curve in curves[:500]]) > 1
     assert np.mean([excess(curve / 2, noise, weights) for curve in curves[:500]]) < -0.5
-
-
-def test_a_curve_without_noise_stands_out_unless_it_is_zero():
-    weights = np.ones(N_BINS)
-    assert excess(np.ones(N_BINS), np.zeros(N_BINS), weights) == np.inf
-    assert excess(np.zeros(N_BINS), np.zeros(N_BINS), weights) == -np.inf
-
-
-def test_every_class_counts_and_what_is_not_known_stands_out():
-    weights, root = random_noise(3)
-    bins = Bins(np.zeros(N_BINS, dtype=np.uint16), weights, None)
-    flat, high = np.zeros(N_BINS), 50 * np.ones(N_BINS)
-    one = TermNoise(covariance=root @ root.T)
-    three = TermNoise(covariance=np.stack([root @ root.T] * 3))
-    variances = TermNoise(variances=np.ones((N_BINS, 3)))
-    unknown = TermNoise(variances=np.ones(N_BINS))
-    quiet, loud = np.stack([flat] * 3, axis=1), np.stack([flat, flat, high], axis=1)
-
-    def stands_out(scores, noise, is_ordered=True):
-        """Whether it does beside a term that does for sure."""
-        found = terms_that_stand_out(
-            [scores, high[:, np.newaxis]], [noise, one], [bins] * 2, [is_ordered, True]
-        )
-        return 0 in found
-
-    assert not stands_out(flat[:, np.newaxis], one)
-    assert stands_out(high[:, np.newaxis], one)
-    assert not stands_out(quiet, three)
-    assert stands_out(loud, three)
-    assert not stands_out(quiet, variances, is_ordered=False)
-    assert stands_out(loud, variances, is_ordered=False)
-    # Neighbours share noise, and how much is not kept: such a term goes on, if others do.
-    pair = terms_that_stand_out(
-        [flat[:, np.newaxis], high[:, np.newaxis], flat[:, np.newaxis]],
-        [unknown, one, one],
-        [bins] * 3,
-        [True] * 3,
-    )
-    assert pair == {0, 1}
-    nothing = [flat[:, np.newaxis]] * 3
-    assert terms_that_stand_out(nothing, [unknown, one, one], [bins] * 3, [True] * 3) == {0, 1, 2}
-
-
-def test_one_bin_is_enough_to_stand_out():
-    """A rare level of many: of the whole its part is small; control: the others alone."""
-    weights = np.concatenate((np.full(N_BINS, 1_000.0), [20.0]))
-    noise = np.full(N_BINS + 1, 0.01)
-    curve = np.concatenate((0.05 * np.resize([1, -1], N_BINS), [1.0]))
-    bins = Bins(np.zeros(N_BINS + 1, dtype=np.uint16), weights, None)
-    assert excess(curve, noise, weights) < 1
-    assert farthest(curve, noise) > 1
-    assert farthest(curve[:-1], noise[:-1]) < 1
-
-    def found(curves):
-        variances = TermNoise(variances=noise[:, np.newaxis])
-        sure = np.ones((N_BINS + 1, 1))
-        return terms_that_stand_out([curves, sure], [variances] * 2, [bins] * 2, [False] * 2)
-
-    assert found(curve[:, np.newaxis]) == {0, 1}
-    assert found(np.where(np.arange(N_BINS + 1) < N_BINS, curve, 0.0)[:, np.newaxis]) == {1}
-
-
-@pytest.mark.statistical
-def test_the_farthest_of_many_normals_is_rarely_beyond_its_bound():
-    """10,000 curves of 66 bins: 0.7 % expected; control: half of the noise claimed."""
-    curves = np.random.default_rng(5).normal(size=(10_000, 66))
-    beyond = [farthest(curve, np.ones(66)) > 1 for curve in curves]
-    assert np.mean(beyond) < 0.015
-    assert np.mean([farthest(curve, np.full(66, 0.25)) > 1 for curve in curves[:500]]) > 0.5
 
 
 def test_noise_that_is_not_finite_says_nothing():
@@ -205,35 +133,3 @@ def test_noise_is_released_as_zero_and_no_release_is_added_to_the_plan():
     assert sum(count for (name, _), count in counts.items() if name == "boosting") == 320
     # Rounds that the caller chose are every term's.
     assert chosen.best_iteration_.tolist() == model.best_iteration_.tolist()
-
-
-@pytest.mark.slow
-@pytest.mark.statistical
-def test_predictions_are_nearer_to_the_truth(monkeypatch):
-    """20 columns of which two matter, 60 fits with and 60 without a choice half-way.
-
-    Mean squared errors of the log-odds of two batches of 30 fits were 0.184 and 0.170 with it,
-    0.214 and 0.212 without: a paired difference of three standard errors. Seeds are fixed, so that
-    the test gives the same answer every time, as long as the trainer does.
-    """
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (6_000, 20))
-    truth = 3 * X[:, 0] + 2 * X[:, 1]
-    y = np.where(rng.random(len(X)) < 1 / (1 + np.exp(-truth)), "yes", "no")
-    names = [f"x{i}" for i in range(20)]
-    schema = Schema({name: Continuous(-1, 1) for name in names}, target=Categorical(["no", "yes"]))
-
-    def square_error():
-        found = []
-        for seed in range(100, 160):
-            model = DPExplainableBoostingClassifier(
-                epsilon=1.0, delta=1e-6, schema=schema, feature_names=names
-            )
-            with use_randomness(SeededRandomness(seed)):
-                model.fit(X, y)
-            found.append(np.mean((model.decision_function(X) - truth) ** 2))
-        return float(np.mean(found))
-
-    chosen = square_error()
-    monkeypatch.setattr(training, "_half_way", lambda *_: None)
-    assert chosen < 0.95 * square_error()

@@ -63,57 +63,8 @@ def test_the_covariances_are_those_of_the_whole_system(case, full_steps):
         assert one.covariance == pytest.approx(expected, rel=1e-8, abs=1e-8)
 
 
-def test_variances_alone_classes_and_terms_that_are_not_known_of(case):
-    noise, bins, correlations = case
-    flat = [TermNoise(variances=one.diagonal) for one in noise]
-    whole = [
-        TermNoise(
-            covariance=np.diag(one.diagonal), response=np.diag((one.diagonal > 0).astype(float))
-        )
-        for one in noise
-    ]
-    expected = [
-        one.diagonal for one in with_coupling(whole, bins, correlations, full_steps=FOREVER)
-    ]
-    found = with_coupling(flat, bins, correlations, full_steps=FOREVER)
-    for one, variances in zip(found, expected, strict=True):
-        assert one.variances == pytest.approx(variances, rel=1e-8)
-    classes = [
-        TermNoise(
-            covariance=np.stack([one.covariance, 4 * one.covariance]),
-            response=np.stack([one.response] * 2),
-        )
-        for one in whole
-    ]
-    for one, variances in zip(
-        with_coupling(classes, bins, correlations, full_steps=FOREVER), expected, strict=True
-    ):
-        assert one.diagonal == pytest.approx(np.outer(variances, [1, 4]), rel=1e-8)
-    known = Correlations([0, 2], [correlations.functions[0], correlations.functions[2]], np.eye(6))
-    known.matrix[:] = 0.0
-    unchanged = with_coupling(noise, bins, known, full_steps=FOREVER)
-    assert unchanged[1] is noise[1]
-    assert unchanged[0].covariance == pytest.approx(noise[0].covariance)
-
-
 def test_what_grew_beyond_numbers_is_left_alone(case):
     noise, bins, correlations = case
     wild = [noise[0], TermNoise(variances=np.full(bins[1].n_codes, 1e150)), noise[2]]
     found = with_coupling(wild, bins, correlations, full_steps=5.0)
     assert all(one is other for one, other in zip(found, wild, strict=True))
-
-
-def test_two_columns_have_the_variance_inflation_of_least_squares():
-    """Of slopes: 1 / (1 - r^2) times the variance of each by itself."""
-    r, n = 0.8, 20
-    weights = np.r_[0.0, np.full(n, 100.0), 0.0]
-    shares = weights / weights.sum()
-    line = orthonormal_scores(shares, np.zeros((n + 2, 0)), is_ordered=True)[:, :1]
-    noise = [TermNoise(covariance=line @ line.T, response=np.diag(np.sign(weights)))] * 2
-    table = np.array([[0.0, r], [r, 0.0]])
-    found = with_coupling(
-        noise, [bins_of(weights)] * 2, Correlations([0, 1], [line, line], table), full_steps=FOREVER
-    )
-    # Noise of both is independent here, that of least squares has the same correlations.
-    expected = (1 + r**2) / (1 - r**2) ** 2
-    assert found[0].covariance == pytest.approx(expected * line @ line.T, rel=1e-6)

@@ -126,32 +126,6 @@ def test_covariance_and_variances_are_those_of_the_units_of_noise(
     np.testing.assert_allclose(variances, np.diagonal(expected), rtol=1e-9, atol=tolerance)
 
 
-@pytest.mark.parametrize("is_ordered", [True, False])
-def test_variances_of_a_wide_term_are_the_diagonal_of_its_covariance(is_ordered):
-    term = make_term(900, is_ordered, 40, 16)
-    how = {"noise": 2.0, "averaged": Averaged(20, 1.5)}
-    variances = noise_variances(*term, **how, rng=np.random.default_rng(0))
-    expected = np.diagonal(noise_covariance(*term, **how))
-    np.testing.assert_allclose(variances, expected, rtol=1e-9, atol=1e-9 * expected.max())
-
-
-def test_bins_in_leaves_without_gain_have_no_noise():
-    updates, weights, curvature = make_term(40, False, 10, count_noise=200.0)
-    unmoved = updates[0].gain[updates[0].partition.leaf] == 0
-    assert 0 < unmoved.sum() < 40
-    variances = noise_variances(
-        updates, weights, curvature, noise=1.0, averaged=Averaged(5), rng=np.random.default_rng(0)
-    )
-    np.testing.assert_array_equal(variances == 0, unmoved)
-
-
-def test_no_rounds_leave_no_noise():
-    how = {"noise": 1.0, "averaged": Averaged(1, 1.5)}
-    ones = np.ones(7)
-    assert not noise_covariance([], ones, ones, **how).any()
-    assert not noise_variances([], ones, ones, **how, rng=np.random.default_rng(0)).any()
-
-
 def test_simulated_variances_are_close_to_the_exact_ones(monkeypatch):
     """The standard error is 3 %; 300 bins differ by 20 % with a probability below 1e-7."""
     term = make_term(300, True, 20, 40, later=0.4, contrasts=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import sqlite3
 import warnings
 
@@ -22,13 +21,12 @@ from interpret_dp import (
     DPExplainableBoostingRegressor,
     Schema,
     SchemaError,
-    load_model,
 )
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.pairs.boosting import PairUpdates
-from interpret_dp.ebm.pairs.config import MOST_LEVELS, pair_grid
-from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask, pair_task
+from interpret_dp.ebm.pairs.config import MOST_LEVELS
+from interpret_dp.ebm.pairs.interactions import NO_PAIRS, pair_task
 from tests.ebm.pairs.pair_problems import COSTS, FEATURES, LABELS, interaction, problem
 
 NAMED = [("age", "bmi"), (3, "dose")]
@@ -211,22 +209,6 @@ def test_the_plan_costs_what_was_given(n_pairs, n_chosen, rounds):
     assert counts.get("pairs", 0) == n_pairs * config.n_rounds
 
 
-def test_without_pairs_the_plan_is_what_it_was():
-    parts = {p.name: p for p in TrainerConfig(mu=0.3, n_features=6, max_bins=32).plan().releases}
-    assert list(parts) == ["target", "bins", "weights", "boosting", "correlations"]
-    histograms = parts["bins"].mu ** 2 + parts["weights"].mu ** 2
-    assert histograms * 6 == pytest.approx(0.1 * 0.3**2)
-    assert parts["target"].mu ** 2 == pytest.approx(0.018 * 0.3**2)
-
-
-def test_every_term_gets_the_same_share():
-    config = TrainerConfig(mu=0.3, n_features=6, max_bins=32, n_pairs=2)
-    parts = {part.name: part for part in config.plan().releases}
-    assert parts["boosting"].mu == pytest.approx(parts["pairs"].mu)
-    both_counts = math.hypot(parts["bins"].mu, parts["weights"].mu)
-    assert both_counts == pytest.approx(parts["pair bins"].mu)
-
-
 def test_bill_and_guarantee_name_the_pairs(classifier, data):
     guarantee = classifier.guarantee_
     assert guarantee.mu == pytest.approx(mu_of_budget(2.0, 1e-6), rel=1e-8)
@@ -241,12 +223,6 @@ def test_bill_and_guarantee_name_the_pairs(classifier, data):
     assert "exponential mechanism" not in guarantee.mechanism
     assert sum(s.mu**2 for s in shares.values()) ** 0.5 == pytest.approx(guarantee.mu, rel=1e-7)
     assert "pair selection" in str(chosen.privacy_spend_.to_dict())
-
-
-def test_the_grid_is_coarser_the_more_noise_there_is():
-    grids = [pair_grid(level) for level in np.geomspace(1e-7, 10, 50)]
-    assert grids == sorted(grids, reverse=True)
-    assert (grids[0], grids[-1]) == (16, 2)
 
 
 # ------------------------------------------------------------------------ what is released
@@ -281,15 +257,6 @@ def test_pairs_use_fewer_cuts_of_the_same_features(model):
     assert len(model.bins_[4]) == 1
 
 
-def test_pairs_are_pure(model):
-    for term in (5, 6):
-        scores, weights = model.term_scores_[term], model.bin_weights_[term]
-        size = np.abs(scores).max() * weights.sum()
-        assert size > 0
-        for axis in (0, 1):
-            assert np.abs((scores * weights).sum(axis=axis)).max() < 1e-6 * size
-
-
 def test_the_interaction_is_learned(model, data):
     effect = model.eval_terms(data.X)[:, 5]
     true = interaction(data.X["age"], data.X["bmi"])
@@ -304,24 +271,7 @@ def test_the_interaction_is_learned(model, data):
     assert fit_of(model) > fit_of(plain) + 0.2
 
 
-def test_the_noise_is_known(model, data):
-    uncertain = model.predict_with_uncertainty(data.X.head(20))
-    variances = model.released_.terms[5].covariance
-    assert variances.shape == (model.term_scores_[5].size,) * 2
-    assert (uncertain[:, 1] > 0).all()
-
-
 # ------------------------------------------------------------------------------ other forms
-
-
-def test_files_keep_everything(model, data, tmp_path):
-    model.save(tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json")
-    assert again.released_.digest == model.released_.digest
-    assert again.interactions == [["age", "bmi"], [3, "dose"]]
-    assert np.array_equal(again.predict(data.X), model.predict(data.X))
-    assert np.allclose(again.standard_deviations_[5], model.standard_deviations_[5], rtol=1e-6)
-    assert clone(again).interactions == again.interactions
 
 
 def test_interpret_reads_its_own_document(classifier, data, tmp_path):
@@ -345,30 +295,6 @@ def _odd_rows(data):
     for column in ("age", "bmi", "dose"):
         rows[column] = rows[column].astype(float)
     return rows
-
-
-def test_tables_add_up_to_the_predictions(model, data):
-    rows = _odd_rows(data)
-    tables = model.to_tables()
-    assert list(tables)[5:] == ["age & bmi", "site & dose", "intercept"]
-    parts = model.eval_terms(rows)[:, 5:]
-    for position, (first, second) in enumerate((("age", "bmi"), ("site", "dose"))):
-        table = tables[f"{first} & {second}"]
-        for row in range(0, len(rows), 7):
-            matches = _in_bin(table, "first", rows[first].iloc[row])
-            matches &= _in_bin(table, "second", rows[second].iloc[row])
-            assert matches.sum() == 1
-            assert table["score"][matches].iloc[0] == parts[row, position]
-
-
-def _in_bin(table, which, value):
-    if value is None or value != value:
-        return table[f"kind_{which}"] == "missing"
-    if isinstance(value, str):
-        known = (table[f"level_{which}"] == value).any()
-        is_level = table[f"level_{which}"] == value
-        return is_level if known else table[f"kind_{which}"] == "unseen"
-    return (table[f"lower_{which}"] <= value) & (value < table[f"upper_{which}"])
 
 
 def test_sql_predicts_the_same(model, data):
@@ -403,20 +329,6 @@ def test_interprets_own_edits(classifier, data):
     edited.predict(data.X.head())
 
 
-def test_weights_and_starting_scores(data):
-    weights = np.where(data.X["dose"] > 0.5, 3.0, 1.0)
-    model = DPExplainableBoostingRegressor(
-        schema=COSTS, epsilon=4.0, privacy_weight_max=3.0, interactions=[("age", "bmi")]
-    )
-    model.fit(data.X, data.costs, sample_weight=weights, init_score=data.scores / 2)
-    assert model.bin_weights_[5].sum() == pytest.approx(weights.sum(), rel=0.05)
-    effect = model.eval_terms(data.X)[:, 5]
-    half = interaction(data.X["age"], data.X["bmi"]) / 2
-    assert np.corrcoef(effect, half)[0, 1] > 0.9
-    # In units of the target: about half of the interaction is left to learn.
-    assert np.std(effect) == pytest.approx(np.std(half), rel=0.25)
-
-
 def test_tiny_tables_and_no_rounds(data):
     few = data.X.head(3), data.labels[:3]
     for parameters in ({}, {"max_rounds": 0}, {"interactions": 2}, {"interactions": "9x"}):
@@ -441,11 +353,6 @@ def test_the_true_pair_is_found(data, epsilon):
     # At epsilon 1 the gap to the next candidate is eight scales of the choice's noise: one of nine
     # others wins with a probability of up to 0.003, and three times of ten with 3e-6.
     assert found.count("age & bmi") > 7
-
-
-def test_candidates_of_wide_tables_are_those_of_the_largest_importances():
-    task = PairTask((), 2, tuple(range(40)), frozenset({(0, 1)}))
-    assert len(task.candidates(range(25))) == 299
 
 
 # --------------------------------------------------------------------- the map of an update

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from interpret.glassbox import ExplainableBoostingRegressor
 from sklearn.metrics import mean_absolute_error, mean_gamma_deviance, mean_poisson_deviance
 
@@ -27,7 +25,7 @@ from interpret_dp import (
     private_metrics,
 )
 from interpret_dp.audit import replay
-from interpret_dp.ebm.trainer.objectives import TargetScale, mean_gains, relative_means
+from interpret_dp.ebm.trainer.objectives import TargetScale
 from interpret_dp.explanation.figures import prediction_figure, term_figure
 from interpret_dp.explanation.page_figures import outcome_text
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
@@ -95,12 +93,6 @@ def test_a_small_budget_beats_the_constant(objective: str) -> None:
     deviance = DEVIANCES[objective]
     constant = deviance(y, np.full(len(y), y.mean()))
     assert deviance(y, model.predict(X)) < 0.5 * (constant + deviance(y, mean))
-
-
-def test_a_learning_rate_is_the_share_of_a_newton_step() -> None:
-    X, y, mean = table("poisson_deviance")
-    model = model_of("poisson_deviance", learning_rate=0.3, max_rounds=30).fit(X, y)
-    assert mean_poisson_deviance(y, model.predict(X)) < mean_poisson_deviance(y, mean) + 0.05
 
 
 @pytest.mark.thorough
@@ -346,53 +338,6 @@ def test_figures_and_the_editor_speak_of_the_logarithm(models: dict[str, Any]) -
 
 
 # ------------------------------------------------------------------------ public arithmetic
-
-
-def test_relative_means_average_to_one() -> None:
-    scores, weights = np.array([0.0, 2.0, -700.0, 1.0]), np.array([1.0, 5.0, 3.0, 0.0])
-    relative = relative_means(scores, weights)
-    assert weights @ relative == pytest.approx(9.0)
-    assert relative[1] / relative[0] == pytest.approx(np.exp(2.0))
-    assert np.isfinite(relative_means(scores, np.zeros(4))).all()
-
-
-def test_gains_are_divided_by_means_but_never_by_little() -> None:
-    leaf = np.array([0, 1, 1, 2, 3], dtype=np.uint16)
-    scores = np.log([1.0, 2.0, 2.0, 0.01, 1.0])
-    weights = np.array([10.0, 2.0, 2.0, 1.0, 0.0])
-    mean = (10 + 8 + 0.01) / 15
-    found = mean_gains(np.ones(4), leaf, scores, weights)
-    np.testing.assert_allclose(found, [mean, mean / 2, 4.0, 1.0])
-
-
-@pytest.mark.parametrize("objective", TARGETS)
-@pytest.mark.parametrize("ratio", [-5.0, -1.0, 0.0, 0.3, 1.0, 5.0])
-def test_where_boosting_starts(objective: str, ratio: float) -> None:
-    scale = TargetScale.of(objective, TARGETS[objective], has_start=False)
-    level, unit = scale.start(ratio, 0.01, 1.0)
-    mean = float(np.exp(level[0]))
-    expected = scale.middle + np.clip(ratio, -1, 1) * scale.half
-    assert mean == pytest.approx(max(expected, scale.lower + 0.01 * scale.half))
-    curvature = mean if objective == "poisson_deviance" else 1.0
-    assert unit.curvature == pytest.approx(curvature / scale.clip)
-    assert unit.step * unit.curvature == pytest.approx(1.0)
-
-
-@given(
-    spread=st.floats(0.05, 0.9),
-    explained=st.floats(0.0, 0.9),
-    bound=st.floats(0.35, 1.0),
-)
-def test_what_a_bound_leaves_of_residuals(spread: float, explained: float, bound: float) -> None:
-    """Share within the bound, and variance over it, of 200,000 normal residuals (5 errors)."""
-    scale = TargetScale("rmse", -1.0, 1.0, clip=1.0, spread=spread)
-    left = spread * max(1.0 - explained, 0.05) ** 0.5
-    residuals = np.random.default_rng(0).normal(scale=left, size=200_000)
-    inside = float(np.mean(np.abs(residuals) < bound))
-    net = explained * spread**2
-    assert scale.inside(net, bound) == pytest.approx(inside, abs=6e-3)
-    variance = float(np.mean(np.clip(residuals, -bound, bound) ** 2))
-    assert scale.dispersion(0.0, net, bound) == pytest.approx(variance / inside, rel=0.02)
 
 
 def test_bounds_are_far_out_under_a_log_link() -> None:
