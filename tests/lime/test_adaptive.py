@@ -20,14 +20,13 @@ from interpret_dp.lime.adaptive import (
     adaptive_plan,
     explain_adaptively,
 )
-from interpret_dp.lime.ball import minimum_on_ball
 from interpret_dp.lime.features import UNITS
 from interpret_dp.lime.fitted import LinearFit
 from interpret_dp.lime.history import Explained, History
-from interpret_dp.lime.moments import ExplanationData, Queries, exact_moments
+from interpret_dp.lime.moments import ExplanationData, Queries
 from interpret_dp.lime.weighting import stable_weight, weight_table
 from interpret_dp.mechanisms import Randomness, SeededRandomness, active_randomness
-from interpret_dp.release import PlannedChoice, ReleaseDoor, ReleasePlan
+from interpret_dp.release import ReleaseDoor, ReleasePlan
 from tests.lime.explanation_sets import (
     ASKED,
     Record,
@@ -340,38 +339,6 @@ def test_no_query_costs_more_than_its_mu(enhanced: bool, n_rows: float | None, m
     assert (answer.n_rows == n_rows) is (n_rows is not None)
 
 
-def test_the_first_explanation_is_computed_in_full() -> None:
-    answer, _ = explain(
-        explanation_data(records(100)), queries(ASKED[:1]), labels_of(ASKED[:1]), config()
-    )
-    assert answer.explained[0].mu == pytest.approx(math.sqrt(0.95), rel=1e-9)
-    given, _ = explain(
-        explanation_data(records(100)),
-        queries(ASKED[:1]),
-        labels_of(ASKED[:1]),
-        config(n_rows=100.0),
-    )
-    assert given.explained[0].mu == pytest.approx(math.sqrt(0.95), rel=1e-9)
-
-
-def test_the_plan_holds_no_choice_where_there_is_nothing_to_choose() -> None:
-    plans = [
-        adaptive_plan(weights(), Neighbourhood(), config(n_rows=n_rows), n_queries, history)
-        for n_rows, n_queries, history in (
-            (None, 1, History()),
-            (50.0, 3, History()),
-            (50.0, 3, History((made(ASKED[0]),))),
-        )
-    ]
-    assert [[part.name for part in plan] for plan in plans] == [
-        ["gradients", "rows"],
-        ["gradients", "start"],
-        ["gradients", "start"],
-    ]
-    assert [part.count for plan in plans[1:] for part in plan] == [36, 2, 36, 3]
-    assert isinstance(plans[1][1], PlannedChoice)
-
-
 def test_the_number_of_rows_is_released_once_and_about_right() -> None:
     answer, _ = explain(
         explanation_data(records(5000)), queries(BATCH), labels_of(BATCH), config(mu=2.0)
@@ -384,164 +351,6 @@ def test_the_number_of_rows_is_released_once_and_about_right() -> None:
 
 
 # ----------------------------------------------------------------------------------------- steps
-
-
-@pytest.mark.parametrize("steps", [12, 300, 10_000])
-@pytest.mark.parametrize("size", [1e-4, 0.01, 0.1, 0.2, 0.5, 3.0])
-def test_the_steps_are_those_of_theorem_4_4(steps: int, size: float) -> None:
-    printed = float(steps)
-    exponent = math.log(1 / size) / math.log(math.log(steps))
-    if exponent > 0.5:
-        printed = size ** (1 - 1 / (2 * exponent)) * steps
-    expected = max(2, min(steps, math.ceil(printed * (1 - 1e-12))))
-    own = config(steps=steps)
-    for beta, noise in ((size, 0.0), (0.0, size), (size, size / 2)):
-        assert 1 + own.further_steps(beta, noise) == pytest.approx(expected, abs=1)
-        assert 1 + own.further_steps(beta, noise) >= printed * (1 - 1e-9) or printed > steps
-    enhanced = config(steps=steps, enhanced=True)
-    assert enhanced.further_steps(size, 10.0) == own.further_steps(size, 0.0)
-    assert 1 + enhanced.further_steps(0.0, 10.0) == 2
-
-
-def steps_asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
-    seen: list[tuple[float, float]] = []
-    right = AdaptiveConfig.further_steps
-
-    def watched(self: AdaptiveConfig, beta: float, noise: float) -> int:
-        seen.append((beta, noise))
-        return right(self, beta, noise)
-
-    monkeypatch.setattr(AdaptiveConfig, "further_steps", watched)
-    return seen
-
-
-def test_beta_is_the_gradient_of_the_mean_loss_at_the_start(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """With next to no noise; the start is the only explanation in the history, or 0."""
-    seen = steps_asked(monkeypatch)
-    rows = records(4000)
-    data, asked = explanation_data(rows), queries(ASKED[:1])
-    phi = np.array([0.9, 0.0, 0.1, -0.3, 0.0, 0.0])
-    history = History((made(ASKED[1], phi),))
-    monkeypatch.setattr(ReleaseDoor, "choose", lambda *_, **__: 1)
-    explain(data, asked, [0], config(mu=500.0, n_rows=4000.0), history=history)
-    (exact,) = exact_moments(data, asked, weights())
-    scale = weights().scale * len(rows)
-    gradient = 2 * (exact.second @ phi - exact.first) / scale
-    assert seen[0][0] == pytest.approx(np.linalg.norm(gradient), rel=0.01)
-
-
-@pytest.mark.statistical
-def test_the_noise_is_what_is_expected_and_beta_is_free_of_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """No rows: the gradient is 0. 120 queries: beta^2 over noise^2 is known to 0.04."""
-    seen = steps_asked(monkeypatch)
-    asked = records(120, seed=3)
-    explain(
-        explanation_data([]),
-        queries(asked),
-        labels_of(asked),
-        config(mu=0.1, n_rows=50.0, steps=2),
-        history=History((made(ASKED[1]),)),
-    )
-    betas, noises = np.array(seen).T
-    assert len(set(noises)) == 1
-    # Half of the squares are cut to 0: of chi-squared with 6 degrees, E max(0, X - 6) / 6 = 0.22.
-    assert np.mean(betas**2) / noises[0] ** 2 == pytest.approx(0.22, abs=0.12)
-
-
-@pytest.fixture(scope="module")
-def large() -> ExplanationData:
-    return explanation_data(records(20_000))
-
-
-def mean_loss(data: ExplanationData, asked: Queries, explained: list[Explained]) -> float:
-    """Return the mean of equation 4 over the loss of explaining nothing."""
-    found = []
-    for exact, one in zip(exact_moments(data, asked, weights()), explained, strict=True):
-        second, first = exact.second / weights().scale, exact.first / weights().scale
-
-        def loss(phi: Any, a: Any = second, b: Any = first) -> float:
-            return float(phi @ a @ phi - 2 * b @ phi)
-
-        least = loss(minimum_on_ball(second, first)[0])
-        found.append((loss(one.fit.coefficients) - least) / -least)
-    return float(np.mean(found))
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("enhanced", [False, True])
-def test_later_queries_take_fewer_steps_and_are_as_good(
-    large: ExplanationData, enhanced: bool
-) -> None:
-    rows = records(40, seed=9)
-    asked = queries(rows)
-    chosen = config(mu=3.0, steps=300, n_rows=20_000.0, enhanced=enhanced)
-    answer, _ = explain(large, asked, labels_of(rows), chosen)
-    later = np.array([one.mu for one in answer.explained[1:]])
-    n_steps = ((later / 3.0) ** 2 - 0.05) / chosen.gradients_share * 300
-    assert n_steps.mean() < 0.6 * 300
-    assert later.mean() < 0.8 * 3.0
-    full = descend_all(large, asked, mu=3.0)
-    assert mean_loss(large, asked, answer.explained) < mean_loss(large, asked, full) + 0.02
-
-
-def descend_all(data: ExplanationData, asked: Queries, mu: float) -> list[Explained]:
-    planned = descent.gradients_release(
-        weights(), Neighbourhood(), mu * math.sqrt(len(asked)), len(asked), 300
-    )
-    with ReleaseDoor(
-        PrivacyLedger.in_memory(),
-        "explained",
-        ReleasePlan((planned,)),
-        SeededRandomness(1),
-        explainer="test",
-        epsilon=1.0,
-        delta=1e-6,
-    ) as door:
-        fits = descent.descend(door, data, asked, weights(), 300)
-    return [made(ASKED[0], fit.coefficients) for fit in fits]
-
-
-@pytest.mark.statistical
-def test_the_claimed_standard_errors_are_those_of_repeated_releases(
-    large: ExplanationData, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """60 releases from one start, whose own noise is drawn anew: spreads are known to 5 %."""
-    asked = queries(ASKED[:1])
-    exact = exact_moments(large, asked, weights())
-    monkeypatch.setattr(adaptive, "exact_moments", lambda *_: exact)
-    monkeypatch.setattr(ReleaseDoor, "choose", lambda *_, **__: 1)
-    rng = np.random.default_rng(2)
-    fits = []
-    for seed in range(60):
-        phi = np.array([0.5, 0.1, 0.0, -0.1, 0.0, 0.0]) + 0.02 * rng.standard_normal(6)
-        history = History((made(ASKED[1], phi, np.full(6, 0.02)),))
-        answer, _ = explain(
-            large,
-            asked,
-            [0],
-            config(mu=0.3, steps=60, n_rows=20_000.0),
-            history=history,
-            randomness=SeededRandomness(seed),
-        )
-        fits.append(answer.explained[0].fit)
-    spread = np.var([fit.coefficients for fit in fits], axis=0, ddof=1).mean()
-    claimed = np.mean([fit.standard_errors**2 for fit in fits])
-    assert 0.85 < np.sqrt(claimed / spread) < 1.6
-
-
-def test_parts_of_a_batch_change_nothing(
-    large: ExplanationData, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = []
-    for size in (1, 2, 100):
-        monkeypatch.setattr(adaptive, "part_size", lambda _, size=size: size)
-        answer, _ = explain(large, queries(BATCH), labels_of(BATCH), config())
-        found.append([one.fit.coefficients.tolist() for one in answer.explained])
-    assert found[0] == found[1] == found[2]
 
 
 # ----------------------------------------------------------------------------------------- reuse
@@ -577,22 +386,6 @@ def reuse(asked: Queries, history: History, distance: float = 0.05) -> tuple[lis
     return answer.explained, door.charged.mu
 
 
-def test_an_explanation_next_to_the_query_is_taken_over_for_free() -> None:
-    earlier = made(NEAR[0])
-    (one,), charged = reuse(queries(NEAR[1:]), History((earlier,)))
-    assert charged == one.mu == 0.0
-    assert one.origin == "reused"
-    assert one.fit is earlier.fit
-    assert np.array_equal(one.point, queries(NEAR[1:]).points[0])
-
-
-def test_an_earlier_query_of_the_batch_is_as_good() -> None:
-    (first, second), charged = reuse(queries(NEAR), History())
-    assert (first.origin, second.origin) == ("released", "reused")
-    assert second.fit is first.fit
-    assert charged == pytest.approx(first.mu, rel=1e-9)
-
-
 @pytest.mark.parametrize(
     "history",
     [
@@ -608,22 +401,6 @@ def test_nothing_else_is_taken_over(history: History) -> None:
     (one,), charged = reuse(queries(NEAR[1:]), history)
     assert one.origin == "released"
     assert charged > 0
-
-
-def test_a_distance_of_0_takes_nothing_over() -> None:
-    explained, _ = reuse(queries([NEAR[0], NEAR[0]]), History((made(NEAR[0]),)), distance=0.0)
-    assert [one.origin for one in explained] == ["released", "released"]
-
-
-def test_where_explanations_start_at_the_label_it_counts_as_distance() -> None:
-    asked = anchored(NEAR[1:])
-    same = made(NEAR[0])
-    other = made(NEAR[0], label=same.label - UNITS // 2)
-    for earlier, origin in ((same, "reused"), (other, "released")):
-        (one,), _ = reuse(asked, History((earlier,)))
-        assert one.origin == origin
-        (plain,), _ = reuse(queries(NEAR[1:]), History((earlier,)))
-        assert plain.origin == "reused"
 
 
 # ----------------------------------------------------------------------------------------- checks

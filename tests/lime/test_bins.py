@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.audit import replay
-from interpret_dp.lime.ball import minimum_on_ball
 from interpret_dp.lime.features import UNITS, LocalFeatures, differences, distances
 from interpret_dp.lime.fitted import LinearFit
 from interpret_dp.lime.history import Explained, History
@@ -41,18 +39,6 @@ def table(c: float = 0.5) -> WeightTable:
     return weight_table(stable_weight, c, FEATURES.largest_square, FEATURES.stretch)
 
 
-def test_numbers_have_equally_wide_bins_and_categories_their_levels() -> None:
-    ages = (0, 24.9, 25, 50, 99, 100, -7, 1e9, None, "nonsense")
-    assert points([(age, 0, "a", 5) for age in ages])[:, 0].tolist() == [
-        1, 1, 2, 3, 4, 4, 1, 4, 0, 0
-    ]  # fmt: skip
-    middle = float(np.expm1(np.log1p(1e6) / 2))
-    assert points([(0, middle * 0.99, "a", 5), (0, middle * 1.01, "a", 5)])[:, 1].tolist() == [2, 3]
-    levels = ("a", "b", "rare", "never seen", 7, None)
-    assert points([(0, 0, level, 5) for level in levels])[:, 2].tolist() == [1, 2, 3, 4, 4, 0]
-    assert points([(0, 0, "a", 5), (0, 0, "a", None)])[:, 3].tolist() == [1, 0]
-
-
 def test_every_feature_has_one_coordinate() -> None:
     assert FEATURES.widths == (1, 1, 1, 1)
     assert FEATURES.n_coordinates == 4
@@ -60,28 +46,6 @@ def test_every_feature_has_one_coordinate() -> None:
     assert FEATURES.largest_square == 4 * UNITS**2
     assert FEATURES.stretch == 2
     assert FEATURES.own_coordinates(points(ASKED)[0]).tolist() == [0, 1, 2, 3]
-
-
-@pytest.mark.parametrize("n_bins", [2, 4, 10, 256])
-def test_the_number_of_bins_is_a_parameter(n_bins: int) -> None:
-    features = LocalFeatures(("x",), (Continuous(0, 1),), "bins", n_bins)
-    rows = np.linspace(0, 1, 5 * n_bins)[:, np.newaxis]
-    found = features.points(open_table(rows, ["x"]))
-    assert sorted(set(found[:, 0].tolist())) == list(range(1, n_bins + 1))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"representation": "one-hot"}, ValueError, "'one-hot'.*one of 'values', 'bins'"),
-        ({"n_bins": 1}, ValueError, "n_bins is 1 .*at least 2 and at most 256"),
-        ({"n_bins": 257}, ValueError, "n_bins is 257"),
-        ({"n_bins": 4.0}, TypeError, "n_bins is 4.0 .*quartiles"),
-    ],
-)
-def test_other_choices_are_refused(arguments: Any, error: Any, message: str) -> None:
-    with pytest.raises(error, match=message):
-        LocalFeatures.of_schema(SCHEMA, FEATURES.names, **arguments)
 
 
 def test_bins_are_named_in_words() -> None:
@@ -94,14 +58,6 @@ def test_bins_are_named_in_words() -> None:
     assert named[1][2] == "site is undeclared"
     missing = FEATURES.bin_labels(points([(None, None, None, None)])[0])
     assert missing == ("age is missing", "income is missing", "site is missing", "same is missing")
-
-
-def test_a_long_list_of_levels_keeps_its_bins_apart() -> None:
-    features = LocalFeatures(("id",), (Categorical(range(60_000)),), "bins")
-    rows = np.array([[0], [40_000], [59_999], [-1]])
-    found = features.points(open_table(rows, ["id"]))
-    assert found[:, 0].tolist() == [1, 40_001, 60_000, 60_001]
-    assert differences(found, found[1])[:, 0].tolist() == [-UNITS, 0, -UNITS, -UNITS]
 
 
 def test_being_elsewhere_is_a_step_and_distances_count_steps() -> None:
@@ -144,19 +100,6 @@ def explanation_data(rows: list[Record]) -> ExplanationData:
     return ExplanationData(points(rows), black_box(model).labels(cells(rows), len(rows), 1))
 
 
-def test_an_effect_is_that_of_the_query_s_own_bin() -> None:
-    """Of a model that is 0.3 lower for other ages, and 0.2 higher at other sites."""
-    found = points(records(3000))
-    asked = Queries(points([(30, 2e5, "b", 5)]), (0,))
-    is_elsewhere = found != asked.points[0]
-    outputs = -0.3 * is_elsewhere[:, 0] + 0.2 * is_elsewhere[:, 2]
-    labels = np.rint(UNITS * outputs).astype(np.int16)[:, np.newaxis]
-    (sums,) = exact_moments(ExplanationData(found, labels), asked, table())
-    fit, _ = minimum_on_ball(sums.second.astype(float), sums.first.astype(float))
-    effects = FEATURES.per_feature(fit, asked.points[0])
-    np.testing.assert_allclose(effects, [0.3, 0, -0.2, 0], atol=1 / UNITS)
-
-
 @pytest.mark.parametrize("extreme", EXTREMES, ids=range(len(EXTREMES)))
 @pytest.mark.parametrize("relation", ["add_or_remove_one", "replace_one"])
 @pytest.mark.parametrize("method", ["statistics", "interactive"])
@@ -197,13 +140,3 @@ def test_the_sensitivity_of_bins_is_reached() -> None:
         squared = np.sum(sums.second.astype(float) ** 2) + np.sum(sums.first.astype(float) ** 2)
         norms.append(np.sqrt(squared))
     assert 0.87 < max(norms) / weights.moments_norm <= 1.0
-
-
-def test_numbers_that_schemas_share_are_bins_alike() -> None:
-    schema = Schema(default=Continuous(0, 255))
-    names = tuple(f"pixel {at}" for at in range(30))
-    features = LocalFeatures.of_schema(schema, names, representation="bins", n_bins=8)
-    rows = np.random.default_rng(0).integers(0, 256, (50, 30)).astype(np.uint8)
-    # A value on a cut belongs to the bin above.
-    expected = np.searchsorted(np.arange(1, 8) * 255 / 8, rows, side="right") + 1
-    np.testing.assert_array_equal(features.points(open_table(rows, names)), expected)

@@ -97,15 +97,6 @@ def test_order_threads_and_blocks_change_no_bit(kind: str, monkeypatch: pytest.M
             assert sums(data, asked, WIDE) == expected
 
 
-def test_weights_beyond_the_integers_of_floats_are_summed_exactly_too() -> None:
-    fine = weight_table(lambda d: np.full_like(d, 1e9), 2.0**10, 2**40, 2**12)
-    assert fine.moments_norm > 2**53
-    rows = 2**15 - 1 - np.random.default_rng(6).integers(0, 999, (100, 2)).astype(np.int16)
-    data = ExplanationData(rows, drawn(100, "dense").labels)
-    asked = Queries(np.full((1, 2), -(2**15), dtype=np.int16), (1,))
-    assert sums(data, asked, fine) == [by_big_integers(data, asked.points[0], 1, fine)]
-
-
 def test_rows_whose_weight_is_zero_are_passed_over(many: ExplanationData) -> None:
     near = weight_table(lambda d: 1.0 * (d < 0.2), 0.5, 80 * UNITS**2, 9)
     asked = Queries(many.points[:1], (0,))
@@ -113,22 +104,6 @@ def test_rows_whose_weight_is_zero_are_passed_over(many: ExplanationData) -> Non
     counted = many.rows(near.of_squares(squares) > 0)
     assert 0 < len(counted.points) < len(many.points)
     assert sums(many, asked, near) == sums(counted, asked, near)
-
-
-def test_columns_and_rows_in_any_layout_of_memory_are_the_same(many: ExplanationData) -> None:
-    asked = Queries(many.points[:2], (0, 1))
-    turned = ExplanationData(np.asfortranarray(many.points), np.asfortranarray(many.labels))
-    centres = Queries(np.asfortranarray(asked.points), (0, 1))
-    assert sums(turned, centres, WIDE) == sums(many, asked, WIDE)
-
-
-def test_queries_come_in_parts() -> None:
-    points = np.arange(10, dtype=np.int16).reshape(5, 2)
-    asked = Queries(points, (0, 1, 0, 1, 2))
-    parts = list(asked.parts(2))
-    assert [one.outputs for one in parts] == [(0, 1), (0, 1), (2,)]
-    np.testing.assert_array_equal(np.concatenate([one.points for one in parts]), points)
-    assert len(list(asked.parts(0))) == 5
 
 
 def test_removing_a_row_removes_what_it_added_and_nothing_else(many: ExplanationData) -> None:
@@ -140,20 +115,6 @@ def test_removing_a_row_removes_what_it_added_and_nothing_else(many: Explanation
         (alone,) = exact_moments(many.rows(mask), asked, table)
         assert np.array_equal(whole.second - rest.second, alone.second)
         assert np.array_equal(whole.first - rest.first, alone.first)
-
-
-def test_a_batch_of_queries_is_as_many_single_ones() -> None:
-    data, asked = explanation_data(records()), queries(ASKED)
-    singles = [
-        sums(data, Queries(asked.points[[at]], (0,)), weights())[0] for at in range(len(asked))
-    ]
-    assert sums(data, asked, weights()) == singles
-
-
-def test_no_rows_add_nothing() -> None:
-    (one, *_) = exact_moments(explanation_data([]), queries(ASKED), weights())
-    assert not one.second.any()
-    assert not one.first.any()
 
 
 @given(st.data())

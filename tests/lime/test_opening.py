@@ -12,7 +12,6 @@ import pytest
 from scipy import sparse
 
 from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema, SchemaError
-from interpret_dp.lime.features import LocalFeatures
 from interpret_dp.lime.labels import black_box
 from interpret_dp.lime.opening import OpenedRows, open_model_rows
 
@@ -62,17 +61,6 @@ def test_the_unit_s_column_leaves_the_table_and_the_model_s_container(make: Any)
     assert rows_of(again) == rows_of(found)
 
 
-@pytest.mark.parametrize("make", [*FRAMES, *UNNAMED])
-@pytest.mark.parametrize("has_unit", [True, False])
-def test_queries_may_have_the_unit_s_column_or_not(make: Any, has_unit: bool) -> None:
-    columns = COLUMNS if has_unit else {name: COLUMNS[name] for name in ("x", "g")}
-    asked, _ = opened(make(columns), feature_names=list(COLUMNS), schema=PEOPLE, needs_unit=False)
-    assert asked.table.names == ("x", "g")
-    assert asked.identifiers is None
-    assert rows_of(opened(asked.X, feature_names=["x", "g"])[0]) == rows_of(asked)
-    assert rows_of(asked)[1] == [25.0, "b"]
-
-
 def test_a_frame_keeps_its_index_its_other_columns_and_their_order() -> None:
     X = pd.DataFrame({"spare": [1, 2, 3]} | COLUMNS, index=["r", "s", "t"])
     found, _ = opened(X, feature_names=["g", "x"], schema=PEOPLE)
@@ -80,23 +68,6 @@ def test_a_frame_keeps_its_index_its_other_columns_and_their_order() -> None:
     assert list(found.X.columns) == ["spare", "x", "g"]
     assert list(found.X.index) == ["r", "s", "t"]
     assert list(X.columns) == ["spare", "patient", "x", "g"]
-
-
-def test_without_a_unit_the_model_gets_the_very_container() -> None:
-    for X in (pd.DataFrame(COLUMNS), array(COLUMNS), lists(COLUMNS), pl.DataFrame(COLUMNS)):
-        found, unit = opened(X)
-        assert found.X is X
-        assert unit is None
-        assert found.identifiers is None
-
-
-def test_identifiers_can_be_given_beside_the_rows() -> None:
-    X = pd.DataFrame(COLUMNS)[["x", "g"]]
-    found, unit = opened(X, schema=Schema(FEATURES), unit=["ann", "ann", "bob"])
-    assert found.X is X
-    assert unit == PrivacyUnit("unit")
-    assert found.identifiers is not None
-    assert list(found.identifiers) == ["ann", "ann", "bob"]
 
 
 WORDS = [[0, 2, 0, 1], [0, 0, 0, 0], [5, 0, 0, 300]]
@@ -156,21 +127,6 @@ def test_images_are_pixels_to_the_explanation_and_images_to_the_model(flat: bool
         "pixel 1,0",
     )
     assert rows_of(found) == IMAGES.reshape(2, 12).tolist()
-
-
-def test_pixels_keep_names_that_they_have() -> None:
-    frame = pd.DataFrame(IMAGES.reshape(2, 12), columns=[f"p{at}" for at in range(12)])
-    assert opened(frame, image_shape=(3, 4))[0].table.names[11] == "p11"
-    named = opened(IMAGES, image_shape=(3, 4), feature_names=list("abcdefghijkl"))[0]
-    assert named.table.names == tuple("abcdefghijkl")
-    assert opened(sparse.csr_array(IMAGES[:, 0]), image_shape=(2, 2))[0].table.names[3] == (
-        "pixel 1,1"
-    )
-
-
-def test_transposed_images_are_read_in_their_own_order() -> None:
-    turned = np.swapaxes(IMAGES, 1, 2)
-    assert rows_of(opened(turned, image_shape=(4, 3))[0])[0] == IMAGES[0].T.ravel().tolist()
 
 
 @pytest.mark.parametrize(
@@ -233,41 +189,3 @@ def test_what_is_not_rows_is_refused(X: Any, arguments: Any, error: Any, message
 
 def test_rows_and_their_identifiers_are_not_shown() -> None:
     assert repr(opened(pd.DataFrame(COLUMNS), schema=PEOPLE)[0]) == "OpenedRows()"
-
-
-def test_words_become_the_same_points_sparse_or_dense() -> None:
-    words = tuple("abcd")
-    features = LocalFeatures.of_schema(Schema(default=Continuous(0, 255)), words)
-    dense, thin = np.array(WORDS), sparse.csr_matrix(np.array(WORDS))
-    points = [features.points(opened(X, feature_names=words)[0].table) for X in (dense, thin)]
-    np.testing.assert_array_equal(*points)
-
-
-class Awkward:
-    """A cell that raises whatever it is asked."""
-
-    def __float__(self) -> float:
-        raise RuntimeError("a secret")
-
-    def __eq__(self, other: object) -> bool:
-        raise RuntimeError("a secret")
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-@pytest.mark.parametrize("representation", ["values", "bins"])
-@pytest.mark.parametrize("cell", [None, np.nan, -np.inf, 10**400, "?", [1, 2], {}, Awkward()])
-def test_no_value_of_a_cell_decides_whether_rows_are_opened(cell: Any, representation: str) -> None:
-    features = LocalFeatures.of_schema(Schema(FEATURES), ["x", "g"], representation=representation)
-    rows = [[25.0, "a"], [cell, cell]]
-    cells = np.empty((2, 2), dtype=object)
-    for at in range(2):
-        cells[at, 0], cells[at, 1] = rows[at]
-    columns = {"x": cells[:, 0], "g": cells[:, 1]}
-    found = [
-        features.points(opened(X, feature_names=["x", "g"])[0].table)
-        for X in (rows, cells, pd.DataFrame(columns))
-    ]
-    alone = features.points(opened(cells[:1], feature_names=["x", "g"])[0].table)
-    for points in found:
-        assert points[0].tolist() == alone[0].tolist()

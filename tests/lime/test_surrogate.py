@@ -12,15 +12,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
 from interpret_dp import (
     BudgetExceededError,
-    Categorical,
     Continuous,
     PrivacyLedger,
     PrivacyUnit,
-    PrivacyWarning,
     Schema,
     SchemaError,
 )
@@ -29,7 +26,6 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import ReplayReport, replay
 from interpret_dp.audit.published import published_parts
 from interpret_dp.exceptions import ReleaseError
-from interpret_dp.fitting.account import randomness_of
 from interpret_dp.lime import fidelity as fidelity_module
 from interpret_dp.lime import surrogate as surrogate_module
 from interpret_dp.lime.surrogate import Surrogate, fit_surrogate
@@ -87,26 +83,6 @@ def surrogate() -> Surrogate:
 # ---------------------------------------------------------------------------- what it explains
 
 
-def test_effects_and_intercept_add_up_to_the_prediction(surrogate: Surrogate) -> None:
-    asked = frame(50, seed=1)
-    found = surrogate.explain(asked, [1] * 50)
-    assert found.effects.shape == found.standard_errors.shape == (50, 4)
-    np.testing.assert_allclose(found.predictions, surrogate.models[0].predict(asked), rtol=1e-12)
-    np.testing.assert_allclose(found.predictions, black_box(asked), atol=0.06)
-    # The product of age and site is what an additive model cannot have.
-    at_a = found.effects[(asked["site"] == "a").to_numpy(), 2]
-    at_b = found.effects[(asked["site"] == "b").to_numpy(), 2]
-    assert at_a.mean() - at_b.mean() == pytest.approx(0.25, abs=0.03)
-    np.testing.assert_allclose(found.effects[:, 3], 0.0, atol=1e-3)
-
-
-def test_effects_are_relative_to_the_weighted_mean(surrogate: Surrogate) -> None:
-    X = frame()
-    found = surrogate.explain(X, [1] * len(X))
-    np.testing.assert_allclose(found.effects.mean(axis=0), 0.0, atol=5e-3)
-    np.testing.assert_allclose(found.intercepts, black_box(X).mean(), atol=5e-3)
-
-
 def test_the_first_of_two_complementary_outputs_is_the_second_reversed(
     surrogate: Surrogate,
 ) -> None:
@@ -136,13 +112,6 @@ def test_standard_errors_are_those_of_the_noise(surrogate: Surrogate) -> None:
     assert (found.standard_errors[:, :3] > 0).all()
 
 
-def test_rows_without_a_value_are_explained_by_the_missing_bin(surrogate: Surrogate) -> None:
-    odd = pd.DataFrame(cells(EXTREMES), columns=NAMES)
-    found = surrogate.explain(odd, [1] * 3)
-    assert np.isfinite(found.effects).all()
-    np.testing.assert_allclose(found.predictions, surrogate.models[0].predict(odd), rtol=1e-12)
-
-
 def test_an_edited_model_explains_as_edited(surrogate: Surrogate) -> None:
     session = surrogate.models[0].edit()
     session.make_monotone("age", increasing=False)
@@ -167,18 +136,6 @@ def test_each_of_several_outputs_has_its_model() -> None:
     expected = np.concatenate([black_box(asked)[:10], 1 - black_box(asked)[10:15], [0.5] * 5])
     np.testing.assert_allclose(explained.predictions, expected, atol=0.08)
     assert len(found.models) == found.n_outputs == 3
-
-
-def test_models_are_fitted_estimators_that_show_and_save(
-    surrogate: Surrogate, tmp_path: Any
-) -> None:
-    model = surrogate.models[0]
-    explanation = model.explain_global()
-    assert explanation.privacy.guarantee == surrogate.guarantee
-    model.save(tmp_path / "surrogate.json")
-    assert (model.min_target_, model.max_target_) == (0.0, 1.0)
-    # What the file says of its making would make such a model again.
-    assert type(model)(**model.released_.parameters).epsilon == model.epsilon > 0
 
 
 # ------------------------------------------------------------------------------- what it costs
@@ -243,19 +200,6 @@ def test_what_does_not_fit_as_a_whole_is_refused_before_a_row_is_labelled() -> N
     with pytest.raises(BudgetExceededError):
         fit_surrogate(X, never, mu=0.3, ledger=ledger, dataset="explained", **arguments)
     assert ledger.spent("explained").mu == 0.0
-
-
-def test_labels_may_come_from_a_function_that_is_asked_once() -> None:
-    X, asked = frame(50), []
-
-    def labels() -> Any:
-        asked.append(1)
-        return both(X)
-
-    arguments: dict[str, Any] = {"n_outputs": 2, "schema": SCHEMA, "bounds": UNIT, "delta": 1e-6}
-    found = fit_surrogate(X, labels, mu=0.3, complementary=True, **arguments)
-    assert asked == [1]
-    assert len(found.fidelity.table) == 2
 
 
 def test_a_failure_of_the_labels_costs_nothing_and_tells_nothing() -> None:
@@ -418,49 +362,7 @@ def test_control_an_exact_figure_among_what_is_published() -> None:
     assert {violation.kind for violation in report.violations} == {"published"}
 
 
-def test_the_guarantee_says_what_the_caller_knows_and_voids_itself_under_a_seed() -> None:
-    X = frame(50)
-
-    def promise(guarantee: Any) -> Any:
-        return dataclasses.replace(guarantee, scope="This is about the explained.")
-
-    found = fitted(X, both(X), promise=promise)
-    assert found.guarantee.scope == "This is about the explained."
-    assert {model.guarantee_.scope for model in found.models} == {found.guarantee.scope}
-    assert "fidelity" in [share.name for share in found.guarantee.releases]
-    with pytest.warns(PrivacyWarning):
-        seeded = randomness_of(3)
-    assert fitted(X, both(X), randomness=seeded).guarantee.tests_only
-
-
 # --------------------------------------------------------------------------------- its fidelity
-
-
-def test_with_little_noise_the_fidelity_is_that_of_scikit_learn(surrogate: Surrogate) -> None:
-    X = frame()
-    y, predicted = black_box(X), surrogate.models[0].predict(X)
-    expected = {
-        "rmse": root_mean_squared_error(y, predicted),
-        "mean_absolute_error": mean_absolute_error(y, predicted),
-        "r2": r2_score(y, predicted),
-    }
-    for output in (0, 1):
-        for name, value in expected.items():
-            assert surrogate.fidelity.table.loc[output, name] == pytest.approx(value, rel=0.01)
-
-
-def test_figures_are_in_units_of_the_output() -> None:
-    X = frame(2000)
-    y = 1000 + 500 * black_box(X)
-    found = fitted(X, y[:, np.newaxis], bounds=Continuous(1000, 1500), mu=600.0)
-    predicted = found.models[0].predict(X)
-    table = found.fidelity.table.loc[0]
-    assert table["rmse"] == pytest.approx(root_mean_squared_error(y, predicted), rel=0.03)
-    assert table["mean_absolute_error"] == pytest.approx(
-        mean_absolute_error(y, predicted), rel=0.03
-    )
-    assert table["r2"] == pytest.approx(r2_score(y, predicted), abs=0.005)
-    assert found.explain(X.head(3), [0] * 3).predictions == pytest.approx(predicted[:3])
 
 
 # ---------------------------------------------------------------------------------- wide inputs
@@ -483,14 +385,6 @@ def test_an_image_is_explained_by_patches() -> None:
     heat = np.abs(explained.effects).mean(axis=0).reshape(13, 13)
     assert heat[:2, :2].min() > 10 * np.median(heat)
     assert len(found.models[0].term_names_) == 49
-
-
-def test_a_small_image_keeps_its_pixels() -> None:
-    images = np.random.default_rng(0).uniform(size=(100, 12))
-    schema = Schema(default=UNIT)
-    found = fitted(images, images[:, :1], schema=schema, image_shape=(3, 4))
-    assert found.patches is None
-    assert len(found.models[0].term_names_) == 12
 
 
 # ---------------------------------------------------------------------------- wrong arguments
@@ -529,16 +423,6 @@ def test_more_terms_than_a_budget_can_be_shared_by_are_refused() -> None:
     schema = Schema(default=UNIT)
     with pytest.raises(ValueError, match="There are 1025 features; a surrogate takes at most 1024"):
         fitted(np.zeros((3, 1025)), np.zeros((3, 1)), schema=schema)
-
-
-def test_a_constant_feature_and_a_lone_class_are_fitted_all_the_same() -> None:
-    schema = Schema({"same": Continuous(5, 5), "site": Categorical(["a"])})
-    X = pd.DataFrame({"same": [5.0] * 30, "site": ["a"] * 30})
-    found = fitted(X, np.full((30, 1), 0.25), schema=schema, mu=300.0)
-    explained = found.explain(X.head(2), [0, 0])
-    np.testing.assert_allclose(explained.predictions, 0.25, atol=0.01)
-    # Nothing varies: how much of it is explained cannot be told.
-    assert np.isnan(found.fidelity.table.loc[0, "r2"])
 
 
 @pytest.mark.parametrize(
