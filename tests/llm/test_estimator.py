@@ -9,29 +9,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from interpret_dp import (
-    BudgetExceededError,
     Categorical,
     Continuous,
     DPLocallyLinearClassifier,
     PrivacyLedger,
-    PrivacyUnit,
-    PrivacyWarning,
-    ReleaseError,
     Schema,
     SchemaError,
 )
-from interpret_dp.accounting import GdpPair, compose
+from interpret_dp.accounting import GdpPair
 from interpret_dp.audit import replay
-from interpret_dp.fitting import declaring
 from interpret_dp.llm import training
 from interpret_dp.llm.config import default_settings
 from interpret_dp.llm.estimator import _steps
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from tests.llm.tables import SCHEMA, classifier, three_classes
+from tests.llm.tables import classifier, three_classes
 
 
 def spent(ledger: PrivacyLedger, dataset: str = "d") -> GdpPair:
@@ -108,14 +102,6 @@ def test_few_declared_rows_get_one_map(n_rows: int | None, n_maps: int) -> None:
     assert model.model_.biases.shape == (3, n_maps)
 
 
-def test_two_classes_have_one_score_a_row() -> None:
-    X, y = three_classes()
-    schema = Schema(default=Continuous(-3, 3), target=Categorical([0, 1]))
-    model = classifier(schema=schema).fit(X, (y == "high").astype(int))
-    assert model.decision_function(X).shape == (len(X),)
-    assert ((model.decision_function(X) > 0) == (model.predict(X) == 1)).all()
-
-
 def test_images_and_their_pixels_are_one_and_the_same() -> None:
     rng = np.random.default_rng(0)
     images, y = rng.uniform(0, 255, size=(300, 4, 5)), rng.integers(0, 2, 300)
@@ -129,48 +115,7 @@ def test_images_and_their_pixels_are_one_and_the_same() -> None:
     assert np.array_equal(of_images.predict_proba(images), of_rows.predict_proba(flat))
 
 
-@pytest.mark.thorough
-def test_a_seed_reproduces_every_bit_and_says_that_it_voids_the_promise() -> None:
-    X, y = three_classes()
-    with pytest.warns(PrivacyWarning, match="voids the privacy promise"):
-        one = classifier(random_state=3, projection_dim=3).fit(X, y)
-    with pytest.warns(PrivacyWarning, match="voids the privacy promise"):
-        other = classifier(random_state=3, projection_dim=3).fit(X, y)
-    assert one.guarantee_.tests_only
-    assert np.array_equal(one.model_.weights, other.model_.weights)
-    assert not np.array_equal(
-        one.model_.weights, classifier(projection_dim=3).fit(X, y).model_.weights
-    )
-
-
-def test_both_engines_train_the_same_model() -> None:
-    X, y = three_classes()
-    found = []
-    for engine in ("closed_form", "opacus"):
-        with use_randomness(SeededRandomness(5)):
-            found.append(classifier(engine=engine, projection_dim=3).fit(X, y).model_.weights)
-    # Truncation to the lattice makes last bits into whole units, far below the noise.
-    assert np.abs(found[0] - found[1]).max() < 1e-4 * np.abs(found[0]).max()
-
-
 # Charges
-
-
-def test_the_ledger_is_charged_what_the_guarantee_says() -> None:
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("d", 8.0, 1e-5, delta_x=5e-6)
-    model = classifier(ledger=ledger, dataset="d").fit(*three_classes())
-    billed = compose(GdpPair(share.mu, share.delta) for share in model.guarantee_.releases)
-    assert spent(ledger).mu == pytest.approx(billed.mu, rel=1e-9)
-    assert spent(ledger).delta == pytest.approx(billed.delta, rel=1e-9)
-
-
-def test_a_fit_that_does_not_fit_is_refused_unspent() -> None:
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("d", 1.0, 1e-5, delta_x=5e-6)
-    with pytest.raises(BudgetExceededError):
-        classifier(ledger=ledger, dataset="d").fit(*three_classes())
-    assert spent(ledger) == GdpPair(0.0)
 
 
 @pytest.mark.parametrize("epochs", [0.7, 20.0, 100.0])
@@ -238,35 +183,6 @@ def test_an_interruption_keeps_the_weights_if_asked_and_charges_the_steps_begun(
     assert model.predict(three_classes()[0]).shape == (1_500,)
 
 
-def test_an_interruption_passes_without_a_trace_of_the_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(training, "tqdm", Stopped(5))
-    ledger = PrivacyLedger.in_memory()
-    model = classifier(ledger=ledger, dataset="d")
-    with pytest.raises(KeyboardInterrupt, match="step 5 of 20") as caught:
-        model.fit(*three_classes())
-    assert caught.value.__context__ is None
-    assert caught.value.__cause__ is None
-    assert 0 < spent(ledger).mu < 0.7
-    assert not hasattr(model, "model_")
-
-
-def test_a_failure_is_withheld_and_charged_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> Any:
-        raise ValueError("row 17 is odd")
-
-    monkeypatch.setattr("interpret_dp.llm.training._Adam.update", fail)
-    ledger = PrivacyLedger.in_memory()
-    with pytest.raises(ReleaseError, match="charged in full") as caught:
-        classifier(ledger=ledger, dataset="d").fit(*three_classes())
-    assert "17" not in str(caught.value)
-    monkeypatch.undo()
-    whole = classifier().fit(*three_classes()).guarantee_.releases
-    billed = compose(GdpPair(share.mu, share.delta) for share in whole)
-    assert spent(ledger).mu == pytest.approx(billed.mu, rel=1e-9)
-
-
 # Nothing private on display
 
 
@@ -313,30 +229,6 @@ def test_neighbours_differ_only_where_they_are_charged(
 # What is declared, and what is not
 
 
-@pytest.mark.thorough
-def test_undeclared_labels_and_bounds_are_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The hint comes once in a process, and others may have had it.
-    monkeypatch.setattr(declaring, "_hint_was_given", False)
-    X, y = three_classes(3_000)
-    with pytest.warns(match="not declared"):
-        model = classifier(schema=None).fit(X, y)
-    names = [share.name for share in model.guarantee_.releases]
-    assert names == ["labels", "bounds", "mean of the inputs", "gradients"]
-    assert set(model.classes_) == {"high", "low", "middle"}
-
-
-@pytest.mark.thorough
-def test_one_released_label_makes_a_constant_model() -> None:
-    X, _ = three_classes(3_000)
-    with_rare = np.where(np.arange(3_000) < 2, "rare", "usual")
-    schema = Schema(default=Continuous(-3, 3))
-    model = classifier(schema=schema).fit(X, with_rare)
-    assert model.classes_.tolist() == ["usual"]
-    assert set(model.predict(X)) == {"usual"}
-    assert model.steps_ is None
-    assert [share.name for share in model.guarantee_.releases] == ["labels"]
-
-
 def test_values_never_raise_and_unlabelled_rows_add_nothing() -> None:
     frame = pd.DataFrame(
         {"a": [1.0, np.nan, np.inf, -1e400] * 50, "b": ["x", None, "never declared", "y"] * 50}
@@ -349,23 +241,6 @@ def test_values_never_raise_and_unlabelled_rows_add_nothing() -> None:
     assert list(model.coding_.names) == ["a", "b=x", "b=y"]
     assert np.isfinite(model.predict_proba(frame)).all()
     assert model.predict(frame[["b", "a"]]).tolist() == model.predict(frame).tolist()
-
-
-def test_zero_rows_and_one_class_are_fitted_like_others() -> None:
-    assert classifier().fit(np.empty((0, 4)), np.empty(0, dtype=str)).steps_ is not None
-    X, y = three_classes()
-    assert classifier().fit(X, np.full_like(y, "low")).steps_ is not None
-
-
-def test_one_row_of_each_person_is_protected() -> None:
-    X, y = three_classes()
-    people = np.arange(1_500) % 700
-    one = Schema(default=Continuous(-3, 3), target=SCHEMA.target, unit=PrivacyUnit("id"))
-    model = classifier(schema=one).fit(X, y, unit=people)
-    assert "'id'" in model.guarantee_.unit
-    several = Schema(default=Continuous(-3, 3), target=SCHEMA.target, unit=PrivacyUnit("id", 3))
-    with pytest.raises(ValueError, match="max_rows=1"):
-        classifier(schema=several).fit(X, y, unit=people)
 
 
 @pytest.mark.parametrize(
@@ -405,8 +280,3 @@ def test_wrong_types_are_refused() -> None:
         classifier(standardize=3).fit(X, y)
     with pytest.raises(SchemaError, match="one declared class"):
         classifier(schema=Schema(default=Continuous(0, 1), target=Categorical(["a"]))).fit(X, y)
-
-
-def test_the_estimator_is_cloned_with_its_parameters() -> None:
-    model = classifier(standardize=(0.0, 1.0))
-    assert clone(model).get_params() == model.get_params()

@@ -174,21 +174,6 @@ def test_a_file_gives_the_same_model(kind: str, request: Any, tmp_path: Path) ->
     assert drawn[0] == drawn[1]
 
 
-def test_a_file_holds_no_row_and_no_label_that_was_not_declared(
-    numbers: Any, tmp_path: Path
-) -> None:
-    model, *_ = numbers
-    path = tmp_path / "model.json"
-    model.save(path)
-    document = json.loads(path.read_text(encoding="utf-8"))
-    assert set(document) == {
-        "format", "version", "schema", "centres", "spreads", "weights", "biases",
-        "inverse_temperature", "classes", "image_shape", "guarantee", "settings", "steps",
-        "parameters", "sha256",
-    }  # fmt: skip
-    assert document["weights"]["shape"] == [3, 3, 4]
-
-
 def test_the_command_line_shows_the_promise_of_a_file_and_writes_no_page(
     numbers: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

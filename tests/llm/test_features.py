@@ -14,8 +14,8 @@ from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
 from interpret_dp.llm import features
-from interpret_dp.llm.config import FEATURE_LENGTH, default_settings
-from interpret_dp.llm.features import Frame, projected_features, released_frame
+from interpret_dp.llm.config import default_settings
+from interpret_dp.llm.features import released_frame
 from interpret_dp.llm.integers import exact_rows
 from tests.llm.tables import classifier
 
@@ -36,11 +36,6 @@ class Door:
         sigma = row_norm / self._mu
         noise = np.random.default_rng(0).normal(size=exact.shape) * sigma
         return exact + np.rint(noise).astype(np.int64), sigma
-
-
-def framed(rows: np.ndarray, mu: float = 1e9) -> Frame:
-    door: Any = Door(mu)
-    return released_frame(torch.tensor(rows, dtype=torch.float32), None, rows.shape[1], door)
 
 
 def pictures(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -65,48 +60,6 @@ def test_a_row_of_any_size_adds_at_most_what_is_accounted(scale: float, seed: in
     assert np.linalg.norm(added) <= door.row_norm
     assert door.row_norm <= 3**0.5 * LATTICE + 1
     assert added[-1] == LATTICE
-
-
-def test_sums_are_those_of_the_rows_one_by_one() -> None:
-    rows = torch.tensor(np.random.default_rng(0).normal(size=(9_000, 3)), dtype=torch.float32)
-    whole = features._lattice_sums(rows, bound=2.0)
-    parts = [features._lattice_sums(part, bound=2.0) for part in rows.split(1_000)]
-    assert np.array_equal(whole, np.sum(parts, axis=0))
-
-
-def test_the_frame_is_the_mean_and_the_spread_without_noise() -> None:
-    rows = 0.3 * np.random.default_rng(0).normal(size=(5_000, 8)) + np.arange(8) / 8
-    frame = framed(rows)
-    centred = rows - rows.mean(axis=0)
-    assert frame.centre == pytest.approx(rows.mean(axis=0), abs=1e-3)
-    length = np.sqrt((centred**2).sum(axis=1).mean())
-    assert frame.scale == pytest.approx(FEATURE_LENGTH / length, rel=1e-3)
-
-
-def test_a_frame_that_is_all_noise_stays_within_bounds() -> None:
-    for rows in (np.empty((0, 8)), np.ones((3, 8))):
-        frame = framed(rows, mu=1e-3)
-        assert np.linalg.norm(frame.centre) <= features._LONGEST * 8**0.5
-        assert 0 < frame.scale < np.inf
-
-
-def test_maps_in_a_frame_are_the_same_maps_out_of_it() -> None:
-    rng = np.random.default_rng(0)
-    frame = Frame(rng.normal(size=5), 3.0)
-    weights, biases, rows = rng.normal(size=(2, 3, 5)), rng.normal(size=(2, 3)), rng.normal(size=5)
-    inside = weights @ ((rows - frame.centre) * frame.scale) + biases
-    unframed, offsets = frame.undone(weights, biases)
-    assert unframed @ rows + offsets == pytest.approx(inside)
-
-
-def test_projected_features_are_products() -> None:
-    rng = np.random.default_rng(0)
-    inputs, projection = rng.normal(size=(9_000, 6)), rng.normal(size=(4, 6))
-    found = projected_features(
-        torch.tensor(inputs, dtype=torch.float32), torch.tensor(projection, dtype=torch.float32)
-    )
-    assert found.dtype == torch.float32
-    assert found.numpy() == pytest.approx(inputs @ projection.T, abs=1e-5)
 
 
 # In the estimator

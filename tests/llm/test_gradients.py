@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from interpret_dp.llm import gradients, integers
 from interpret_dp.llm.config import CLIP_SHARE, GRID_BITS, PROJECTION_BITS
-from interpret_dp.llm.gradients import ClosedForm, map_gradients
+from interpret_dp.llm.gradients import ClosedForm
 from interpret_dp.llm.opacus_engine import OpacusSums
 from interpret_dp.llm.rows import TrainingRows, rounded_rows
 
@@ -124,32 +124,6 @@ def test_both_engines_and_the_loop_agree(projected: bool) -> None:
     assert relative_difference(one, other * (CLIP_NORM / opacus.row_norm)) < 5e-4
 
 
-def engines(rows: TrainingRows, projections: Any) -> list[Any]:
-    arguments = (rows, projections, TEMPERATURE, CLIP_NORM)
-    n_parameters = N_PARAMETERS[projections is not None]
-    return [ClosedForm(*arguments), OpacusSums(*arguments, n_parameters=n_parameters)]
-
-
-def test_empty_samples_and_unlabelled_rows_add_nothing() -> None:
-    rows, projections, weights, biases = problem(projected=True)
-    unlabelled = torch.nonzero(rows.classes < 0)[:, 0]
-    assert len(unlabelled) > 3
-    for sums in engines(rows, projections):
-        for nobody in (torch.arange(0), unlabelled):
-            assert sums.lattice_sum(weights, biases, nobody).tolist() == [0] * 72
-
-
-def test_physical_batches_of_opacus_change_nothing_but_last_bits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    rows, projections, weights, biases = problem(projected=True)
-    everybody = torch.arange(len(rows.inputs))
-    whole = engines(rows, projections)[1].clipped_sum(weights, biases, everybody)
-    monkeypatch.setattr("interpret_dp.llm.opacus_engine.rows_at_a_time", lambda *_: 7)
-    parts = engines(rows, projections)[1].clipped_sum(weights, biases, everybody)
-    assert relative_difference(parts, whole) < 1e-12
-
-
 # Sums are those of the rows, in any order and any way of computing
 
 
@@ -251,26 +225,6 @@ def test_no_error_of_floating_point_can_raise_the_norm(
         assert (labelled == 0).mean() > 0.9
 
 
-@pytest.mark.parametrize("projected", [True, False])
-def test_large_gradients_are_clipped_to_the_bound_and_not_below_it(projected: bool) -> None:
-    rows, projections, weights, biases = problem(projected=projected)
-    rows = TrainingRows(rows.inputs * 1e3, rows.classes)
-    sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM)
-    norms = [norm(sums.lattice_sum(weights, biases, torch.tensor([i]))) for i in range(40)]
-    assert max(norms) == pytest.approx(sums.row_norm * CLIP_SHARE, rel=1e-3)
-
-
-def test_values_beyond_the_floats_disturb_nobody() -> None:
-    rows, projections, weights, biases = problem(projected=True)
-    rows.inputs[3] = 1e30
-    sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM)
-    everybody = torch.arange(40)
-    for loud in (1.0, 1e35, math.inf, math.nan):
-        moved = sums.lattice_sum(weights * loud, biases, everybody)
-        moved -= sums.lattice_sum(weights * loud, biases, everybody[everybody != 3])
-        assert norm(moved) <= sums.row_norm
-
-
 def hidden_rows(n_rows: int, projection: torch.Tensor) -> torch.Tensor:
     """Return rows as large as inputs get, of which a projection leaves nothing."""
     _, _, basis = torch.linalg.svd(projection.to(torch.float64), full_matrices=True)
@@ -329,18 +283,6 @@ def test_torch_and_the_compiled_loop_find_the_same(projected: bool, scale: float
     apart = (one - other).abs()
     assert int((apart > 1).sum()) <= (20 if scale > 100 else 0)
     assert float((apart > 0).to(torch.float64).mean()) < 0.05
-
-
-def test_gradients_by_the_values_are_those_of_autograd() -> None:
-    rng = np.random.default_rng(0)
-    values = torch.tensor(rng.normal(size=(3, 4, 50)), requires_grad=True)
-    classes = torch.tensor(rng.integers(0, 4, 50))
-    shares = torch.softmax(TEMPERATURE * values, dim=0)
-    scores = (shares * values).sum(dim=0)
-    torch.nn.functional.cross_entropy(scores.T, classes, reduction="sum").backward()
-    assert values.grad is not None
-    found = map_gradients(values.detach(), classes, TEMPERATURE)
-    assert torch.allclose(found, values.grad, atol=1e-12)
 
 
 def test_projections_whose_sums_leave_32_bits_are_refused() -> None:

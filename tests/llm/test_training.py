@@ -8,8 +8,6 @@ import math
 import numpy as np
 import pytest
 import torch
-from scipy.fft import dctn
-from scipy.ndimage import gaussian_filter
 
 from interpret_dp.llm import training
 from interpret_dp.llm.config import (
@@ -36,10 +34,6 @@ def drawn(**changes: object) -> np.ndarray:
     return found.astype(np.float64)
 
 
-def test_gaussian_projections_have_variance_one_half() -> None:
-    assert drawn(smoothing=0.0).var() == pytest.approx(0.5, rel=0.05)
-
-
 def test_smooth_projections_have_the_same_length_and_like_neighbours() -> None:
     smooth, rough = drawn(smoothing=1.0), drawn(smoothing=0.0)
     assert (smooth**2).sum(axis=2) == pytest.approx(60.0, rel=1e-2)
@@ -56,74 +50,6 @@ def test_orthonormal_projections_are_orthogonal_and_of_the_same_length(smoothing
         assert np.array_equal(
             projection * 2**PROJECTION_BITS, np.rint(projection * 2**PROJECTION_BITS)
         )
-
-
-@pytest.mark.parametrize("shape", [(12, 10), (10, 12), (8, 5, 3)])
-def test_cosines_are_one_basis_for_all_maps_of_the_lowest_frequencies(
-    shape: tuple[int, ...],
-) -> None:
-    settings = dataclasses.replace(SETTINGS, projection="cosine", smoothing=0.0)
-    found = public_projections(120, settings, shape, np.random.default_rng(0))
-    assert found is not None
-    assert found.shape == (1, 30, 120)
-    assert found[0] @ found[0].T == pytest.approx(60.0 * np.eye(30), abs=1e-3)
-    images = found[0].reshape(30, *shape)
-    transforms = np.abs(dctn(images, axes=range(1, images.ndim), norm="ortho"))
-    waves = np.stack([np.unravel_index(t.argmax(), shape) for t in transforms])
-    assert transforms.max(axis=tuple(range(1, images.ndim))) == pytest.approx(60**0.5, rel=1e-5)
-    squares = ((waves / shape) ** 2).sum(axis=1)
-    everyone = np.stack(np.unravel_index(np.arange(120), shape), axis=1)
-    assert squares == pytest.approx(np.sort(((everyone / shape) ** 2).sum(axis=1))[:30])
-
-
-def test_blurred_cosines_stay_orthogonal_and_get_shorter_as_a_blur_makes_them() -> None:
-    settings = dataclasses.replace(SETTINGS, projection="cosine", smoothing=1.5)
-    found = public_projections(120, settings, IMAGE, np.random.default_rng(0))
-    assert found is not None
-    products = found[0].astype(np.float64) @ found[0].T
-    assert products - np.diag(np.diag(products)) == pytest.approx(0.0, abs=1e-3)
-    assert np.trace(products) == pytest.approx(30 * 60.0, rel=1e-5)
-    transforms = [np.abs(dctn(image)) for image in found[0].reshape(30, *IMAGE)]
-    waves = [np.unravel_index(found.argmax(), IMAGE) for found in transforms]
-    lengths = np.linalg.norm(found[0], axis=1)
-    # A long wave, seen away from its ends, under scipy's own blur.
-    wave = np.cos(np.pi * 3 * (np.arange(1200) + 0.5) / 12)
-    blurred = gaussian_filter(wave, 1.5, truncate=8.0)
-    expected = np.abs(blurred[300:900]).max() / np.abs(wave[300:900]).max()
-    assert lengths[waves.index((3, 0))] / lengths[waves.index((0, 0))] == pytest.approx(
-        expected, rel=1e-3
-    )
-
-
-def test_adam_is_torchs_and_the_average_is_a_running_one() -> None:
-    rng = np.random.default_rng(0)
-    start = torch.tensor(rng.normal(size=7), dtype=torch.float32)
-    ours = training._Adam(start.clone(), 0.9)
-    theirs = torch.nn.Parameter(start.clone())
-    optimizer = torch.optim.Adam([theirs], lr=0.01)
-    average = start.clone()
-    for _ in range(50):
-        gradient = torch.tensor(rng.normal(size=7), dtype=torch.float32)
-        theirs.grad = gradient
-        optimizer.step()
-        ours.update(gradient, 0.01)
-        average = 0.9 * average + 0.1 * theirs.detach()
-    assert torch.allclose(ours.parameters, theirs.detach(), atol=1e-5)
-    assert torch.allclose(ours.average, average, atol=1e-5)
-
-
-def test_learning_rate_falls_by_a_fifth_after_each_sixth() -> None:
-    rates = [SETTINGS.learning_rate_at(step, 600) for step in range(600)]
-    assert rates == sorted(rates, reverse=True)
-    assert len(set(rates)) == 6
-    assert rates[-1] == pytest.approx(SETTINGS.learning_rate * 0.8**5)
-
-
-def test_steps_use_each_row_as_often_as_asked() -> None:
-    settings = dataclasses.replace(SETTINGS, epochs=30.0)
-    assert settings.n_steps(1 / 30) == 900
-    assert settings.n_steps(0.4) == 75
-    assert settings.n_steps(1.0) == 30
 
 
 @pytest.mark.parametrize("n_parameters", [1, 100, 90_300, 235_500, 10**8])
