@@ -66,20 +66,6 @@ def test_from_refusal_to_spending(ledger: PrivacyLedger) -> None:
     assert ledger.verify() == ledger.head
 
 
-def test_small_requests_need_nobody(ledger: PrivacyLedger) -> None:
-    spend(ledger, 0.5)
-    assert ledger.approvals() == []
-
-
-def test_the_same_request_asks_once(ledger: PrivacyLedger) -> None:
-    number = refused(ledger).number
-    head = ledger.head
-    assert refused(ledger).number == refused(ledger, 0.8).number == number
-    assert ledger.head == head
-    assert refused(ledger, 1.1).number != number
-    assert refused(ledger, user="carla").number != number
-
-
 def test_what_the_budget_cannot_cover_is_not_asked_for(ledger: PrivacyLedger) -> None:
     head = ledger.head
     with pytest.raises(BudgetExceededError):
@@ -109,23 +95,6 @@ def test_an_approval_binds_user_cost_purpose_class_and_name(ledger: PrivacyLedge
     assert next(a for a in ledger.approvals() if a.number == number).status == "used"
 
 
-def test_a_cancelled_request_gives_the_approval_back(ledger: PrivacyLedger) -> None:
-    decide(ledger, refused(ledger).number)
-    with acting_as("ben"):
-        reservation = reserve_epsilon(ledger, 1.0, 1e-6, "ward")
-        assert ledger.approvals()[0].status == "used"
-        ledger.cancel(reservation)
-    assert ledger.approvals()[0].status == "approved"
-    spend(ledger)
-
-
-def test_several_uses(ledger: PrivacyLedger) -> None:
-    decide(ledger, refused(ledger).number, uses=3)
-    for _ in range(3):
-        spend(ledger)
-    refused(ledger)
-
-
 def test_asking_ahead(ledger: PrivacyLedger) -> None:
     with acting_as("ben"):
         asked = ledger.for_purpose("quarterly audit").request_approval("ward", 1.0, 1e-6)
@@ -138,14 +107,6 @@ def test_asking_ahead(ledger: PrivacyLedger) -> None:
     decide(ledger, for_carla.number)
     assert refused(ledger, 0.7).number != for_carla.number
     spend(ledger, 0.7, user="carla")
-
-
-def test_asking_ahead_covers_requests_with_a_delta_of_their_own(ledger: PrivacyLedger) -> None:
-    with acting_as("ben"):
-        asked = ledger.request_approval("ward", 1.0, 1e-6)
-        decide(ledger, asked.number)
-        ledger.commit(reserve(ledger, "ward", mu=0.2, delta=5e-8))
-    assert ledger.approvals()[0].status == "used"
 
 
 def test_a_rejected_request_does_not_ask_again_by_itself(ledger: PrivacyLedger) -> None:
@@ -216,23 +177,6 @@ def test_officers_do_not_approve_what_they_asked_for(ledger: PrivacyLedger) -> N
     spend(ledger, user="anna")
 
 
-def test_without_officers_everybody_approves() -> None:
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("ward", 3.0, 1e-6)
-    ledger.require_approval("ward", reason="to look twice")
-    error = refused(ledger)
-    assert "anybody, since no officer is named" in str(error)
-    with acting_as("ben"):
-        ledger.approve(error.number)
-    spend(ledger)
-
-
-def test_the_rule_can_end(ledger: PrivacyLedger) -> None:
-    with acting_as("anna"):
-        ledger.require_approval("ward", above=None, reason="no need")
-    spend(ledger)
-
-
 def test_what_is_no_request_for_approval_is_named(ledger: PrivacyLedger) -> None:
     for number in (1, 99):
         with pytest.raises(LedgerError, match=f"Entry {number} of the ledger is no request"):
@@ -256,13 +200,3 @@ def test_the_error_crosses_process_borders(ledger: PrivacyLedger) -> None:
     copied = pickle.loads(pickle.dumps(error))
     assert (str(copied), copied.number) == (str(error), error.number)
     assert (copied.dataset, copied.state) == ("ward", "waiting")
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 0.123, 2.0])
-def test_an_approval_of_exactly_the_cost_is_enough(epsilon: float) -> None:
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("ward", 3.0, 1e-6)
-    ledger.require_approval("ward", reason="x")
-    asked = ledger.request_approval("ward", epsilon, 1e-6)
-    ledger.approve(asked.number)
-    reserve_epsilon(ledger, epsilon, 1e-6, "ward")

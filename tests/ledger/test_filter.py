@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 from interpret_dp.accounting import GdpPair, delta_of_mu, mu_of_budget
-from interpret_dp.exceptions import BudgetExceededError
 from interpret_dp.ledger.account import Account, Budget, Request
 from interpret_dp.ledger.filter import (
     DeltaExceededError,
@@ -90,27 +89,6 @@ def test_a_budget_used_up_keeps_its_promise(epsilon: float, delta: float, share:
     assert own + (1 - own) * delta_of_mu(mu, epsilon) <= delta
 
 
-@given(st.floats(0.05, 20), st.floats(1e-12, 0.1))
-def test_a_budget_covers_the_request_for_its_own_epsilon(epsilon: float, delta: float) -> None:
-    fresh = account(fix_budget("adult", epsilon, delta))
-    assert admits(fresh, GdpPair(mu_of_budget(epsilon, delta)))
-    assert admits(fresh, GdpPair(fix_budget("adult", epsilon, delta).mu))
-    assert not admits(fresh, GdpPair(mu_of_budget(epsilon, delta) * (1 + 1e-9)))
-    assert largest_epsilon(remaining_mu(fresh), delta) == pytest.approx(epsilon, rel=1e-6)
-
-
-@pytest.mark.parametrize("parts", [2, 3, 7, 1000])
-def test_equal_parts_use_the_budget_up_to_the_last(parts: int) -> None:
-    budget = fix_budget("adult", 2.0, 1e-6, delta_x=3e-7)
-    pair = (budget.mu / math.sqrt(parts), budget.delta_x / parts)
-    assert admits(account(budget, *[pair] * (parts - 1)), GdpPair(*pair))
-    full = account(budget, *[pair] * parts)
-    assert not admits(full, GdpPair(1e-3))
-    assert not admits(full, GdpPair(0.0, 1e-12))
-    assert remaining_mu(full) < 1e-6
-    assert remaining_delta_x(full) < 1e-18
-
-
 @given(st.lists(st.floats(0.001, 0.2), max_size=20), st.floats(1e-9, 1e-4))
 def test_what_remains_fits_and_hardly_more_does(mus: list[float], delta: float) -> None:
     budget = fix_budget("adult", 3.0, 1e-6)
@@ -128,30 +106,11 @@ def test_what_remains_fits_and_hardly_more_does(mus: list[float], delta: float) 
         assert mu_of_budget(epsilon * 1.001 + 1e-3, delta) > left
 
 
-def test_the_region_is_a_rectangle() -> None:
-    budget = fix_budget("adult", 2.0, 1e-6, delta_x=5e-7)
-    unused_mu = account(budget, (0.0, 5e-7))
-    assert not admits(unused_mu, GdpPair(0.0, 1e-8))
-    unused_delta = account(budget, (budget.mu, 0.0))
-    assert not admits(unused_delta, GdpPair(0.01, 0.0))
-
-
 def test_without_a_budget_everything_is_admitted() -> None:
     free = account(None, (50.0, 0.9))
     assert admits(free, GdpPair(50.0, 0.9))
     assert remaining_mu(free) == remaining_delta_x(free) == math.inf
     assert largest_epsilon(math.inf, 1e-6) == math.inf
-
-
-def test_a_refusal_carries_what_would_fit() -> None:
-    used = account(fix_budget("adult", 1.0, 1e-6), (0.2, 0.0))
-    error = refusal(used, GdpPair(0.2), 0.8, 1e-6)
-    assert type(error) is BudgetExceededError
-    assert error.dataset == "adult"
-    assert error.requested_epsilon == 0.8
-    assert admits(used, GdpPair(error.remaining_mu))
-    assert admits(used, GdpPair(mu_of_budget(error.largest_epsilon, 1e-6)))
-    assert refusal(used, GdpPair(0.2), 0.8, 0.0).largest_epsilon == error.largest_epsilon
 
 
 def test_a_refusal_for_delta_says_so_and_crosses_process_borders() -> None:

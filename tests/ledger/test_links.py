@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import pytest
 
@@ -21,35 +20,6 @@ def ledger() -> PrivacyLedger:
     ledger.commit(reserve(ledger, "ward", mu=0.1))
     ledger.commit(reserve(ledger, "clinic", mu=0.2))
     return ledger
-
-
-def test_linked_names_share_past_and_future(ledger: PrivacyLedger) -> None:
-    budget = ledger.link("clinic", to="ward", reason="same people, ticket 9")
-    assert budget.epsilon == 2.0
-    assert budget == ledger.budget("clinic") == ledger.budget("ward")
-    for name in ("ward", "clinic"):
-        assert ledger.spent(name).mu == pytest.approx(math.hypot(0.1, 0.2), rel=1e-12)
-        assert ledger.spent(name).dataset == name
-    ledger.commit(reserve(ledger, "clinic", mu=0.2))
-    ledger.commit(reserve(ledger, "ward", mu=0.1))
-    expected = math.sqrt(2 * 0.1**2 + 2 * 0.2**2)
-    assert ledger.spent("ward").mu == ledger.spent("clinic").mu == pytest.approx(expected)
-    assert ledger.remaining("ward") == ledger.remaining("clinic")
-    ledger.commit(reserve_epsilon(ledger, ledger.remaining("clinic"), 1e-6, "clinic"))
-    with pytest.raises(BudgetExceededError):
-        reserve_epsilon(ledger, 0.1, 1e-6, "ward")
-
-
-def test_the_filter_counts_both_names_exactly(ledger: PrivacyLedger) -> None:
-    budget = ledger.link("clinic", to="ward", reason="same people")
-    used = Fraction(0.1) ** 2 + Fraction(0.2) ** 2
-    fits = math.sqrt(Fraction(budget.mu) ** 2 - used)
-    with pytest.raises(BudgetExceededError):
-        reserve(ledger, "clinic", mu=fits * (1 + 1e-9))
-    with pytest.raises(BudgetExceededError):
-        reserve(ledger, "ward", mu=fits * (1 + 1e-9))
-    ledger.commit(reserve(ledger, "ward", mu=fits * (1 - 1e-9)))
-    assert ledger.spent("clinic").mu <= budget.mu
 
 
 def test_the_act_is_in_both_accounts_and_the_chain(ledger: PrivacyLedger) -> None:
@@ -78,14 +48,6 @@ def test_three_names_and_later_acts(ledger: PrivacyLedger) -> None:
         ledger.create_budget("new name", 1.0, 1e-6)
 
 
-def test_a_reservation_from_before_is_closed_after(ledger: PrivacyLedger) -> None:
-    running = reserve(ledger, "clinic", mu=0.35)
-    ledger.link("clinic", to="ward", reason="same people")
-    assert ledger.spent("ward").open_reservations == 1
-    ledger.commit(running, charged_mu=0.3)
-    assert ledger.spent("ward").mu == pytest.approx(math.sqrt(0.01 + 0.04 + 0.09))
-
-
 @pytest.mark.parametrize("what", ["mu", "delta"])
 def test_what_overspends_together_is_refused(ledger: PrivacyLedger, what: str) -> None:
     if what == "mu":
@@ -106,11 +68,6 @@ def test_what_overspends_together_is_refused(ledger: PrivacyLedger, what: str) -
     reserve(ledger, "ward", mu=1e-3)
 
 
-def test_a_link_that_fits_is_not_noted_as_overspent(ledger: PrivacyLedger) -> None:
-    ledger.link("clinic", to="ward", reason="same people", accept_overspent=True)
-    assert "overspent" not in ledger.entries()[-1]["context"]
-
-
 def test_promises_of_different_kinds_cannot_be_linked(ledger: PrivacyLedger) -> None:
     ledger.create_budget("people", 1.0, 1e-6, unit="patient_id")
     before = ledger.head
@@ -118,15 +75,6 @@ def test_promises_of_different_kinds_cannot_be_linked(ledger: PrivacyLedger) -> 
         with pytest.raises(LedgerError, match=r"cannot be linked.*do not add up"):
             ledger.link(pair[0], to=pair[1], reason="same people", accept_overspent=True)
     assert ledger.head == before
-
-
-def test_whom_either_protects_stays_protected() -> None:
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("people", 1.0, 1e-6, unit="patient_id")
-    ledger.create_budget("ward", 1.0, 1e-6)
-    ledger.link("people", to="ward", reason="same people")
-    with pytest.raises(LedgerError, match="do not add up"):
-        reserve(ledger, "ward")
 
 
 def test_odd_links_are_refused(ledger: PrivacyLedger) -> None:
@@ -149,10 +97,3 @@ def test_renewed_accounts_count_what_they_counted(ledger: PrivacyLedger) -> None
     spent = ledger.spent("ward")
     assert spent.mu == pytest.approx(0.1)
     assert spent.ever.mu == pytest.approx(math.hypot(0.1, 0.2))
-
-
-def test_approvals_of_either_are_needed_for_both(ledger: PrivacyLedger) -> None:
-    ledger.require_approval("clinic", above=1.0, reason="board")
-    ledger.require_approval("ward", above=1.5, reason="board")
-    ledger.link("clinic", to="ward", reason="same people")
-    assert ledger.to_dict("ward")["datasets"][0]["approval_above"] == 1.0

@@ -66,13 +66,6 @@ def test_what_version_1_did_not_know_is_empty_and_can_be_used(old: Path) -> None
     assert ledger.spent("ward since May").n_requests == 1
 
 
-def test_a_migrated_file_is_as_a_new_one(old: Path, tmp_path: Path) -> None:
-    PrivacyLedger(f"sqlite:///{old}")
-    PrivacyLedger(f"sqlite:///{tmp_path}/new.db")
-    query = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql NOT NULL ORDER BY 2"
-    assert read(old, query) == read(tmp_path / "new.db", query)
-
-
 def test_many_may_open_an_old_ledger_at_once(old: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         ledgers = list(pool.map(lambda _: PrivacyLedger(f"sqlite:///{old}"), range(8)))

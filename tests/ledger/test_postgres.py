@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 import threading
-import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.ledger import PrivacyLedger
-from interpret_dp.ledger.database import open_database, resolve_url
+from interpret_dp.ledger.database import resolve_url
 from interpret_dp.ledger.store import Store
 from tests.ledger.cut_wire import Cut, CutWire
-from tests.ledger.postgres_server import PostgresServer, find_programs, running_server, why_not
+from tests.ledger.postgres_server import PostgresServer, running_server, why_not
 from tests.ledger.requests import reserve
 
 pytestmark = pytest.mark.postgres
@@ -66,29 +63,6 @@ def test_a_commit_whose_answer_was_lost_is_found(
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("cut", ["before", "hang"])
-def test_a_commit_that_did_not_arrive_is_known_to_be_undone(
-    behind: PrivacyLedger, wire: CutWire, cut: Cut
-) -> None:
-    """Also while the server still waits for the lost client, whose lock keeps others out."""
-    head = behind.head
-    wire.cut = cut
-    with pytest.raises(LedgerError, match=r"lost the connection .* Nothing was written"):
-        reserve(behind)
-    assert behind.head == head
-    reservation = reserve(behind)
-    wire.cut = cut
-    with pytest.raises(LedgerError, match="Nothing was written"):
-        behind.commit(reservation)
-    # The charging rule: what was reserved counts until it is closed.
-    assert behind.spent("adult").open_reservations == 1
-    behind.commit(reservation)
-    assert behind.spent("adult").open_reservations == 0
-    assert len(behind.entries()) == 3
-    assert wire.cuts == 2
-
-
-@pytest.mark.thorough
 @pytest.mark.parametrize("cut", ["before", "after"])
 def test_a_commit_that_cannot_be_decided_says_how_to_find_out(
     wire: CutWire, postgres_server: PostgresServer, database: str, cut: Cut
@@ -129,39 +103,6 @@ def test_a_session_ended_by_the_server_writes_nothing(
         write()
     with store.reading() as log:
         assert log.last() is None
-
-
-@pytest.mark.thorough
-def test_a_client_that_hangs_does_not_hold_up_the_others(
-    postgres_server: PostgresServer, database: str
-) -> None:
-    url = resolve_url(postgres_server.url(database))
-    hanging, other = Store(url, timeout=0.1), Store(url, timeout=20)
-    started = time.monotonic()
-
-    def hang() -> None:
-        with hanging.writing() as log:
-            log.append(kind="budget", dataset="adult", mu=1.0, delta=0.0)
-            with other.writing() as theirs:
-                theirs.append(kind="budget", dataset="wine", mu=1.0, delta=0.0)
-
-    with pytest.raises(LedgerError, match=r"ended the transaction|lost the connection"):
-        hang()
-    assert 4 < time.monotonic() - started < 19
-    with other.reading() as log:
-        assert log.datasets() == ["wine"]
-
-
-@pytest.mark.parametrize(
-    "state",
-    ["starting up", "shutting down", "in recovery mode", "not yet accepting connections"],
-)
-def test_every_state_of_a_restart_is_waited_for(state: str) -> None:
-    """The texts of PostgreSQL's canAcceptConnections; a crash goes through all but the second."""
-    refusal = OSError(f"FATAL:  the database system is {state}")
-    database: Any = open_database(resolve_url("postgresql://u@h/d"), 1.0)
-    assert database.may_come_back(refusal)
-    assert "Try again" in database._explain_connection(str(refusal))
 
 
 @pytest.mark.thorough
@@ -217,29 +158,6 @@ def test_a_wrong_password_is_named_and_not_shown(
     assert PrivacyLedger(without) == direct(postgres_server, database)
 
 
-def test_a_missing_database_and_a_missing_host_are_named(
-    postgres_server: PostgresServer,
-) -> None:
-    assert "no such database or no such user" in refused(postgres_server.url("absent"))
-    assert "its host name is unknown" in refused("postgresql://u:wrong-secret@absent.invalid/d")
-
-
-def test_a_password_stays_in_the_object(
-    postgres_server: PostgresServer, database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger = direct(postgres_server, database)
-    copied = pickle.loads(pickle.dumps(ledger))
-    assert copied == ledger
-    for shown in (repr(ledger), ledger.url, repr(pickle.dumps(ledger)), repr(ledger.to_dict())):
-        assert postgres_server.password not in shown
-    monkeypatch.setenv("PGPASSFILE", "/nonexistent")
-    with pytest.raises(LedgerError, match="a ledger that comes out of a pickle carries none"):
-        copied.datasets()
-    monkeypatch.setenv("PGPASSWORD", postgres_server.password)
-    assert copied.datasets() == []
-    assert PrivacyLedger.existing(postgres_server.url(database)).datasets() == []
-
-
 def test_an_estimators_parameter_holds_no_password() -> None:
     with pytest.raises(ValueError, match="would show and carry into every file") as raised:
         ledger_of("postgresql://me:wrong-secret@host/db")
@@ -273,33 +191,6 @@ def test_users_need_the_rights_that_the_message_names(
             database=database,
             user=user,
         )
-
-
-def test_a_schema_that_the_owner_made_is_enough(
-    postgres_server: PostgresServer, database: str
-) -> None:
-    user = f"owner_{database}"
-    postgres_server.execute(
-        f"CREATE ROLE {user} LOGIN PASSWORD '{postgres_server.password}'",
-        f"CREATE SCHEMA interpret_dp AUTHORIZATION {user}",
-        database=database,
-    )
-    ledger = PrivacyLedger(postgres_server.url(database, user=user))
-    ledger.create_budget("adult", 2.0, 1e-6)
-    ledger.commit(reserve(ledger))
-
-
-def test_a_read_only_database_can_be_read(postgres_server: PostgresServer, database: str) -> None:
-    make_read_only = f"ALTER DATABASE {database} SET default_transaction_read_only = on"
-    postgres_server.execute(make_read_only)
-    assert "is read-only" in refused(postgres_server.url(database))
-    postgres_server.execute(f"ALTER DATABASE {database} RESET default_transaction_read_only")
-    direct(postgres_server, database).create_budget("adult", 2.0, 1e-6)
-    postgres_server.execute(make_read_only)
-    ledger = direct(postgres_server, database)
-    assert ledger.spent("adult").mu == 0
-    with pytest.raises(LedgerError, match=r"is read-only .* Nothing was written"):
-        reserve(ledger)
 
 
 def test_a_full_server_and_a_foreign_encoding_are_named(postgres_server: PostgresServer) -> None:
@@ -372,19 +263,7 @@ def test_urls_are_checked(url: str, message: str) -> None:
     assert "wrong-secret" not in str(raised.value)
 
 
-def test_a_socket_and_encryption_can_be_asked_for() -> None:
-    url = resolve_url("postgresql:///db?host=/run/postgresql&sslmode=verify-full")
-    assert url.query == {"host": "/run/postgresql", "sslmode": "verify-full"}
-
-
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'interpret-dp\[postgres\]'"):
         PrivacyLedger("postgresql://me@127.0.0.1/db")
-
-
-def test_the_programs_are_found_where_the_variable_says(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("INTERPRET_DP_POSTGRES", "/opt/pg/bin")
-    assert str(find_programs()) == "/opt/pg/bin"

@@ -9,8 +9,8 @@ import pytest
 
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.ledger import BudgetExpiredError, PrivacyLedger
-from interpret_dp.ledger.clock import moment_text, until
-from tests.ledger.requests import reserve, reserve_epsilon
+from interpret_dp.ledger.clock import until
+from tests.ledger.requests import reserve
 from tests.ledger.team import days_later
 
 SOON = datetime.date.today() + datetime.timedelta(days=10)
@@ -58,13 +58,6 @@ def test_an_expired_budget_refuses_and_nothing_is_spent(ledger: PrivacyLedger) -
     reserve_patient(ledger, 0.1)
 
 
-def test_the_last_day_counts_in_full(ledger: PrivacyLedger) -> None:
-    budget = ledger.budget("ward")
-    assert budget is not None
-    assert budget.expires == f"{SOON + datetime.timedelta(days=1)}T00:00:00+00:00"
-    assert moment_text(budget.expires).endswith("00:00 UTC")
-
-
 def test_a_renewal_gives_time_and_not_room(ledger: PrivacyLedger) -> None:
     before = ledger.spent("ward")
     with days_later(12):
@@ -83,12 +76,6 @@ def test_a_renewal_gives_time_and_not_room(ledger: PrivacyLedger) -> None:
     entry = ledger.entries()[-3]
     assert (entry["kind"], entry["purpose"]) == ("renew", "board, June")
     assert "new_people" not in entry["context"]
-
-
-def test_a_renewal_without_an_end_has_none(ledger: PrivacyLedger) -> None:
-    assert ledger.renew_budget("ward", reason="for good").expires is None
-    with days_later(10_000):
-        reserve_patient(ledger, 0.1)
 
 
 def test_new_people_start_at_zero_and_the_total_is_told(ledger: PrivacyLedger) -> None:
@@ -118,14 +105,6 @@ def test_new_people_need_closed_requests_and_words(ledger: PrivacyLedger) -> Non
     assert ledger.spent("ward").n_requests == 1
 
 
-def test_a_raise_keeps_the_end(ledger: PrivacyLedger) -> None:
-    raised = ledger.raise_budget("ward", 3.0, 1e-6, reason="more")
-    assert raised == ledger.budget("ward")
-    assert raised.expires is not None
-    with days_later(12), pytest.raises(BudgetExpiredError):
-        reserve_patient(ledger, 0.1)
-
-
 def test_what_cannot_be_renewed_is_named(ledger: PrivacyLedger) -> None:
     with pytest.raises(LedgerError, match="no budget for data set 'clinic'"):
         ledger.renew_budget("clinic", reason="x")
@@ -146,14 +125,3 @@ def test_moments_mean_the_same_everywhere() -> None:
     assert until("expires", "2099-12-31") == "2100-01-01T00:00:00+00:00"
     assert until("expires", "2099-12-31T18:00+01:00") == "2099-12-31T17:00:00+00:00"
     assert until("expires", datetime.date.max) == "9999-12-31T00:00:00+00:00"
-
-
-def test_a_budget_without_an_end_behaves_as_ever() -> None:
-    ledger = PrivacyLedger.in_memory()
-    budget = ledger.create_budget("adult", 1.0, 1e-6)
-    assert budget.expires is None
-    with days_later(10_000):
-        ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6))
-    spent = ledger.spent("adult")
-    assert spent.period == spent.ever
-    assert spent.ever.mu == spent.mu

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger import PrivacyLedger, RoleError, Roles
+from interpret_dp.ledger import PrivacyLedger, RoleError
 from interpret_dp.ledger.actor import current_host, current_user
 from tests.ledger.requests import reserve
 from tests.ledger.team import acting_as
@@ -45,38 +45,6 @@ def test_only_officers_decide(ledger: PrivacyLedger, act: str) -> None:
     assert act in str(refused.value)
     assert (refused.value.user, refused.value.allowed) == ("ben", ("anna",))
     assert ledger.head == head
-
-
-@pytest.mark.parametrize("act", [a for a in ACTS if a != "dismiss anybody"])
-def test_an_officer_may(ledger: PrivacyLedger, act: str) -> None:
-    with acting_as("anna"):
-        ACTS[act](ledger)
-    assert ledger.entries()[-1]["context"]["user"] == "anna"
-
-
-def test_without_officers_everybody_decides(tmp_path: Path) -> None:
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
-    with acting_as("ben"):
-        ledger.create_budget("ward", 1.0, 1e-6)
-        ledger.raise_budget("ward", 2.0, 1e-6, reason="more")
-    assert ledger.roles() == Roles()
-    assert {entry["context"]["user"] for entry in ledger.entries()} == {"ben"}
-
-
-def test_everybody_spends_until_analysts_are_named(ledger: PrivacyLedger) -> None:
-    with acting_as("ben"):
-        ledger.commit(reserve(ledger, "ward"))
-    with acting_as("anna"):
-        roles = ledger.appoint("carla", "analyst")
-    assert roles == ledger.roles() == Roles(("anna",), ("carla",), anybody_spends=False)
-    head = ledger.head
-    with acting_as("ben"), pytest.raises(RoleError, match=r"analysts are 'carla'.*anna") as refused:
-        reserve(ledger, "ward")
-    assert refused.value.allowed == ("carla", "anna")
-    assert ledger.head == head
-    for user in ("carla", "anna"):
-        with acting_as(user):
-            ledger.commit(reserve(ledger, "ward"))
 
 
 def test_when_the_last_analyst_leaves_spending_is_not_open_again(ledger: PrivacyLedger) -> None:

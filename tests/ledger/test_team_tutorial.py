@@ -66,10 +66,3 @@ def test_the_script_runs_under_two_logins(login: Callable[[str], str], tmp_path:
     assert "annual report: epsilon 2 spent" in said
     assert said.count("ben") == 2
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.thorough
-def test_the_script_runs_on_a_file(tmp_path: Path) -> None:
-    said = _run(tmp_path)
-    assert "'patients-copy' does not cover this request" in said
-    assert [path.name for path in tmp_path.iterdir()] == ["privacy.db"]
