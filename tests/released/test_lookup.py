@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 
 import numpy as np
 import pandas as pd
@@ -45,27 +44,6 @@ def test_tables_alone_give_the_scores(n_scores):
         np.testing.assert_allclose(looked_up(tables, rows, suffix), expected[:, k], rtol=1e-12)
 
 
-def test_columns_labels_and_kinds():
-    tables = lookup_tables(build_model(n_classes=0))
-    assert list(tables) == ["age", "job", "intercept"]
-    age, job = tables["age"], tables["job"]
-    assert list(age) == [
-        *("bin", "lower", "upper", "level", "kind"),
-        *("score", "standard_deviation", "band_lower", "band_upper", "weight"),
-    ]
-    assert age["bin"].tolist() == ["missing", "[-inf, 20)", "[20, 40.5)", "[40.5, inf)"]
-    assert age["kind"].tolist() == ["missing", "bin", "bin", "bin"]
-    assert age["lower"].tolist()[1:] == [-np.inf, 20.0, 40.5]
-    assert job["bin"].tolist() == ["missing", "cook", "it's", "unseen"]
-    assert job["level"].tolist() == [None, "cook", "it's", None]
-    assert job["kind"].tolist() == ["missing", "bin", "bin", "unseen"]
-    assert age["standard_deviation"].tolist() == pytest.approx([1.0] * 4)
-    assert (age["band_upper"] - age["score"]).tolist() == pytest.approx([1.959964] * 4)
-    assert (age["score"] - age["band_lower"]).tolist() == pytest.approx([1.959964] * 4)
-    assert job[["standard_deviation", "band_lower", "band_upper"]].isna().all(axis=None)
-    assert job["weight"].tolist() == [1.0, 2.0, 3.0, 4.0]
-
-
 @pytest.mark.parametrize(
     ("n_classes", "link", "classes"),
     [(0, "identity", [None]), (2, "logit", ["b"]), (3, "mlogit", ["a", "b", "c"])],
@@ -80,9 +58,3 @@ def test_a_feature_called_intercept_keeps_its_name():
     model = build_model(n_classes=2, names=("intercept", "job"))
     assert intercept_key(model) == "(intercept)"
     assert list(lookup_tables(model)) == ["intercept", "job", "(intercept)"]
-
-
-def test_a_feature_without_a_term_has_no_table():
-    model = build_model(n_classes=2)
-    model = dataclasses.replace(model, terms=model.terms[1:])
-    assert list(lookup_tables(model)) == ["job", "intercept"]

@@ -11,7 +11,7 @@ from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.released.lookup import lookup_tables
 from interpret_dp.released.sql import scoring_sql
 from interpret_dp.released.sql_dialects import DIALECTS
-from tests.released.models import build_model, odd_rows
+from tests.released.models import build_model
 
 SHAPE = (4, 4)
 
@@ -102,20 +102,3 @@ def test_every_dialect_writes_pairs(dialect):
     text = scoring_sql(with_pair(), dialect)
     # Once for the first feature, and once a bin of it for the second; and one for each curve.
     assert text.count("CASE") >= 2 + 1 + 3
-
-
-def test_sqlite_scores_cells_as_they_are():
-    import sqlite3
-
-    import pandas as pd
-
-    model, rows = with_pair(), odd_rows()
-    table = model.terms[2].scores.reshape(SHAPE)
-    only = dataclasses.replace(model, terms=(model.terms[2],), intercept=np.zeros(1))
-    with sqlite3.connect(":memory:") as database:
-        rows.to_sql("data", database, index=False)
-        scores = pd.read_sql(scoring_sql(only, "sqlite"), database)["score"]
-    for age, job, score in zip(rows["age"], rows["job"], scores, strict=True):
-        first = 0 if age != age else 1 + (age >= 20.0)
-        second = 0 if job is None else {"cook": 1, "it's": 2}.get(job, 3)
-        assert score == pytest.approx(table[first, second])

@@ -135,65 +135,6 @@ def test_duckdb_reads_every_kind_of_cell_as_the_schema_does(n_classes):
     check(result, model, rows)
 
 
-def test_sqlite_reads_numbers_that_are_stored_as_text():
-    model = build_model(n_classes=0)
-    stored = pd.DataFrame({"age": ["19.9", "20", "4.05e1", "abc", "", None], "job": ["cook"] * 6})
-    meant = stored.assign(age=[19.9, 20.0, 40.5, None, None, None])
-    sql = scoring_sql(model, "sqlite", table="people", keep=["position"])
-    for kind in ("TEXT", "REAL", ""):
-        check(run_sqlite(sql, stored, types=[kind, "TEXT"]), model, meant)
-
-
-def test_sqlite_keeps_text_and_numbers_apart_whatever_the_column():
-    features = [
-        AdditiveFeature("number", Categorical([1, 2.5])),
-        AdditiveFeature("text", Categorical(["1", "a"])),
-    ]
-    scores = [np.array([1.0, 2.0, 4.0, 8.0]), np.array([16.0, 32.0, 64.0, 128.0])]
-    model = assemble(features, scores, 0.0, [])
-    rows = pd.DataFrame(
-        {"number": [1, 1.0, "1", "a", 2.5], "text": ["1", 1, 1.0, "A", "a"]}, dtype=object
-    )
-    sql = scoring_sql(model, "sqlite", table="people", keep=["position"])
-    check(run_sqlite(sql, rows), model, rows)
-    nocase = run_sqlite(sql, rows.tail(2), types=["", "TEXT COLLATE NOCASE"])
-    np.testing.assert_array_equal(nocase["prediction"], score_rows(model, rows.tail(2))[:, 0])
-
-
-def test_far_scores_give_sure_probabilities():
-    feature = AdditiveFeature("x", Categorical(["low", "high"]))
-    rows = pd.DataFrame({"x": ["low", "high", None]})
-    for labels, width in ((["a", "b"], 1), (["a", "b", "c"], 3)):
-        scores = np.array([[0.0] * 3, [-1e5, 0.0, 1e5], [1e5, 2e5, 0.0], [0.0] * 3])
-        model = assemble(
-            [feature],
-            [scores[:, 0] if width == 1 else scores],
-            np.zeros(width),
-            labels,
-        )
-        sql = scoring_sql(model, "sqlite", table="people", keep=["position"])
-        check(run_sqlite(sql, rows), model, rows)
-
-
-@pytest.mark.thorough
-def test_many_terms_and_many_bins():
-    cuts = np.linspace(0.0, 1.0, 4_000)
-    wide = AdditiveFeature("wide", Continuous(0, 1), cuts)
-    features = [wide, *(AdditiveFeature(f"x{k}", Categorical(["a"])) for k in range(200))]
-    scores = [np.arange(4_003.0), *(np.array([0.0, 1.0, 2.0]) for _ in range(200))]
-    model = assemble(features, scores, 0.5, [])
-    rows = pd.DataFrame({"wide": [0.3, 2.0], **{f"x{k}": ["a", "b"] for k in range(200)}})
-    sql = scoring_sql(model, "sqlite", table="people", keep=["position"])
-    check(run_sqlite(sql, rows), model, rows)
-
-
-def test_a_model_without_terms_is_its_intercept():
-    model = assemble([], [], 2.0, [])
-    sql = scoring_sql(model, "sqlite", table="people", keep=["position"])
-    rows = pd.DataFrame({"x": [1, 2]})
-    assert run_sqlite(sql, rows)["prediction"].tolist() == [2.0, 2.0]
-
-
 # ------------------------------------------------------------- nasty names, levels, labels
 
 _NASTY = ["'", '"', "''", "\\", "\\'", "--", "; DROP TABLE people", "%s", ":x", "?", "\n", "\t"]
@@ -243,17 +184,6 @@ def _cells(feature: AdditiveFeature) -> st.SearchStrategy[Any]:
     levels = list(feature.spec.levels)
     twisted = [f(v) for v in levels if isinstance(v, str) for f in (str.upper, str.strip, repr)]
     return st.sampled_from([None, 0, 1, *levels, *twisted])
-
-
-def test_a_column_that_is_called_true_is_not_taken_for_the_level():
-    features = [
-        AdditiveFeature("TRUE", Continuous(-1e6, 1e6), np.array([])),
-        AdditiveFeature("b", Categorical(["'", True])),
-    ]
-    model = assemble(features, [np.zeros(3), np.array([0, 0, 0.25, 0.5])], np.zeros(1), [])
-    rows = pd.DataFrame({"TRUE": [None, 7.0], "b": pd.Series([1, 0], dtype=object)})
-    sql = scoring_sql(model, "sqlite", table="t", keep=["position"])
-    check(run_sqlite(sql, rows, table="t"), model, rows)
 
 
 @pytest.mark.thorough
@@ -341,21 +271,6 @@ def test_dialects_are_spelt_as_their_databases_want(dialect, parts):
     sql = scoring_sql(build_model(n_classes=2), dialect, table=("a", "people"))
     for part in parts:
         assert part in sql
-
-
-def test_columns_can_have_other_names():
-    model, rows = build_model(n_classes=2), odd_rows()
-    sql = scoring_sql(
-        model, "sqlite", table="people", columns={"age": 'AGE "years"'}, keep=["position"]
-    )
-    check(run_sqlite(sql, rows.rename(columns={"age": 'AGE "years"'})), model, rows)
-
-
-def test_a_column_that_does_not_exist_is_an_error_of_the_database():
-    """SQLite would take a plain quoted name for a text and score every row alike."""
-    sql = scoring_sql(build_model(n_classes=2), "sqlite", table="people", keep=["position"])
-    with pytest.raises(sqlite3.OperationalError, match="age"):
-        run_sqlite(sql, odd_rows().rename(columns={"age": "years"}))
 
 
 # ------------------------------------------------------------------------------- refusals

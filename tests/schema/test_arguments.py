@@ -40,33 +40,6 @@ def test_the_reference_s_forms_of_bounds(bounds: Any) -> None:
     assert list(schema.features) == NAMES
 
 
-def test_target_bounds_make_a_regression() -> None:
-    schema = schema_from_arguments(["a"], None, [(0, 1)], -5, np.float64(5), task="regression")
-    assert schema == Schema({"a": Continuous(0, 1)}, target=Continuous(-5, 5))
-
-
-@pytest.mark.parametrize("given", [None, "auto"])
-def test_bounds_alone_make_a_column_continuous(given: str | None) -> None:
-    schema = schema_from_arguments(["a"], [given], {"a": (0, 1)}, 0, 1)
-    assert schema.features["a"] == Continuous(0, 1)
-
-
-def test_a_schema_alone_is_enough_and_follows_the_table() -> None:
-    given = Schema(dict(reversed(EXPECTED.items())), target=Continuous(0, 1))
-    schema = schema_from_arguments(NAMES, schema=given)
-    assert schema == given
-    assert list(schema.features) == NAMES
-
-
-def test_the_default_is_spelt_out() -> None:
-    given = Schema(default=Continuous(0, 16), target=Continuous(0, 1))
-    schema = schema_from_arguments(["feature_0000", "feature_0001"], schema=given)
-    assert schema == Schema(
-        {"feature_0000": Continuous(0, 16), "feature_0001": Continuous(0, 16)},
-        target=Continuous(0, 1),
-    )
-
-
 def test_arguments_may_repeat_the_schema_and_fill_it_up() -> None:
     given = Schema({"age": Continuous(17, 90), "grade": EXPECTED["grade"]}, target=Continuous(0, 1))
     bounds = {"age": (17, math.nan), "gain": (0, 9)}
@@ -96,20 +69,6 @@ def test_conflicts_with_the_schema_are_errors(spec: Any, given: Any, bounds: Any
             schema_from_arguments(["a"], [given], bounds, schema=schema)
 
 
-def test_all_conflicts_are_named_together() -> None:
-    given = Schema({"a": Continuous(0, 1), "gone": Continuous(0, 1)}, target=Continuous(0, 1))
-    with pytest.raises(SchemaError) as caught:
-        schema_from_arguments(["a", "b"], ["nominal", "nominal"], {"b": (0, 1)}, 0, 2, given)
-    message = str(caught.value)
-    for part in (
-        "does not have column 'gone'",
-        "column 'a' the schema says Continuous(0, 1)",
-        "'b' has feature_types 'nominal' and privacy_bounds",
-        "the target the schema says Continuous(0, 1)",
-    ):
-        assert part in message
-
-
 @pytest.mark.parametrize(
     ("target", "bounds", "task"),
     [
@@ -125,35 +84,6 @@ def test_targets_of_the_other_task_are_errors(target: Any, bounds: Any, task: st
         schema_from_arguments(
             ["a"], None, [(0, 1)], *bounds, schema=Schema(target=target), task=task
         )
-
-
-@pytest.mark.parametrize(
-    ("task", "shown"),
-    [
-        ("classification", "target=Categorical([label, ...])"),
-        ("regression", "target=Continuous(lower, upper)"),
-        (None, "target=Categorical([label, ...]) or Continuous(lower, upper)"),
-    ],
-)
-def test_everything_undeclared_is_named_with_its_mend(task: str | None, shown: str) -> None:
-    names = ["none", "bounds", "lower", "levels", "steps", "fine"]
-    types = [None, "continuous", "continuous", "nominal", "ordinal", "continuous"]
-    with pytest.raises(SchemaError) as caught:
-        schema_from_arguments(
-            names, types, {"lower": (math.nan, 5), "fine": (0, 1)}, math.nan, None, task=task
-        )
-    message = str(caught.value)
-    for part in (
-        "column 'none', column 'bounds', column 'lower', column 'levels', column 'steps', the tar",
-        "'none': Continuous(lower, upper) or Categorical([level, ...]),",
-        "'bounds': Continuous(lower, upper),",
-        "'lower': Continuous(lower, 5),",
-        "'levels': Categorical([level, ...]),",
-        "'steps': Categorical([level, ...], ordered=True),",
-        shown,
-    ):
-        assert part in message
-    assert "'fine'" not in message
 
 
 def test_half_a_target_is_not_declared() -> None:
@@ -181,25 +111,6 @@ def test_other_types_are_refused(given: Any) -> None:
 def test_types_are_one_a_column(types: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="one type for each of the 2 columns"):
         schema_from_arguments(["a", "b"], types)
-
-
-@pytest.mark.parametrize(
-    ("bounds", "said"),
-    [
-        ([(0, 1)], "has 1 rows; it must have one for each of the 2"),
-        ({"c": (0, 1)}, "has the key 'c'"),
-        ({2: (0, 1)}, "has the key 2"),
-        ({True: (0, 1)}, "has the key True"),
-        ({0: (0, 1), "a": (0, 1)}, "column 'a' twice"),
-        ({"a": 3}, "must be a pair"),
-        ({"a": (0, 1, 2)}, "must be a pair"),
-        ({"a": (0, math.inf)}, "The maximum in privacy_bounds of column 'a' is inf"),
-        ({"a": (2, 1)}, "'a' do not fit together: lower is 2 and upper is 1"),
-    ],
-)
-def test_other_bounds_are_refused(bounds: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        schema_from_arguments(["a", "b"], None, bounds, 0, 1)
 
 
 def test_arguments_of_another_type_are_refused() -> None:

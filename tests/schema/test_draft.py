@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import warnings
 from typing import Any
 
 import numpy as np
@@ -21,13 +20,6 @@ def draft(frame: Any, *arguments: Any, **keywords: Any) -> Schema:
 
 def draft_column(column: Any) -> FeatureSpec:
     return draft(pd.DataFrame({"a": column})).features["a"]
-
-
-def test_warning_points_at_the_caller() -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        Schema.draft(pd.DataFrame({"a": [1]}))
-    assert [warning.filename for warning in caught] == [__file__]
 
 
 @pytest.mark.parametrize(
@@ -56,12 +48,6 @@ def test_warning_points_at_the_caller() -> None:
 )
 def test_columns_are_declared_by_what_they_hold(column: Any, spec: FeatureSpec) -> None:
     assert draft_column(column) == spec
-
-
-def test_containers_without_names_are_named_as_the_host_does() -> None:
-    assert draft([[1, "a"], [2, "b"]]) == Schema(
-        {"feature_0000": Continuous(1, 2), "feature_0001": Categorical(["a", "b"])}
-    )
 
 
 @pytest.mark.parametrize(

@@ -109,11 +109,6 @@ def test_canonical_frames_are_plain() -> None:
     ]
 
 
-def test_zero_rows_stay_a_frame() -> None:
-    canonical = canonical_frame(pd.DataFrame([], columns=NAMES), SCHEMA, NAMES)
-    assert canonical.shape == (0, len(NAMES))
-
-
 @given(st.lists(st.floats(allow_nan=True) | st.integers(0, 10), min_size=1))
 def test_cuts_belong_to_the_bin_above_as_in_the_host(values: list[float]) -> None:
     spec = Continuous(0, 10)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,44 +34,6 @@ def test_a_number_lies_in_its_bin(grid: MagnitudeGrid, number: float) -> None:
         assert lower <= number < upper
     else:
         assert lower < number <= upper
-
-
-@pytest.mark.parametrize("grid", GRIDS, ids=repr)
-def test_bins_follow_one_another_without_gaps(grid: MagnitudeGrid) -> None:
-    edges = [grid.bounds(at, at) for at in range(grid.n_bins)]
-    middle = grid.n_signed
-    for at, ((_, upper), (lower, _)) in enumerate(pairwise(edges)):
-        if at + 1 == middle:
-            assert (upper, lower) == (-(2.0**-64), 0.0)
-        elif at == middle:
-            assert (upper, lower) == (0.0, 2.0**-64)
-        else:
-            assert upper == lower
-    assert grid.bounds(0, grid.n_bins - 1) == (-(2.0**64), 2.0**64)
-    assert math.copysign(1.0, grid.bounds(middle, middle)[0]) == 1.0
-
-
-def test_steps_within_an_octave() -> None:
-    grid = MagnitudeGrid(4)
-    for number, expected in ((3.0, (3.0, 3.5)), (4.0, (4.0, 5.0)), (-9.5, (-10.0, -8.0))):
-        assert grid.bounds(*(place(grid, number),) * 2) == expected
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        np.array([1, 2, None, "3", "x", np.inf, [1]], dtype=object),
-        pd.array([1, 2, None, 3], dtype="Int64"),
-        pd.Categorical([1.0, 2.0, None, 3.0]),
-        np.array([1, 2, 3, np.nan, -np.inf]),
-    ],
-    ids=["objects", "nullable", "categories", "floats"],
-)
-def test_only_finite_numbers_count(values: Any) -> None:
-    counts = MagnitudeGrid(1).counts(values)
-    assert counts.dtype == np.int64
-    expected = MagnitudeGrid(1).counts(np.array([1.0, 2.0, 3.0]))
-    np.testing.assert_array_equal(counts, expected)
 
 
 @given(values=st.lists(st.floats(), max_size=30), added=st.floats())

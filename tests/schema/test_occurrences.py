@@ -71,11 +71,6 @@ def test_columns_of_every_kind(column: Any, expected: dict[Any, int]) -> None:
     assert count_occurring(column) == expected
 
 
-def test_columns_longer_than_a_chunk() -> None:
-    assert count_occurring(np.arange(150_000) % 2) == {0.0: 75_000, 1.0: 75_000}
-    assert count_occurring(np.array(["x", "y"] * 75_000)) == {"x": 75_000, "y": 75_000}
-
-
 @pytest.mark.parametrize(
     ("column", "keys", "levels"),
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -28,16 +27,6 @@ def test_counts_are_exact() -> None:
         ColumnReport("(target)", "categorical", missing=1, clipped=0, unseen=1),
     )
     assert not report.is_clean
-
-
-def test_counts_add_up_over_chunks() -> None:
-    values = np.tile([0.5, 2.0, np.nan, 1.0], 50_000).reshape(-1, 1)
-    report = Schema(default=Continuous(0, 1)).check(values)
-    assert report.columns[0] == ColumnReport("feature_0000", "continuous", 50_000, 50_000, 0)
-
-
-def test_a_table_that_fits_is_clean() -> None:
-    assert SCHEMA.check(FRAME.iloc[:1].assign(age=30)).is_clean
 
 
 def test_report_prints_and_turns_into_a_frame() -> None:

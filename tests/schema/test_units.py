@@ -122,22 +122,6 @@ def column(frame: Any) -> Any:
     return open_table(frame).column(0)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda cells: pd.Series(cells, dtype="string").array,
-        lambda cells: pd.Series(cells, dtype="str").array,
-        lambda cells: pd.Categorical(cells),
-        lambda cells: column(pa.table({"p": pa.array(cells)})),
-    ],
-    ids=["string", "str", "category", "arrow"],
-)
-def test_texts_in_any_container_keep_the_same_rows(make: Any) -> None:
-    cells = [f"p{n}" for n in np.random.default_rng(1).integers(0, 40, 300)]
-    cells[7] = None  # type: ignore[call-overload]
-    assert kept_rows(make(cells), 3, 17).tolist() == kept_rows(objects(cells), 3, 17).tolist()
-
-
 @pytest.mark.statistical
 def test_each_row_of_a_person_is_equally_likely_to_be_drawn() -> None:
     """20,000 people of five rows, two of which are drawn.
@@ -154,15 +138,3 @@ def test_each_row_of_a_person_is_equally_likely_to_be_drawn() -> None:
     pairs = Counter(map(tuple, drawn.tolist()))
     assert len(pairs) == 10
     assert max(pairs.values()) < 20_000 * 0.1 + 6 * np.sqrt(20_000 * 0.09)
-
-
-def test_another_key_draws_other_rows() -> None:
-    cells = np.repeat(np.arange(50), 5)
-    assert kept_rows(cells, 2, 1).tolist() != kept_rows(cells, 2, 2).tolist()
-    assert kept_rows(cells, 2, 1).tolist() == kept_rows(cells, 2, 1).tolist()
-
-
-def test_no_rows_and_few_rows_are_kept_as_they_are() -> None:
-    assert kept_rows(objects([]), 2, 0).tolist() == []
-    assert kept_rows(np.array([], dtype=np.int64), 2, 0).tolist() == []
-    assert kept_rows(np.array([3, 3, 4]), 2, 0).all()
