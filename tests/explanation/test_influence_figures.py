@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -410,12 +409,6 @@ def test_totals_of_pixels_are_a_map_and_of_many_features_a_part():
     cut = total().figure()
     assert len(cut.data[0].x) == 40
     assert "first 40 of 64 features" in texts(cut)
-
-
-@pytest.mark.parametrize("make", [adult_explanation, adult_totals])
-def test_outside_a_dashboard_everything_is_a_plain_figure(make):
-    for key in (None, 0):
-        assert isinstance(make().visualize(key), go.Figure)
 
 
 def test_without_costs_the_source_is_said_all_the_same():

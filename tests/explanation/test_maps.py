@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import pickle
-import sys
 from typing import Any
 
-import interpret
 import numpy as np
 import pytest
-from interpret.api.templates import FeatureValueExplanation
 
 from interpret_dp import Categorical, Continuous, PrivacySpend, Schema
 from interpret_dp.explanation.maps import map_use, offered_classes, read_row
 from interpret_dp.explanation.maps_choice import percent_text
-from interpret_dp.explanation.objects import PrivateExplanation
+from interpret_dp.explanation.maps_objects import rows_explanation
+from tests.contract.explainers.test_copies import MADE_UP
 from tests.explanation.maps_models import (
     TABLE_INPUTS,
     all_maps,
@@ -27,14 +23,7 @@ from tests.explanation.maps_models import (
     table_rows,
 )
 
-EXPLANATIONS = {
-    "table classes": lambda: all_maps(table_model(), inputs=TABLE_INPUTS),
-    "table rows": table_rows,
-    "image classes": lambda: all_maps(image_model()),
-    "image rows": image_rows,
-    "color classes": lambda: all_maps(image_model(channels=3)),
-    "color rows": lambda: image_rows(image_model(channels=3)),
-}
+KINDS = [kind for kind in MADE_UP if kind.endswith(("rows", "classes"))]
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
@@ -51,6 +40,22 @@ def hostile_model() -> Any:
         biases=np.zeros((2, 2)),
         classes=(HOSTILE, "no"),
     )
+
+
+def wide_model() -> Any:
+    names = [f"column {number}" for number in range(40)]
+    features = dict.fromkeys(names, Continuous(0, 1))
+    return table_model(
+        schema=Schema(features, target=Categorical(["high", "low", "middle"])),
+        centres=[0] * 40,
+        spreads=[1] * 40,
+        weights=np.random.default_rng(0).normal(size=(3, 4, 40)),
+    )
+
+
+def rows_of(model: Any, inputs: Any, values: Any) -> Any:
+    privacy = PrivacySpend(guarantee=promise())
+    return rows_explanation(model, inputs, values, privacy=privacy, name="x")
 
 
 def texts_of(figure: Any) -> str:
@@ -117,82 +122,23 @@ def test_of_many_classes_the_ten_most_probable_and_the_actual_one_are_offered():
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [
-        (0.0, "0 %"),
-        (0.0123, "1.2 %"),
-        (0.5, "50 %"),
-        (0.9991, "over 99 %"),
-        (1.0, "100 %"),
-    ],
+    [(0.0, "0 %"), (0.0123, "1.2 %"), (0.5, "50 %"), (0.9991, "over 99 %"), (1.0, "100 %")],
 )
 def test_only_certainty_is_a_hundred_percent(share, text):
     assert percent_text(share) == text
 
 
-# --------------------------------------------------------------------------- interpret's protocol
+# ------------------------------------------------------------------------------------- objects
 
 
-@pytest.mark.parametrize("kind", EXPLANATIONS)
-def test_they_are_interprets_and_ours(kind):
-    explanation = EXPLANATIONS[kind]()
-    assert isinstance(explanation, FeatureValueExplanation)
-    assert isinstance(explanation, PrivateExplanation)
-    assert explanation.explanation_type == ("global" if "classes" in kind else "local")
-    internal = explanation.data(-1)
-    assert {"overall", "specific", "mli"} <= set(internal)
-    assert len(explanation.selector) == len(internal["specific"])
-    assert len(explanation.selector.columns) >= 3
-    assert "id" not in explanation.selector
-    json.dumps(internal["specific"])
-    assert "privacy" in explanation._repr_html_()
-    # The dashboard takes a `model` for an additive one that can be edited.
-    assert not hasattr(explanation, "model")
-
-
-@pytest.mark.parametrize("kind", EXPLANATIONS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("key", [None, 1])
 def test_every_view_states_its_cost_and_that_the_noise_is_not_known(kind, key):
-    figure = EXPLANATIONS[kind]().visualize(key)
-    text = texts_of(figure)
+    text = texts_of(MADE_UP[kind]().visualize(key))
     assert "Privacy cost of this explanation: 0" in text
     assert "No noise band: these weights come from" in text
     assert "cannot be derived" in text
-    assert "Privacy cost" not in texts_of(EXPLANATIONS[kind]().figure(key, line=""))
-
-
-@pytest.mark.parametrize("kind", EXPLANATIONS)
-def test_they_survive_a_pickle(kind):
-    explanation = EXPLANATIONS[kind]()
-    again = pickle.loads(pickle.dumps(explanation))
-    assert again.privacy == explanation.privacy
-    for key in (None, 1):
-        assert again.visualize(key).to_json() == explanation.visualize(key).to_json()
-
-
-@pytest.mark.parametrize("kind", EXPLANATIONS)
-@pytest.mark.parametrize("key", [None, 1])
-def test_every_view_can_be_preserved_in_a_file(kind, key, tmp_path):
-    explanation = EXPLANATIONS[kind]()
-    explanation.selector.insert(0, "Number", range(len(explanation.selector)))
-    file = tmp_path / "view.html"
-    interpret.preserve(explanation, key, file_name=str(file), auto_open=False)
-    assert "Privacy cost of this explanation" in file.read_text(encoding="utf-8")
-
-
-def test_rows_have_what_interprets_own_have():
-    explanation = table_rows()
-    record = explanation.data(0)
-    assert {"type", "names", "scores", "values", "perf", "extra"} <= set(record)
-    assert sum(record["scores"]) + record["extra"]["scores"][0] == pytest.approx(record["score"])
-    assert record["perf"]["actual"] == 0
-    assert explanation.data(("mli", 0)) == record
-    importance, rows = explanation.data(-1)["mli"]
-    assert importance["value"]["scores"][1] == explanation.data(1)["scores"]
-    assert rows["value"]["dataset_x"].shape == (3, 4)
-    assert list(rows["value"]["dataset_y"]) == [0, 2, -1]
-    assert table_rows(actual=None).data(-1)["mli"][1]["value"]["dataset_y"] is None
-    # interpret's own figure, which other packages may ask for.
-    assert len(FeatureValueExplanation.visualize(explanation, 0).data[0].x) >= 4
+    assert "Privacy cost" not in texts_of(MADE_UP[kind]().figure(key, line=""))
 
 
 def test_a_row_is_listed_with_what_was_predicted_and_what_came_true():
@@ -201,7 +147,13 @@ def test_a_row_is_listed_with_what_was_predicted_and_what_came_true():
     best = explanation.released.predict_proba(TABLE_INPUTS).argmax(axis=1)
     assert list(table["Predicted"]) == [explanation.released.classes[i] for i in best]
     assert list(table["Actual"]) == ["high", "middle", ""]
-    assert "Actual" not in table_rows(actual=None).selector
+    record = explanation.data(0)
+    assert sum(record["scores"]) + record["extra"]["scores"][0] == pytest.approx(record["score"])
+    assert record["perf"]["actual"] == 0
+    assert list(explanation.data(-1)["mli"][1]["value"]["dataset_y"]) == [0, 2, -1]
+    unknown = table_rows(actual=None)
+    assert "Actual" not in unknown.selector
+    assert unknown.data(-1)["mli"][1]["value"]["dataset_y"] is None
 
 
 def test_classes_are_listed_with_their_use_only_if_rows_were_given():
@@ -215,43 +167,29 @@ def test_classes_are_listed_with_their_use_only_if_rows_were_given():
 def test_wrong_parts_are_refused():
     model = table_model()
     with pytest.raises(ValueError, match="no rows"):
-        table_rows_of(model, TABLE_INPUTS[:0], [])
+        rows_of(model, TABLE_INPUTS[:0], [])
     with pytest.raises(ValueError, match="as many"):
-        table_rows_of(model, TABLE_INPUTS, [[1, "a", 2, "b"]])
+        rows_of(model, TABLE_INPUTS, [[1, "a", 2, "b"]])
     with pytest.raises(ValueError, match=r"must be \(n_rows, 7\)"):
-        table_rows_of(model, TABLE_INPUTS[:, :5], [[1, "a", 2, "b"]] * 3)
+        rows_of(model, TABLE_INPUTS[:, :5], [[1, "a", 2, "b"]] * 3)
     with pytest.raises(ValueError, match="must be one of"):
         table_rows().figure(0, label="nobody")
     with pytest.raises(ValueError, match="no rows; use explain_local"):
         all_maps(model).reading(0)
 
 
-@pytest.mark.parametrize("kind", EXPLANATIONS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("key", [-1, 99])
 def test_a_number_that_no_class_or_row_has_is_refused(kind, key):
     with pytest.raises(ValueError, match=r"must be an integer at least 0 and at most \d\. It is"):
-        EXPLANATIONS[kind]().figure(key)
+        MADE_UP[kind]().figure(key)
 
 
 @pytest.mark.parametrize(("kind", "key"), [("table classes", 0), ("image rows", None)])
 def test_a_class_can_be_chosen_of_a_row_alone(kind, key):
-    explanation = EXPLANATIONS[kind]()
+    explanation = MADE_UP[kind]()
     with pytest.raises(ValueError, match="it chooses the class of one row"):
         explanation.figure(key, label=explanation.released.classes[0])
-
-
-def table_rows_of(model: Any, inputs: Any, values: Any) -> Any:
-    from interpret_dp.explanation.maps_objects import rows_explanation
-
-    privacy = PrivacySpend(guarantee=promise())
-    return rows_explanation(model, inputs, values, privacy=privacy, name="x")
-
-
-def test_the_cost_is_that_of_the_model():
-    explanation = table_rows()
-    assert explanation.privacy.origin == "post-processed"
-    assert explanation.spend_of(0) is explanation.privacy
-    assert explanation.privacy.epsilon == 2.0
 
 
 # ------------------------------------------------------------------------------------- figures
@@ -271,23 +209,9 @@ def test_the_bars_of_a_row_add_up_to_the_score_for_every_class():
 
 
 def test_of_many_features_the_rest_is_summed_so_that_bars_still_add_up():
-    names = [f"column {number}" for number in range(40)]
-    rng = np.random.default_rng(0)
-    model = table_model(
-        schema=Schema(
-            dict.fromkeys(names, Continuous(0, 1)), target=Categorical(["high", "low", "middle"])
-        ),
-        centres=[0] * 40,
-        spreads=[1] * 40,
-        weights=rng.normal(size=(3, 4, 40)),
-    )
-    from interpret_dp.explanation.maps_objects import rows_explanation
-
-    inputs = rng.normal(size=(1, 40))
-    explanation = rows_explanation(
-        model, inputs, inputs.tolist(), privacy=PrivacySpend(guarantee=promise()), name="x"
-    )
-    bar = explanation.figure(0, label="low").data[0]
+    model = wide_model()
+    inputs = np.random.default_rng(1).normal(size=(1, 40))
+    bar = rows_of(model, inputs, inputs.tolist()).figure(0, label="low").data[0]
     assert list(bar.customdata[-2:]) == ["25 others (sum)", "bias"]
     assert sum(bar.x) == pytest.approx(model.scores(inputs)[0, 1])
 
@@ -375,22 +299,14 @@ def test_what_is_not_drawn_is_said():
     assert "40 of 45" in texts_of(all_maps(many).figure(0))
     assert "first 12 of 14 rows" in texts_of(image_rows(n_rows=14).figure(None))
     assert "12 of 20 maps" in texts_of(all_maps(table_model(n_maps=20)).figure(0))
-    names = [f"column {number}" for number in range(40)]
-    wide = table_model(
-        schema=Schema(
-            dict.fromkeys(names, Continuous(0, 1)), target=Categorical(["high", "low", "middle"])
-        ),
-        centres=[0] * 40,
-        spreads=[1] * 40,
-        weights=np.random.default_rng(0).normal(size=(3, 4, 40)),
-    )
+    wide = wide_model()
     assert "15 strongest of 40 inputs" in texts_of(all_maps(wide).figure(0))
     assert "30 strongest of 40 inputs" in texts_of(all_maps(wide).figure(None))
 
 
 def test_names_are_shown_literally():
     model = hostile_model()
-    rows = table_rows_of(model, [[0.5, 1.0, 0.0]], [[0.7, HOSTILE]])
+    rows = rows_of(model, [[0.5, 1.0, 0.0]], [[0.7, HOSTILE]])
     for explanation, key in (
         (all_maps(model), None),
         (all_maps(model), 0),
@@ -403,19 +319,4 @@ def test_names_are_shown_literally():
 
 
 def test_levels_without_pixels_are_drawn_as_a_table():
-    names = {"a": Categorical(["x", "y"]), "b": Continuous(0, 1)}
-    model = table_model(
-        schema=Schema(names, target=Categorical(["high", "low", "middle"])),
-        centres=[0, 0],
-        spreads=[1, 1],
-        weights=np.ones((3, 4, 3)),
-        image_shape=(1, 2),
-    )
-    assert not model.is_image
-    assert all_maps(model).figure(0).data[0].type == "bar"
-
-
-def test_nothing_here_needs_torch():
-    before = "torch" in sys.modules
-    image_rows().figure(0)
-    assert ("torch" in sys.modules) == before
+    assert all_maps(table_model(image_shape=(2, 2))).figure(0).data[0].type == "bar"
