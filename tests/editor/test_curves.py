@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import minimize
 
 from interpret_dp.editor.curves import (
     Smoothing,
@@ -18,8 +17,6 @@ from interpret_dp.editor.curves import (
     smooth,
 )
 from interpret_dp.released.isotonic import isotonic, positive_weights
-
-SIZES = st.integers(1, 12)
 
 
 @st.composite
@@ -53,40 +50,6 @@ def test_isotonic_repair_is_the_optimum_of_the_minimax_formula(curve):
     assert (np.diff(fitted) >= 0).all()
     assert (np.diff(falling) <= 0).all()
     np.testing.assert_allclose(weights @ fitted, weights @ scores, atol=1e-7)
-
-
-def quadratic_program(scores, weights, rows):
-    """Return the nearest curve with ``rows @ curve >= 0``, by a general-purpose solver."""
-    start = np.full_like(scores, np.average(scores, weights=weights))
-    done = minimize(
-        lambda curve: weights @ (curve - scores) ** 2,
-        start,
-        jac=lambda curve: 2 * weights * (curve - scores),
-        constraints={"type": "ineq", "fun": lambda curve: rows @ curve, "jac": lambda _: rows},
-        method="SLSQP",
-        options={"maxiter": 500, "ftol": 1e-14},
-    )
-    return done.x
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_isotonic_repair_is_the_optimum_of_a_quadratic_program(seed):
-    rng = np.random.default_rng(seed)
-    scores, weights = rng.normal(size=9), rng.uniform(0.5, 3, 9)
-    rows = np.diff(np.eye(9), axis=0)
-    fitted = isotonic(scores, weights, increasing=True)
-    np.testing.assert_allclose(fitted, quadratic_program(scores, weights, rows), atol=1e-5)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_convex_repair_is_the_optimum_of_a_quadratic_program(seed):
-    rng = np.random.default_rng(seed)
-    scores, weights = rng.normal(size=8), rng.uniform(0.5, 3, 8)
-    positions = np.cumsum(rng.uniform(0.2, 2, 8)) - 30.0
-    slopes = np.diff(np.eye(8), axis=0) / np.diff(positions)[:, np.newaxis]
-    fitted = convex(scores, weights, positions)
-    expected = quadratic_program(scores, weights, np.diff(slopes, axis=0))
-    np.testing.assert_allclose(fitted, expected, atol=1e-4)
 
 
 @given(curves(least=3), st.floats(1e-3, 1e3), st.floats(-1e3, 1e3))

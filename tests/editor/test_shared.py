@@ -54,13 +54,3 @@ def test_a_document_without_the_sessions_edits_is_refused():
     with pytest.raises(ValueError, match="would be lost"):
         session.continue_from(other.to_dict())
     assert session.to_dict() == committed
-
-
-def test_a_view_knows_whether_its_term_was_edited():
-    session = Holder(build_model()).edit()
-    assert not session.view("age").is_edited
-    session.shift("age", 0.1, bins=[2])
-    assert session.view("age").is_edited
-    assert not session.view("dose").is_edited
-    session.undo()
-    assert not session.view("age").is_edited
