@@ -6,13 +6,11 @@ import json
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, PrivacyLedger
 from interpret_dp._documents import sealed
 from interpret_dp.editor import EditSession
-from interpret_dp.schema import Categorical, Continuous, Schema
 
 pytestmark = pytest.mark.browser
 
@@ -222,23 +220,6 @@ def test_levels_are_chosen_by_clicks(open_editor, shown):
     editor.dashboard.assert_clean()
 
 
-def test_verdict_and_repair(open_editor, shown):
-    editor = open_editor("age")
-    editor.press("verdict")
-    assert editor.text("line") == shown.edit_session.verdict("age").text
-    editor.press("repair")
-    assert "direction that you know" in editor.text("line")
-    editor.card.locator("button.dash-dropdown").last.click()
-    editor.dashboard.page.locator(".dash-dropdown-option", has_text="increasing").first.click()
-    editor.dashboard.settle()
-    expected = shown.edit_session.suggest_repairs({"age": "+"})
-    editor.press("repair")
-    assert ("Repaired" in editor.text("line")) == bool(expected)
-    assert len(shown.edit_session.history) == len(expected)
-    editor.dashboard.screenshot("editor_verdict")
-    editor.dashboard.assert_clean()
-
-
 def test_save_download_and_load(open_editor, shown, fitted, tmp_path):
     session = shown.edit_session
     editor = open_editor("age")
@@ -274,37 +255,6 @@ def test_save_download_and_load(open_editor, shown, fitted, tmp_path):
     assert "not a file of an editing session" in editor.text("line")
     editor.dashboard.screenshot("editor_files")
     editor.dashboard.assert_clean()
-
-
-def test_two_dashboards_notice_each_other(open_editor, browser, show_server, fitted, shown):
-    from tests.browser.driver import Dashboard
-    from tests.browser.editor_page import EditorPage
-
-    first = open_editor("age")
-    context = browser.new_context(viewport={"width": 1300, "height": 1100})
-    # Another explanation of the same model, in an app of its own.
-    page = Dashboard(context.new_page())
-    page.open(show_server(fitted.model.explain_global(name="the same")))
-    page.select("Name (age)")
-    second = EditorPage(page)
-
-    first.press("select-all")
-    first.press("increasing")
-    page.page.locator(".idp-editor-status", has_text="1 edit, 1 not").wait_for()
-    page.settle()
-    drawn = page.figures()[0]
-    entry = drawn["layout"]["meta"]["traces"][0]
-    heights = drawn["data"][entry["trace"]]["y"][:-1]
-    assert heights == pytest.approx(shown.edit_session.view("age").current[1:-1])
-
-    second.press("undo")
-    first.dashboard.page.locator(".idp-editor-status", has_text="no edits yet").wait_for()
-    first.dashboard.settle()
-    assert first.card.locator('[data-action="redo"]').is_enabled()
-    assert "the whole curve" in first.text("selected")
-    for view in (first.dashboard, page):
-        view.assert_clean()
-    context.close()
 
 
 def test_two_panes_at_a_narrow_width(dashboard, shown, fitted):
@@ -344,44 +294,3 @@ def test_a_narrow_page_clips_nothing(open_editor):
     width = editor.dashboard.page.evaluate("() => document.documentElement.scrollWidth")
     assert width <= 800
     editor.dashboard.assert_clean()
-
-
-def test_several_classes(dashboard):
-    from tests.browser.editor_page import EditorPage
-
-    rng = np.random.default_rng(5)
-    age = rng.uniform(20, 90, 3_000)
-    ward = rng.choice(["surgery", "medicine", "eye"], 3_000)
-    noise = rng.normal(size=3_000)
-    stay = np.select([age + 12 * noise > 70, age + 12 * noise > 45], ["long", "medium"], "short")
-    schema = Schema(
-        {
-            "age": Continuous(20, 90),
-            "ward": Categorical(["surgery", "medicine", "eye"], ordered=True),
-        },
-        target=Categorical(["short", "medium", "long"]),
-    )
-    X = pd.DataFrame({"age": age, "ward": ward})
-    model = DPExplainableBoostingClassifier(epsilon=4, delta=1e-6, schema=schema).fit(X, stay)
-    explanation = model.explain_global(name="length of stay")
-    page = dashboard(explanation)
-    page.select("Name (age)")
-    editor = EditorPage(page)
-    page.screenshot("editor_classes")
-    editor.card.locator(".idp-editor-class").click()
-    page.page.locator(".dash-dropdown-option", has_text="medium").click()
-    page.settle()
-    editor.press("select-all")
-    editor.press("concave")
-    view = explanation.edit_session.view("age")
-    changed = np.flatnonzero((view.current != view.original).any(axis=0))
-    assert [explanation.edit_session.class_labels[c] for c in changed] == ["medium"]
-    page.screenshot("editor_one_class")
-    page.select("Name (ward)")
-    editor.press("verdict")
-    assert "choose one class" in editor.text("line")
-    editor.click(1, down=5)
-    editor.type("number", "0.5")
-    editor.press("shift")
-    page.screenshot("editor_classes_levels")
-    page.assert_clean()

@@ -69,22 +69,6 @@ def _drag_over_first_cells(page):
     page.settle()
 
 
-def test_the_full_dashboard_shows_the_heat_map_and_local_parts(dashboard, model):
-    data = problem(5, seed=3)
-    local = model.explain_local(data.X, data.labels, name="five")
-    page = dashboard([model.explain_global(name="pairs"), local], full=True)
-    page.open_tab("Global")
-    page.choose_explanation("Global", "pairs")
-    page.tick_row(PAIR)
-    assert any(trace["type"] == "heatmap" for f in page.figures() for trace in f["data"])
-    page.open_tab("Local")
-    page.choose_explanation("Local", "five")
-    page.tick_row(0)
-    labels = page.figures()[0]["layout"]["yaxis"]["ticktext"]
-    assert any(label.startswith("age &") for label in labels)
-    page.assert_clean()
-
-
 def test_an_exported_page_draws_it_without_a_network(browser_page, model, tmp_path):
     from interpret_dp.explanation.export import write_html
     from tests.browser.driver import Dashboard

@@ -139,35 +139,6 @@ def test_previews_and_scales_need_no_server(file_page, shown):
     page.assert_clean()
 
 
-def test_two_dashboards_at_once(dashboard, browser, show_server, shown):
-    from tests.browser.driver import Dashboard
-
-    first = dashboard(shown.total)
-    context = browser.new_context(viewport={"width": 1300, "height": 1000})
-    second = Dashboard(context.new_page())
-    second.open(show_server(shown.costs))
-    first.select("Name (bmi)")
-    second.select("Name (age)")
-    assert "Budget of data set 'cohort'" in first.text()
-    assert "Budget of data set 'costs'" in second.text()
-    first.select("Name (sex)")
-    assert "Budget of data set 'cohort'" in first.text()
-    assert first.figures()
-    for page in (first, second):
-        page.assert_clean()
-    context.close()
-
-
-def test_several_classes(file_page, shown, narrow_enough):
-    page = file_page(shown.ranked.visualize(0))
-    page.page.set_viewport_size({"width": 800, "height": 1000})
-    page.settle()
-    assert [trace["name"] for trace in _curve(page, "released")][:3] == ["high", "low", "middle"]
-    narrow_enough(page)
-    page.screenshot("figure_classes_800")
-    page.assert_clean()
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_local_view(dashboard, shown, narrow_enough, width):
     page = dashboard([shown.local, shown.total], full=True)
@@ -210,20 +181,4 @@ def test_the_privacy_tab(dashboard, shown, narrow_enough, width):
     page.open_tab("Privacy")
     assert "another process" in page.text()
     assert f"in {before + 1} requests" in page.text()
-    page.assert_clean()
-
-
-def test_an_error_is_a_message_in_its_card(dashboard, shown, monkeypatch):
-    def broken(*_):
-        raise RuntimeError("broken on purpose")
-
-    monkeypatch.setattr("interpret_dp.explanation.objects.overview_figure", broken)
-    page = dashboard(shown.early)
-    assert "RuntimeError: broken on purpose" in page.text()
-    assert "Looking at this explanation costs no privacy" in page.text()
-    page.screenshot("panel_error")
-    monkeypatch.undo()
-    page.select("Name (bmi)")
-    assert page.figures()
-    assert "RuntimeError" not in page.text()
     page.assert_clean()

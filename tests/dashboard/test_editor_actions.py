@@ -13,6 +13,7 @@ from interpret_dp.dashboard.editor_places import places_of
 from interpret_dp.dashboard.editor_tools import TOOLS
 from interpret_dp.editor import EditSession
 from tests.editor.models import Holder, build_model
+from tests.editor.test_repairs import wavy
 
 OPERATIONS = {
     *("make_monotone", "make_convex", "make_concave", "smooth", "interpolate", "flatten"),
@@ -84,9 +85,11 @@ def test_a_chosen_class_is_edited_alone():
 def test_a_repair_needs_a_direction(session):
     with pytest.raises(ValueError, match="direction"):
         use(session, "repair", shape="monotone")
-    found = session.suggest_repairs({"age": "-"})
-    outcome = use(session, "repair", shape="decreasing")
-    assert outcome.text.startswith("Repaired" if found else "There is nothing to repair")
+    wavy_session = Holder(wavy()).edit()
+    assert use(wavy_session, "repair", shape="increasing").text.startswith("Repaired")
+    again = use(wavy_session, "repair", shape="increasing")
+    assert again.text.startswith("There is nothing to repair")
+    assert len(wavy_session.history) == 1
 
 
 def test_saving_never_writes_over_another_file(session, tmp_path):

@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
+from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
 from interpret_dp._documents import sealed
 from interpret_dp.editor import EditSession
 from tests.dashboard.client import AppClient, ids
@@ -199,6 +200,24 @@ def test_the_verdict_is_that_of_the_session(editor, session):
     editor.change("idp-editor-shape", "value", "flat")
     editor.press("verdict")
     assert editor.text("message") == session.verdict("age", "flat").text
+
+
+def test_a_chosen_class_is_edited_alone(cohort):
+    schema = Schema({"age": Continuous(18, 95)}, target=Categorical(["low", "middle", "high"]))
+    stays = np.resize(["low", "high", "middle"], len(cohort.X))
+    model = DPExplainableBoostingClassifier(epsilon=4, schema=schema, max_rounds=1)
+    explanation = model.fit(cohort.X[["age"]], stays).explain_global()
+    editor = EditorClient(AppClient(explanation), AGE)
+    names = {o["label"]: o["value"] for o in editor.state["idp-editor-class", "options"]}
+    editor.press("all")
+    editor.press("verdict")
+    assert "choose one class" in editor.text("message")
+    editor.change("idp-editor-class", "value", names["middle"])
+    editor.change("idp-editor-number", "value", "0.5")
+    editor.press("shift")
+    view = explanation.edit_session.view("age")
+    changed = np.flatnonzero((view.current != view.original).any(axis=0))
+    assert [explanation.edit_session.class_labels[c] for c in changed] == ["middle"]
 
 
 # -------------------------------------------------------------------------------------- files
