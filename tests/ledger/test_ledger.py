@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +52,35 @@ def test_open_reservations_count_as_spent_for_ever(
     assert reopened.report()["state"].tolist() == ["open"]
     with pytest.raises(BudgetExceededError):
         reserve_epsilon(reopened, 0.9, 1e-6)
+
+
+_OTHER_PROCESS = """
+import json, sys
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger import PrivacyLedger, Reservation
+url, made = json.loads(sys.argv[1])
+ledger, made = PrivacyLedger(url), Reservation(**made)
+for close in (ledger.cancel, lambda r: ledger.commit(r, charged_mu=0.0)):
+    try:
+        close(made)
+    except LedgerError as error:
+        assert "was made by another process" in str(error), error
+    else:
+        raise AssertionError("what another process reserved was returned")
+ledger.commit(made)
+"""
+
+
+def test_nobody_else_can_say_that_nothing_was_released(
+    stored_ledger: PrivacyLedger, store_url: str
+) -> None:
+    # After a crash: who could return the reservation could spend it once more.
+    stored_ledger.create_budget("adult", 1.0, 1e-6)
+    made = reserve_epsilon(stored_ledger, 0.9, 1e-6)
+    words = json.dumps([store_url, dataclasses.asdict(made)])
+    subprocess.run([sys.executable, "-c", _OTHER_PROCESS, words], check=True, timeout=120)
+    assert stored_ledger.report()["state"].tolist() == ["committed"]
+    assert stored_ledger.spent("adult").mu == pytest.approx(made.mu)
 
 
 @pytest.mark.parametrize("name", ["Adult", "ADULT ", "ad\uff55lt", "adult.", "-adult_"])
