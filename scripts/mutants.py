@@ -21,6 +21,7 @@ import importlib.abc
 import importlib.util
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -413,8 +414,10 @@ def run_mutant(mutant: Mutant, tests: list[str], limit: int) -> dict[str, Any]:
         return {"outcome": "survived", "killer": None}
     if status == -signal.SIGXCPU:
         return {"outcome": "timeout", "killer": None}
-    # Interrupted collection (2) is a module that cannot be imported: the fault was noticed.
-    outcome = "killed" if status in (1, 2) else "error"
+    # A module that cannot be imported ends the collection of its tests, with 2 or 4; compiled code
+    # that reads outside its arrays ends the process.
+    is_import = status == 4 and re.search(r"\d+ errors? in ", log.read_text(errors="replace"))
+    outcome = "killed" if status in (1, 2) or status < 0 or is_import else "error"
     return {"outcome": outcome, "killer": _killer(log), "status": status}
 
 

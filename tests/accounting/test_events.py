@@ -42,17 +42,6 @@ def test_every_tree_survives_json(event: dp_event.DpEvent) -> None:
     assert event_from_json(json.loads(text)) == event
 
 
-def test_gaussian_shortcut_is_the_tree_of_the_releases() -> None:
-    parts = gaussian_events_json([(0.25, 3), (0.5, 1)])
-    assert event_from_json(parts) == dp_event.ComposedDpEvent(
-        [
-            dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(4.0), 3),
-            dp_event.GaussianDpEvent(2.0),
-        ]
-    )
-    assert event_from_json(gaussian_events_json([(0.5, 1)])) == dp_event.GaussianDpEvent(2.0)
-
-
 def test_an_unknown_event_is_refused() -> None:
     with pytest.raises(TypeError, match="PoissonSampledDpEvent was given"):
         event_to_json(dp_event.PoissonSampledDpEvent(0.1, dp_event.GaussianDpEvent(1.0)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 import re
 from typing import Any
@@ -76,11 +75,6 @@ def test_printed_figures_are_never_smaller_than_the_true_ones(epsilon: float, de
     assert power >= 100 * detection_power(mu)
     # True as printed: the printed figures alone still follow from mu.
     assert delta_of_mu(mu, exponent) <= plus
-
-
-def test_round_trip_through_json() -> None:
-    for one in (guarantee(), guarantee(mu=None, dataset=None, ledger_head=None, tests_only=True)):
-        assert Guarantee.from_dict(json.loads(json.dumps(one.to_dict(), allow_nan=False))) == one
 
 
 def test_html_is_escaped() -> None:

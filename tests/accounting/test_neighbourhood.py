@@ -90,25 +90,6 @@ def test_the_square_root_is_rounded_up(row_norm: int, max_rows: int) -> None:
     assert (bound - 1) ** 2 < square <= bound**2
 
 
-def test_one_row_is_the_default_and_its_words() -> None:
-    usual = Neighbourhood()
-    assert usual.sensitivity(7, aligned=False) == 7
-    assert usual.unit_text == "one row"
-    assert usual.protected == "add_or_remove_one: one row"
-
-
-def test_the_words_name_the_identifier_and_the_rows() -> None:
-    people = Neighbourhood(relation="replace_one", unit="patient", max_rows=3)
-    assert people.unit_text == "all rows of one 'patient' (at most 3 of them are used)"
-    # Fits that use different numbers of rows protect the same people, and their losses add up.
-    assert people.protected == of_patients(1).protected == "replace_one: one 'patient'"
-    assert of_patients(1).unit_text == "all rows of one 'patient' (one of them is used)"
-
-
-def of_patients(max_rows: int) -> Neighbourhood:
-    return Neighbourhood(relation="replace_one", unit="patient", max_rows=max_rows)
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

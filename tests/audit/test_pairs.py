@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -25,7 +24,6 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
 from interpret_dp.audit.replaying import Recording
 from interpret_dp.ebm.pairs import selection as pair_selection
-from interpret_dp.ebm.pairs.selection import interaction_size
 from interpret_dp.mechanisms import use_randomness
 from tests.audit.fits import (
     COSTS,
@@ -148,33 +146,6 @@ def test_cells_count_rows_that_have_a_target_once() -> None:
 tables = st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
     lambda shape: arrays.arrays(np.int64, shape, elements=st.integers(-(2**45), 2**45))
 )
-
-
-@given(tables, st.integers(-LATTICE, LATTICE), st.data())
-def test_one_row_moves_the_size_of_an_interaction_by_its_residual(
-    sums: Any, residual: int, data: Any
-) -> None:
-    cell = tuple(data.draw(st.integers(0, size - 1)) for size in sums.shape)
-    neighbour = sums.copy()
-    neighbour[cell] += residual
-    assert abs(interaction_size(neighbour) - interaction_size(sums)) <= max(abs(residual), 1)
-    # Not for a residual of one unit alone: the bound that is used is LATTICE.
-    assert abs(interaction_size(neighbour) - interaction_size(sums)) <= LATTICE
-
-
-@given(tables, st.data())
-def test_main_effects_are_no_interaction(sums: Any, data: Any) -> None:
-    rows = data.draw(arrays.arrays(np.int64, sums.shape[0], elements=st.integers(-1000, 1000)))
-    columns = data.draw(arrays.arrays(np.int64, sums.shape[1], elements=st.integers(-1000, 1000)))
-    moved = sums + rows[:, np.newaxis] + columns
-    assert interaction_size(moved) == interaction_size(sums)
-    assert interaction_size(np.zeros_like(sums) + rows[:, np.newaxis] + columns) == 0
-
-
-def test_the_size_is_that_of_the_centred_table() -> None:
-    table = np.array([[3, -3], [-3, 3]]) * LATTICE
-    # On 2 x 2 of 16 cells an effect has half the norm that it has on 4 x 4.
-    assert interaction_size(table) == int(6 * LATTICE * math.sqrt(4 / 16))
 
 
 def _people(n_people: int) -> list[dict[str, Any]]:

@@ -206,13 +206,6 @@ def test_explanations_outlive_the_explainer_and_its_rows(method: str) -> None:
     assert len(history) == (0 if method == "surrogate" else len(QUERIES))
 
 
-def test_the_surrogate_of_a_black_box_can_be_pickled_and_tells_nothing() -> None:
-    data, _ = private_table("classification")
-    surrogate = answers_of("surrogate", data).explainer.surrogate_
-    assert surrogate is not None
-    assert find_planted(surrogate) == []
-
-
 def test_control_a_row_in_an_explanation_is_found() -> None:
     data, _ = private_table("classification")
     answers = answers_of("statistics", data)

@@ -17,18 +17,14 @@ from interpret_dp import (
     Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
-    DPRandomizedSearch,
     PrivacyLedger,
     PrivacyUnit,
     Schema,
     SchemaError,
-    private_metrics,
 )
-from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.dask.parts import Command, Part
-from interpret_dp.backends.local import LocalBinaryRows, LocalRegressionRows
+from interpret_dp.backends.dask.parts import Part
+from interpret_dp.backends.local import LocalBinaryRows
 from interpret_dp.fitting import partitioned
-from interpret_dp.fitting.assumptions import DASK_ASSUMPTION
 from interpret_dp.schema import units
 
 dask = pytest.importorskip("dask")
@@ -187,27 +183,6 @@ def test_a_fit_on_partitions_is_the_fit_in_memory(case: str) -> None:
         assert released(fitted(case, cut(ROWS, borders))) == expected
 
 
-def test_the_unit_may_be_a_column_of_x() -> None:
-    kind, parameters, target, _ = CASES["people"]
-    names = [*NAMES, "person"]
-
-    def fit(rows: Any) -> Any:
-        return kind(**parameters, max_rounds=2, random_state=1).fit(rows[names], rows[target])
-
-    assert released(fit(cut(ROWS, [100, 350]))) == released(fit(ROWS))
-
-
-def test_a_model_to_start_from_is_asked_on_each_partition() -> None:
-    start = fitted("binary", ROWS)
-    kind, parameters, target, _ = CASES["binary"]
-
-    def fit(rows: Any) -> Any:
-        model = kind(**parameters, max_rounds=2, random_state=1)
-        return model.fit(rows[NAMES], rows[target], init_score=start)
-
-    assert released(fit(cut(ROWS, [100, 350]))) == released(fit(ROWS))
-
-
 def test_arrays_of_any_chunks_and_threads() -> None:
     X = ROWS[["age", "dose"]].to_numpy()
     y = ROWS["kind"].to_numpy()
@@ -287,7 +262,7 @@ def test_what_a_partition_raises_is_withheld() -> None:
 
 
 def test_a_part_that_was_changed_is_not_changed_again() -> None:
-    from interpret_dp.backends.dask.parts import Part, changed_part
+    from interpret_dp.backends.dask.parts import changed_part
 
     codes = [np.arange(8, dtype=np.uint8)]
     part = Part(LocalBinaryRows(codes, np.zeros(8, dtype=np.int16)))
@@ -303,40 +278,6 @@ def test_a_part_that_was_changed_is_not_changed_again() -> None:
         assert getattr(again, "reason", None) == "failed"
         with pytest.raises(RuntimeError, match="the new part has its rows"):
             held.total(len)
-
-
-def test_the_case_of_a_narrower_bound_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[int] = []
-    monkeypatch.setattr(LocalRegressionRows, "narrow_residuals", lambda _, to: found.append(to))
-    fitted("narrowed", ROWS)
-    assert len(found) == 1
-    assert 0 < found[0] < LATTICE
-
-
-def test_a_part_that_starts_over_knows_the_bound_of_the_residuals() -> None:
-    rows = LocalRegressionRows(
-        [np.arange(3, dtype=np.uint8)], np.array([-1.0, 0.0, 1.0]), lower=-1.0, upper=1.0, clip=1.0
-    )
-    rows.merge_bins([np.arange(3, dtype=np.uint16)])
-    part = Part(rows)
-    commands: list[Command] = [
-        ("begin", (np.zeros(1, dtype=np.int64),)),
-        ("narrow_residuals", (LATTICE,)),
-        ("advance", (np.array([0]), np.full((1, 3, 1), LATTICE // 4, dtype=np.int32))),
-        ("narrow_residuals", (LATTICE // 2,)),
-    ]
-    question: Command = ("advance", (np.array([0]), 3))
-
-    def sums(held: Part, n_commands: int) -> list[int]:
-        is_up_to_date, found = held.follow(0, commands[:n_commands], question)
-        assert is_up_to_date
-        return list(found[0, :, 0] * 4 // LATTICE)
-
-    assert sums(part, 3) == [-4, -1, 3]
-    assert sums(part, 4) == [-2, -1, 2]
-    # A worker that lost its scores; one that is asked once more what it was asked before.
-    assert sums(pickle.loads(pickle.dumps(part)), 4) == [-2, -1, 2]
-    assert sums(part, 3) == [-4, -1, 3]
 
 
 def test_names_of_tasks_do_not_tell_of_cells(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,24 +321,10 @@ def test_scores_to_start_from_are_cut_like_the_rows() -> None:
         model.predict_proba(rows[NAMES], init_score=np.zeros(N_ROWS))
 
 
-def test_arrays_are_scored_by_blocks() -> None:
-    X = ROWS[["age", "dose"]].to_numpy()
-    schema = Schema(default=Continuous(0, 90), target=CLASSES)
-    model = CLASSIFIER(schema=schema, max_rounds=2, random_state=1).fit(X, ROWS["yes"])
-    lazy = model.predict(da.from_array(X, chunks=(200, 1)))
-    np.testing.assert_array_equal(lazy.compute(), model.predict(X))
-
-
 def test_other_readers_of_rows_refuse_collections() -> None:
     model = fitted("binary", ROWS)
     with pytest.raises(TypeError, match=r"X is lazy .*X\.compute\(\)"):
         model.explain_local(cut(ROWS, [100])[NAMES])
-
-
-def test_a_guarantee_says_whom_it_trusts_with_the_rows() -> None:
-    on_dask = fitted("binary", cut(ROWS, [100])).guarantee_.assumptions
-    in_memory = fitted("binary", ROWS).guarantee_.assumptions
-    assert [text for text in on_dask if text not in in_memory] == [DASK_ASSUMPTION]
 
 
 @pytest.mark.parametrize("n_workers", [2, 5])
@@ -414,23 +341,3 @@ def test_control_a_unit_that_is_not_brought_together_keeps_too_many_rows(
     assert released(fitted("people", rows)) == expected
     monkeypatch.setattr(partitioned, "kept_of_units", apart)
     assert released(fitted("people", rows)) != expected
-
-
-def test_searches_and_metrics_refuse_collections() -> None:
-    ledger = PrivacyLedger.in_memory()
-    rows = cut(ROWS, [100])
-    model = CLASSIFIER(**CASES["binary"][1], ledger=ledger, dataset="d")
-    search = DPRandomizedSearch(model, {"max_rounds": [1, 2]})
-    with pytest.raises(TypeError, match="X is lazy"):
-        search.fit(rows[NAMES], rows["yes"])
-    with pytest.raises(TypeError, match="X is lazy"):
-        private_metrics(
-            {"model": fitted("binary", ROWS)},
-            rows[NAMES],
-            rows["yes"],
-            epsilon=1.0,
-            delta=1e-6,
-            ledger=ledger,
-            dataset="d",
-        )
-    assert ledger.datasets() == []

@@ -16,8 +16,6 @@ from interpret_dp.backends import local
 from interpret_dp.backends.kernels import exponential_table, sigmoid_table
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
 from interpret_dp.backends.log_link import (
-    LocalGammaRows,
-    LocalPoissonRows,
     gamma_table,
     log_means,
     log_steps,
@@ -93,24 +91,6 @@ def test_truncation_is_towards_zero() -> None:
     assert rows._target.tolist() == [0, 0]
 
 
-def test_features_of_one_and_of_two_bytes_live_together() -> None:
-    small: Any = np.array([1, 2, 0], dtype=np.uint8)
-    large: Any = np.array([299, 0, 300], dtype=np.uint16)
-    for codes in ([small, large], [large, small], [small, small], [large]):
-        rows = LocalBinaryRows(codes, np.array([0, 1, 1], dtype=np.int16))
-        counts = rows.bin_counts([301] * len(codes))
-        for column, count in zip(codes, counts, strict=True):
-            assert np.flatnonzero(count).tolist() == sorted(column.tolist())
-
-
-def test_merging_to_many_bins_keeps_two_bytes() -> None:
-    rows = LocalBinaryRows([np.array([0, 299], dtype=np.uint16)], np.array([0, 1], dtype=np.int16))
-    rows.merge_bins([np.arange(300, dtype=np.uint16)])
-    none = np.zeros(0, dtype=np.int64)
-    sums = rows.advance(none, np.zeros((0, 300, 1), dtype=np.int32), np.array([0]), 300)
-    assert np.flatnonzero(sums[0, :, 0]).tolist() == [0, 299]
-
-
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 def test_threads_change_no_bit_of_a_large_table(task: str) -> None:
     """Enough rows that the real rule gives each thread its own part, in many chunks."""
@@ -146,28 +126,6 @@ def test_threads_change_no_bit_of_a_large_table(task: str) -> None:
     assert parts[-1] > 2
     for _, sums in results[1:]:
         np.testing.assert_array_equal(sums, results[0][1])
-
-
-@pytest.mark.parametrize("kind", [LocalRegressionRows, LocalPoissonRows, LocalGammaRows])
-@given(
-    target=st.lists(st.floats(1.0, 5.0), min_size=1, max_size=9),
-    largest=st.integers(1, LATTICE),
-    score=st.integers(-2 * LATTICE, 2 * LATTICE),
-)
-def test_a_narrower_bound_clips_each_residual(
-    kind: Any, target: list[float], largest: int, score: int
-) -> None:
-    """A bin a row: the sums are the residuals themselves."""
-    codes = [np.arange(len(target), dtype=np.uint8)]
-    rows = kind(codes, np.array(target), lower=1.0, upper=5.0, clip=2.0)
-    rows.merge_bins([np.arange(len(target), dtype=np.uint16)])
-    rows.begin(np.array([score]))
-    no_change = np.zeros(0, dtype=np.int64), np.zeros((0, 1, 1), dtype=np.int32)
-    wide = rows.advance(*no_change, np.array([0]), len(target))
-    rows.narrow_residuals(largest)
-    assert rows.residual_norm == largest
-    narrow = rows.advance(*no_change, np.array([0]), len(target))
-    np.testing.assert_array_equal(narrow, np.clip(wide, -largest, largest))
 
 
 def test_an_error_in_a_thread_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,10 +222,3 @@ def test_bins_are_merged_and_never_split() -> None:
     rows = LocalBinaryRows([np.zeros(2, dtype=np.uint8)], np.array([0, 1], dtype=np.int16))
     with pytest.raises(ValueError, match="merged, not split"):
         rows.merge_bins([np.array([300], dtype=np.uint16)])
-
-
-def test_a_forked_process_starts_its_own_threads() -> None:
-    first = local._workers(2)
-    assert local._workers(2) is first
-    local._workers.cache_clear()  # what a fork does in the child
-    assert local._workers(2) is not first

