@@ -18,7 +18,7 @@ from plotly.callbacks import BoxSelector, Points
 from interpret_dp._documents import sealed
 from interpret_dp.editor import KINDS
 from interpret_dp.editor.notebook import NotebookEditor
-from interpret_dp.editor.notebook_controls import ACTIONS, RESET_ACTION
+from interpret_dp.editor.notebook_controls import ACTIONS
 from interpret_dp.editor.notebook_figure import BAND, CURRENT, LAST, ORIGINAL, POINTS
 from tests.editor.models import Holder, build_model, session
 
@@ -67,10 +67,6 @@ def test_curves_start_as_the_original_with_the_band_of_its_noise(editor):
     assert points[0][1] == "{:.4g}, noise band {:.3g} to {:.3g}".format(*first)
 
 
-def test_band_is_hidden_where_the_noise_is_not_known():
-    assert session(covariance=False).widget().figure.data[BAND].visible is False
-
-
 def test_click_moves_the_current_curve_and_leaves_original_and_last_behind(editor):
     _click(editor, "Increasing")
     first = _heights(editor, CURRENT)
@@ -83,8 +79,7 @@ def test_click_moves_the_current_curve_and_leaves_original_and_last_behind(edito
     assert _heights(editor, ORIGINAL) == original[list(editor._places.codes)].tolist()
 
 
-@pytest.mark.parametrize("n_classes", [0, 2, 3])
-@pytest.mark.parametrize("term", range(4))
+@pytest.mark.parametrize(("n_classes", "term"), [(0, DOSE), (0, CITY), (2, GRADE), (3, AGE)])
 def test_every_term_of_every_task_is_drawn_bin_by_bin(n_classes, term):
     editor = session(n_classes).widget(term)
     view = editor.session.view(term)
@@ -138,10 +133,7 @@ def test_range_drawn_on_the_curve_selects_the_bins_it_overlaps(editor):
     _click(editor, "Flatten")
     after = editor.session.view("age").current
     assert set(np.flatnonzero(after != before)) == {3, 4, 5, 6}
-
-
-def test_range_drawn_beside_every_bin_selects_nothing_new(editor):
-    _brush(editor, 27.0, 58.0)
+    # Beside every bin nothing new is selected.
     _brush(editor, -50.0, -40.0)
     assert editor.selected == (3, 4, 5, 6)
 
@@ -151,22 +143,23 @@ def test_rectangle_of_the_browser_is_taken_away(editor):
     assert not editor.figure.layout.to_plotly_json().get("selections")
 
 
-def test_slider_selects_and_the_whole_slider_is_the_whole_curve(editor):
+@pytest.mark.parametrize(
+    "give_back",
+    [
+        lambda editor: editor.controls.whole.click(),
+        lambda editor: editor.figure.data[POINTS]._dispatch_on_deselect(Points()),
+        lambda editor: setattr(editor.controls.bins, "value", (1, editor.controls.bins.max)),
+        lambda editor: setattr(editor.controls.term, "value", DOSE),
+    ],
+    ids=["button", "double click", "slider", "another term"],
+)
+def test_a_slider_selects_and_there_are_ways_back_to_the_whole_curve(editor, give_back):
     editor.controls.bins.value = (2, 2)
     assert editor.selected == (2,)
     assert "between 20 and 25 (1 bin)" in _text(editor.controls.selected)
-    editor.controls.bins.value = (editor.controls.bins.min, editor.controls.bins.max)
+    give_back(editor)
     assert editor.selected == ()
     assert "whole curve" in _text(editor.controls.selected)
-
-
-def test_button_and_double_click_give_the_whole_curve_back(editor):
-    editor.controls.bins.value = (2, 3)
-    editor.controls.whole.click()
-    assert editor.selected == ()
-    editor.controls.bins.value = (2, 3)
-    editor.figure.data[POINTS]._dispatch_on_deselect(Points())
-    assert editor.selected == ()
     assert editor.controls.bins.value == (1, editor.controls.bins.max)
 
 
@@ -193,19 +186,7 @@ def test_levels_are_selected_in_the_order_in_which_they_are_drawn(editor):
     assert editor.selected == (len(original) - 1,)
 
 
-def test_another_term_starts_with_its_whole_curve(editor):
-    editor.controls.bins.value = (2, 3)
-    editor.controls.term.value = DOSE
-    assert editor.selected == ()
-    assert editor.controls.bins.value == (1, len(editor.session.view("dose").edges) - 1)
-
-
 # -------------------------------------------------------------------------------- the buttons
-
-
-def test_every_operation_of_the_session_has_a_button():
-    kinds = {action.kind for row in ACTIONS.values() for action in row}
-    assert kinds | {RESET_ACTION.kind} == {*KINDS, "reset"}
 
 
 BUTTONS = {
@@ -228,26 +209,24 @@ BUTTONS = {
 }
 
 
-def test_all_buttons_are_compared_below():
+def test_buttons_do_what_the_methods_do(editor):
+    assert {kind for kind, _ in BUTTONS.values()} == set(KINDS)
     assert set(BUTTONS) == {action.label for row in ACTIONS.values() for action in row}
-
-
-@pytest.mark.parametrize("label", BUTTONS)
-@pytest.mark.parametrize("recentre", [True, pytest.param(False, marks=pytest.mark.thorough)])
-def test_button_does_what_the_method_does(editor, label, recentre):
-    kind, arguments = BUTTONS[label]
-    editor.controls.number.value = 0.25 if label == "Cap at" else -0.25
     editor.controls.length.value = "0.3"
-    editor.controls.recentre.value = recentre
     editor.controls.bins.value = (2, 6)
-    _click(editor, label)
-    reference = session()
-    getattr(reference, kind)("age", bins=slice(2, 7), recentre=recentre, **arguments)
-    np.testing.assert_array_equal(editor.session.view("age").current, reference.view("age").current)
-    np.testing.assert_array_equal(editor.session.released.intercept, reference.released.intercept)
-    record = editor.session.history[-1]
-    assert f"age: {record.what}." in _text(editor.controls.note)
-    assert record.what == reference.history[-1].what
+    for number, (label, (kind, arguments)) in enumerate(BUTTONS.items()):
+        recentre = number % 2 == 0
+        editor.controls.recentre.value = recentre
+        editor.controls.number.value = 0.25 if label == "Cap at" else -0.25
+        _click(editor, label)
+        reference = session()
+        record = getattr(reference, kind)("age", bins=slice(2, 7), recentre=recentre, **arguments)
+        released = editor.session.released
+        np.testing.assert_array_equal(released.terms[AGE].scores, reference.view("age").current)
+        np.testing.assert_array_equal(released.intercept, reference.released.intercept)
+        assert f"age: {record.what}." in _text(editor.controls.note)
+        assert editor.session.history[-1].what == record.what
+        editor.session.undo()
 
 
 @pytest.mark.parametrize("term", range(4))
@@ -300,15 +279,6 @@ def test_unexpected_error_is_shown_and_logged(editor, monkeypatch, caplog):
     assert "RuntimeError: broken" in _text(editor.controls.error)
 
 
-def test_reset_gives_the_original_back_and_can_be_undone(editor):
-    _click(editor, "Flatten")
-    flat = editor.session.view("age").current
-    editor.controls.reset.click()
-    assert _heights(editor, CURRENT) == _heights(editor, ORIGINAL)
-    editor.controls.undo.click()
-    np.testing.assert_array_equal(editor.session.view("age").current, flat)
-
-
 # -------------------------------------------------------------------------------- the history
 
 
@@ -323,6 +293,10 @@ def test_undo_and_redo_are_on_when_there_is_something_to_undo_or_redo(editor):
     assert _heights(editor, CURRENT) == _heights(editor, ORIGINAL)
     assert "flattened · undone" in " ".join(_text(controls.history).split())
     controls.redo.click()
+    assert _heights(editor, CURRENT) == flat
+    controls.reset.click()
+    assert _heights(editor, CURRENT) == _heights(editor, ORIGINAL)
+    controls.undo.click()
     assert _heights(editor, CURRENT) == flat
 
 
@@ -375,9 +349,6 @@ def test_two_editors_of_one_session_notice_each_other(editor):
     other.controls.undo.click()
     assert _heights(editor, CURRENT) == _heights(editor, ORIGINAL)
     assert other.controls.history.value == editor.controls.history.value
-
-
-def test_edit_of_another_thread_is_shown(editor):
     thread = threading.Thread(target=lambda: editor.session.flatten("age"))
     thread.start()
     thread.join()
@@ -408,16 +379,14 @@ def test_verdict_is_that_of_the_released_curve_and_the_chosen_shape(editor):
     assert editor.controls.verdict.value == before
     editor.controls.shape.value = "flat"
     assert str(editor.session.verdict("age", "flat")) in _text(editor.controls.verdict)
-
-
-def test_levels_without_order_are_tested_for_flatness_alone(editor):
     editor.controls.term.value = CITY
     assert editor.controls.shape.value == "flat"
     assert str(editor.session.verdict("city", "flat")) in _text(editor.controls.verdict)
 
 
-def test_verdict_says_why_there_is_none():
+def test_where_the_noise_is_not_known_there_is_neither_band_nor_verdict():
     editor = session(covariance=False).widget("age")
+    assert editor.figure.data[BAND].visible is False
     assert "covariance" in _text(editor.controls.verdict)
     assert _text(editor.controls.error) == ""
 
@@ -445,19 +414,11 @@ def test_class_that_is_chosen_is_drawn_and_edited_alone():
     controls.all_classes.value = True
     _click(editor, "Flatten")
     assert (editor.session.view("age").current != base).any(axis=0).all()
-
-
-def test_two_classes_have_nothing_to_choose(editor):
-    assert editor.controls.class_label.layout.display == "none"
-    assert editor.controls.all_classes.layout.display == "none"
+    two = session().widget("age").controls
+    assert two.class_label.layout.display == two.all_classes.layout.display == "none"
 
 
 # ------------------------------------------------------------------------------ in a notebook
-
-
-def test_unknown_term_is_refused():
-    with pytest.raises(ValueError, match="no term 'height'"):
-        session().widget("height")
 
 
 def _pretend_kernel(monkeypatch, kernel: object) -> None:
@@ -472,6 +433,8 @@ def test_session_shows_one_editor_in_a_notebook_however_often_it_is_shown(monkey
     view = "application/vnd.jupyter.widget-view+json"
     assert first[view]["model_id"] == again[view]["model_id"]
     edits._shown.close()
+    with pytest.raises(ValueError, match="no term 'height'"):
+        edits.widget("height")
     anew = edits._repr_mimebundle_(include=None, exclude=None)
     assert anew[view]["model_id"] != first[view]["model_id"]
 
