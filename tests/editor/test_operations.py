@@ -7,9 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from tests.editor.models import Holder, build_model, session
-
-REGULAR = {"age": slice(1, -1), "grade": slice(1, -1), "city": slice(1, -1)}
 
 # Arguments with which each operation works on the term age.
 ARGUMENTS = {
@@ -32,13 +31,26 @@ def scores_of(editing, term="age"):
     return editing.view(term).current
 
 
-def test_monotone_scores_only_ever_depend_on_released_scores_and_weights():
+SHAPES = {
+    "increasing": ("make_monotone", {"increasing": True}, 1, 1, "made increasing"),
+    "decreasing": ("make_monotone", {"increasing": False}, 1, -1, "made decreasing"),
+    "convex": ("make_convex", {}, 2, 1, "made convex"),
+    "concave": ("make_concave", {}, 2, -1, "made concave"),
+    "line": ("interpolate", {"method": "fit"}, 2, 0, "replaced by a fitted line"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_curves_get_the_shape_that_is_asked_for(shape):
+    kind, arguments, order, sign, words = SHAPES[shape]
     editing = session()
-    editing.make_monotone("age", increasing=False)
-    assert (np.diff(scores_of(editing)[1:-1]) <= 0).all()
-    assert editing.history[0].what == "made decreasing"
-    # A pooled term keeps its weighted mean, so that the intercept has nothing to take up.
-    np.testing.assert_allclose(editing.released.intercept, editing.base.intercept, atol=1e-12)
+    record = getattr(editing, kind)("age", **arguments)
+    assert record.what == words
+    steps = np.diff(scores_of(editing)[1:-1])
+    if order == 2:
+        steps = np.diff(steps / np.diff(editing.view("age").positions))
+    assert (sign * steps >= -1e-9).all()
+    assert sign or np.abs(steps).max() < 1e-9
 
 
 def test_the_direction_that_auto_chose_is_written_down():
@@ -59,38 +71,17 @@ def test_ordered_levels_can_be_made_monotone_and_aligned():
     scores = scores_of(editing, "grade")
     assert scores[3] == scores[4] == 2.0
     assert editing.history[2].what == "aligned to its last bin for 'high' and 'top'"
+    editing.align("grade", to="left")
+    assert (scores_of(editing, "grade")[1:-1] == scores[1]).all()
 
 
-def test_convex_and_concave_bend_the_right_way():
-    editing = session()
-    positions = editing.view("age").positions
-    editing.make_convex("age")
-    slopes = np.diff(scores_of(editing)[1:-1]) / np.diff(positions)
-    assert (np.diff(slopes) >= -1e-9).all()
-    editing.reset("age")
-    editing.make_concave("age")
-    slopes = np.diff(scores_of(editing)[1:-1]) / np.diff(positions)
-    assert (np.diff(slopes) <= 1e-9).all()
-
-
-def test_interpolation_is_straight_over_the_centres_of_the_bins():
+def test_interpolation_keeps_the_scores_of_both_ends():
     editing = session()
     editing.interpolate("age", between=(20, 60))
     positions, scores = editing.view("age").positions, scores_of(editing)
     slopes = np.diff(scores[2:7]) / np.diff(positions[1:6])
     np.testing.assert_allclose(slopes, slopes[0])
     np.testing.assert_allclose(scores[[2, 6]], editing.view("age").original[[2, 6]])
-    editing.interpolate("age", method="fit")
-    assert editing.history[1].what == "replaced by a fitted line"
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_alignment_takes_the_score_of_one_end(side):
-    editing = session()
-    original = editing.view("age").original
-    editing.align("age", to=side, between=(25, 60))
-    expected = original[3] if side == "left" else original[6]
-    assert (scores_of(editing)[3:7] == expected).all()
 
 
 def test_flatten_and_align_to_the_mean_are_the_same_and_work_on_levels():
@@ -103,25 +94,18 @@ def test_flatten_and_align_to_the_mean_are_the_same_and_work_on_levels():
     np.testing.assert_allclose(view.current[1:3], expected)
 
 
-def test_scores_are_set_one_by_one_or_all_alike():
+def test_scores_are_set_one_by_one_or_all_alike_and_capped_everywhere():
     editing = session()
     editing.set_scores("age", [1.0, 2.0], bins=[3, 5])
     np.testing.assert_array_equal(scores_of(editing)[[3, 5]], [1.0, 2.0])
     editing.set_scores("age", 0.0, bins=0)
     assert scores_of(editing)[0] == 0.0
     assert editing.history[1].what == "set to 0 for missing values"
-
-
-def test_caps_and_removals_reach_the_missing_and_unseen_bins_by_default():
-    editing = session()
-    editing.cap("city", 0.1)
-    assert np.abs(scores_of(editing, "city")).max() == 0.1
-    editing.remove_effect("city")
-    assert not scores_of(editing, "city").any()
-    assert [record.what for record in editing.history] == [
-        "capped at 0.1 in magnitude",
-        "effect removed",
-    ]
+    editing.cap("age", 0.1)
+    assert np.abs(scores_of(editing)).max() == 0.1
+    editing.remove_effect("age")
+    words = [record.what for record in editing.history[2:]]
+    assert words == ["capped at 0.1 in magnitude", "effect removed"]
 
 
 def test_a_class_is_edited_on_its_own():
@@ -136,6 +120,9 @@ def test_a_class_is_edited_on_its_own():
     for column in scores_of(editing)[1:-1].T:
         steps = np.diff(column)
         assert (steps >= 0).all() or (steps <= 0).all()
+    for wrong, message in (("d", "no class 'd'"), ([], "classes is empty")):
+        with pytest.raises(ValueError, match=message):
+            editing.shift("age", 1.0, classes=wrong)
 
 
 def test_nothing_changed_is_no_edit():
@@ -255,17 +242,13 @@ def test_variances_are_kept_where_covariances_are_not_needed_for_them():
     [
         ("make_monotone", "height", {}, ValueError, "no term 'height'"),
         ("make_monotone", 4, {}, ValueError, "numbers 0 to 3"),
-        ("make_monotone", -1, {}, ValueError, "numbers 0 to 3"),
         ("make_monotone", 1.0, {}, TypeError, "name of a term"),
-        ("make_monotone", True, {}, TypeError, "name of a term"),
         ("make_monotone", "age", {"increasing": "up"}, ValueError, "'auto'"),
-        ("make_monotone", "age", {"increasing": 1}, ValueError, "'auto'"),
         ("make_monotone", "age", {"recentre": 1}, TypeError, "True or False"),
         ("make_monotone", "age", {"bins": 3}, ValueError, "at least 2 bins"),
         ("make_monotone", "age", {"bins": [0, 3, 4]}, ValueError, "no place in it"),
         ("make_monotone", "age", {"bins": slice(None)}, ValueError, "bins 1 to 8"),
         ("make_monotone", "city", {}, ValueError, "ordered=True"),
-        ("make_monotone", "age", {"between": (20, 30), "bins": 1}, ValueError, "at most one"),
         ("make_monotone", "age", {"direction": "+"}, TypeError, "no argument 'direction'"),
         ("make_monotone", "age", {"classes": "a"}, ValueError, "more than two classes"),
         ("make_convex", "grade", {}, ValueError, "distances"),
@@ -274,7 +257,6 @@ def test_variances_are_kept_where_covariances_are_not_needed_for_them():
         ("smooth", "city", {}, ValueError, "have none"),
         ("smooth", "age", {"length": 0}, ValueError, "share of the feature's range"),
         ("smooth", "age", {"length": "long"}, TypeError, "share of the feature's range"),
-        ("smooth", "age", {"amplitude": 1.0}, TypeError, "no argument 'amplitude'"),
         ("interpolate", "city", {}, ValueError, "have none"),
         ("interpolate", "age", {"method": "cubic"}, ValueError, "'ends', 'fit'"),
         ("align", "city", {"to": "left"}, ValueError, r"align\(to='left'\)"),
@@ -284,12 +266,10 @@ def test_variances_are_kept_where_covariances_are_not_needed_for_them():
         ("set_scores", "age", {"scores": [1, 2, 3], "bins": [1, 2]}, ValueError, "2 selected"),
         ("set_scores", "age", {"scores": np.nan}, ValueError, "finite"),
         ("set_scores", "age", {"scores": "high"}, TypeError, "a number"),
-        ("set_scores", "age", {"scores": None}, ValueError, "finite"),
         ("shift", "age", {"by": np.inf}, ValueError, "finite"),
         ("shift", "age", {"by": "1"}, TypeError, "real number"),
         ("cap", "age", {"magnitude": -1}, ValueError, "at least 0"),
         ("flatten", "city", {"levels": []}, ValueError, "nothing to edit"),
-        ("shift", "age", {"by": 1, "bins": []}, ValueError, "nothing to edit"),
         ("reset", "age", {"bins": 1}, TypeError, "whole term"),
         ("paint", "age", {}, ValueError, "kind is 'paint'"),
     ],
@@ -305,12 +285,6 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(kind, term, argument
     assert editing.version == 0
 
 
-@pytest.mark.parametrize(("classes", "message"), [("d", "no class 'd'"), ([], "classes is empty")])
-def test_unknown_classes_are_refused(classes, message):
-    with pytest.raises(ValueError, match=message):
-        session(3).shift("age", 1.0, classes=classes)
-
-
 def test_scores_beyond_what_a_float_holds_are_refused():
     editing = session()
     editing.set_scores("age", 1e308)
@@ -321,11 +295,6 @@ def test_scores_beyond_what_a_float_holds_are_refused():
 
 
 def test_a_curve_of_too_many_bins_is_not_smoothed_at_once():
-    import dataclasses
-
-    from interpret_dp.released import AdditiveFeature, AdditiveTerm
-    from tests.editor.models import Holder
-
     model = build_model()
     cuts = np.linspace(11, 89, 3000)
     wide = AdditiveFeature("age", model.features[0].spec, cuts)
