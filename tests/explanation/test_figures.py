@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from itertools import product
 
 import numpy as np
 import pytest
 
-from interpret_dp.accounting import Guarantee, mu_of_budget
 from interpret_dp.explanation.curves import common_range, monotone_previews, term_curves
 from interpret_dp.explanation.figures import (
     contributions_figure,
@@ -18,51 +16,16 @@ from interpret_dp.explanation.figures import (
     term_figure,
 )
 from interpret_dp.explanation.page_figures import outcome_text
-from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
-from interpret_dp.schema import Categorical, Continuous, Schema
+from interpret_dp.released import AdditiveFeature, AdditiveTerm
+from interpret_dp.released.isotonic import isotonic
+from interpret_dp.schema import Continuous, Schema
+from tests.editor.models import build_model
 
+AGE, GRADE, CITY = 0, 2, 3
 LINE = (
     "Privacy cost of this explanation: 0 · of the model: epsilon 1 · of all on this data set: "
     "1.46 · left: 4.131 (all at delta 1e-06)"
 )
-
-
-def model_of(n_terms=3, classes=("no", "yes"), seed=0) -> AdditiveModel:
-    """Return a model with one nominal term, one ordinal, and continuous ones."""
-    rng = np.random.default_rng(seed)
-    specs = {"ward": Categorical(["a", "b", "c"])}
-    specs["grade"] = Categorical(["low", "middle", "high"], ordered=True)
-    specs |= {f"x{k}": Continuous(0, 8) for k in range(n_terms - 2)}
-    schema = Schema(specs, target=Categorical(list(classes)))
-    shape = (len(classes),) if len(classes) > 2 else ()
-    features, terms = [], []
-    for index, (name, spec) in enumerate(specs.items()):
-        cuts = np.array([2.0, 4.0, 6.0]) if isinstance(spec, Continuous) else None
-        features.append(AdditiveFeature(name, spec, cuts))
-        size = features[-1].n_codes
-        terms.append(
-            AdditiveTerm(
-                index,
-                (index + 1) * rng.normal(size=(size, *shape)),
-                rng.uniform(50, 900, size) * (np.arange(size) < size - 1),
-                np.broadcast_to(0.04 * np.eye(size), (*shape, size, size)),
-            )
-        )
-    return AdditiveModel(
-        task="classification",
-        schema=schema,
-        features=tuple(features),
-        terms=tuple(terms),
-        intercept=np.zeros(len(classes) if shape else 1),
-        classes=tuple(classes),
-        n_rows=1000.0,
-        noise_scale_binning=10.0,
-        noise_scale_boosting=0.1,
-        rounds=40,
-        guarantee=Guarantee(
-            epsilon=1.0, delta=1e-6, mu=mu_of_budget(1.0, 1e-6), mechanism="discrete Gaussian"
-        ),
-    )
 
 
 def press(figure, label):
@@ -93,49 +56,35 @@ def labels(figure):
 # ----------------------------------------------------------------------------- previews
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("name", ["increasing", "decreasing"])
-def test_previews_are_the_nearest_monotone_curves(name, seed):
-    """Against every way to pool neighbouring bins into blocks: one of them is the optimum."""
-    model = model_of(seed=seed)
-    term = model.terms[2]
-    sign = 1 if name == "increasing" else -1
-    scores, weights = term.scores[1:-1], term.weights[1:-1]
-    candidates = []
-    for joints in product([False, True], repeat=len(scores) - 1):
-        blocks = np.r_[0, np.cumsum(~np.array(joints))]
-        means = [np.average(scores[blocks == b], weights=weights[blocks == b]) for b in blocks]
-        if (sign * np.diff(means) >= 0).all():
-            candidates.append((float(weights @ (scores - means) ** 2), means))
-    preview = monotone_previews(model, term)[name]
-    assert (sign * np.diff(preview[1:-1]) >= 0).all()
-    np.testing.assert_allclose(preview[1:-1], min(candidates)[1])
+@pytest.mark.parametrize("index", [AGE, GRADE])
+@pytest.mark.parametrize("increasing", [True, False])
+def test_previews_are_the_nearest_monotone_curves(increasing, index):
+    model = build_model()
+    term = model.terms[index]
+    preview = monotone_previews(model, term)["increasing" if increasing else "decreasing"]
+    nearest = isotonic(term.scores[1:-1], term.weights[1:-1], increasing=increasing)
+    np.testing.assert_allclose(preview[1:-1], nearest)
     np.testing.assert_array_equal(preview[[0, -1]], term.scores[[0, -1]])
 
 
 def test_previews_need_an_order_and_two_bins():
-    model = model_of()
-    assert monotone_previews(model, model.terms[0]) == {}
-    assert set(monotone_previews(model, model.terms[1])) == {"increasing", "decreasing"}
-    feature = AdditiveFeature("x0", Continuous(0, 8), np.zeros(0))
+    model = build_model()
+    assert monotone_previews(model, model.terms[CITY]) == {}
+    feature = AdditiveFeature("age", Continuous(0, 8), np.zeros(0))
+    term = AdditiveTerm(AGE, np.zeros(3), np.ones(3), None)
     single = dataclasses.replace(
-        model,
-        features=(*model.features[:2], feature),
-        terms=(*model.terms[:2], AdditiveTerm(2, np.zeros(3), np.ones(3), None)),
+        model, features=(feature, *model.features[1:]), terms=(term, *model.terms[1:])
     )
-    assert monotone_previews(single, single.terms[2]) == {}
-    assert labels(term_figure(single, 2, "")) == ["own scale", "same scale for all terms"]
-
-
-def test_a_term_without_any_row_has_previews():
-    model = model_of()
-    empty = dataclasses.replace(model.terms[2], weights=np.zeros(6))
+    assert monotone_previews(single, single.terms[AGE]) == {}
+    assert labels(term_figure(single, AGE, "")) == ["own scale", "same scale for all terms"]
+    # Without any row all bins count alike.
+    empty = dataclasses.replace(model.terms[AGE], weights=np.zeros(10))
     assert np.isfinite(monotone_previews(model, empty)["increasing"]).all()
 
 
-@pytest.mark.parametrize("index", [1, 2])
+@pytest.mark.parametrize("index", [AGE, GRADE])
 def test_buttons_show_a_version_and_bring_the_released_one_back(index):
-    model = model_of()
+    model = build_model()
     figure = term_figure(model, index, LINE)
     before = figure.to_dict()
     assert set(visible_curves(figure)) == {"released"}
@@ -154,8 +103,8 @@ def test_buttons_show_a_version_and_bring_the_released_one_back(index):
 
 
 def test_terms_have_their_own_scale_until_the_common_one_is_asked_for():
-    model = model_of()
-    figure = term_figure(model, 0, LINE)
+    model = build_model()
+    figure = term_figure(model, CITY, LINE)
     assert figure.layout.yaxis.range is None
     press(figure, "same scale for all terms")
     lowest, highest = figure.layout.yaxis.range
@@ -173,23 +122,33 @@ def test_terms_have_their_own_scale_until_the_common_one_is_asked_for():
 
 
 def test_all_terms_are_listed_with_what_noise_would_give():
-    model = model_of(n_terms=60)
-    figure = overview_figure(model, LINE)
+    model = build_model()
+    specs = {f"x{k}": Continuous(0, 8) for k in range(60)}
+    many = dataclasses.replace(
+        model,
+        schema=Schema(specs, target=model.schema.target),
+        features=tuple(AdditiveFeature(n, s, np.zeros(0)) for n, s in specs.items()),
+        terms=tuple(AdditiveTerm(k, np.zeros(3), np.ones(3), None) for k in range(60)),
+    )
+    figure = overview_figure(many, LINE)
     assert len(figure.layout.yaxis.ticktext) == 60
     assert figure.layout.height > 20 * 60
+    figure = overview_figure(model, LINE)
     assert [t.name for t in figure.data] == ["mean absolute effect", "what noise alone would give"]
-    assert "log-odds of yes" in figure.layout.xaxis.title.text
+    assert "log-odds of b" in figure.layout.xaxis.title.text
 
 
 def test_signal_to_noise_stands_behind_each_bar_and_is_explained():
-    model = model_of()
-    unknown = dataclasses.replace(model.terms[1], covariance=None)
-    loud = dataclasses.replace(model.terms[2], covariance=1e-9 * model.terms[2].covariance)
-    model = dataclasses.replace(model, terms=(model.terms[0], unknown, loud))
-    figure = overview_figure(model, LINE)
+    model = build_model()
+    age, dose, *others = model.terms
+    unknown = dataclasses.replace(age, covariance=None)
+    clear = dataclasses.replace(dose, covariance=1e-9 * dose.covariance)
+    figure = overview_figure(dataclasses.replace(model, terms=(unknown, clear, *others)), LINE)
     texts = {note.y: note.text for note in figure.layout.annotations if note.yref == "y"}
-    ratio = model.terms[0].signal_to_noise
-    expected = {"ward": f"{ratio:.1f}", "grade": "not known", "x0": "1000 or more"}
+    expected = {"age": "not known", "dose": "1000 or more"}
+    expected |= dict(
+        zip(("grade", "city"), (f"{t.signal_to_noise:.1f}" for t in others), strict=True)
+    )
     names = figure.data[0].customdata
     assert {names[int(y)]: text for y, text in texts.items()} == expected
     column = next(note for note in figure.layout.annotations if note.text == "signal to noise")
@@ -201,17 +160,19 @@ def test_signal_to_noise_stands_behind_each_bar_and_is_explained():
 
 def test_the_cost_is_in_the_figure_and_broken_between_its_parts():
     for figure in (
-        term_figure(model_of(), 2, LINE),
-        overview_figure(model_of(), LINE),
+        term_figure(build_model(), AGE, LINE),
+        overview_figure(build_model(), LINE),
         contributions_figure([], LINE),
     ):
         (note,) = (note.text for note in figure.layout.annotations if "Privacy" in note.text)
         assert note.endswith(LINE.replace(" · left", " ·<br>left"))
-    assert not term_figure(model_of(), 2, "").layout.annotations
+    assert not term_figure(build_model(), AGE, "").layout.annotations
 
 
 def test_curves_bands_and_rows_are_named():
-    named = {t.name for t in term_figure(model_of(), 2, LINE).data if t.showlegend is not False}
+    named = {
+        t.name for t in term_figure(build_model(), AGE, LINE).data if t.showlegend is not False
+    }
     assert {
         "released curve",
         "95 % noise band",
@@ -221,10 +182,13 @@ def test_curves_bands_and_rows_are_named():
 
 
 def test_names_are_shown_literally():
-    model = model_of()
-    features = (AdditiveFeature("<b>ward</b>", model.features[0].spec), *model.features[1:])
+    model = build_model()
+    features = (
+        AdditiveFeature("<b>age</b>", model.features[AGE].spec, model.features[AGE].cuts),
+        *model.features[1:],
+    )
     named = dataclasses.replace(model, features=features)
-    assert "<b>" not in term_figure(named, 0, LINE).layout.title.text
+    assert "<b>" not in term_figure(named, AGE, LINE).layout.title.text
     assert "<b>" not in json.dumps(overview_figure(named, LINE).to_dict(), default=str)
 
 
@@ -232,17 +196,17 @@ def test_names_are_shown_literally():
 
 
 def test_several_classes_have_a_curve_each_in_colours_of_their_own():
-    model = model_of(classes=("high", "low", "middle"))
-    for index in range(3):
+    model = build_model(3)
+    for index in (CITY, GRADE, AGE):
         figure = term_figure(model, index, LINE)
         released = [t for t in figure.data if t.meta == "released" and t.showlegend is not False]
-        assert [t.name for t in released] == ["high", "low", "middle"]
+        assert [t.name for t in released] == ["a", "b", "c"]
         colors = {t.line.color or t.marker.color for t in released}
         assert len(colors) == 3
     press(figure, "preview increasing")
     shown = [t.name for t in figure.data if t.meta == "increasing" and t.visible]
-    assert shown == ["high, increasing", "low, increasing", "middle, increasing"]
-    assert len(overview_figure(model, LINE).data[0].x) == 3
+    assert shown == ["a, increasing", "b, increasing", "c, increasing"]
+    assert len(overview_figure(model, LINE).data[0].x) == 4
 
 
 def _record(scores, intercept, actual=float("nan")):
@@ -256,23 +220,23 @@ def _record(scores, intercept, actual=float("nan")):
 
 
 def test_a_prediction_of_several_classes_is_that_of_the_largest():
-    model = model_of(classes=("high", "low", "middle"))
+    model = build_model(3)
     scores = [[0.0, 1.0, -1.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.0]]
     record = _record(scores, [0.0, 0.0, 0.0], actual=2)
     share = np.exp(1.5) / (1 + np.exp(1.5) + np.exp(-1.0))
-    assert outcome_text(model, record) == f"Probability of low: {100 * share:.0f} %, actual: middle"
+    assert outcome_text(model, record) == f"Probability of b: {100 * share:.0f} %, actual: c"
     figure = prediction_figure(model, record, LINE)
     assert sorted(figure.data[0].x) == [0.0, 0.5, 1.0]
-    assert "score of low" in figure.layout.xaxis.title.text
+    assert "score of b" in figure.layout.xaxis.title.text
 
 
 def test_a_prediction_says_where_it_starts():
-    figure = prediction_figure(model_of(), _record([0.5, 0.1, -0.2], [-1.0]), LINE)
-    assert figure.layout.title.text == "Probability of yes: 35 %"
+    figure = prediction_figure(build_model(), _record([0.5, 0.1, -0.2], [-1.0]), LINE)
+    assert figure.layout.title.text == "Probability of b: 35 %"
     assert "starting at -1, the same for everybody" in figure.layout.xaxis.title.text
 
 
 def test_a_model_of_one_class_is_sure():
-    model = dataclasses.replace(model_of(), classes=("no",))
+    model = dataclasses.replace(build_model(), classes=("a",))
     record = _record([0.0, 0.0, 0.0], [0.0], actual=0)
-    assert outcome_text(model, record) == "Probability of no: 100 %, actual: no"
+    assert outcome_text(model, record) == "Probability of a: 100 %, actual: a"

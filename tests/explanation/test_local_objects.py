@@ -54,6 +54,7 @@ def test_rows_have_what_interprets_own_have(kind, shape):
     assert importance["explanation_type"] == "local_feature_importance"
     assert importance["value"]["scores"][1] == record["scores"]
     assert rows["value"]["dataset_x"].shape == shape
+    assert f": local, {shape[0]} parts, epsilon" in repr(explanation)
     # interpret's own figure, which other packages may ask for.
     assert len(FeatureValueExplanation.visualize(explanation, 1).data[0].x) >= 4
 

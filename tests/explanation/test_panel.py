@@ -1,4 +1,4 @@
-"""The privacy panel: right figures, plain words, and nothing that a name could break."""
+"""The figures of an explanation, and their panel: plain words, and names that break nothing."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import re
 
 import pytest
 
-from interpret_dp import PrivacySpend
+from interpret_dp import LedgerError, PrivacyLedger, PrivacySpend
 from interpret_dp.accounting import Guarantee, ReleaseShare, mu_of_budget
 from interpret_dp.explanation.markup import element, to_html
 from interpret_dp.explanation.panel import budget_bar, meaning_text, privacy_panel, share_text
 from tests.explanation.budgets import budget_state
+from tests.ledger.requests import reserve_epsilon
 
 MU = mu_of_budget(1.0, 1e-6)
 
@@ -100,7 +101,7 @@ def test_edits_are_said_and_cost_nothing(edits, words):
     edited = spend(edits=edits)
     assert words in text(edited)
     assert edited.line.endswith(words)
-    assert "edited" not in text(spend())
+    assert "edited" not in text(spend()) + spend().line
     assert edited.to_dict()["guarantee"] == spend().to_dict()["guarantee"]
 
 
@@ -111,27 +112,17 @@ def test_where_an_explanation_comes_from_is_said():
     assert "paid for" in paid
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"origin": "released"},
-        {"origin": "reused", "explanation_epsilon": 0.1},
-        {"explanation_epsilon": 0.1},
-        {"origin": "stolen"},
-        {"edits": -1},
-    ],
-)
-def test_contradictions_are_refused(changes):
-    with pytest.raises(ValueError, match=r"must be|costs something"):
-        spend(**changes)
-
-
 def test_seeded_noise_promises_nothing_and_shows_no_figures():
     voided = spend({"tests_only": True}, budget=budget_state())
     shown = text(voided)
     assert "No privacy promise: for tests only" in shown
     assert "Nothing is protected" in shown
     assert "Left for one more" not in shown
+    assert "no privacy promise" in voided.line
+    assert voided.guarantee.brief == "for tests only, nothing promised"
+    assert spend({"dataset": None, "epsilon": 2.00001}).guarantee.brief == (
+        "epsilon 2.01 at delta 1e-06"
+    )
     edges = {re.search(r"border-left: [^;]*", v._repr_html_())[0] for v in (voided, spend())}
     assert len(edges) == 2
 
@@ -159,7 +150,10 @@ def test_bar_is_as_long_as_what_was_spent():
     assert "left 100 %" in budget_bar([("this model", 0.0, "#000001")]).text
 
 
-def test_shares_are_rounded_against_us():
+def test_costs_are_rounded_up_and_what_is_left_down():
+    line = spend(total_epsilon=1.00001, remaining_epsilon=0.99999).line
+    assert "of all on this data set: 1.01" in line
+    assert "left: 0.999" in line
     assert share_text(0.123401) == "12.4 %"
     assert share_text(0.123499, down=True) == "12.3 %"
 
@@ -184,3 +178,43 @@ def test_documents_are_json_whatever_was_spent():
     assert document["budget"]["spent_epsilon"] is None
     assert "more than can be stated" in privacy_panel(document).text
     assert dataclasses.replace(state, n_requests=0).spent_epsilon == 0.0
+
+
+# ----------------------------------------------------------------------------- with a ledger
+
+
+@pytest.fixture
+def ledger() -> PrivacyLedger:
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("trial", epsilon=2, delta=1e-5)
+    ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "trial"))
+    return ledger
+
+
+def test_figures_come_from_the_ledger_at_the_models_delta(ledger):
+    of_model = PrivacySpend.of_model(spend().guarantee, ledger)
+    assert of_model.explanation_epsilon == 0.0
+    assert of_model.total_epsilon == pytest.approx(1.0, rel=1e-6)
+    assert of_model.remaining_epsilon == pytest.approx(ledger.remaining("trial", 1e-6))
+    assert str(of_model) == of_model.line
+    start = "Privacy cost of this explanation: 0 · of the model: epsilon 1 ·"
+    assert of_model.line.startswith(start)
+    assert "left: 1." in of_model.line
+    assert "delta 1e-06" in of_model.line
+
+
+def test_without_a_limit_nothing_is_claimed():
+    of_model = PrivacySpend.of_model(spend().guarantee, PrivacyLedger.in_memory())
+    assert of_model.remaining_epsilon is None
+    assert "no limit declared" in of_model.ledger
+    assert "left" not in of_model.line
+
+
+def test_an_unreadable_ledger_does_not_stop_an_explanation(ledger, monkeypatch):
+    def locked(dataset):
+        raise LedgerError(f"The ledger of {dataset} is locked.")
+
+    monkeypatch.setattr(ledger, "budget", locked)
+    of_model = PrivacySpend.of_model(spend().guarantee, ledger)
+    assert of_model.total_epsilon is None
+    assert of_model.ledger == "not readable now: The ledger of trial is locked."
