@@ -177,14 +177,12 @@ def adult_totals(n_explanations: int = 60, **changes: Any) -> Any:
     center = np.array([effect for _, effect in ADULT.values()])
     effects = center + 0.05 * rng.normal(size=(n_explanations, len(center)))
     fields = {
+        "names": list(ADULT),
+        "feature_types": ["continuous"] * len(center),
+        "mean_absolute": np.abs(effects).mean(axis=0),
+        "noise": np.full(len(center), 0.03 * (2 / np.pi) ** 0.5),
+        "effects": effects,
         "privacy": explainer_spend([]),
         "name": "loans in total",
-        "feature_types": ["continuous"] * len(center),
     }
-    return influence_explanation(
-        list(ADULT),
-        mean_absolute=np.abs(effects).mean(axis=0),
-        noise=np.full(len(center), 0.03 * (2 / np.pi) ** 0.5),
-        effects=effects,
-        **(fields | changes),
-    )
+    return influence_explanation(**(fields | changes))

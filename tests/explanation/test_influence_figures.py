@@ -30,6 +30,13 @@ def influence(effects, errors) -> Influence:
     return Influence(tuple(map(str, range(len(effects)))), np.array(effects), np.array(errors))
 
 
+def few_effects(effects, **changes):
+    """Return the record of a row of so many features."""
+    size = len(effects)
+    fields = {"names": list("abcd")[:size], "values": list(range(size)), "coordinates": None}
+    return adult_record() | fields | {"scores": effects, "standard_errors": [0.05] * size} | changes
+
+
 def bars(figure, *, visible_only=True):
     """Return {place: (effect, opacity, colour)} of the bars of the shown view."""
     return {
@@ -113,14 +120,7 @@ def test_bars_are_the_effects_largest_first_with_their_noise():
 
 
 def test_noise_is_faded_and_both_signs_have_their_colour():
-    effects = [0.5, -0.5, 0.01, -0.01]
-    record = adult_record() | {
-        "names": list("abcd"),
-        "scores": effects,
-        "values": [1, 2, 3, 4],
-        "standard_errors": [0.05] * 4,
-        "coordinates": None,
-    }
+    record = few_effects([0.5, -0.5, 0.01, -0.01])
     figure = explanation_of([record]).figure(0)
     drawn = bars(figure)
     assert drawn[0][1] == drawn[-1][1] == 1.0
@@ -144,6 +144,7 @@ def test_noise_is_faded_and_both_signs_have_their_colour():
         ({"perf": {"actual": 1.0}}, "Probability of &gt;50K: 73 %, actual: &gt;50K"),
         ({"perf": {"actual": 0.0}}, "Probability of &gt;50K: 73 %, actual: not &gt;50K"),
         ({"output": "predicted value", "predicted": 12.345}, "Predicted value: 12.35"),
+        ({"output": "probability of " + "very " * 40}, f"Probability of {'very ' * 8}…: 73 %"),
         (
             {"output": "predicted value", "predicted": -3.0, "perf": {"actual": 2.5}},
             "Predicted value: -3, actual: 2.5",
@@ -164,31 +165,16 @@ def test_the_title_says_what_was_predicted(changes, title):
     ],
 )
 def test_the_axis_says_what_an_effect_means(values, words):
-    record = adult_record() | {
-        "names": ["a", "b"],
-        "scores": [0.1, 0.2],
-        "values": values,
-        "standard_errors": [0.1, 0.1],
-        "coordinates": None,
-    }
-    title = explanation_of([record]).figure(0).layout.xaxis.title.text
-    assert title == f"change of the probability of &gt;50K<br>{words}"
-    own = explanation_of([record | {"meaning": "in the same bin"}]).figure(0)
-    assert own.layout.xaxis.title.text.endswith("<br>in the same bin")
-    surrogate = record | {"method": "surrogate", "origin": "post-processed"}
-    read_off = explanation_of([surrogate]).figure(0)
-    assert read_off.layout.xaxis.title.text.endswith(
-        "<br>against the mean over the explanation data"
-    )
-
-
-def test_each_view_says_what_its_effects_mean():
-    figure = explanation_of([adult_record()]).figure(0)
-    assert figure.layout.xaxis.title.text.endswith(LEVEL)
-    press(figure, "by level")
-    assert figure.layout.xaxis.title.text.endswith("of a level against the mean of all")
-    press(figure, "by feature")
-    assert figure.layout.xaxis.title.text.endswith(LEVEL)
+    record = few_effects([0.1, 0.2], values=values)
+    changes = "change of the probability of &gt;50K<br>"
+    surrogate = {"method": "surrogate", "origin": "post-processed"}
+    for more, ending in (
+        ({}, words),
+        ({"meaning": "in the same bin"}, "in the same bin"),
+        (surrogate, "against the mean over the explanation data"),
+    ):
+        title = explanation_of([record | more]).figure(0).layout.xaxis.title.text
+        assert title == changes + ending
 
 
 def test_many_features_are_fifteen_bars_and_a_range():
@@ -210,13 +196,16 @@ def test_levels_can_be_shown_instead_and_features_again():
     figure = explanation_of([record]).figure(0)
     before = bars(figure)
     assert len(before) == 13
+    assert figure.layout.xaxis.title.text.endswith(LEVEL)
     press(figure, "by level")
+    assert figure.layout.xaxis.title.text.endswith("of a level against the mean of all")
     after = bars(figure)
     assert len(after) == 15
     assert "marital-status = Never-married" in figure.layout.yaxis.ticktext
     assert figure.layout.yaxis.ticktext[-1] == "4 others (range)"
     press(figure, "by feature")
     assert bars(figure) == before
+    assert figure.layout.xaxis.title.text.endswith(LEVEL)
     single = explanation_of([record | {"coordinates": None}]).figure(0)
     assert not single.layout.updatemenus
 
@@ -238,12 +227,6 @@ def test_names_are_shown_literally():
         assert "<a" not in texts(figure)
         assert "<b>" not in texts(figure)
         assert "&lt;b&gt;" in texts(figure)
-
-
-def test_a_long_class_is_cut():
-    record = adult_record(output="probability of " + "very " * 40 + "long")
-    figure = explanation_of([record]).figure(0)
-    assert len(figure.layout.title.text) < 80
 
 
 # ---------------------------------------------------------------------------------- many rows
@@ -270,11 +253,6 @@ def test_the_overview_has_a_column_for_each_row_and_marks_its_source():
     assert "faded: noise alone could give one as large among 14" in named(figure)
 
 
-def test_the_overview_of_one_row_is_the_row():
-    explanation = explanation_of([adult_record()])
-    assert explanation.figure(None, line="").to_json() == explanation.figure(0, line="").to_json()
-
-
 def test_the_overview_of_many_rows_and_features_is_cut_and_says_so():
     explanation = explanation_of([text_record(0, 60)] * 210)
     figure = explanation.figure()
@@ -287,6 +265,13 @@ def test_rows_may_explain_different_classes():
     records = [adult_record(), adult_record(1, output="probability of <=50K")]
     note = explanation_of(records).figure().layout.annotations[0].text
     assert note.startswith("Effect on the output that is explained at each row: one of 2")
+    # Of one row, the overview is the row.
+    one = explanation_of(records[:1])
+    assert one.figure(None, line="").to_json() == one.figure(0, line="").to_json()
+    # Without costs, sources are said all the same.
+    history = [adult_record(0, *SOURCES[3])] * 2
+    figure = explanation_of(history, privacy=explainer_spend([])).figure()
+    assert "from the released history, free" in named(figure)
 
 
 # -------------------------------------------------------------------------------------- images
@@ -371,47 +356,27 @@ def test_a_feature_is_a_histogram_of_its_effects():
     assert "raises the output in 60 of 60" in texts(figure)
 
 
-@pytest.mark.parametrize("value", [0.0, 0.3, -1e-9])
-def test_equal_effects_have_a_histogram_too(value):
-    explanation = adult_totals()
-    explanation.data(-1)["specific"][0]["scores"] = [value] * 60
-    assert sum(explanation.figure(0).data[0].y) == 60
-
-
-def test_unknown_noise_and_many_explanations_are_drawn_without_marks():
+def test_equal_effects_unknown_noise_and_many_explanations_have_a_histogram_too():
     explanation = adult_totals(600)
     explanation.data(-1)["overall"]["noise"] = [float("nan")] * 14
-    figure = explanation.figure(0)
-    assert len(figure.data) == 1
-    assert not [shape for shape in figure.layout.shapes if shape.type == "rect"]
+    for value in (0.0, 0.3, -1e-9):
+        explanation.data(-1)["specific"][0]["scores"] = [value] * 600
+        figure = explanation.figure(0)
+        assert sum(figure.data[0].y) == 600
+        assert len(figure.data) == 1
+        assert not [shape for shape in figure.layout.shapes if shape.type == "rect"]
 
 
 def test_totals_of_pixels_are_a_map_and_of_many_features_a_part():
-    from interpret_dp.explanation.local_objects import influence_explanation
-
-    rng = np.random.default_rng(3)
-    effects = rng.normal(size=(5, 64))
-
-    def total(**changes):
-        return influence_explanation(
-            [f"f{i}" for i in range(64)],
-            ["continuous"] * 64,
-            np.abs(effects).mean(axis=0),
-            np.ones(64),
-            effects,
-            privacy=explainer_spend([]),
-            name="many",
-            **changes,
-        )
-
-    maps = total(image_shape=(8, 8)).figure()
+    many = {
+        "names": [f"f{i}" for i in range(64)],
+        "feature_types": ["continuous"] * 64,
+        "mean_absolute": np.ones(64),
+        "noise": np.ones(64),
+        "effects": np.ones((5, 64)),
+    }
+    maps = adult_totals(**many, image_shape=(8, 8)).figure()
     assert [np.shape(trace.z) for trace in maps.data] == [(8, 8), (8, 8)]
-    cut = total().figure()
+    cut = adult_totals(**many).figure()
     assert len(cut.data[0].x) == 40
     assert "first 40 of 64 features" in texts(cut)
-
-
-def test_without_costs_the_source_is_said_all_the_same():
-    record = adult_record(0, *SOURCES[3])
-    figure = explanation_of([record, record], privacy=explainer_spend([])).figure()
-    assert "from the released history, free" in named(figure)

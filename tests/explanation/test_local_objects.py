@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from interpret.api.templates import FeatureValueExplanation
 
-from interpret_dp.explanation.local_objects import influence_explanation, local_explanation
+from interpret_dp.explanation.local_objects import local_explanation
 from interpret_dp.explanation.objects import PrivateExplanation
 from tests.contract.explainers.test_copies import MADE_UP
 from tests.explanation.influences import (
@@ -19,7 +19,6 @@ from tests.explanation.influences import (
     adult_record,
     adult_totals,
     explainer_spend,
-    explanation_of,
 )
 
 # ------------------------------------------------------------------------ interpret's protocol
@@ -59,26 +58,18 @@ def test_rows_have_what_interprets_own_have(kind, shape):
     assert len(FeatureValueExplanation.visualize(explanation, 1).data[0].x) >= 4
 
 
-def test_what_came_true_is_listed_as_interpret_lists_it():
+def test_a_row_is_listed_with_origin_and_cost_and_what_came_true():
     explanation = MADE_UP["text"]()
     table = explanation.selector
     assert list(table.columns[:3]) == ["Predicted", "Origin", "Actual"]
     assert table["Resid"][0] == pytest.approx(0.12)
     assert list(explanation.data(-1)["mli"][1]["value"]["dataset_y"]) == [1.0, 1.0]
-    assert adult_explanation().data(-1)["mli"][1]["value"]["dataset_y"] is None
-    assert not {"Actual", "Resid"} & set(adult_explanation().selector)
-
-
-def test_a_row_is_listed_with_origin_and_cost():
-    table = adult_explanation().selector
-    assert list(table["Origin"]) == [
-        "released now",
-        "released now",
-        "reused",
-        "from history",
-        "from surrogate",
-    ]
-    assert list(table["Epsilon"]) == [0.1, 0.1, 0.0, 0.0, 0.0]
+    unknown = adult_explanation()
+    assert unknown.data(-1)["mli"][1]["value"]["dataset_y"] is None
+    assert not {"Actual", "Resid"} & set(unknown.selector)
+    origins = ["released now", "released now", "reused", "from history", "from surrogate"]
+    assert list(unknown.selector["Origin"]) == origins
+    assert list(unknown.selector["Epsilon"]) == [0.1, 0.1, 0.0, 0.0, 0.0]
 
 
 def test_a_list_of_rows_can_be_given():
@@ -108,36 +99,44 @@ def test_each_figure_carries_the_cost_of_its_part():
         return note.text.partition("explanation: ")[2].partition(" ·")[0]
 
     assert [cost(None), cost(0), cost(2)] == ["0.145", "0.1", "0"]
+    assert explanation.visualize(0, title="mine").layout.title.text == "mine"
+    assert explanation.visualize(("mli", 0)).to_json() == explanation.visualize(0).to_json()
     assert explanation.figure(0, line="").layout.annotations[0].text == (
         "Released now for epsilon 0.1, method statistics<br>7 of 14 effects stand out from the "
         "noise"
     )
 
 
-def test_a_title_can_be_given_and_providers_are_passed_over():
-    explanation = adult_explanation()
-    assert explanation.visualize(0, title="mine").layout.title.text == "mine"
-    assert explanation.visualize(("mli", 0)).to_json() == explanation.visualize(0).to_json()
-
-
 # -------------------------------------------------------------------------------- wrong input
 
 
+def without_errors():
+    record = adult_record()
+    del record["standard_errors"]
+    return record
+
+
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("records", "message"),
     [
-        ({"scores": [0.1]}, "lengths"),
-        ({"origin": "guessed"}, "origin is 'guessed'"),
-        ({"image_shape": [3, 3]}, "one effect for each pixel"),
-        ({"names": list("abcdefghijklmn")}, "in order"),
-        ({"method": "interactive"}, "must agree row by row"),
-        ({"coordinates": {"names": ["a"], "scores": [], "standard_errors": [1]}}, "lengths"),
+        ([adult_record(scores=[0.1])], "lengths"),
+        ([adult_record(origin="guessed")], "origin is 'guessed'"),
+        ([adult_record(image_shape=[3, 3])], "one effect for each pixel"),
+        ([adult_record(names=list("abcdefghijklmn"))], "in order"),
+        ([adult_record(method="interactive")], "must agree row by row"),
+        (
+            [adult_record(coordinates={"names": ["a"], "scores": [], "standard_errors": [1]})],
+            "lengths",
+        ),
+        ([without_errors()], r"lacks \['standard_errors'\]"),
+        ([], "records is empty"),
+        ([adult_record()] * 2, "tells of 1 rows and there are 2"),
     ],
 )
-def test_records_that_do_not_fit_are_refused(changes, message):
+def test_records_that_do_not_fit_are_refused(records, message):
     with pytest.raises(ValueError, match=message):
         local_explanation(
-            [adult_record() | changes],
+            records,
             privacy=explainer_spend(SOURCES[:1]),
             name="wrong",
             feature_names=list(ADULT),
@@ -145,39 +144,19 @@ def test_records_that_do_not_fit_are_refused(changes, message):
         )
 
 
-def test_incomplete_and_absent_records_are_refused():
-    record = adult_record()
-    del record["standard_errors"]
-    with pytest.raises(ValueError, match="lacks \\['standard_errors'\\]"):
-        explanation_of([record])
-    with pytest.raises(ValueError, match="records is empty"):
-        local_explanation(
-            [], privacy=explainer_spend([]), name="", feature_names=[], feature_types=[]
-        )
-    with pytest.raises(ValueError, match="tells of 2 rows and there are 1"):
-        explanation_of([adult_record()], privacy=explainer_spend(SOURCES[:2]))
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"noise": np.zeros(3)}, "must agree"),
         ({"effects": np.zeros(2)}, "must agree"),
-        ({"effects": np.zeros((0, 2))}, "at least one"),
-        ({"effects": np.zeros((4, 3))}, "n_explanations, 2"),
-        ({"image_shape": (2, 2)}, "2 features"),
+        ({"effects": np.zeros((0, 14))}, "at least one"),
+        ({"effects": np.zeros((4, 3))}, "n_explanations, 14"),
+        ({"image_shape": (2, 2)}, "14 features"),
     ],
 )
 def test_totals_that_do_not_fit_are_refused(changes, message):
-    fields = {"mean_absolute": np.ones(2), "noise": np.ones(2), "effects": np.ones((4, 2))}
     with pytest.raises(ValueError, match=message):
-        influence_explanation(
-            ["a", "b"],
-            ["continuous"] * 2,
-            **(fields | changes),
-            privacy=explainer_spend([]),
-            name="wrong",
-        )
+        adult_totals(**changes)
 
 
 def test_totals_hold_no_query():
