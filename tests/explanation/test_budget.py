@@ -57,30 +57,23 @@ def test_a_budget_for_so_many_has_room_for_so_many(count):
         assert _state(account).more_like(pair) == count - done
 
 
-def test_shares_add_up():
-    state = budget_state()
-    half = GdpPair(state.spent_mu / 2**0.5)
-    assert 2 * state.share_of(half) == pytest.approx(state.spent_share)
-    assert state.spent_share == pytest.approx((state.spent_mu / state.mu) ** 2)
-
-
 def test_the_scarcer_part_of_a_budget_is_the_one_that_is_shown():
     state = budget_state(delta_x=4e-6, spent_delta=3e-6)
     assert state.spent_share == pytest.approx(0.75)
     assert state.share_of(GdpPair(0.1, 1e-6)) == pytest.approx(0.25)
+    plain = budget_state()
+    assert plain.spent_share == pytest.approx((plain.spent_mu / plain.mu) ** 2)
+    assert plain.share_of(GdpPair(plain.spent_mu)) == pytest.approx(plain.spent_share)
     assert state.more_like(GdpPair(0.001, 1e-6)) == 1
     assert state.more_like(GdpPair(0.0, 1e-6)) == 1
 
 
-def test_what_costs_nothing_is_not_counted():
-    with pytest.raises(ValueError, match="one of them must be above 0"):
-        budget_state().more_like(GdpPair(0.0))
-
-
-def test_an_expired_budget_has_room_for_nothing():
+def test_an_expired_budget_has_room_for_nothing_and_what_is_free_is_not_counted():
     pair = GdpPair(1e-3)
     assert budget_state().more_like(pair) > 0
     assert budget_state(expired=True).more_like(pair) == 0
+    with pytest.raises(ValueError, match="one of them must be above 0"):
+        budget_state().more_like(GdpPair(0.0))
 
 
 def test_what_was_released_before_new_people_came_is_told():

@@ -49,12 +49,9 @@ def test_card_holds_sentence_and_assumptions_and_escapes_names():
     assert GUARANTEE.sentence in shown
     assert all(clause in shown for clause in GUARANTEE.assumptions)
     assert "<b>&x" in shown
-
-
-def test_a_voided_promise_looks_different():
-    voided = dataclasses.replace(GUARANTEE, tests_only=True)
-    assert "nothing is promised" in text_of(guarantee_card(voided))
-    edges = {card.split("solid ")[1][:7] for card in map(guarantee_card, (GUARANTEE, voided))}
+    voided = guarantee_card(dataclasses.replace(GUARANTEE, tests_only=True))
+    assert "nothing is promised" in text_of(voided)
+    edges = {card.split("solid ")[1][:7] for card in (guarantee_card(GUARANTEE), voided)}
     assert len(edges) == 2
 
 
@@ -71,6 +68,10 @@ def test_notebooks_show_diagram_and_guarantee_once_fitted(fitted):
         assert page.count(fitted.guarantee_.sentence) == 2
         assert "sk-top-container" in page
     assert bundle["text/plain"] == repr(fitted)
+    assert "DPExplainableBoostingRegressor" in make_pipeline(fitted)._repr_html_()
+    with sklearn.config_context(display="text"):
+        assert not hasattr(fitted, "_repr_html_")
+        assert set(fitted._repr_mimebundle_()) == {"text/plain"}
 
 
 @pytest.mark.parametrize("of", [lambda model: model, lambda m: DPRandomizedSearch(m, {})])
@@ -104,18 +105,6 @@ def test_the_plan_says_what_is_not_declared_or_not_promised():
     seeded = plan_card(DPExplainableBoostingRegressor(random_state=1))
     assert "random_state is set" in text_of(seeded)
     assert "differential privacy" not in seeded
-
-
-def test_settings_that_fit_would_refuse_are_shown_all_the_same():
-    model = DPExplainableBoostingRegressor(epsilon="<i>much", delta=None, schema=3, neighboring=7)
-    assert "(epsilon '<i>much', delta None)" in text_of(plan_card(model))
-
-
-def test_scikit_learns_display_setting_is_kept(fitted):
-    with sklearn.config_context(display="text"):
-        assert not hasattr(fitted, "_repr_html_")
-        assert set(fitted._repr_mimebundle_()) == {"text/plain"}
-
-
-def test_a_pipelines_diagram_still_works(fitted):
-    assert "DPExplainableBoostingRegressor" in make_pipeline(fitted)._repr_html_()
+    # Settings that fit would refuse are shown all the same.
+    wrong = DPExplainableBoostingRegressor(epsilon="<i>much", delta=None, schema=3, neighboring=7)
+    assert "(epsilon '<i>much', delta None)" in text_of(plan_card(wrong))

@@ -69,18 +69,15 @@ def texts_of(figure: Any) -> str:
 
 @pytest.mark.parametrize("model", [table_model(), image_model(), image_model(channels=3)])
 def test_contributions_and_bias_add_up_to_every_score(model):
-    n_rows = 5
-    inputs = np.random.default_rng(3).normal(size=(n_rows, model.n_inputs))
+    inputs = np.random.default_rng(3).normal(size=(5, model.n_inputs))
     scores, chances = model.scores(inputs), model.predict_proba(inputs)
-    for row in range(n_rows):
-        for index in range(len(model.classes)):
-            one = read_row(model, inputs[row], index)
-            assert one.contributions.sum() + one.bias == pytest.approx(scores[row, index], abs=1e-9)
-            assert one.score == pytest.approx(scores[row, index])
-            assert one.probability == pytest.approx(chances[row, index])
-            assert model.per_feature(one.contributions).sum() == pytest.approx(
-                one.contributions.sum()
-            )
+    for row, index in np.ndindex(scores.shape):
+        one = read_row(model, inputs[row], index)
+        assert one.contributions.sum() + one.bias == pytest.approx(scores[row, index], abs=1e-9)
+        assert one.score == pytest.approx(scores[row, index])
+        assert one.probability == pytest.approx(chances[row, index])
+        by_feature = model.per_feature(one.contributions)
+        assert by_feature.sum() == pytest.approx(one.contributions.sum())
 
 
 def test_the_top_maps_are_those_of_the_largest_softmax():
@@ -91,13 +88,8 @@ def test_the_top_maps_are_those_of_the_largest_softmax():
     assert one.shares == pytest.approx(powers / powers.sum())
     assert list(one.top) == list(np.argsort(-values)[:3])
     assert one.weighted_map == pytest.approx((powers / powers.sum()) @ model.weights[1])
-
-
-def test_fewer_maps_than_three_are_all_shown():
-    explanation = table_rows(model=table_model(n_maps=2))
-    assert len(explanation.reading(0).top) == 2
-    marks = [trace for trace in explanation.figure(0, label="low").data if trace.type == "scatter"]
-    assert len(marks) == 2
+    fewer = table_rows(model=table_model(n_maps=2)).figure(0, label="low")
+    assert sum(trace.type == "scatter" for trace in fewer.data) == 2
 
 
 def test_the_use_of_maps_is_counted_on_the_given_rows():
@@ -156,14 +148,6 @@ def test_a_row_is_listed_with_what_was_predicted_and_what_came_true():
     assert unknown.data(-1)["mli"][1]["value"]["dataset_y"] is None
 
 
-def test_classes_are_listed_with_their_use_only_if_rows_were_given():
-    assert "Top map" in all_maps(table_model(), inputs=TABLE_INPUTS).selector
-    explanation = all_maps(table_model())
-    assert "Top map" not in explanation.selector
-    assert explanation.use is None
-    assert "given rows" not in texts_of(explanation.figure(0))
-
-
 def test_wrong_parts_are_refused():
     model = table_model()
     with pytest.raises(ValueError, match="no rows"):
@@ -176,20 +160,12 @@ def test_wrong_parts_are_refused():
         table_rows().figure(0, label="nobody")
     with pytest.raises(ValueError, match="no rows; use explain_local"):
         all_maps(model).reading(0)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("key", [-1, 99])
-def test_a_number_that_no_class_or_row_has_is_refused(kind, key):
-    with pytest.raises(ValueError, match=r"must be an integer at least 0 and at most \d\. It is"):
-        MADE_UP[kind]().figure(key)
-
-
-@pytest.mark.parametrize(("kind", "key"), [("table classes", 0), ("image rows", None)])
-def test_a_class_can_be_chosen_of_a_row_alone(kind, key):
-    explanation = MADE_UP[kind]()
-    with pytest.raises(ValueError, match="it chooses the class of one row"):
-        explanation.figure(key, label=explanation.released.classes[0])
+    for explanation, key in ((all_maps(model), 0), (image_rows(), None)):
+        with pytest.raises(ValueError, match="it chooses the class of one row"):
+            explanation.figure(key, label=explanation.released.classes[0])
+        for wrong in (-1, 99):
+            with pytest.raises(ValueError, match=r"must be an integer at least 0 and at most \d\."):
+                explanation.figure(wrong)
 
 
 # ------------------------------------------------------------------------------------- figures
@@ -291,6 +267,10 @@ def test_maps_of_a_class_come_in_the_order_of_their_use():
         assert np.asarray(trace.z).ravel() == pytest.approx(model.weights[0, m], abs=1e-5)
     assert figure.layout.annotations[0].text.startswith(f"map {order[0]}: ")
     assert "Percent of the 200 given rows, taken as public" in texts_of(figure)
+    assert "Top map" in explanation.selector
+    without = all_maps(model)
+    assert "Top map" not in without.selector
+    assert "given rows" not in texts_of(without.figure(0))
 
 
 def test_what_is_not_drawn_is_said():
