@@ -15,67 +15,37 @@ from plotly.graph_objects import Figure
 from plotly.offline import get_plotlyjs
 
 from interpret_dp import PrivacySpend
-from interpret_dp.accounting import Guarantee, mu_of_budget
 from interpret_dp.explanation.export import render_html, write_html
 from interpret_dp.explanation.figure_parts import number_text
 from interpret_dp.explanation.page_figures import importance_figure, local_figure, term_importance
 from interpret_dp.explanation.shape_figures import shape_figure
-from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
-from interpret_dp.schema import Categorical, Continuous, Schema
+from interpret_dp.released import AdditiveFeature, AdditiveTerm
+from interpret_dp.schema import Categorical, Continuous
+from tests.editor.models import build_model
 from tests.explanation.budgets import budget_state
 
+DOSE, GRADE, CITY = 1, 2, 3
 HOSTILE = "</script><script>document.title='broken'</script>"
 
 
-def _model(*, names=("stay", "ward"), levels=("b", "a", "c"), weights=None, covariance=True):
-    schema = Schema(
-        {names[0]: Continuous(0, 90, scale="log"), names[1]: Categorical(list(levels))},
-        target=Categorical(["no", "yes"]),
-    )
-    if weights is None:
-        weights = [[500.0, 300.0, 200.0, 0.0], [5.0, 600.0, 300.0, 90.0, 5.0]]
-    variances = [np.diag([0.04, 0.01, 0.02, 0.0]), np.diag([0.0, 0.01, 0.01, 0.09, 0.0])]
-    scores = [[-0.5, 0.2, 1.0, 0.0], [0.0, 0.1, 0.4, -0.3, 0.0]]
-    return AdditiveModel(
-        task="classification",
-        schema=schema,
-        features=(
-            AdditiveFeature(names[0], schema.features[names[0]], np.array([9.0])),
-            AdditiveFeature(names[1], schema.features[names[1]]),
-        ),
-        terms=tuple(
-            AdditiveTerm(
-                k, np.array(scores[k]), np.array(weights[k]), variances[k] if covariance else None
-            )
-            for k in range(2)
-        ),
-        intercept=-1.0,
-        classes=("no", "yes"),
-        n_rows=1000.0,
-        noise_scale_binning=10.0,
-        noise_scale_boosting=0.1,
-        rounds=40,
-        guarantee=Guarantee(
-            epsilon=1.0,
-            delta=1e-6,
-            mu=mu_of_budget(1.0, 1e-6),
-            mechanism="discrete Gaussian",
-            dataset=f"ward {HOSTILE}" if HOSTILE in names else "ward",
-        ),
-    )
+def _model(**changes):
+    """Return terms age, dose (log scale), grade (ordinal) and city (nominal), of a data set."""
+    model = build_model()
+    guarantee = dataclasses.replace(model.guarantee, dataset="ward")
+    return dataclasses.replace(model, **({"guarantee": guarantee} | changes))
 
 
 class _Local:
     """What interpret's local explanation offers."""
 
-    def __init__(self, *actual, names=("stay", "ward")):
+    def __init__(self, *actual, names=("dose", "city")):
         self.selector = pd.DataFrame({"Actual": actual})
         self._names = names
 
     def data(self, key):
         return {
             "names": list(self._names),
-            "values": [float("nan"), "b"],
+            "values": [float("nan"), "Bonn"],
             "scores": [-0.5, 0.1],
             "extra": {"scores": [-1.0]},
             "perf": {"actual": self.selector["Actual"][key]},
@@ -114,12 +84,12 @@ def test_page_shows_guarantee_cost_every_term_and_prediction():
     assert "What does this mean?" in page
     assert "Room for" in page
     assert "A &lt;b&gt; lead." in page
-    for name in ("stay", "ward"):
-        assert f"<h3>{name}</h3>" in page
-    assert "Probability of yes: 20 %, actual: yes" in page
-    assert "Probability of yes: 20 %, actual: no" in page
-    assert "<h3>Probability of yes: 20 %</h3>" in page
-    assert page.count('class="plot"') == 1 + 2 + 3
+    for feature in model.features:
+        assert f"<h3>{feature.name}</h3>" in page
+    assert "Probability of b: 20 %, actual: b" in page
+    assert "Probability of b: 20 %, actual: a" in page
+    assert "<h3>Probability of b: 20 %</h3>" in page
+    assert page.count('class="plot"') == 1 + 4 + 3
     for clause in model.guarantee.assumptions:
         assert f"<li>{clause.replace(chr(39), '&#x27;')}</li>" in page
 
@@ -135,13 +105,20 @@ def test_page_asks_for_nothing_and_holds_plotly_once():
 
 
 def test_names_cannot_leave_their_place():
-    model = _model(names=(HOSTILE, "ward"), levels=(HOSTILE, "a", "<b>c</b>"))
+    model = _model()
+    age, dose, grade, _ = model.features
+    city = AdditiveFeature("city", Categorical([HOSTILE, "a", "<b>c</b>"]))
+    model = dataclasses.replace(
+        model,
+        features=(age, dataclasses.replace(dose, name=HOSTILE), grade, city),
+        guarantee=dataclasses.replace(model.guarantee, dataset=HOSTILE),
+    )
     page = render_html(
         model,
         PrivacySpend(guarantee=model.guarantee),
         title=HOSTILE,
         lead=HOSTILE,
-        local=_Local(1, names=(HOSTILE, "ward")),
+        local=_Local(1, names=(HOSTILE, "city")),
     )
     assert HOSTILE not in page
     assert _parsed(page).opened == 2
@@ -159,9 +136,8 @@ def test_control_the_parser_sees_a_name_that_breaks_out():
 
 
 def test_seeded_noise_is_shown_to_promise_nothing(tmp_path):
-    model = _model()
-    guarantee = dataclasses.replace(model.guarantee, tests_only=True)
-    model = dataclasses.replace(model, guarantee=guarantee)
+    guarantee = dataclasses.replace(_model().guarantee, tests_only=True)
+    model = _model(guarantee=guarantee)
     write_html(tmp_path / "page.html", model, PrivacySpend(guarantee=guarantee))
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert '<section id="promise" class="void">' in page
@@ -177,95 +153,86 @@ def _lines(figure):
 
 def test_band_is_that_of_the_noise_and_the_curve_lies_in_it():
     model = _model()
-    upper, lower, curve, _density = _lines(shape_figure(model, model.terms[0]))
-    np.testing.assert_allclose(curve.y, [0.2, 1.0, 1.0])
-    half = 1.959964 * np.sqrt([0.01, 0.02, 0.02])
+    term = model.terms[DOSE]
+    upper, lower, curve, _density = _lines(shape_figure(model, term))
+    # Steps: the last bin's value is drawn at both of its ends.
+    bins = [1, 2, 3, 4, 5, 5]
+    np.testing.assert_allclose(curve.y, term.scores[bins])
+    half = 1.959964 * np.sqrt(np.diag(term.covariance))[bins]
     np.testing.assert_allclose(np.subtract(upper.y, curve.y), half, rtol=1e-6)
     np.testing.assert_allclose(np.subtract(curve.y, lower.y), half, rtol=1e-6)
     assert lower.fill == "tonexty"
+    bars = shape_figure(model, model.terms[CITY]).data[0].error_y
+    deviations = np.sqrt(np.diag(model.terms[CITY].covariance))
+    # Missing, then the levels from the largest score to the smallest.
+    assert sorted(bars.array) == pytest.approx(sorted(1.959964 * deviations))
+    assert bars.arrayminus == pytest.approx(bars.array)
 
 
 def test_a_term_of_unknown_noise_has_no_band():
-    known, unknown = _model(), _model(covariance=False)
-    curve, _density = _lines(shape_figure(unknown, unknown.terms[0]))
-    np.testing.assert_allclose(curve.y, [0.2, 1.0, 1.0])
-    assert shape_figure(unknown, unknown.terms[1]).data[0].error_y.array is None
-    bars = shape_figure(known, known.terms[1]).data[0].error_y
-    assert list(bars.array) == pytest.approx([0.1959964, 0.1959964, 3 * 0.1959964])
-    assert bars.arrayminus == pytest.approx(bars.array)
+    model = build_model(covariance=False)
+    curve, _density = _lines(shape_figure(model, model.terms[DOSE]))
+    np.testing.assert_allclose(curve.y[:5], model.terms[DOSE].scores[1:-1])
+    assert shape_figure(model, model.terms[CITY]).data[0].error_y.array is None
 
 
 def test_a_log_scaled_feature_is_drawn_on_its_scale_with_raw_ticks():
     model = _model()
-    figure = shape_figure(model, model.terms[0])
+    figure = shape_figure(model, model.terms[DOSE])
     curve = _lines(figure)[2]
-    np.testing.assert_allclose(curve.x, np.log1p([0, 9, 90]))
+    np.testing.assert_allclose(curve.x, np.log1p([0, 0.5, 2, 10, 50, 100]))
     axis = figure.layout.xaxis
-    numbers = [float(text) for text in axis.ticktext if text != "missing"]
+    numbers = [float(text) for text in axis.ticktext if text not in ("missing", "undeclared")]
     np.testing.assert_allclose(axis.tickvals[: len(numbers)], np.log1p(numbers))
     assert numbers[0] == 0
     assert len(numbers) >= 4
 
 
 @pytest.mark.parametrize(
-    ("bounds", "expected"),
-    [
-        ((0, 100), ["0", "20", "40", "60", "80", "100"]),
-        ((5, 5), ["5"]),
-        ((-3, 4), ["-2", "0", "2", "4"]),
-    ],
+    ("bounds", "expected"), [((0, 100), "0 20 40 60 80 100"), ((5, 5), "5"), ((-3, 4), "-2 0 2 4")]
 )
 def test_ticks_are_round_and_inside(bounds, expected):
-    schema = Schema({"x": Continuous(*bounds)}, target=Categorical(["no", "yes"]))
-    model = _one_term(schema, np.zeros(3), np.array([0.0, 50.0, 0.0]))
-    assert list(shape_figure(model, model.terms[0]).layout.xaxis.ticktext) == expected
+    feature = AdditiveFeature("x", Continuous(*bounds), np.zeros(0))
+    term = AdditiveTerm(0, np.zeros(3), np.array([0.0, 50.0, 0.0]), None)
+    model = _model(features=(feature,), terms=(term,))
+    assert list(shape_figure(model, term).layout.xaxis.ticktext) == expected.split()
 
 
-def _one_term(schema, scores, weights):
-    (name,) = schema.features
-    cuts = np.zeros(0) if isinstance(schema.features[name], Continuous) else None
-    return dataclasses.replace(
-        _model(),
-        schema=schema,
-        features=(AdditiveFeature(name, schema.features[name], cuts),),
-        terms=(AdditiveTerm(0, scores, weights, None),),
-    )
-
-
-@pytest.mark.parametrize(("count", "shown"), [(31.0, True), (29.0, False)])
+@pytest.mark.parametrize(("count", "shown"), [(3.1, True), (2.9, False)])
 def test_missing_is_shown_where_its_count_stands_out_of_the_noise(count, shown):
-    model = _model(weights=[[count, 300.0, 200.0, 0.0], [count, 600.0, 300.0, 90.0, 5.0]])
-    for term in model.terms:
-        texts = shape_figure(model, term).layout.xaxis.ticktext
+    model = _model()
+    for term in (model.terms[DOSE], model.terms[CITY]):
+        weights = np.array([count, *term.weights[1:-1], 2.9])
+        figure = shape_figure(model, dataclasses.replace(term, weights=weights))
+        texts = figure.layout.xaxis.ticktext
         assert ("missing" in texts) is shown
         assert "undeclared" not in texts
 
 
 def test_levels_are_sorted_by_score_unless_they_have_an_order():
     model = _model()
-    assert list(shape_figure(model, model.terms[1]).layout.xaxis.ticktext) == ["a", "b", "c"]
-    schema = Schema({"x": Categorical(["lo", "hi"], ordered=True)}, target=model.schema.target)
-    model = _one_term(schema, np.array([0.0, 0.1, 0.9, 0.0]), np.full(4, 0.0))
-    assert list(shape_figure(model, model.terms[0]).layout.xaxis.ticktext) == ["lo", "hi"]
+    city, grade = (shape_figure(model, model.terms[k]).layout.xaxis.ticktext for k in (CITY, GRADE))
+    assert list(city[:3]) == ["Lyon", "Bonn", "3"]
+    assert list(grade[:4]) == ["low", "mid", "high", "top"]
 
 
 def test_the_truth_is_drawn_where_its_values_are():
     model = _model()
 
-    def stay(values):
+    def dose(values):
         values = np.asarray(values, dtype=float)
         return np.where(np.isnan(values), -7.0, values / 90)
 
-    figure = shape_figure(model, model.terms[0], stay)
+    figure = shape_figure(model, model.terms[DOSE], dose)
     (dashed,) = (trace for trace in _lines(figure) if trace.line.dash == "dash")
     np.testing.assert_allclose(dashed.y, np.expm1(dashed.x) / 90)
     assert figure.data[-1].y == (-7.0,)
 
-    def ward(values):
-        return np.array([{"a": 1.0, "b": 2.0, "c": 3.0}[value] for value in values])
+    def city(values):
+        return np.array([{"Lyon": 1.0, "Bonn": 2.0, 3: 3.0, None: 4.0}[value] for value in values])
 
-    figure = shape_figure(model, model.terms[1], ward)
-    assert figure.data[-1].y == (1.0, 2.0, 3.0)
+    figure = shape_figure(model, model.terms[CITY], city)
+    assert figure.data[-1].y[:3] == (1.0, 2.0, 3.0)
 
 
 def test_importance_says_what_noise_alone_would_give():
@@ -275,11 +242,8 @@ def test_importance_says_what_noise_alone_would_give():
     deviations = generator.uniform(0.5, 2.0, size)
     scores = deviations * generator.standard_normal(size)
     # The covariance of so many bins does not fit into memory: only its diagonal is asked for.
-    term = SimpleNamespace(
-        scores=scores,
-        weights=generator.uniform(0, 9, size),
-        noise_deviations=deviations,
-    )
+    weights = generator.uniform(0, 9, size)
+    term = SimpleNamespace(scores=scores, weights=weights, noise_deviations=deviations)
     importance, noise = term_importance(term)
     assert abs(importance / noise - 1) < 0.03
     twice, _ = term_importance(SimpleNamespace(**{**vars(term), "scores": 1.05 * scores}))
@@ -289,10 +253,9 @@ def test_importance_says_what_noise_alone_would_give():
 def test_importances_are_sorted_and_marked():
     model = _model()
     bars, marks = importance_figure(model).data
-    measured = {model.features[t.feature].name: term_importance(t) for t in model.terms}
-    assert list(bars.customdata) == sorted(measured, key=lambda name: measured[name][0])
-    assert list(bars.x) == [measured[name][0] for name in bars.customdata]
-    assert list(marks.x) == [measured[name][1] for name in bars.customdata]
+    measured = sorted((*term_importance(t), model.features[t.feature].name) for t in model.terms)
+    drawn = list(zip(bars.x, marks.x, bars.customdata, strict=True))
+    assert drawn == measured
 
 
 def test_a_prediction_shows_the_largest_parts_and_the_sum_of_the_rest():
