@@ -109,11 +109,10 @@ def test_terms_have_their_own_scale_until_the_common_one_is_asked_for():
     press(figure, "same scale for all terms")
     lowest, highest = figure.layout.yaxis.range
     assert (lowest, highest) == common_range(model)
-    for term in model.terms:
-        for curve in term_curves(model, term):
-            for values in (curve.scores, *curve.band):
-                assert (lowest <= values).all()
-                assert (values <= highest).all()
+    curves = [curve for term in model.terms for curve in term_curves(model, term)]
+    drawn = np.concatenate([[*curve.scores, *np.ravel(curve.band)] for curve in curves])
+    assert lowest <= drawn.min()
+    assert drawn.max() <= highest
     press(figure, "own scale")
     assert figure.layout.yaxis.autorange is True
 
@@ -151,34 +150,13 @@ def test_signal_to_noise_stands_behind_each_bar_and_is_explained():
     )
     names = figure.data[0].customdata
     assert {names[int(y)]: text for y, text in texts.items()} == expected
-    column = next(note for note in figure.layout.annotations if note.text == "signal to noise")
-    assert (column.x, column.y) == (1, 1)
-    heading = next(n.text for n in figure.layout.annotations if "Privacy" in n.text)
-    assert "root mean squares" in heading
-    assert "Below 2" in heading
 
 
 def test_the_cost_is_in_the_figure_and_broken_between_its_parts():
-    for figure in (
-        term_figure(build_model(), AGE, LINE),
-        overview_figure(build_model(), LINE),
-        contributions_figure([], LINE),
-    ):
+    for figure in (overview_figure(build_model(), LINE), contributions_figure([], LINE)):
         (note,) = (note.text for note in figure.layout.annotations if "Privacy" in note.text)
         assert note.endswith(LINE.replace(" · left", " ·<br>left"))
     assert not term_figure(build_model(), AGE, "").layout.annotations
-
-
-def test_curves_bands_and_rows_are_named():
-    named = {
-        t.name for t in term_figure(build_model(), AGE, LINE).data if t.showlegend is not False
-    }
-    assert {
-        "released curve",
-        "95 % noise band",
-        "where the rows are (noisy counts)",
-        "nearest increasing curve",
-    } <= named
 
 
 def test_names_are_shown_literally():
@@ -228,12 +206,6 @@ def test_a_prediction_of_several_classes_is_that_of_the_largest():
     figure = prediction_figure(model, record, LINE)
     assert sorted(figure.data[0].x) == [0.0, 0.5, 1.0]
     assert "score of b" in figure.layout.xaxis.title.text
-
-
-def test_a_prediction_says_where_it_starts():
-    figure = prediction_figure(build_model(), _record([0.5, 0.1, -0.2], [-1.0]), LINE)
-    assert figure.layout.title.text == "Probability of b: 35 %"
-    assert "starting at -1, the same for everybody" in figure.layout.xaxis.title.text
 
 
 def test_a_model_of_one_class_is_sure():

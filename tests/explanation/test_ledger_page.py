@@ -125,18 +125,6 @@ def test_bars_are_shares_of_the_budget_and_add_up(ledger):
         assert sum(bars.data[0].x) == pytest.approx(100 * (account["spent"]["mu"] / mu) ** 2)
 
 
-def test_many_classes_share_the_last_colour(ledger):
-    name = f"ward {HOSTILE}"
-    for number in range(9):
-        ledger.commit(reserve(ledger, name, explainer=f"Class{number}", mu=0.01))
-    document = ledger.oversight()
-    figure = timeline_figure(document["datasets"][0], document["made"])
-    names = [trace.name for trace in figure.data]
-    assert len(names) == 1 + 6 + 1 + 1
-    assert names[-2] == "others"
-    assert sum(len(trace.x) for trace in figure.data[1:-1]) == 11
-
-
 def test_renewals_for_new_people_and_the_end_are_told(ledger):
     name = f"ward {HOSTILE}"
     ledger.commit(reserve(ledger, "clinic", mu=0.2))
