@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dp_accounting import dp_event
 
 from interpret_dp import EditSession, PrivacyLedger, Schema, load_model
-from tests.golden.write_golden import FILES, WRITERS, asked, predictions, schemas
+from interpret_dp.accounting import event_from_json, reduce_event
+from tests.golden.write_golden import FILES, GONE, WRITERS, asked, predictions, schemas
 
 MODELS = sorted(
     path.name.removesuffix(".expected.json")
@@ -28,8 +30,8 @@ def _expected(name: str) -> Any:
 
 
 def test_every_kind_has_its_files() -> None:
-    assert len(MODELS) == 10
-    assert {path.name.split(".")[0] for path in FILES.iterdir()} == set(WRITERS)
+    assert len(MODELS) == 11
+    assert {path.name.split(".")[0] for path in FILES.iterdir()} == {*WRITERS, *GONE}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -69,11 +71,16 @@ def test_a_schema_reads_as_it_was_declared(name: str) -> None:
     assert Schema.load(FILES / f"{name}.json") == schemas()[name]
 
 
+def _opened(name: str, folder: Path) -> tuple[PrivacyLedger, Any]:
+    """Return a ledger of the files, and what it said of itself."""
+    with closing(sqlite3.connect(folder / "ledger.db")) as connection:
+        connection.executescript((FILES / f"{name}.sql").read_text(encoding="utf-8"))
+    expected = json.loads((FILES / f"{name}.export.json").read_text(encoding="utf-8"))
+    return PrivacyLedger(f"sqlite:///{folder / 'ledger.db'}"), expected
+
+
 def test_a_ledger_verifies_and_says_what_it_said(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
-        connection.executescript((FILES / "ledger.sql").read_text(encoding="utf-8"))
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'ledger.db'}")
-    expected = json.loads((FILES / "ledger.export.json").read_text(encoding="utf-8"))
+    ledger, expected = _opened("ledger", tmp_path)
     assert ledger.verify(expected["head"]) == ledger.head
     (data_set,) = expected["datasets"]
     spent = ledger.spent("cohort")
@@ -82,3 +89,26 @@ def test_a_ledger_verifies_and_says_what_it_said(tmp_path: Path) -> None:
     budget = ledger.budget("cohort")
     assert budget is not None
     assert (budget.epsilon, budget.delta, budget.purpose) == (4.0, 2e-5, "board, 3 May")
+
+
+def test_what_a_private_search_was_charged_and_promised_is_read_as_before(tmp_path: Path) -> None:
+    """What DPRandomizedSearch left in files of version 0.1 counts, and is shown, without it."""
+    ledger, expected = _opened("ledger_search", tmp_path)
+    (data_set,) = expected["datasets"]
+    spent = ledger.spent("cohort")
+    assert (spent.mu, spent.delta) == (data_set["spent"]["mu"], data_set["spent"]["delta"])
+    assert ledger.report("cohort")["state"].tolist() == ["committed"] * 2
+    model: Any = load_model(FILES / "search.json")
+    promise = model.guarantee_
+    assert ledger.verify(promise.ledger_head) == expected["head"]
+    assert (promise.epsilon, promise.delta) == (12.0, 1e-6)
+    assert "the best of a random number of fits (truncated negative binomial" in promise.mechanism
+    assert "how long the search took are not published" in model._repr_html_()
+    fit, search = (entry for entry in ledger.entries("cohort") if entry["kind"] == "reserve")
+    assert search["event"]["event"]["kind"] == "private_selection"
+    tree = dp_event.ComposedDpEvent([event_from_json(e["event"]) for e in (fit, search)])
+    assert reduce_event(search["event"]).mu == pytest.approx(promise.mu, rel=1e-9)
+    assert reduce_event(tree).mu == pytest.approx(spent.mu, rel=1e-9)
+    assert reduce_event(tree).epsilon_at(1e-5) == pytest.approx(
+        data_set["spent"]["epsilon"], rel=1e-9
+    )
