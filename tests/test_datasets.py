@@ -43,33 +43,6 @@ def test_seed_decides_the_cohort():
     assert not first.X.equals(other.X)
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_score_is_the_intercept_plus_centred_curves(task):
-    cohort = make_cohort(5_000, seed=1, task=task)
-    contributions = np.column_stack([cohort.curves[name](cohort.X[name]) for name in cohort.X])
-    unit = np.abs(contributions).max()
-    np.testing.assert_allclose(contributions.mean(axis=0), 0, atol=1e-12 * unit)
-    np.testing.assert_allclose(
-        cohort.score(cohort.X), cohort.intercept + contributions.sum(axis=1), rtol=1e-12
-    )
-
-
-def test_curves_have_the_documented_shapes(cohort):
-    curves = cohort.curves
-    assert (np.diff(curves["age"](np.arange(18, 96))) > 0).all()
-    pressure = curves["systolic_bp"](np.arange(70, 221))
-    lowest = int(pressure.argmin())
-    assert lowest == 125 - 70
-    assert (np.diff(pressure[: lowest + 1]) <= 0).all()
-    assert (np.diff(pressure[lowest:]) >= 0).all()
-    np.testing.assert_array_equal(curves["bmi"]([12, 27, 60]), 0)
-    before, at = curves["creatinine"]([1.499999, 1.5])
-    assert at - before == pytest.approx(-0.8, abs=1e-4)
-    missing = curves["creatinine"]([None, np.nan]) - curves["creatinine"].offset
-    np.testing.assert_allclose(missing, -0.4)
-    assert curves["smoker"](["current"]) > curves["smoker"](["never"])
-
-
 def test_curve_refuses_an_unknown_level(cohort):
     with pytest.raises(ValueError, match="'sex' has no level 'other'; its levels are 'female'"):
         cohort.curves["sex"](["male", "other"])

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -38,30 +37,6 @@ def test_demo_writes_page_model_and_ledger(command, folder, task, metric):
     assert "simulated" in dataset
 
 
-def test_every_step_is_timed(command, folder):
-    outcome = command("demo", *FAST, "--out", "here")
-    steps = re.findall(r"^  (\w+).* \.\.+ [\d.]+ s$", outcome.out, re.MULTILINE)
-    assert steps == [
-        "loading",
-        "simulating",
-        "declaring",
-        "fitting",
-        "measuring",
-        "explaining",
-        "writing",
-    ]
-
-
-@pytest.mark.thorough
-def test_the_seed_is_that_of_the_cohort_alone(command, folder):
-    models = []
-    for name in "ab":
-        command("demo", *FAST, "--seed", 3, "--out", name)
-        models.append(json.loads((folder / name / "model.json").read_text()))
-    assert models[0]["intercept"] != models[1]["intercept"]
-    assert not models[0]["guarantee"]["tests_only"]
-
-
 @pytest.mark.thorough
 def test_runs_on_one_ledger_are_charged_together_until_it_refuses(command, folder):
     words = ["demo", *FAST, "--out", "here"]
@@ -79,12 +54,6 @@ def test_runs_on_one_ledger_are_charged_together_until_it_refuses(command, folde
     assert outcome.code == 1
     assert "This is the ledger at work" in outcome.err
     assert re.search(r"fitting .* failed", outcome.out)
-
-
-def test_epsilon_and_budget_belong_together(command, folder):
-    outcome = command("demo", *FAST, "--epsilon", 0.5)
-    assert "budget of epsilon 2," in outcome.out
-    assert "fitting with epsilon 0.5," in outcome.out
 
 
 @pytest.mark.parametrize(

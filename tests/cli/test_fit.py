@@ -42,12 +42,6 @@ def test_fit_writes_a_model_and_says_what_it_promises(fit, patients, cohort, suf
     assert (model.predict_proba(cohort.X[:5]) > 0).all()
 
 
-def test_the_schemas_target_decides_the_task(fit, costs):
-    outcome = fit(costs, target="cost", schema="costs.toml", budget=4)
-    assert outcome.code == 0, outcome.err
-    assert type(load_model("model.json")).__name__ == "DPExplainableBoostingRegressor"
-
-
 def test_no_private_number_is_shown(fit, patients, cohort):
     outcome = fit(patients, "--verbose", budget=4)
     private = {N_ROWS, *Counter(cohort.y[:N_ROWS]).values(), cohort.X[:N_ROWS].isna().sum().sum()}
@@ -58,11 +52,6 @@ def test_no_private_number_is_shown(fit, patients, cohort):
     assert numbers
     assert numbers.isdisjoint(private)
     assert not re.search(r"loss|auc|accura|rmse|rows:", outcome.out + outcome.err, re.IGNORECASE)
-
-
-def test_verbose_shows_rounds(fit, patients):
-    assert "round" in fit(patients, "--verbose", budget=4).err
-    assert "round" not in fit(patients, out="quiet.json").err
 
 
 def test_a_budget_is_declared_once(fit, patients, spent):
@@ -81,23 +70,11 @@ def test_a_budget_is_declared_once(fit, patients, spent):
     assert not os.path.exists("c.json")
 
 
-def test_a_budgets_delta_may_differ_from_the_fits(fit, patients):
-    assert fit(patients, budget=4, budget_delta=1e-5).code == 0
-    assert PrivacyLedger().budget("ward").delta == 1e-5
-
-
 def test_budget_delta_alone_is_wrong_usage(fit, patients, capsys):
     with pytest.raises(SystemExit) as stopped:
         fit(patients, budget_delta=1e-5)
     assert stopped.value.code == 2
     assert "--budget-delta was given without --budget" in capsys.readouterr().err
-
-
-def test_without_a_budget_nothing_is_fitted(fit, patients, spent):
-    outcome = fit(patients)
-    assert outcome.code == 1
-    assert "--budget EPSILON" in outcome.err
-    assert not os.path.exists("model.json")
 
 
 def test_what_the_budget_does_not_cover_is_refused(fit, patients, spent):
@@ -179,12 +156,6 @@ def test_an_interrupted_fit_leaves_no_file(fit, patients, folder, monkeypatch):
     assert not [path for path in folder.iterdir() if "model" in path.name]
 
 
-@pytest.mark.parametrize("value", [3.81749, 1e-7, 4.0, 12345.6, 0.99999])
-def test_what_is_left_is_never_rounded_up(value):
-    shown = float(re.search(r"epsilon (\S+) at", left_text(value, 1e-6)).group(1))
-    assert value * (1 - 1e-3) <= shown <= value
-
-
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_a_schema_with_a_unit_protects_people(fit, patients, folder, suffix):
     """Texts that mean 'missing' are no identifier: such rows are people of their own."""
@@ -238,27 +209,6 @@ def test_shapes_are_constrained_and_paired(fit, patients):
     assert directions["length_of_stay"] >= 0
     # The true curve of blood pressure falls and rises: without a constraint so does ours.
     assert directions["systolic_bp"] < 0
-
-
-def test_pairs_may_be_chosen(fit, patients):
-    outcome = fit(patients, "--interactions", "2", budget=4)
-    assert outcome.code == 0, outcome.err
-    terms = load_model("model.json").to_released().terms
-    assert sum(term.partner is not None for term in terms) == 2
-
-
-def test_a_regression_has_an_objective(fit, costs):
-    given = {"target": "cost", "schema": "costs.toml", "budget": 4}
-    outcome = fit(costs, "--objective", "poisson_deviance", **given)
-    assert outcome.code == 0, outcome.err
-    assert load_model("model.json").link_ == "log"
-
-
-def test_the_objectives_are_the_estimators():
-    from interpret_dp.cli.fit import OBJECTIVES
-    from interpret_dp.ebm.trainer.objectives import OBJECTIVES as OF_THE_ESTIMATORS
-
-    assert tuple(OF_THE_ESTIMATORS) == OBJECTIVES
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from interpret_dp import PrivacyLedger
@@ -39,47 +37,6 @@ def test_show_tells_budget_spending_and_requests(command, ledger):
     rows = {words[2]: words[-1] for words in lines}
     assert rows["Model"] == "committed"
     assert rows["Crashed"] == "open"
-
-
-def test_report_as_json_is_the_ledgers_document(command, ledger):
-    outcome = command("ledger", "report", "--json", "-", "--dataset", "ward")
-    found, expected = json.loads(outcome.out), ledger.oversight("ward")
-    assert found | {"made": ""} == expected | {"made": ""}
-
-
-def test_show_of_one_data_set_leaves_out_the_others(command, ledger):
-    ledger.create_budget("clinic", epsilon=1, delta=1e-6)
-    assert "clinic" in command("ledger", "show").out
-    only = command("ledger", "show", "--dataset", "ward").out
-    assert "'ward'" in only
-    assert "clinic" not in only
-    unknown = command("ledger", "show", "--dataset", "absent")
-    assert unknown.code == 1
-    assert "'clinic', 'ward'" in unknown.err
-
-
-def test_show_of_an_unspent_and_of_a_used_up_budget(command, folder):
-    assert command(
-        "ledger", "create", "--dataset", "ward", "--epsilon", 1, "--delta", 1e-6
-    ).code == 0  # fmt: skip
-    fresh = command("ledger", "show").out
-    assert "Spent       epsilon 0 " in fresh
-    assert "at most epsilon 1 at" in fresh
-    made = PrivacyLedger()
-    mu = made.budget("ward").mu
-    made.reserve("ward", mu=mu, delta=0.0, event=gaussian_events_json([(mu, 1)]), epsilon=1,
-                 epsilon_delta=1e-6, explainer="Model")  # fmt: skip
-    assert "Left        nothing" in command("ledger", "show").out
-
-
-def test_a_budget_is_created_once(command, folder):
-    words = ["ledger", "create", "--dataset", "ward", "--epsilon", 4, "--delta", 1e-6]
-    assert command(*words).code == 0
-    assert PrivacyLedger().budget("ward").epsilon == 4
-    again = command(*words)
-    assert again.code == 1
-    assert "has a budget already" in again.err
-    assert "to go on with it, leave this call out" in again.err
 
 
 @pytest.mark.parametrize(

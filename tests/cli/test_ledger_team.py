@@ -188,16 +188,6 @@ def test_export_and_check_without_the_ledger(command, ledger, folder, form):
     assert "Entry 1 of the ledger was changed" in changed.err
 
 
-def test_export_replaces_nothing_unasked(command, ledger, folder):
-    (folder / "a.csv").write_text("mine")
-    refused = command("ledger", "export", "--out", "a.csv")
-    assert "add --overwrite" in refused.err
-    assert (folder / "a.csv").read_text() == "mine"
-    assert command("ledger", "export", "--out", "a.csv", "--overwrite").code == 0
-    assert "'.txt'" in command("ledger", "export", "--out", "a.txt").err
-    assert not (folder / "a.txt").exists()
-
-
 def test_report_writes_a_page_and_a_document(command, ledger, folder):
     ledger.commit(reserve(ledger, "ward"))
     written = command("ledger", "report", "--html", "r.html", "--json", "r.json")
@@ -221,13 +211,6 @@ def test_report_of_a_changed_log_is_written_and_fails(command, ledger, folder):
     assert failed.code == 1
     assert "Entry 1 of the ledger was changed" in failed.err
     assert "The log failed its check" in (folder / "r.html").read_text(encoding="utf-8")
-
-
-def test_report_without_the_head_that_was_kept_fails(command, ledger):
-    good = command("ledger", "report", "--json", "-", "--head", ledger.head)
-    assert json.loads(good.out)["verification"]["head_given"] == ledger.head
-    assert good.code == 0
-    assert command("ledger", "report", "--json", "-", "--head", "0" * 64).code == 1
 
 
 def test_report_needs_a_file(command, ledger, capsys):

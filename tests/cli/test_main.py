@@ -68,13 +68,6 @@ def test_without_arguments_the_help_is_shown(capsys):
         assert f"    {name} " in shown
 
 
-def test_version(capsys):
-    with pytest.raises(SystemExit) as stopped:
-        main(["--version"])
-    assert stopped.value.code == 0
-    assert capsys.readouterr().out.startswith("interpret-dp 0.")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -117,14 +110,6 @@ LEDGER_COMMANDS = (
 )
 
 
-def test_the_ledgers_commands_are_these(capsys):
-    with pytest.raises(SystemExit):
-        build_parser().parse_args(["ledger", "--help"])
-    told = capsys.readouterr().out.split("COMMAND\n")[-1]
-    assert [line.split()[0] for line in told.splitlines() if line.startswith("    ") and
-            not line.startswith("     ")] == list(LEDGER_COMMANDS)  # fmt: skip
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -165,15 +150,6 @@ def test_an_interruption_says_that_it_may_have_been_charged(command, monkeypatch
     outcome = command("schema", "check", "a.csv", "--schema", "b.toml")
     assert outcome.code == 1
     assert "charged" in outcome.err
-
-
-def test_a_programming_error_is_not_swallowed(command, monkeypatch):
-    def fail(*_arguments, **_options):
-        raise AssertionError("planted")
-
-    monkeypatch.setattr("interpret_dp.schema.Schema.load", fail)
-    with pytest.raises(AssertionError, match="planted"):
-        command("schema", "check", "a.csv", "--schema", "b.toml")
 
 
 def test_a_reader_that_leaves_the_pipe_is_no_error(folder):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema
+from interpret_dp.schema import Categorical, Continuous, Schema
 
 
 def test_draft_writes_a_schema_and_says_that_it_looks_at_public_data(command, patients, folder):
@@ -17,23 +17,6 @@ def test_draft_writes_a_schema_and_says_that_it_looks_at_public_data(command, pa
     assert schema.target == Categorical(["no", "yes"])
     assert schema.features["smoker"] == Categorical(["current", "former", "never"])
     assert list(folder.glob(".draft*")) == []
-
-
-def test_draft_of_csv_and_parquet_agree(command, patients, folder):
-    for suffix in ("parquet", "csv"):
-        command("schema", "draft", f"patients.{suffix}", "--target", "readmitted",
-                "--out", f"{suffix}.json")  # fmt: skip
-    assert Schema.load("parquet.json") == Schema.load("csv.json")
-
-
-@pytest.mark.parametrize(
-    ("task", "kind"), [("classification", "categorical"), ("regression", "continuous")]
-)
-def test_the_task_decides_how_the_target_is_declared(command, folder, task, kind):
-    (folder / "t.csv").write_text("a,y\n1,0\n2,1\n3,2\n")
-    assert command("schema", "draft", "t.csv", "--target", "y", "--out", "s.json", "--task", task
-                   ).code == 0  # fmt: skip
-    assert Schema.load("s.json").to_dict()["target"]["type"] == kind
 
 
 def test_numbers_that_may_be_codes_are_named_and_listed_when_asked(command, folder):
@@ -106,15 +89,6 @@ def test_check_says_when_there_is_nothing_to_mend(command, patients, folder):
     assert "left out: 'readmitted', 'patient_id'" in outcome.out
     Schema({"age": Continuous(18, 95)}).save("age.toml")
     assert clean in command("schema", "check", patients, "--schema", "age.toml").out
-
-
-def test_a_draft_leaves_identifiers_out(command, patients, folder):
-    outcome = command("schema", "draft", patients, "--target", "readmitted", "--out", "draft.toml",
-                      "--unit", "patient_id", "--max-rows", 3)  # fmt: skip
-    assert outcome.code == 0, outcome.err
-    schema = Schema.load(folder / "draft.toml")
-    assert schema.unit == PrivacyUnit("patient_id", 3)
-    assert "patient_id" not in schema.features
 
 
 def test_columns_may_be_left_out_of_a_draft(command, folder):

@@ -1,18 +1,10 @@
 from __future__ import annotations
 
-import os
-import re
-import signal
 import socket
-import subprocess
-import sys
-import urllib.request
 
 import pytest
 
 from interpret_dp import load_model
-
-SCRIPT = "import sys; from interpret_dp.cli import main; sys.exit(main())"
 
 
 @pytest.fixture
@@ -31,14 +23,6 @@ def test_html_is_written_with_the_guarantee_and_the_account(command, model, fold
     assert "<h1>Model of ward</h1>" in page
     assert "For any two tables that differ by adding or removing one row" in page
     assert "Left for one more release" in page
-
-
-def test_without_a_ledger_no_account_is_shown(command, model, folder):
-    outcome = command("show", model, "--html", "page.html")
-    assert outcome.code == 0, outcome.err
-    assert "Left" not in outcome.out
-    assert "Left for one more release" not in (folder / "page.html").read_text()
-    assert "no ledger at hand" in (folder / "page.html").read_text()
 
 
 def test_the_promise_is_printed_and_checked_against_the_log(command, model, folder):
@@ -76,14 +60,6 @@ def test_what_cannot_be_done_is_said(command, model, folder, options, message):
     assert not (folder / "absent.db").exists()
 
 
-def test_a_file_that_is_no_model_is_refused(command, folder):
-    (folder / "other.json").write_text('{"a": 1}')
-    outcome = command("show", "other.json", "--html", "page.html")
-    assert outcome.code == 2
-    assert "not a model file" in outcome.err
-    assert not (folder / "page.html").exists()
-
-
 def test_a_port_in_use_is_refused(command, model):
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -92,33 +68,3 @@ def test_a_port_in_use_is_refused(command, model):
         outcome = command("show", model, "--port", port, "--no-browser")
     assert outcome.code == 2
     assert f"--port is {port}" in outcome.err
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)], ids=str
-)
-def test_the_dashboard_is_served_until_it_is_stopped(model, number):
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, "show", str(model), "--no-browser"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=os.getcwd(),
-    )
-    try:
-        seen = ""
-        while not (address := re.search(r"http://127\.0\.0\.1:\d+/\d+/", seen)):
-            line = process.stdout.readline()
-            assert line, process.stderr.read()
-            seen += line
-        with urllib.request.urlopen(address.group()) as answer:
-            assert b"dash" in answer.read()
-        process.send_signal(number)
-        out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.wait()
-    assert "Stopped." in out
-    assert err == ""
-    assert process.returncode == 0

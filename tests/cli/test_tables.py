@@ -34,23 +34,6 @@ def test_csv_cells_mean_what_the_schema_says(tmp_path):
     assert read_declared(path, SCHEMA, "y").y.tolist() == [1.0, 0.0, None, "maybe"]
 
 
-def test_parquet_and_csv_of_one_table_are_read_alike(patients, folder, cohort):
-    tables = [
-        read_declared(str(folder / f"patients{suffix}"), cohort.schema, "readmitted")
-        for suffix in (".parquet", ".csv")
-    ]
-    codes = [encode_table(open_table(table.X), cohort.schema, 32) for table in tables]
-    for by_parquet, by_csv in zip(*codes, strict=True):
-        np.testing.assert_array_equal(by_parquet, by_csv)
-    assert tables[0].y.to_pylist() == tables[1].y.tolist()
-
-
-def test_a_declared_level_is_never_taken_for_a_missing_cell(tmp_path):
-    path = _write(tmp_path, "unit\nNA\nkg\n\nnull\n")
-    table = read_declared(path, Schema({"unit": Categorical(["NA", "kg"])}), None)
-    assert table.X["unit"].tolist() == ["NA", "kg", None]
-
-
 CELLS = st.sampled_from(["1", "2", "3", "1.0", "7", "007", "x", "", "NA", "nan", "1e3", "é", "-5"])
 ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS, CELLS), min_size=1, max_size=8)
 
@@ -76,25 +59,11 @@ def test_control_types_found_by_looking_break_that_property(tmp_path):
     assert without["ward"][0] == 1
 
 
-def test_columns_that_nobody_declared_are_left_out_and_named(patients, cohort):
-    table = read_declared(str(patients), cohort.schema, "readmitted")
-    assert table.left_out == ("patient_id",)
-    assert "'patient_id'" in table.note
-    assert table.X.column_names == list(cohort.schema.features)
-    assert "2345" not in repr(table)
-
-
 def test_a_default_declares_all_columns(tmp_path):
     schema = Schema({"b": Continuous(0, 1)}, default=Continuous(0, 9))
     table = read_declared(_write(tmp_path, "a,b,c\n1,2,3\n"), schema, None)
     assert list(table.X) == ["b", "a", "c"]
     assert table.note == ""
-
-
-def test_missing_columns_are_all_named(tmp_path):
-    path = _write(tmp_path, "age,z\n1,2\n")
-    with pytest.raises(CommandError, match=r"no column 'ward', 'code', 'y'; it has 'age', 'z'"):
-        read_declared(path, SCHEMA, "y")
 
 
 @pytest.mark.parametrize("name", ["table.xlsx", "table", "table.csv.gz"])
@@ -130,10 +99,6 @@ def test_a_broken_file_is_refused_without_a_word_of_its_content(tmp_path, suffix
         read_declared(str(path), SCHEMA, "y")
     assert "secret" not in str(refused.value)
     assert refused.value.__cause__ is None
-
-
-def test_short_lines_have_missing_cells(tmp_path):
-    assert _codes(_write(tmp_path, HEADER + "50,1\n")).tolist() == [[3, 1, 0]]
 
 
 def test_an_index_of_pandas_is_no_column_unless_it_has_a_name(tmp_path):

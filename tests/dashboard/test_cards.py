@@ -6,10 +6,8 @@ import copy
 import gc
 import pickle
 
-import dash
 import plotly.graph_objects as go
 import pytest
-from dash import Input, Output, html
 
 from interpret_dp.dashboard import registry
 from interpret_dp.dashboard.state import explanation_of, new_uid
@@ -48,39 +46,6 @@ def test_everybody_else_gets_a_figure(shown):
             assert isinstance(figure, go.Figure)
             assert any("Privacy cost" in note.text for note in figure.layout.annotations)
             assert live_view(explanation, key) is None
-
-
-def test_callbacks_of_other_apps_get_a_figure(shown):
-    AppClient(shown.total).part()
-    app = dash.Dash("foreign")
-    app.layout = html.Div([html.Div(id="choice"), html.Div(id="mine")])
-
-    @app.callback(Output("mine", "children"), Input("choice", "value"))
-    def show(_):
-        return type(shown.total.visualize(0)).__name__
-
-    assert AppClient(app).ask("mine", choice="any") == "Figure"
-
-
-def test_panes_of_the_full_dashboard_get_components(shown, open_app):
-    app = open_app([shown.total, shown.local, shown.earlier])
-    overall = app.ask("global-overall-plot-container-1", global_model_drop=[0, 2])
-    (panel,) = panels(overall)
-    assert explanation_of(panel["uid"]) is shown.earlier
-    chosen = {"local_model_drop": [1], "local_instance_idx_0": [3, 1]}
-    rows = panels(app.ask("local-plots-container-0", **chosen))
-    assert [panel["key"] for panel in rows] == ["1", "3"]
-
-
-def test_two_renderings_share_no_id(shown, open_app):
-    first, second = open_app(shown.total), open_app([shown.total])
-    everything = [
-        *panels(first.part(0)),
-        *panels(first.part(0)),
-        *panels(second.ask("global-overall-plot-container-0", global_model_drop=[0])),
-        *panels(second.ask("global-overall-plot-container-1", global_model_drop=[0, 0])),
-    ]
-    assert len({panel["uid"] for panel in everything}) == len(everything) == 4
 
 
 def test_a_rendering_knows_its_explanation_as_long_as_that_lives(shown):
@@ -141,28 +106,3 @@ def test_explanations_with_a_panel_can_be_pickled(shown):
     AppClient(shown.total).part()
     again = pickle.loads(pickle.dumps(shown.total))
     assert again.visualize(0).to_dict() == shown.total.visualize(0).to_dict()
-
-
-def test_what_shows_the_terms_can_be_replaced(shown, monkeypatch):
-    class Slot:
-        def __init__(self):
-            self.apps = []
-
-        def build(self, card):
-            name = card.model.features[card.model.terms[card.term].feature].name
-            identity = {"type": "idp-test", "uid": card.uid, "key": str(card.term)}
-            return html.Div(f"editor of {name}", id=identity)
-
-        def register(self, app):
-            self.apps.append(app)
-
-    # The first app of a process brings the slot that is usual.
-    AppClient(shown.total)
-    slot = Slot()
-    monkeypatch.setattr(registry, "_slot", slot)
-    client = AppClient(shown.total)
-    assert slot.apps == [client.app]
-    part = client.part(1)
-    assert "editor of systolic_bp" in text_of(part)
-    assert "idp-test" in [i["type"] for i in ids(part) if isinstance(i, dict)]
-    assert graphs(client.part()), "the overview stays a figure"

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
-from interpret_dp._documents import sealed
 from interpret_dp.editor import EditSession
 from tests.dashboard.client import AppClient, ids
 from tests.dashboard.editor_client import EditorClient
@@ -49,29 +48,6 @@ def test_a_box_selects_every_bin_that_it_touches(editor, session):
     assert editor.state["idp-editor-tools", "disabled"] is False
     assert editor.figure["layout"]["shapes"][0]["x0"] == edges[expected[0] - 1]
     assert editor.figure["layout"]["shapes"][0]["x1"] == edges[expected[-1]]
-
-
-@pytest.mark.parametrize("nothing", [None, {}, {"points": []}, {"range": {"x": []}}])
-def test_nothing_is_not_a_selection(editor, nothing):
-    editor.box(40.0, 60.0)
-    before = editor.selected
-    editor.change("idp-editor-plot", "selectedData", nothing)
-    assert editor.selected == before
-
-
-def test_a_box_beside_the_bins_changes_nothing(editor):
-    editor.box(40.0, 60.0)
-    before = editor.selected
-    editor.box(1_000.0, 2_000.0)
-    assert editor.selected == before
-
-
-def test_clear_and_whole_curve(editor, session):
-    editor.press("all")
-    assert editor.selected == list(range(1, len(session.view("age").labels) - 1))
-    editor.press("none")
-    assert editor.selected == []
-    assert editor.state["idp-editor-tools", "disabled"] is True
 
 
 def test_a_click_takes_one_bin_and_shift_all_up_to_it(editor):
@@ -174,28 +150,6 @@ def test_numbers_are_typed(editor, session, action, typed, expected):
     assert expected in editor.text("message")
 
 
-def test_the_whole_curve_includes_missing_values_where_that_makes_sense(editor, session):
-    n_bins = len(session.view("age").labels)
-    editor.press("all")
-    editor.press("remove")
-    editor.press("flatten")
-    assert session.to_dict()["edits"][0]["bins"] == list(range(n_bins))
-    assert not session.view("age").current.any()
-
-
-def test_edits_are_counted_in_the_panel_and_cost_nothing(shown, editor, session):
-    entries = len(shown.ledger.entries("cohort"))
-    editor.press("all")
-    editor.press("flatten")
-    assert "edited: 1 change" in editor.panel
-    assert len(shown.ledger.entries("cohort")) == entries
-    assert session.model.guarantee_ == shown.model.guarantee_
-    # Selecting and looking leave the panel alone: it reads the ledger.
-    editor.calls.clear()
-    editor.press("none")
-    assert "idp-editor-seen" not in editor.calls
-
-
 def test_the_verdict_is_that_of_the_session(editor, session):
     editor.change("idp-editor-shape", "value", "flat")
     editor.press("verdict")
@@ -223,15 +177,6 @@ def test_a_chosen_class_is_edited_alone(cohort):
 # -------------------------------------------------------------------------------------- files
 
 
-def test_a_download_is_the_sessions_document(editor, session):
-    editor.press("all")
-    editor.press("flatten")
-    editor.press("download")
-    handed = editor.state["idp-editor-download", "data"]
-    assert json.loads(handed["content"]) == sealed(session.to_dict())
-    assert handed["filename"].endswith(".json")
-
-
 def test_a_loaded_document_brings_its_edits_back(editor, session):
     editor.press("all")
     editor.press("flatten")
@@ -242,13 +187,6 @@ def test_a_loaded_document_brings_its_edits_back(editor, session):
     assert session.to_dict() == document
     editor.change("idp-editor-upload", "contents", uploaded(document))
     assert "here already" in editor.text("message")
-
-
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"[1", b"{}", b'{"format": 3}'])
-def test_other_files_are_refused_in_words(editor, session, content):
-    editor.change("idp-editor-upload", "contents", uploaded(content))
-    assert "idp-editor-error" in str(editor.state["idp-editor-message", "children"])
-    assert session.history == ()
 
 
 # ---------------------------------------------------------------------- several views, and errors
@@ -296,18 +234,6 @@ def test_an_error_of_ours_is_a_message(editor, session, monkeypatch):
     assert "planted" in editor.text("message")
 
 
-def test_scale_and_mode_are_drawn(editor, session):
-    own = editor.figure["layout"]["yaxis"]["range"]
-    editor.change("idp-editor-scale", "value", "common")
-    common = editor.figure["layout"]["yaxis"]["range"]
-    assert common[0] <= own[0]
-    assert common[1] >= own[1]
-    assert editor.figure["layout"]["dragmode"] == "select"
-    editor.change("idp-editor-mode", "value", "drag")
-    assert editor.figure["layout"]["dragmode"] is False
-    assert editor.figure["layout"]["meta"]["drags"]
-
-
 # ---------------------------------------------------------------------- the session in Python
 
 
@@ -330,15 +256,3 @@ def test_an_explanation_is_pickled_without_its_session(shown, session):
     session.flatten("age")
     again = pickle.loads(pickle.dumps(shown.total))
     assert again.edit_session.base.digest == session.base.digest
-
-
-def test_foreign_pages_hold_nothing_of_the_editor(shown):
-    import dash
-    from dash import html
-
-    assert "idp-editor" in AppClient(shown.total).page()
-    foreign = dash.Dash("foreign")
-    foreign.layout = html.Div("mine")
-    client = AppClient(foreign)
-    assert "idp-editor" not in client.page()
-    assert not [key for key in foreign.callback_map if "idp-" in key]

@@ -7,7 +7,6 @@ import pytest
 
 from interpret_dp.dashboard.editor_cells import cell_places
 from interpret_dp.dashboard.editor_places import places_of
-from interpret_dp.explanation.registry import live_view
 from tests.dashboard.client import AppClient
 from tests.dashboard.editor_client import EditorClient
 from tests.ebm.pairs.pair_problems import LABELS, problem
@@ -42,10 +41,6 @@ def editor(explanation, session):
 def rectangle(editor, x, y):
     box = {"range": {"x": list(x), "y": list(y)}, "points": []}
     editor.change("idp-editor-plot", "selectedData", box)
-
-
-def test_outside_of_the_dashboard_there_is_a_figure(explanation):
-    assert live_view(explanation, PAIR) is None
 
 
 def test_a_rectangle_selects_the_cells_that_it_touches(editor, session):
@@ -86,19 +81,6 @@ def test_tools_edit_the_cells_and_undo_brings_them_back(editor, session):
 def test_the_verdict_is_about_the_heat_map(editor):
     editor.press("verdict")
     assert "departs from a flat heat map by more than noise explains" in editor.text("message")
-
-
-def test_what_needs_a_curve_has_no_button(editor):
-    actions = {button["action"] for button in editor.buttons}
-    assert {"smooth", "flatten", "scale", "remove", "shift", "set", "cap"} <= actions
-    assert not actions & {"increasing", "convex", "line", "left"}
-    assert editor.state["idp-editor-button:repair", "disabled"]
-
-
-def test_both_scales_are_drawn(editor):
-    own = editor.figure["data"][0]["zmax"]
-    editor.change("idp-editor-scale", "value", "common")
-    assert editor.figure["data"][0]["zmax"] >= own
 
 
 def test_places_are_those_of_the_heat_map(session):

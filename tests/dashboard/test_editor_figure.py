@@ -33,18 +33,6 @@ def heights(drawn):
     return found
 
 
-def test_an_unedited_curve_is_drawn_once_with_its_band(session):
-    drawn = figure(session, "age")
-    assert told(drawn) == [
-        "95 % noise band",
-        "released scores",
-        "where the rows are (noisy counts)",
-    ]
-    current = session.view("age").current
-    assert heights(drawn) == {code: current[code] for code in heights(drawn)}
-    assert set(heights(drawn)) >= set(range(1, len(current) - 1))
-
-
 def test_released_last_and_present_scores_are_told_apart(session):
     session.shift("age", 0.5, bins=[2])
     session.shift("age", 0.5, bins=[4])
@@ -60,15 +48,6 @@ def test_released_last_and_present_scores_are_told_apart(session):
     assert len({by_name[name].line.dash for name in versions}) == 3
 
 
-def test_the_band_stays_around_the_released_scores(session):
-    session.shift("age", 3.0)
-    view = session.view("age")
-    drawn = figure(session, "age")
-    upper = drawn.data[0].y[:-1]
-    assert upper == pytest.approx(view.band.upper[1:-1])
-    assert (view.band.upper[1:-1] > view.original[1:-1]).all()
-
-
 def test_the_range_holds_everything_that_is_drawn(session):
     session.set_scores("age", 40.0, bins=[1])
     low, high = figure(session, "age").layout.yaxis.range
@@ -76,14 +55,6 @@ def test_the_range_holds_everything_that_is_drawn(session):
     assert high > 40.0
     common = figure(session, "city", on_common_scale=True).layout.yaxis.range
     assert common[1] - common[0] > np.ptp(session.view("city").current)
-
-
-def test_levels_are_bars_with_their_noise(session):
-    drawn = figure(session, "city")
-    bar = next(trace for trace in drawn.data if trace.type == "bar")
-    assert bar.name == "released scores"
-    assert any(trace.error_y.array is not None for trace in drawn.data if trace.type == "scatter")
-    assert set(heights(drawn)) >= {1, 2, 3}
 
 
 def test_selected_bins_are_marked_and_the_page_knows_them(session):

@@ -6,69 +6,14 @@ import dataclasses
 
 import pytest
 
-from interpret_dp.dashboard.state import explanation_of
-from tests.dashboard.client import components, ids, text_of
+from tests.dashboard.client import text_of
 from tests.explanation.influences import (
     SOURCES,
     adult_explanation,
     adult_totals,
     explainer_spend,
     guarantee,
-    image_record,
 )
-from tests.explanation.influences import explanation_of as local_of
-
-NOTE = "no noise protects them"
-
-
-def graphs(tree):
-    return [c["props"]["figure"] for c in components(tree) if c["type"] == "Graph"]
-
-
-def panel(tree):
-    (found,) = (i for i in ids(tree) if isinstance(i, dict) and i["type"] == "idp-panel")
-    return found
-
-
-@pytest.mark.parametrize(
-    ("key", "words"),
-    [
-        (None, "These 5 explanations cost epsilon 0.145 together"),
-        (0, "This explanation cost epsilon 0.1"),
-        (2, "the released explanation of a near query"),
-        (3, "from the explanations that were released before"),
-        (4, "read off the released surrogate"),
-    ],
-)
-def test_a_card_shows_the_cost_of_its_own_row(open_app, key, words):
-    explanation = adult_explanation()
-    part = open_app(explanation).part(key)
-    (figure,) = graphs(part)
-    # The panel below tells the cost: the figure need not.
-    assert not any("Privacy cost" in note["text"] for note in figure["layout"]["annotations"])
-    shown = text_of(part)
-    assert words in shown
-    assert NOTE in shown
-    assert explanation_of(panel(part)["uid"]) is explanation
-    assert ("Where they come from" in shown) is (key is None)
-
-
-def test_totals_have_a_card_without_an_editor_and_without_the_note(open_app):
-    client = open_app(adult_totals())
-    for key in (None, 3):
-        part = client.part(key)
-        assert len(graphs(part)) == 1
-        assert NOTE not in text_of(part)
-        assert "Looking at this explanation costs no privacy" in text_of(part)
-        assert [i["type"] for i in ids(part) if isinstance(i, dict)] == ["idp-panel"]
-
-
-def test_images_are_shown(open_app):
-    explanation = local_of([image_record(seed, side=6) for seed in range(2)])
-    client = open_app(explanation)
-    for key in (None, 1):
-        (figure,) = graphs(client.part(key))
-        assert {trace["type"] for trace in figure["data"]} == {"heatmap"}
 
 
 def test_models_and_explainers_share_the_full_dashboard(shown, open_app):

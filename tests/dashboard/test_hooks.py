@@ -50,12 +50,6 @@ def foreign_app() -> dash.Dash:
     return app
 
 
-def test_dash_loads_the_entry_point():
-    assert [point.value for point in _entry_points()] == [ENTRY]
-    foreign_app()
-    assert ENTRY in sys.modules
-
-
 def test_foreign_apps_are_untouched(shown):
     AppClient(shown.total).part()
     app = foreign_app()
@@ -66,13 +60,6 @@ def test_foreign_apps_are_untouched(shown):
     assert client.ask("mine", tabs="one") == "tab one"
     assert app.index_string == dash.Dash("another").index_string
     assert "idp" not in client.page()
-
-
-def test_control_interprets_apps_are_not(shown):
-    small, full = AppClient(shown.total), AppClient([shown.total])
-    assert "privacy-tab.children" in full.app.callback_map
-    for client in (small, full):
-        assert ".idp-tab" in client.page()
 
 
 def test_a_process_with_other_apps_alone_pays_little():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 from types import SimpleNamespace
 
@@ -51,15 +50,6 @@ def ledger(tmp_path):
     return ledger
 
 
-def test_the_full_dashboard_has_the_tab_once(shown, open_app):
-    client = open_app([shown.total, shown.local])
-    before = copy.deepcopy(client.app.layout.to_plotly_json())
-    expected = ["Overview", "Data", "Performance", "Global", "Local", "Privacy"]
-    assert tab_names(client) == expected
-    assert tab_names(client) == expected
-    assert str(client.app.layout.to_plotly_json()) == str(before)
-
-
 def test_dashboards_without_our_explanations_have_no_tab(shown, open_app, cohort):
     theirs = ExplainableBoostingClassifier(outer_bags=1, max_rounds=5, interactions=0)
     complete = cohort.X.dropna().head(300)
@@ -69,27 +59,6 @@ def test_dashboards_without_our_explanations_have_no_tab(shown, open_app, cohort
     assert "Privacy" in tab_names(open_app([explanation, shown.total]))
     small = open_app(shown.total).layout()
     assert not [c for c in components(small) if c["type"] == "Tabs"]
-
-
-def test_every_data_set_and_model_is_there(shown, open_app):
-    client = open_app([shown.total, shown.local, shown.costs, shown.earlier])
-    text = text_of(client.privacy_tab())
-    assert text.count("Data set: ") == 2
-    assert "'all patients', 'four patients': epsilon 1 at delta 1e-06; room for" in text
-    assert "'an earlier fit': epsilon 0.5 at delta 1e-06; room for" in text
-    assert "'annual cost': epsilon 1 at delta 1e-06; room for" in text
-    for clause in shown.total.privacy.assumptions:
-        assert clause in text
-    assert client.ask("privacy-tab", tabs="global") is None
-
-
-def test_requests_are_named_by_the_explanations_that_they_paid_for(shown):
-    accounts = {a.dataset: a for a in collect_accounts([shown.total, shown.earlier, shown.costs])}
-    report = accounts["cohort"].requests
-    by_name = {model.names[0]: model.request for model in accounts["cohort"].models}
-    assert report.loc[by_name["all patients"], "asked_epsilon"] == 1.0
-    assert report.loc[by_name["an earlier fit"], "asked_epsilon"] == 0.5
-    assert len(accounts["costs"].requests) == 1
 
 
 def test_as_many_more_fit_as_is_said(ledger):
@@ -126,14 +95,6 @@ def test_what_is_open_counts_and_is_said(ledger, open_app):
     text = text_of(open_app([explanation]).privacy_tab())
     assert "1 of the requests run now or were left by a crash; all count as spent." in text
     assert "crashed" in text
-
-
-def test_without_a_limit_the_requests_are_still_listed(open_app):
-    explanation = explanation_of_charge(PrivacyLedger.in_memory(), "anything")
-    text = text_of(open_app([explanation]).privacy_tab())
-    assert "No limit declared" in text
-    assert "Requests (1)" in text
-    assert "room for" not in text
 
 
 def test_a_ledger_that_cannot_be_read_is_said_and_the_others_stay(ledger, open_app, tmp_path):

@@ -247,16 +247,3 @@ def test_models_of_other_targets_are_not_compared(models: dict[str, Any]) -> Non
     both = {"one": models["binary"], "other": models["multiclass"]}
     with pytest.raises(ValueError, match="they must be the same"):
         private_metrics(both, X, y, epsilon=1, delta=1e-6)
-
-
-def test_a_promise_about_people_says_so_and_needs_their_name(models: dict[str, Any]) -> None:
-    X, y = table("binary", 20)
-    people = {"it": model_of("binary", PrivacyUnit("person", 2))}
-    ids = list(range(20))
-    found = private_metrics(people, X, y, epsilon=1, delta=1e-6, unit=ids)
-    assert any("carry the same 'person'" in clause for clause in found.guarantee.assumptions)
-    ledger = PrivacyLedger.in_memory()
-    asked: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "ledger": ledger, "dataset": "d"}
-    with pytest.raises(SchemaError, match="does not say what it identifies"):
-        private_metrics({"it": models["binary"]}, X, y, unit=ids, **asked)
-    assert ledger.datasets() == []

@@ -18,7 +18,6 @@ from interpret_dp import (
     PrivacyLedger,
     PrivacyUnit,
     Schema,
-    SchemaError,
     load_model,
 )
 
@@ -42,18 +41,6 @@ def model_of(unit: PrivacyUnit | None = None, **parameters: Any) -> DPExplainabl
     schema = settings.pop("schema", Schema(FEATURES, target=LABELS, unit=unit))
     settings.setdefault("dataset", "d")
     return DPExplainableBoostingClassifier(schema=schema, **settings)
-
-
-def test_replacing_costs_its_factors() -> None:
-    X, y = visits()
-    added, replaced = (
-        model_of(neighboring=relation).fit(X[["x", "g"]], y)
-        for relation in ("add_or_remove_one", "replace_one")
-    )
-    ratio = replaced.noise_scale_binning_ / added.noise_scale_binning_
-    assert ratio == pytest.approx(np.sqrt(2), rel=1e-6)
-    assert replaced.guarantee_.neighboring == "replace_one"
-    assert "differ in the content of one row" in replaced.guarantee_.sentence
 
 
 @pytest.mark.parametrize(
@@ -95,25 +82,3 @@ def test_the_curators_report_leaves_identifiers_out() -> None:
     schema = Schema(FEATURES, target=LABELS, unit=PrivacyUnit("patient"))
     report = schema.check(X, y)
     assert [column.name for column in report.columns] == ["x", "g", "(target)"]
-
-
-@pytest.mark.parametrize("give", ["a column", "an argument", "decimals"])
-def test_identifiers_that_are_floats_are_refused_by_their_type(give: str) -> None:
-    """One missing cell turns pandas' integers into floats, in which large ones are merged."""
-    import decimal
-
-    import pyarrow as pa
-
-    X, y = visits()
-    features = X[["x", "g"]]
-    floats = X["patient"].astype(float)
-    exact = [decimal.Decimal(n) for n in X["patient"].tolist()]
-    given = {
-        "a column": (X.assign(patient=floats), None),
-        "an argument": (features, floats),
-        "decimals": (features, pa.array(exact, pa.decimal128(38, 20))),
-    }
-    model = model_of(PrivacyUnit("patient", 2))
-    with pytest.raises(SchemaError, match=r"float64, in which large integers.*'Int64'"):
-        model.fit(given[give][0], y, unit=given[give][1])
-    assert model.ledger.datasets() == []

@@ -17,11 +17,7 @@ from interpret_dp import (
     Schema,
     load_model,
 )
-from interpret_dp.ebm.config import TrainerConfig
-from interpret_dp.ebm.trainer.binning import merge_bins
-from interpret_dp.ebm.trainer.partitions import partition_bins
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from interpret_dp.schema.declarations import MAX_BINS
 
 N_LEVELS = 20_000
 ROWS = 40_000
@@ -68,20 +64,6 @@ def test_many_levels_fit_into_memory(many_levels):
     assert peak < 300e6
 
 
-@pytest.mark.thorough
-def test_many_levels_in_files_and_explanations(many_levels, tmp_path):
-    model, X, _ = many_levels
-    model.save(tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json")
-    assert again.released_.digest == model.released_.digest
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(again.standard_deviations_[1], model.standard_deviations_[1])
-    assert (tmp_path / "model.json").stat().st_size < 10e6
-    assert np.isfinite(again.predict_with_uncertainty(X.head(10))).all()
-    assert len(again.to_tables()["level"]) >= N_LEVELS
-    assert len(again.explain_global().data(1)["names"]) >= N_LEVELS
-
-
 def test_changed_scores_of_a_wide_term_have_unknown_noise(many_levels):
     model, _, _ = many_levels
     assert model.to_released().terms[1].variances is not None
@@ -119,14 +101,3 @@ def test_the_most_bins(many_bins, tmp_path):
     with pytest.warns(UserWarning, match="JSON formats are in beta"):
         model.to_json(tmp_path / "interpret.json")
     assert len(json.loads((tmp_path / "interpret.json").read_text())["ebm"]["terms"]) == 1
-
-
-def test_sixteen_bits_number_every_bin():
-    assert TrainerConfig(mu=1.0, n_features=1, max_bins=64).n_fine_bins == 254
-    assert TrainerConfig(mu=1.0, n_features=1, max_bins=65_535).n_fine_bins == MAX_BINS
-    counts = np.concatenate(([0.0], np.full(MAX_BINS, 10.0), [0.0]))
-    bins = merge_bins(counts, np.arange(1.0, MAX_BINS), 65_535, 10.0 * MAX_BINS)
-    np.testing.assert_array_equal(bins.code_map, np.arange(MAX_BINS + 2))
-    part = partition_bins(bins.weights, False, 16, 0)
-    assert part.n_leaves == MAX_BINS + 2
-    assert len(np.unique(part.leaf)) == MAX_BINS + 2

@@ -42,18 +42,6 @@ def test_from_budget_to_refusal(ledger: PrivacyLedger) -> None:
     assert ledger.spent("adult").epsilon == pytest.approx(2.0, rel=1e-6)
 
 
-def test_open_reservations_count_as_spent_for_ever(
-    stored_ledger: PrivacyLedger, store_url: str
-) -> None:
-    stored_ledger.create_budget("adult", 1.0, 1e-6)
-    reserve_epsilon(stored_ledger, 0.9, 1e-6)
-    reopened = PrivacyLedger(store_url)
-    assert reopened.spent("adult").open_reservations == 1
-    assert reopened.report()["state"].tolist() == ["open"]
-    with pytest.raises(BudgetExceededError):
-        reserve_epsilon(reopened, 0.9, 1e-6)
-
-
 _OTHER_PROCESS = """
 import json, sys
 from interpret_dp.exceptions import LedgerError

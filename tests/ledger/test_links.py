@@ -88,12 +88,3 @@ def test_odd_links_are_refused(ledger: PrivacyLedger) -> None:
     for pair in (("clinic", "ward"), ("ward", "clinic")):
         with pytest.raises(LedgerError, match="share an account already"):
             ledger.link(pair[0], to=pair[1], reason="x")
-
-
-def test_renewed_accounts_count_what_they_counted(ledger: PrivacyLedger) -> None:
-    """Words about the people of one name do not release what was spent on the other."""
-    ledger.renew_budget("clinic", reason="2027", new_people="all are new")
-    ledger.link("clinic", to="ward", reason="one ward since 2027")
-    spent = ledger.spent("ward")
-    assert spent.mu == pytest.approx(0.1)
-    assert spent.ever.mu == pytest.approx(math.hypot(0.1, 0.2))

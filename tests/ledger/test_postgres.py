@@ -222,31 +222,6 @@ def test_no_new_ledger_takes_the_place_of_one_that_is_gone(
     assert postgres_server.execute(schemas, database=database) == [(0,)]
 
 
-def test_settings_of_server_and_role_change_nothing(
-    postgres_server: PostgresServer, database: str
-) -> None:
-    """Such as fewer digits, another path to tables, or commits that a power cut undoes."""
-    direct(postgres_server, database).create_budget("adult", 1.7, 1.3e-6)
-    settings = {
-        "extra_float_digits": "-15",
-        "search_path": "'$user', public",
-        "synchronous_commit": "off",
-        "default_transaction_isolation": "serializable",
-        "datestyle": "German",
-        "client_encoding": "LATIN1",
-    }
-    for name, value in settings.items():
-        postgres_server.execute(f"ALTER DATABASE {database} SET {name} = {value}")
-    postgres_server.execute("CREATE SCHEMA postgres", database=database)
-    ledger = direct(postgres_server, database)
-    ledger.commit(reserve(ledger, mu=0.1 / 3, purpose="Zürich, 東京"))
-    assert ledger.verify() == ledger.head
-    assert ledger.entries()[1]["purpose"] == "Zürich, 東京"
-    with Store(resolve_url(postgres_server.url(database)), timeout=5).writing() as log:
-        shown = log._connection.exec_driver_sql("SHOW synchronous_commit").scalar_one()
-    assert shown == "on"
-
-
 @pytest.mark.parametrize(
     ("url", "message"),
     [

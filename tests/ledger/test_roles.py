@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger, RoleError
-from interpret_dp.ledger.actor import current_host, current_user
 from tests.ledger.requests import reserve
 from tests.ledger.team import acting_as
 
@@ -81,35 +79,6 @@ def test_odd_appointments_are_refused(ledger: PrivacyLedger, tmp_path: Path) -> 
     empty = PrivacyLedger(f"sqlite:///{tmp_path}/other.db")
     with pytest.raises(LedgerError, match="no officer who could appoint analysts"):
         empty.appoint("carla", "analyst")
-
-
-def test_acts_on_the_ledger_are_no_data_set(ledger: PrivacyLedger) -> None:
-    assert ledger.datasets() == ["ward"]
-    assert [account["dataset"] for account in ledger.to_dict()["datasets"]] == ["ward"]
-    assert ledger.entries()[-1]["dataset"] == ""
-    with pytest.raises(ValueError, match="dataset is ''"):
-        ledger.entries("")
-    assert ledger.verify() == ledger.head
-
-
-def test_every_entry_names_user_host_and_version(ledger: PrivacyLedger) -> None:
-    from interpret_dp import __version__
-
-    with acting_as("ben"):
-        ledger.commit(reserve(ledger, "ward"))
-    for entry in ledger.entries()[-2:]:
-        assert entry["context"]["user"] == "ben"
-        assert entry["context"]["host"] == current_host()
-        assert entry["package_version"] == __version__
-    assert ledger.report()["user"].tolist() == ["ben"]
-
-
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="this system has no list of accounts")
-def test_the_environment_does_not_change_who_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = current_user()
-    for name in ("LOGNAME", "USER", "USERNAME"):
-        monkeypatch.setenv(name, "somebody-else")
-    assert current_user() == before != "somebody-else"
 
 
 def test_the_error_crosses_process_borders(ledger: PrivacyLedger) -> None:

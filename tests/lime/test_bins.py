@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp.audit import replay
-from interpret_dp.lime.features import UNITS, LocalFeatures, differences, distances
+from interpret_dp.lime.features import UNITS, LocalFeatures, differences
 from interpret_dp.lime.fitted import LinearFit
 from interpret_dp.lime.history import Explained, History
 from interpret_dp.lime.labels import black_box
@@ -58,21 +58,6 @@ def test_bins_are_named_in_words() -> None:
     assert named[1][2] == "site is undeclared"
     missing = FEATURES.bin_labels(points([(None, None, None, None)])[0])
     assert missing == ("age is missing", "income is missing", "site is missing", "same is missing")
-
-
-def test_being_elsewhere_is_a_step_and_distances_count_steps() -> None:
-    found = points([(30, 0, "a", 5), (40, 0, "a", 5), (60, 0, "b", 5), (None, 1e6, None, None)])
-    assert differences(found, found[0]).tolist() == [
-        [0, 0, 0, 0],
-        [0, 0, 0, 0],
-        [-UNITS, 0, -UNITS, 0],
-        [-UNITS] * 4,
-    ]
-    np.testing.assert_allclose(distances(found, found[0]) / UNITS, [0, 0, np.sqrt(2), 2])
-    places = LocalFeatures.of_schema(SCHEMA, FEATURES.names)
-    two = points([(0, 0, "a", 5), (100, 0, "b", 5)], places)
-    assert differences(two, two[0])[1].tolist() == [UNITS, 0, -UNITS, UNITS, 0, 0]
-    assert distances(two, two[0])[1] == pytest.approx(UNITS * np.sqrt(3))
 
 
 def test_the_nearest_explanation_is_the_one_in_most_of_the_same_bins() -> None:

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from scipy import sparse
 
 from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema, SchemaError
-from interpret_dp.lime.labels import black_box
 from interpret_dp.lime.opening import OpenedRows, open_model_rows
 
 FEATURES = {"x": Continuous(0, 100), "g": Categorical(["a", "b"])}
@@ -38,29 +36,6 @@ def array(columns: dict[str, list[Any]]) -> Any:
     return np.array(lists(columns), dtype=object)
 
 
-def batch(columns: dict[str, list[Any]]) -> Any:
-    return pa.RecordBatch.from_pydict(columns)
-
-
-FRAMES = [pd.DataFrame, pl.DataFrame, pa.table, batch]
-UNNAMED = [lists, array]
-
-
-@pytest.mark.parametrize("make", [*FRAMES, *UNNAMED])
-def test_the_unit_s_column_leaves_the_table_and_the_model_s_container(make: Any) -> None:
-    names = list(COLUMNS) if make in UNNAMED else None
-    X = make(COLUMNS)
-    found, unit = opened(X, feature_names=names, schema=PEOPLE)
-    assert found.table.names == ("x", "g")
-    assert rows_of(found) == [[0.0, "a"], [25.0, "b"], [100.0, "a"]]
-    assert unit == PEOPLE.unit
-    assert found.identifiers is not None
-    assert list(found.identifiers) == [7, 7, 8]
-    assert type(found.X) is type(X)
-    (again, _) = opened(found.X, feature_names=found.table.names)
-    assert rows_of(again) == rows_of(found)
-
-
 def test_a_frame_keeps_its_index_its_other_columns_and_their_order() -> None:
     X = pd.DataFrame({"spare": [1, 2, 3]} | COLUMNS, index=["r", "s", "t"])
     found, _ = opened(X, feature_names=["g", "x"], schema=PEOPLE)
@@ -68,24 +43,6 @@ def test_a_frame_keeps_its_index_its_other_columns_and_their_order() -> None:
     assert list(found.X.columns) == ["spare", "x", "g"]
     assert list(found.X.index) == ["r", "s", "t"]
     assert list(X.columns) == ["spare", "patient", "x", "g"]
-
-
-WORDS = [[0, 2, 0, 1], [0, 0, 0, 0], [5, 0, 0, 300]]
-FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
-
-
-@pytest.mark.parametrize("kind", ["array", "matrix"])
-@pytest.mark.parametrize("form", FORMATS)
-def test_sparse_rows_stay_sparse_for_the_model_and_can_be_sliced(form: str, kind: str) -> None:
-    X = getattr(sparse, f"{form}_{kind}")(np.array(WORDS))
-    found, _ = opened(X, feature_names=list("abcd"))
-    assert rows_of(found) == WORDS
-    assert found.table.names == tuple("abcd")
-    assert sparse.issparse(found.X)
-    labels = black_box(lambda rows: rows.toarray()[:, 3] / 2).labels(found.X, 3, 1)
-    # 300 / 2 lies above a probability's bound.
-    assert labels[:, 0].tolist() == [0, -256, 256]
-    np.testing.assert_array_equal(found.X[1:3].toarray(), WORDS[1:])
 
 
 def test_a_sparse_matrix_is_read_as_its_dense_twin_whatever_is_stored() -> None:

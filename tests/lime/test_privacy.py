@@ -82,12 +82,6 @@ def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
         assert report.mu == pytest.approx(1.0, rel=1e-6)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_no_rows_at_all_are_a_table_too(method: str) -> None:
-    report = replayed(method, "add_or_remove_one", [], [EXTREMES[0]])
-    assert report.ok, report
-
-
 def line(place: int, label: int) -> ExplanationData:
     """Return one row on a line, ``place`` units from the middle."""
     return ExplanationData(np.array([[place]], dtype=np.int16), np.array([[label]], dtype=np.int16))

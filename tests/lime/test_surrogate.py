@@ -297,11 +297,6 @@ def test_a_person_with_many_rows_changes_no_more_than_was_declared(relation: str
         assert report.ok, str(report)
 
 
-def test_no_rows_at_all_are_a_table_too() -> None:
-    report = replayed([], [(0, EXTREMES[0])], awkward)
-    assert report.ok, str(report)
-
-
 @pytest.mark.thorough
 def test_images_of_one_person_change_no_more_than_was_declared() -> None:
     rng = np.random.default_rng(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +14,6 @@ from interpret_dp.ebm.noise.sampling import (
     with_noise_of_others,
 )
 from interpret_dp.ebm.noise.uncertainty import TermNoise
-from interpret_dp.ebm.noise.views import _KEPT, N_LENGTHS, SCALE_PRIOR, View, _kernels
 from interpret_dp.released.intervals import assisted_interval
 
 WEIGHTS = np.concatenate(([50.0], np.full(30, 100.0), [0.0]))
@@ -73,77 +71,6 @@ def test_curves_come_nearer_to_the_truth(shape, size, how):
         assert after < 1.1 * dropped + 0.1 * before
     if shape == "line" and how == {} and size < 30:
         assert after < 0.4 * before
-
-
-def test_moments_are_those_of_normal_variables():
-    """One length and scale against conditioning by hand."""
-    rng = np.random.default_rng(4)
-    curve, _ = noisy_curve(rng, "wave", 2.0)
-    blur = np.eye(32) + 0.02 * rng.normal(size=(32, 32))
-    curve = replace(curve, sampling=rng.uniform(0.5, 2.0, 32), response=blur)
-    view = View(curve, 1.0)
-    inner = view.moved
-    noise = curve.noise[np.ix_(inner, inner)]
-    noise = noise + 1e-8 * np.trace(noise) / len(noise) * np.eye(len(noise))
-    part = blur[np.ix_(inner, inner)]
-    luck = part @ np.diag(curve.sampling[inner]) @ part.T
-    likely = np.zeros((N_LENGTHS, len(SCALE_PRIOR)))
-    likely[1, 9] = 1.0
-    kept = _KEPT[9]
-    prior = kept / (1.0 - kept) * _kernels(curve, inner)[1] + luck
-    gain = prior @ np.linalg.inv(prior + noise)
-    mean, covariance = view.moments(likely)
-    np.testing.assert_allclose(mean, gain @ curve.scores[inner], atol=1e-6)
-    np.testing.assert_allclose(covariance, prior - gain @ prior, atol=1e-6)
-    # Of two scales: their means, and the variance between them, are added.
-    likely[1, 9], likely[2, 3] = 0.25, 0.75
-    one, other = np.zeros_like(likely), np.zeros_like(likely)
-    one[1, 9] = other[2, 3] = 1.0
-    (m, v), (n, w) = view.moments(one), view.moments(other)
-    mean, covariance = view.moments(likely)
-    np.testing.assert_allclose(mean, 0.25 * m + 0.75 * n, atol=1e-9)
-    between = 0.25 * 0.75 * np.outer(m - n, m - n)
-    np.testing.assert_allclose(covariance, 0.25 * v + 0.75 * w + between, atol=1e-9)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("shape", ["none", "wave", "step"])
-def test_bands_hold_each_bin_of_a_curve_with_luck_in_it(shape, wide):
-    """100 models of five terms. Bands: each bin has a standard error of 2.1 points at 68 %.
-
-    The root of the expected square is right on average alone, and much less so bin by bin.
-    """
-    rng = np.random.default_rng(2)
-    own_luck = np.where(WEIGHTS > 0, 0.4, 0.0)
-    # Curves are centred, and with them their luck.
-    blur = np.eye(32) if wide else np.eye(32) - WEIGHTS / WEIGHTS.sum()
-    held, near = [], []
-    for _ in range(100):
-        drawn = []
-        for _ in range(5):
-            how = {"is_ordered": not wide, "wide": wide}
-            curve, truth = noisy_curve(rng, shape, 2.0, **how)
-            own = blur @ (rng.normal(size=32) * np.sqrt(own_luck))
-            known = {"scores": curve.scores + own, "sampling": own_luck, "response": blur}
-            drawn.append((replace(curve, **known), truth + own))
-        for (curve, truth), found in zip(drawn, denoise([c for c, _ in drawn]), strict=True):
-            spread, noise = (
-                one if wide else np.diagonal(one) for one in (found.spread, curve.noise)
-            )
-            sizes = np.sqrt(noise)
-            bands = [
-                assisted_interval(curve.scores, sizes, found.mean, spread, level)
-                for level in (0.6827, 0.95)
-            ]
-            held.append([((b.lower <= truth) & (truth <= b.upper))[:-1] for b in bands])
-            apart = np.sqrt(spread + (found.scores - found.mean) ** 2)
-            near.append([(np.abs(found.scores - truth) <= z * apart)[:-1] for z in (1.0, 1.96)])
-    each, average = np.mean(held, axis=0), np.mean(near, axis=(0, 2))
-    assert np.abs(each[0] - 0.683).max() < 0.08
-    assert np.abs(each[1] - 0.95).max() < 0.04
-    assert abs(average[0] - 0.683) < 0.08
-    assert abs(average[1] - 0.95) < 0.03
 
 
 def bins_of(weights):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import copy
-import sqlite3
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -178,19 +175,6 @@ def test_pairs_and_monotone_features_and_log_links(data):
         counts.fit(data.X, data.costs)
 
 
-def test_excluded_pairs_are_neither_named_nor_chosen(data):
-    model = DPExplainableBoostingClassifier(
-        schema=LABELS,
-        interactions=3,
-        max_rounds=1,
-        epsilon=50.0,
-        exclude=[("bmi", "age"), "grade", (3, 2)],
-    ).fit(data.X, data.labels)
-    chosen = set(model.term_names_[4:])
-    assert len(chosen) == 3
-    assert not chosen & {"age & bmi", "dose & site"}
-
-
 # ------------------------------------------------------------------------ what it costs
 
 
@@ -283,50 +267,6 @@ def test_interpret_reads_its_own_document(classifier, data, tmp_path):
     assert theirs.term_names_ == classifier.term_names_
     expected = classifier.predict_proba(data.X)
     assert np.array_equal(theirs.predict_proba(classifier._readable(data.X)), expected)
-
-
-def _odd_rows(data):
-    rows = data.X.head(200).astype(object)
-    rows.iloc[:20, 0] = np.nan
-    rows.iloc[10:30, 1] = np.nan
-    rows.iloc[25:45, 3] = "elsewhere"
-    rows.iloc[40:60, 3] = None
-    rows.iloc[50:70, 2] = 17.0
-    for column in ("age", "bmi", "dose"):
-        rows[column] = rows[column].astype(float)
-    return rows
-
-
-def test_sql_predicts_the_same(model, data):
-    rows = _odd_rows(data)
-    with sqlite3.connect(":memory:") as database:
-        rows.to_sql("data", database, index=False)
-        answer = pd.read_sql(model.to_sql("sqlite"), database)
-    if hasattr(model, "classes_"):
-        expected = model.predict_proba(rows)[:, 1]
-        assert np.abs(answer["probability"] - expected).max() < 1e-12
-    else:
-        assert np.abs(answer["prediction"] - model.predict(rows)).max() < 1e-12
-
-
-def test_interprets_own_edits(classifier, data):
-    edited = copy.deepcopy(classifier)
-    before = edited.eval_terms(data.X)
-    edited.scale("age & bmi", 0.5)
-    assert np.allclose(edited.eval_terms(data.X)[:, 5], before[:, 5] / 2)
-    released = edited.to_released()
-    assert released.term_names == tuple(classifier.term_names_)
-    # What is known of the noise holds for the scores of the fit alone.
-    assert released.terms[5].covariance is None
-    with pytest.raises(ValueError, match="univariate"):
-        edited.monotonize("age & bmi")
-    edited.remove_terms(["age & bmi"])
-    assert edited.to_released().term_names == (*FEATURES, "site & dose")
-    edited.scale("site & dose", 0.0)
-    edited.sweep()
-    assert "site & dose" not in edited.to_released().term_names
-    assert len(edited.bins_[0]) == 1
-    edited.predict(data.X.head())
 
 
 def test_tiny_tables_and_no_rounds(data):

@@ -49,14 +49,6 @@ def released(columns, is_ordered, *, noise=0.0, weights=None, terms=None, mu=1e3
     return release_correlations(rows, bins, is_ordered, terms, len(labels), config, door), door
 
 
-def normal_columns(correlation, n_rows=20_000, n_bins=16):
-    """Two columns with a normal copula, in bins of as many rows; codes from 1."""
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal(n_rows)
-    z = correlation * x + math.sqrt(1 - correlation**2) * rng.standard_normal(n_rows)
-    return [1 + (np.argsort(np.argsort(v)) * n_bins // n_rows) for v in (x, z)]
-
-
 @given(
     weights=st.lists(st.floats(0, 1e6), min_size=2, max_size=40),
     is_ordered=st.booleans(),
@@ -85,22 +77,6 @@ def test_functions_are_orthonormal(is_ordered):
     assert found.T @ (shares[:, np.newaxis] * found) == pytest.approx(
         np.eye(found.shape[1]), abs=1e-9
     )
-
-
-@pytest.mark.parametrize("correlation", [-0.95, -0.4, 0.0, 0.7])
-@pytest.mark.parametrize("n_bins", [2, 16])
-def test_correlations_of_a_normal_copula_are_found(correlation, n_bins):
-    columns = normal_columns(correlation, n_bins=n_bins)
-    found, _ = released(columns, [True, True])
-    exact = [f[c] for f, c in zip(found.functions, columns, strict=True)]
-    n_known = min(2, exact[0].shape[1])
-    for order in range(n_known):
-        true = float(np.mean(exact[0][:, order] * exact[1][:, order]))
-        # Of few bins, squares are a little less alike than those of the normal scores.
-        near = [0.03, 0.09][order]
-        assert found.matrix[order, len(found.matrix) // 2 + order] == pytest.approx(true, abs=near)
-    assert (found.matrix == found.matrix.T).all()
-    assert not found.matrix[:n_known, :n_known].any()
 
 
 def test_what_one_row_adds_is_the_declared_norm():

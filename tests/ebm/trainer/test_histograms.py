@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp import DPExplainableBoostingRegressor, PrivacyWarning, Schema
 from interpret_dp.ebm.trainer.histograms import _cells, _edges, _summed
 from interpret_dp.schema import Continuous, fine_bin_count
 from interpret_dp.schema.encode import encode_column
@@ -32,20 +30,3 @@ def test_cells_are_what_their_edges_say(values, n_bins, is_fine, width):
     np.testing.assert_array_equal(
         _summed(counts, cells), np.bincount(expected, minlength=len(edges) + 3)
     )
-
-
-@pytest.mark.parametrize(("epsilon", "n_cells"), [(0.05, 15), (50.0, 30)])
-def test_a_fit_cuts_where_fine_bins_were_counted(epsilon, n_cells):
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"x": rng.uniform(0, 30, 500)})
-    schema = Schema({"x": Continuous(0, 30)}, target=Continuous(0, 1))
-    model = DPExplainableBoostingRegressor(
-        epsilon=epsilon, delta=1e-6, schema=schema, max_bins=8, random_state=0
-    )
-    with pytest.warns(PrivacyWarning):
-        model.fit(X, rng.uniform(0, 1, 500))
-    cuts = model.bins_[0][0]
-    width = 30 / n_cells
-    np.testing.assert_allclose(cuts / width, np.rint(cuts / width), atol=1e-9)
-    if n_cells == 30:
-        assert (np.rint(cuts / width) % 2 == 1).any()
