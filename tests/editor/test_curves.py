@@ -135,13 +135,6 @@ def test_smoothing_brings_noisy_curves_nearer_to_the_truth(is_known):
     assert np.mean(after) < 0.3 * np.mean(before)
 
 
-def test_curves_almost_without_noise_are_kept():
-    _, scores, weights, positions, covariance = noisy_curve(3, noise=1e-4)
-    settings = choose_smoothing(scores, weights, positions, covariance, length=None)
-    fitted, _ = smooth(scores, weights, positions, covariance, settings)
-    np.testing.assert_allclose(fitted, scores, atol=1e-3)
-
-
 def test_smoothing_equals_the_posterior_mean_of_scikit_learns_process():
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern

@@ -69,7 +69,6 @@ def test_a_file_for_another_model_is_refused(edited, tmp_path):
     [
         ("not json", "not valid JSON"),
         ("[" * 100_000, "not valid JSON"),
-        ('{"format": NaN}', "must be finite"),
         ("[]", "not a file of an editing session"),
         ('{"format": "interpret_dp.additive_model"}', "load_model"),
         ('{"format": "interpret_dp.edit_session", "version": 2}', "newer interpret_dp"),
@@ -84,14 +83,6 @@ def test_other_files_are_refused(tmp_path, text, message):
         EditSession.load(path, Holder(build_model()))
 
 
-def test_a_file_that_is_not_there_or_no_text_is_said(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        EditSession.load(tmp_path / "none.json", Holder(build_model()))
-    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="not valid JSON"):
-        EditSession.load(tmp_path / "binary", Holder(build_model()))
-
-
 CITY, AGE = {"term": "city"}, {"term": "age"}
 
 
@@ -103,7 +94,6 @@ CITY, AGE = {"term": "city"}, {"term": "age"}
         ("shift", {"term": 0}, "must be a name"),
         ("shift", {"bins": []}, "not empty"),
         ("shift", {"bins": [3, 2]}, "must increase"),
-        ("shift", {"bins": [2, 2]}, "must increase"),
         ("shift", {"bins": [99]}, "at most 9"),
         ("shift", {"bins": [1.5]}, "integer"),
         ("shift", {"bins": "all"}, "list of indices"),
@@ -114,7 +104,6 @@ CITY, AGE = {"term": "city"}, {"term": "age"}
         ("shift", {"parameters": {"by": 0.75}}, "not what its operation gives"),
         ("shift", {"scores": [0.0] * 10}, "not what its operation gives"),
         ("shift", {"scores": [0.0]}, "has shape"),
-        ("shift", {"scores": None}, "has shape"),
         ("shift", {"scores": "x"}, "convert"),
         ("shift", {"moved": [9.0]}, "moved are not what"),
         ("shift", {"who": ""}, "who of an edit"),
@@ -124,12 +113,10 @@ CITY, AGE = {"term": "city"}, {"term": "age"}
         ("shift", {"extra": 1}, "exactly the keys"),
         ("make_monotone", {"parameters": {"increasing": ["auto"]}}, "'auto'"),
         ("make_monotone", {"parameters": {"increasing": True}}, "one value for each"),
-        ("make_monotone", {"parameters": {"increasing": []}}, "one value for each"),
         ("make_monotone", {"bins": [0, 1, 2]}, "no place in it"),
         ("smooth", {"parameters": {"length": [None], "amplitude": [1], "noise": [None]}}, "length"),
         ("set_scores", {"parameters": {"scores": [[0.25]]}}, "for each of 5 bins"),
         ("reset", {"bins": [1]}, "whole term"),
-        ("reset", {"recentre": False}, "whole term"),
     ],
 )
 def test_damaged_edits_are_refused_with_their_number(edited, kind, changes, message):
@@ -144,24 +131,15 @@ def test_damaged_edits_are_refused_with_their_number(edited, kind, changes, mess
         EditSession.from_dict(document, Holder(edited.base))
 
 
-def test_a_missing_key_and_edits_that_are_no_list_are_refused(edited):
+def test_removed_parts_and_what_cannot_be_edited_are_refused(edited):
     document = edited.to_dict()
-    del document["edits"][3]["bins"]
-    with pytest.raises(ValueError, match=r"damaged in edit 4 .*exactly the keys"):
-        EditSession.from_dict(document, Holder(edited.base))
-    document["edits"] = {}
-    with pytest.raises(ValueError, match="edits must be a list"):
-        EditSession.from_dict(document, Holder(edited.base))
-
-
-@pytest.mark.parametrize("model", [None, "model.json", build_model()])
-def test_what_cannot_be_edited_is_refused(edited, model):
-    with pytest.raises(TypeError, match="it must be the fitted estimator"):
-        EditSession.from_dict(edited.to_dict(), model)
-
-
-def test_a_removed_edit_does_not_go_unnoticed(edited):
-    document = edited.to_dict()
-    del document["edits"][0]
-    with pytest.raises(ValueError, match="damaged in edit"):
-        EditSession.from_dict(document, Holder(edited.base))
+    for parts, message in (
+        (document["edits"][1:], "damaged in edit"),
+        ([{"kind": "shift"}], "damaged in edit 1 .*exactly the keys"),
+        ({}, "edits must be a list"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            EditSession.from_dict({**document, "edits": parts}, Holder(edited.base))
+    for model in (None, "model.json", build_model()):
+        with pytest.raises(TypeError, match="it must be the fitted estimator"):
+            EditSession.from_dict(document, model)

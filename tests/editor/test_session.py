@@ -47,29 +47,24 @@ EDITS = st.tuples(OPERATIONS, PLACES, st.booleans())
 STEPS = st.one_of(EDITS, EDITS, st.sampled_from(["undo", "redo", "commit", "cancel"]))
 
 
-def scores_of(model: AdditiveModel) -> bytes:
-    return b"".join(np.ascontiguousarray(term.scores).tobytes() for term in model.terms)
-
-
 class Reference:
     """A session, and lists of what was done and undone in it."""
 
     def __init__(self, base: AdditiveModel) -> None:
         self.base = base
-        self.digest = self.base.digest
-        self.session = Holder(self.base).edit()
-        self.done: list[EditRecord] = []
-        self.undone: list[EditRecord] = []
-        # Scores and intercepts after so many edits, and of those that can be redone.
-        self.states = [self.state()]
-        self.ahead: list = []
+        self.digest = base.digest
+        self.session = Holder(base).edit()
+        self.start = self.state()
+        # Each record with the scores and the intercept after it.
+        self.done: list = []
+        self.undone: list = []
         self.seen: list[int] = []
         self.n_changes = 0
         self.session.subscribe(lambda changed: self.seen.append(changed.version))
 
     def state(self) -> tuple[bytes, bytes]:
         model = self.session.released
-        return scores_of(model), model.intercept.tobytes()
+        return b"".join(term.scores.tobytes() for term in model.terms), model.intercept.tobytes()
 
     def edit(self, operation, place, recentre) -> None:
         """Edit, and compare with a preview, which does nothing."""
@@ -90,7 +85,6 @@ class Reference:
         np.testing.assert_array_equal(preview.after, self.session.view(term).current)
         np.testing.assert_array_equal(preview.intercept, after.intercept)
         if record is None:
-            assert self.state() == self.states[-1]
             return
         np.testing.assert_array_equal(preview.before, self.session.view(term).last)
         assert preview.record.what == record.what
@@ -102,9 +96,8 @@ class Reference:
                 np.testing.assert_allclose(mean_score(after), mean_score(before), atol=1e-9)
             else:
                 np.testing.assert_array_equal(after.intercept, before.intercept)
-        self.done.append(record)
-        self.undone, self.ahead = [], []
-        self.states.append(self.state())
+        self.done.append((record, self.state()))
+        self.undone = []
         self.n_changes += 1
 
     def check_bins(self, before, after, term, kind, selection) -> None:
@@ -123,55 +116,52 @@ class Reference:
                 assert bins == list(range(1, size - 1))
 
     def undo(self) -> None:
-        if not self.done:
-            with pytest.raises(ValueError, match="no edit to undo"):
-                self.session.undo()
-            return
-        assert self.session.undo() == self.done[-1]
-        self.take_back()
-        self.n_changes += 1
-
-    def take_back(self) -> None:
-        self.undone.insert(0, self.done.pop())
-        self.ahead.append(self.states.pop())
+        self.move("undo", self.done, self.undone)
 
     def redo(self) -> None:
-        if not self.undone:
-            with pytest.raises(ValueError, match="no edit to redo"):
-                self.session.redo()
+        self.move("redo", self.undone, self.done)
+
+    def move(self, name: str, source: list, target: list) -> None:
+        if not source:
+            with pytest.raises(ValueError, match=f"no edit to {name}"):
+                getattr(self.session, name)()
             return
-        assert self.session.redo() == self.undone[0]
-        self.done.append(self.undone.pop(0))
-        self.states.append(self.ahead.pop())
+        assert getattr(self.session, name)() == source[-1][0]
+        target.append(source.pop())
         self.n_changes += 1
+
+    def pending(self) -> list[EditRecord]:
+        return [record for record, _ in self.done if not record.why]
 
     def commit(self) -> None:
         message = f"reason {self.n_changes} - with a dash"
-        pending = [record for record in self.done if not record.why]
-        if not pending:
+        if not self.pending():
             with pytest.raises(ValueError, match="nothing to commit"):
                 self.session.commit(message)
             return
-        assert self.session.commit(message) == len(pending)
-        self.done = [r if r.why else dataclasses.replace(r, why=message) for r in self.done]
+        assert self.session.commit(message) == len(self.pending())
+        self.done = [
+            (record if record.why else dataclasses.replace(record, why=message), state)
+            for record, state in self.done
+        ]
         self.n_changes += 1
 
     def cancel(self) -> None:
         """Take back what was done after the last message, as one change."""
         count = 0
-        while self.done and not self.done[-1].why:
-            self.take_back()
+        while self.done and not self.done[-1][0].why:
+            self.undone.append(self.done.pop())
             count += 1
         assert self.session.cancel() == count
         self.n_changes += count > 0
 
     def check(self) -> None:
         session = self.session
-        assert session.history == session.released.edits == tuple(self.done)
-        assert session.undone == tuple(self.undone)
-        assert session.pending == tuple(record for record in self.done if not record.why)
+        assert session.history == session.released.edits == tuple(r for r, _ in self.done)
+        assert session.undone == tuple(record for record, _ in reversed(self.undone))
+        assert session.pending == tuple(self.pending())
         assert (session.can_undo, session.can_redo) == (bool(self.done), bool(self.undone))
-        assert self.state() == self.states[-1]
+        assert self.state() == (self.done[-1][1] if self.done else self.start)
         assert self.seen == list(range(1, self.n_changes + 1))
         assert session.version == self.n_changes
         assert session.released.guarantee is self.base.guarantee

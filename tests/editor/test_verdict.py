@@ -79,13 +79,6 @@ def test_a_curve_of_the_shape_has_no_bumps():
     assert verdict([1.0], np.eye(1), "flat").p_value == 1.0
 
 
-def test_a_valley_is_monotone_in_neither_direction():
-    valley = np.abs(np.linspace(-3, 3, 16))
-    found = verdict(valley, 0.1**2 * np.eye(16), "monotone")
-    assert not found.within_noise
-    assert verdict(valley, 3.0**2 * np.eye(16), "monotone").within_noise
-
-
 def test_noise_that_bins_share_does_not_hide_a_difference_between_them():
     """All bins move together by a lot; the differences are known well."""
     scores = np.zeros(8)
@@ -122,13 +115,6 @@ def test_each_class_has_its_own_verdict():
             editing.verdict("age", "flat", class_label=label)
     with pytest.raises(ValueError, match="more than two classes"):
         session(2).verdict("age", "flat", class_label="a")
-
-
-def test_the_verdict_is_about_the_released_curve_whatever_was_edited():
-    editing = session()
-    before = editing.verdict("age")
-    editing.flatten("age")
-    assert editing.verdict("age") == before
 
 
 @pytest.mark.parametrize(
@@ -214,22 +200,23 @@ HIGHEST = 0.17
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("shape", ["increasing", "decreasing", "flat"])
-def test_flat_curves_are_called_signal_as_often_as_the_level_says(shape):
-    """Flat is the least favourable case: the level is met and not only kept."""
-    share = share_rejected(np.zeros(12), correlated_noise(12), shape=shape)
-    # Bumps are judged inside the runs that a repair pools, which may lose a little of the level.
-    assert 0.03 <= share <= HIGHEST
-
-
-@pytest.mark.statistical
 @pytest.mark.parametrize(
-    "truth",
-    [np.linspace(0, 1, 12), np.repeat([0.0, 2.0], 6), np.geomspace(0.1, 8, 12)],
-    ids=["slope", "step", "curved"],
+    ("truth", "shape", "lowest"),
+    [
+        (np.zeros(12), "increasing", 0.03),
+        (np.zeros(12), "decreasing", 0.03),
+        (np.zeros(12), "flat", 0.03),
+        (np.repeat([0.0, 2.0], 6), "increasing", 0.0),
+        (np.geomspace(0.1, 8, 12), "increasing", 0.0),
+    ],
 )
-def test_increasing_curves_are_called_signal_at_most_so_often(truth):
-    assert share_rejected(truth, correlated_noise(12)) <= HIGHEST
+def test_curves_of_the_shape_are_called_signal_at_most_as_often_as_the_level_says(
+    truth, shape, lowest
+):
+    """Flat is the least favourable case: the level is met and not only kept."""
+    share = share_rejected(truth, correlated_noise(12), shape=shape)
+    # Bumps are judged inside the runs that a repair pools, which may lose a little of the level.
+    assert lowest <= share <= HIGHEST
 
 
 @pytest.mark.statistical
