@@ -54,40 +54,76 @@ def _brush(editor: NotebookEditor, low: float, high: float) -> None:
 # ------------------------------------------------------------------------------- what is drawn
 
 
-def test_curves_start_as_the_original_with_the_band_of_its_noise(editor):
+def check_shown(editor: NotebookEditor) -> None:
+    """Check that an editor draws and offers what its session holds."""
+    edits, controls = editor.session, editor.controls
+    view = edits.view(controls.term.value)
+    codes = list(editor._places.codes)
+    label = controls.class_label.value
+    column = 0 if label is None else label
+    for trace, scores in ((ORIGINAL, view.original), (LAST, view.last), (CURRENT, view.current)):
+        drawn = scores.reshape(len(view.labels), -1)[codes, column]
+        assert _heights(editor, trace) == drawn.tolist()
+    assert set(range(1, len(view.labels) - 1)) <= set(codes)
+    assert (editor._places.left < editor._places.right).all()
+    found = edits.verdict(
+        view.name,
+        controls.shape.value,
+        class_label=edits.class_labels[column] if edits.class_labels else None,
+    )
+    assert str(found) in _text(controls.verdict)
+    offered = controls.undo, controls.redo, controls.commit
+    able = [edits.can_undo, edits.can_redo, bool(edits.pending)]
+    assert [not button.disabled for button in offered] == able
+    history = " ".join(_text(controls.history).split())
+    assert all(record.what in history for record in edits.history)
+    assert history.count("undone") == len(edits.undone)
+    privacy, n_edits = _text(controls.privacy), len(edits.history)
+    assert "Editing costs no privacy" in privacy
+    assert "epsilon 1 at delta 1e-05" in privacy
+    assert (f"edited: {n_edits} change" in privacy) is (n_edits > 0)
+
+
+def _flatten_in_a_thread(editor: NotebookEditor) -> None:
+    thread = threading.Thread(target=lambda: editor.session.flatten("dose"))
+    thread.start()
+    thread.join()
+
+
+STEPS = [
+    lambda editor: _click(editor, "Increasing"),
+    lambda editor: _click(editor, "Flatten"),
+    lambda editor: editor.controls.undo.click(),
+    lambda editor: editor.controls.redo.click(),
+    lambda editor: editor.controls.reset.click(),
+    lambda editor: setattr(editor.controls.shape, "value", "flat"),
+    lambda editor: setattr(editor.controls.term, "value", GRADE),
+    _flatten_in_a_thread,
+    lambda editor: setattr(editor.controls.term, "value", CITY),
+]
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_two_editors_show_after_every_step_what_their_session_holds(n_classes):
+    editor = session(n_classes).widget("age")
+    other = editor.session.widget("dose")
+    for step in STEPS:
+        step(editor)
+        check_shown(editor)
+        check_shown(other)
+    assert editor.controls.shape.value == "flat"
+    assert len(editor.session.history) == 4
+
+
+def test_the_band_is_that_of_the_original_noise(editor):
     view = editor.session.view("age")
     codes = list(editor._places.codes)
-    for trace in (ORIGINAL, LAST, CURRENT):
-        assert _heights(editor, trace) == view.original[codes].tolist()
     band = [y for y in editor.figure.data[BAND].y if y is not None]
     assert max(band) == view.band.upper[codes].max()
     assert min(band) == view.band.lower[codes].min()
     points = editor.figure.data[POINTS].customdata
     first = view.original[codes[0]], view.band.lower[codes[0]], view.band.upper[codes[0]]
     assert points[0][1] == "{:.4g}, noise band {:.3g} to {:.3g}".format(*first)
-
-
-def test_click_moves_the_current_curve_and_leaves_original_and_last_behind(editor):
-    _click(editor, "Increasing")
-    first = _heights(editor, CURRENT)
-    _click(editor, "Flatten")
-    regular = slice(0, len(editor.session.view("age").edges) - 1)
-    assert (np.diff(first[regular]) >= 0).all()
-    assert _heights(editor, LAST) == first
-    assert len(set(_heights(editor, CURRENT)[regular])) == 1
-    original = editor.session.base.terms[AGE].scores
-    assert _heights(editor, ORIGINAL) == original[list(editor._places.codes)].tolist()
-
-
-@pytest.mark.parametrize(("n_classes", "term"), [(0, DOSE), (0, CITY), (2, GRADE), (3, AGE)])
-def test_every_term_of_every_task_is_drawn_bin_by_bin(n_classes, term):
-    editor = session(n_classes).widget(term)
-    view = editor.session.view(term)
-    scores = view.current.reshape(len(view.labels), -1)[:, 0]
-    assert set(range(1, len(scores) - 1)) <= set(editor._places.codes)
-    assert _heights(editor, CURRENT) == scores[list(editor._places.codes)].tolist()
-    assert len(set(editor._places.left)) == len(editor._places.codes)
-    assert (editor._places.left < editor._places.right).all()
 
 
 def test_positions_of_a_logarithmic_feature_are_on_its_declared_scale():
@@ -282,24 +318,6 @@ def test_unexpected_error_is_shown_and_logged(editor, monkeypatch, caplog):
 # -------------------------------------------------------------------------------- the history
 
 
-def test_undo_and_redo_are_on_when_there_is_something_to_undo_or_redo(editor):
-    controls = editor.controls
-    assert (controls.undo.disabled, controls.redo.disabled) == (True, True)
-    _click(editor, "Flatten")
-    flat = _heights(editor, CURRENT)
-    assert (controls.undo.disabled, controls.redo.disabled) == (False, True)
-    controls.undo.click()
-    assert (controls.undo.disabled, controls.redo.disabled) == (True, False)
-    assert _heights(editor, CURRENT) == _heights(editor, ORIGINAL)
-    assert "flattened · undone" in " ".join(_text(controls.history).split())
-    controls.redo.click()
-    assert _heights(editor, CURRENT) == flat
-    controls.reset.click()
-    assert _heights(editor, CURRENT) == _heights(editor, ORIGINAL)
-    controls.undo.click()
-    assert _heights(editor, CURRENT) == flat
-
-
 def test_commit_writes_the_message_and_cancel_leaves_it_alone(editor):
     controls = editor.controls
     assert controls.commit.disabled
@@ -340,21 +358,6 @@ def test_edits_are_saved_and_loaded_into_another_editor(editor, tmp_path):
     assert "file is empty" in _text(other.controls.error)
 
 
-def test_two_editors_of_one_session_notice_each_other(editor):
-    other = editor.session.widget("age")
-    _click(editor, "Increasing")
-    assert _heights(other, CURRENT) == _heights(editor, CURRENT)
-    assert _heights(other, CURRENT) != _heights(other, ORIGINAL)
-    assert not other.controls.undo.disabled
-    other.controls.undo.click()
-    assert _heights(editor, CURRENT) == _heights(editor, ORIGINAL)
-    assert other.controls.history.value == editor.controls.history.value
-    thread = threading.Thread(target=lambda: editor.session.flatten("age"))
-    thread.start()
-    thread.join()
-    assert _heights(editor, CURRENT) != _heights(editor, ORIGINAL)
-
-
 @pytest.mark.parametrize("close", [NotebookEditor.close, lambda editor: editor.box.close()])
 def test_closed_editor_no_longer_follows_the_session(close):
     edits = session()
@@ -372,18 +375,6 @@ def test_closed_editor_no_longer_follows_the_session(close):
 # ------------------------------------------------------------------- verdict, privacy, classes
 
 
-def test_verdict_is_that_of_the_released_curve_and_the_chosen_shape(editor):
-    assert str(editor.session.verdict("age")) in _text(editor.controls.verdict)
-    before = editor.controls.verdict.value
-    _click(editor, "Flatten")
-    assert editor.controls.verdict.value == before
-    editor.controls.shape.value = "flat"
-    assert str(editor.session.verdict("age", "flat")) in _text(editor.controls.verdict)
-    editor.controls.term.value = CITY
-    assert editor.controls.shape.value == "flat"
-    assert str(editor.session.verdict("city", "flat")) in _text(editor.controls.verdict)
-
-
 def test_where_the_noise_is_not_known_there_is_neither_band_nor_verdict():
     editor = session(covariance=False).widget("age")
     assert editor.figure.data[BAND].visible is False
@@ -391,29 +382,18 @@ def test_where_the_noise_is_not_known_there_is_neither_band_nor_verdict():
     assert _text(editor.controls.error) == ""
 
 
-def test_privacy_line_names_the_guarantee_and_counts_the_edits(editor):
-    line = _text(editor.controls.privacy)
-    assert "Editing costs no privacy" in line
-    assert "epsilon 1 at delta 1e-05" in line
-    assert "edited" not in line
-    _click(editor, "Flatten")
-    assert "edited: 1 change" in _text(editor.controls.privacy)
-
-
 def test_class_that_is_chosen_is_drawn_and_edited_alone():
     editor = session(3).widget("age")
     controls = editor.controls
     assert [label for label, _ in controls.class_label.options] == ["a", "b", "c"]
     controls.class_label.value = 1
+    check_shown(editor)
     base = editor.session.base.terms[AGE].scores
-    assert _heights(editor, ORIGINAL) == base[list(editor._places.codes), 1].tolist()
-    assert "for class 'b'" in _text(controls.verdict)
-    _click(editor, "Flatten")
-    changed = (editor.session.view("age").current != base).any(axis=0)
-    assert changed.tolist() == [False, True, False]
-    controls.all_classes.value = True
-    _click(editor, "Flatten")
-    assert (editor.session.view("age").current != base).any(axis=0).all()
+    for all_classes, expected in ((False, [False, True, False]), (True, [True] * 3)):
+        controls.all_classes.value = all_classes
+        _click(editor, "Flatten")
+        changed = (editor.session.view("age").current != base).any(axis=0)
+        assert changed.tolist() == expected
     two = session().widget("age").controls
     assert two.class_label.layout.display == two.all_classes.layout.display == "none"
 

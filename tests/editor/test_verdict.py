@@ -206,6 +206,7 @@ HIGHEST = 0.17
         (np.zeros(12), "increasing", 0.03),
         (np.zeros(12), "decreasing", 0.03),
         (np.zeros(12), "flat", 0.03),
+        (np.linspace(0, 1, 12), "increasing", 0.0),
         (np.repeat([0.0, 2.0], 6), "increasing", 0.0),
         (np.geomspace(0.1, 8, 12), "increasing", 0.0),
     ],
