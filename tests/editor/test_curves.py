@@ -13,7 +13,6 @@ from interpret_dp.editor.curves import (
     best_direction,
     choose_smoothing,
     convex,
-    line,
     smooth,
 )
 from interpret_dp.released.isotonic import isotonic, positive_weights
@@ -93,18 +92,6 @@ def test_bins_without_rows_bend_nothing_and_follow():
     np.testing.assert_allclose(fitted, [0.0, 1.0, 1.0], atol=1e-5)
     assert positive_weights(np.zeros(3)).tolist() == [1, 1, 1]
     assert (positive_weights(weights) > 0).all()
-
-
-@given(curves(least=3))
-def test_lines_are_straight_and_the_fitted_one_is_the_least_squares_line(curve):
-    scores, weights = curve
-    positions = np.arange(len(scores)) ** 1.3 + 5
-    ends = line(scores, weights, positions, method="ends")
-    np.testing.assert_allclose(ends[[0, -1]], scores[[0, -1]], atol=1e-9)
-    np.testing.assert_allclose(np.diff(np.diff(ends) / np.diff(positions)), 0, atol=1e-7)
-    fitted = line(scores, weights, positions, method="fit")
-    expected = np.polyval(np.polyfit(positions, scores, 1, w=np.sqrt(weights)), positions)
-    np.testing.assert_allclose(fitted, expected, atol=1e-6)
 
 
 # ------------------------------------------------------------------------------------ smoothing

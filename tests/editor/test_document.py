@@ -64,25 +64,6 @@ def test_a_file_for_another_model_is_refused(edited, tmp_path):
         EditSession.load(tmp_path / "edits.json", Holder(edited.released))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("not json", "not valid JSON"),
-        ("[" * 100_000, "not valid JSON"),
-        ("[]", "not a file of an editing session"),
-        ('{"format": "interpret_dp.additive_model"}', "load_model"),
-        ('{"format": "interpret_dp.edit_session", "version": 2}', "newer interpret_dp"),
-        ('{"format": "interpret_dp.edit_session", "version": true}', "has version True"),
-        ('{"format": "interpret_dp.edit_session", "version": 1}', "was made on the model None"),
-    ],
-)
-def test_other_files_are_refused(tmp_path, text, message):
-    path = tmp_path / "edits.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=message):
-        EditSession.load(path, Holder(build_model()))
-
-
 CITY, AGE = {"term": "city"}, {"term": "age"}
 
 

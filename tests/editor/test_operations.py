@@ -62,19 +62,6 @@ def test_the_direction_that_auto_chose_is_written_down():
     assert (steps >= 0).all() if chosen == [True] else (steps <= 0).all()
 
 
-def test_ordered_levels_can_be_made_monotone_and_aligned():
-    editing = session()
-    editing.set_scores("grade", [0.5, -0.5, 0.1, 2.0])
-    editing.make_monotone("grade", increasing=True)
-    assert (np.diff(scores_of(editing, "grade")[1:-1]) >= 0).all()
-    editing.align("grade", to="right", levels=["high", "top"])
-    scores = scores_of(editing, "grade")
-    assert scores[3] == scores[4] == 2.0
-    assert editing.history[2].what == "aligned to its last bin for 'high' and 'top'"
-    editing.align("grade", to="left")
-    assert (scores_of(editing, "grade")[1:-1] == scores[1]).all()
-
-
 def test_interpolation_keeps_the_scores_of_both_ends():
     editing = session()
     editing.interpolate("age", between=(20, 60))
@@ -82,16 +69,6 @@ def test_interpolation_keeps_the_scores_of_both_ends():
     slopes = np.diff(scores[2:7]) / np.diff(positions[1:6])
     np.testing.assert_allclose(slopes, slopes[0])
     np.testing.assert_allclose(scores[[2, 6]], editing.view("age").original[[2, 6]])
-
-
-def test_flatten_and_align_to_the_mean_are_the_same_and_work_on_levels():
-    one, other = session(), session()
-    one.flatten("city", levels=["Bonn", "Lyon"])
-    other.align("city", to="mean", levels=["Bonn", "Lyon"])
-    np.testing.assert_array_equal(scores_of(one, "city"), scores_of(other, "city"))
-    view = one.view("city")
-    expected = np.average(view.original[1:3], weights=view.weights[1:3])
-    np.testing.assert_allclose(view.current[1:3], expected)
 
 
 def test_scores_are_set_one_by_one_or_all_alike_and_capped_everywhere():
@@ -123,18 +100,6 @@ def test_a_class_is_edited_on_its_own():
     for wrong, message in (("d", "no class 'd'"), ([], "classes is empty")):
         with pytest.raises(ValueError, match=message):
             editing.shift("age", 1.0, classes=wrong)
-
-
-def test_nothing_changed_is_no_edit():
-    editing = session()
-    editing.make_monotone("age", increasing=True)
-    version = editing.version
-    assert editing.make_monotone("age", increasing=True) is None
-    assert editing.shift("age", 0) is None
-    assert editing.cap("age", 1e9) is None
-    assert editing.reset("city") is None
-    assert editing.version == version
-    assert len(editing.history) == 1
 
 
 # -------------------------------------------------------------------------- noise that is kept

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -16,36 +14,9 @@ from tests.editor.models import build_model
 AGE, DOSE, GRADE, CITY = build_model().features
 
 
-@pytest.mark.parametrize(
-    ("between", "bins"),
-    [
-        ((21, 26), (2, 3)),
-        ((20, 25), (2,)),
-        ((25, 25), (3,)),
-        ((24, 24), (2,)),
-        ((-math.inf, 20), (1,)),
-        ((60, math.inf), (7, 8)),
-        ((90, 90), (8,)),
-        ((10, 90), tuple(range(1, 9))),
-        (np.array([60.0, 61.0]), (7,)),
-    ],
-)
-def test_a_range_selects_every_bin_that_it_overlaps(between, bins):
-    assert select(AGE, between=between) == bins
-
-
 def test_levels_are_matched_as_the_schema_matches_them():
     assert select(CITY, levels=["Lyon", 3]) == (2, 3)
     assert select(CITY, levels=[3.0, "Bonn", "Bonn"]) == (1, 3)
-
-
-def test_indices_count_the_missing_bin_as_0_and_the_unseen_bin_as_the_last():
-    assert select(AGE, bins=0) == (0,)
-    assert select(AGE, bins=np.int64(4)) == (4,)
-    assert select(AGE, bins=[5, 2, 2]) == (2, 5)
-    assert select(AGE, bins=slice(2, 4)) == (2, 3)
-    assert select(AGE, bins=slice(-1, None)) == (9,)
-    assert select(AGE, bins=np.array([1, 2])) == (1, 2)
 
 
 def test_no_selection_means_the_regular_bins_or_all():

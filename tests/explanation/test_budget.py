@@ -46,17 +46,6 @@ def test_exactly_as_many_fit_as_is_said(spent, pair):
     assert not admits(account, pair)
 
 
-@pytest.mark.thorough
-@given(count=st.integers(1, 40))
-def test_a_budget_for_so_many_has_room_for_so_many(count):
-    """Shares that add up to the limit up to rounding are neither lost nor one too many."""
-    budget = fix_budget("trial", 2.0, 1e-5, 0.0, "")
-    pair = GdpPair(budget.mu / count**0.5)
-    for done in range(count + 1):
-        account = _account(budget, [pair] * done)
-        assert _state(account).more_like(pair) == count - done
-
-
 def test_the_scarcer_part_of_a_budget_is_the_one_that_is_shown():
     state = budget_state(delta_x=4e-6, spent_delta=3e-6)
     assert state.spent_share == pytest.approx(0.75)

@@ -17,7 +17,7 @@ from plotly.offline import get_plotlyjs
 from interpret_dp import PrivacySpend
 from interpret_dp.explanation.export import render_html, write_html
 from interpret_dp.explanation.figure_parts import number_text
-from interpret_dp.explanation.page_figures import importance_figure, local_figure, term_importance
+from interpret_dp.explanation.page_figures import local_figure, term_importance
 from interpret_dp.explanation.shape_figures import shape_figure
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.schema import Categorical, Continuous
@@ -151,41 +151,11 @@ def _lines(figure):
     return [trace for trace in figure.data if trace.mode == "lines"]
 
 
-def test_band_is_that_of_the_noise_and_the_curve_lies_in_it():
-    model = _model()
-    term = model.terms[DOSE]
-    upper, lower, curve, _density = _lines(shape_figure(model, term))
-    # Steps: the last bin's value is drawn at both of its ends.
-    bins = [1, 2, 3, 4, 5, 5]
-    np.testing.assert_allclose(curve.y, term.scores[bins])
-    half = 1.959964 * np.sqrt(np.diag(term.covariance))[bins]
-    np.testing.assert_allclose(np.subtract(upper.y, curve.y), half, rtol=1e-6)
-    np.testing.assert_allclose(np.subtract(curve.y, lower.y), half, rtol=1e-6)
-    assert lower.fill == "tonexty"
-    bars = shape_figure(model, model.terms[CITY]).data[0].error_y
-    deviations = np.sqrt(np.diag(model.terms[CITY].covariance))
-    # Missing, then the levels from the largest score to the smallest.
-    assert sorted(bars.array) == pytest.approx(sorted(1.959964 * deviations))
-    assert bars.arrayminus == pytest.approx(bars.array)
-
-
 def test_a_term_of_unknown_noise_has_no_band():
     model = build_model(covariance=False)
     curve, _density = _lines(shape_figure(model, model.terms[DOSE]))
     np.testing.assert_allclose(curve.y[:5], model.terms[DOSE].scores[1:-1])
     assert shape_figure(model, model.terms[CITY]).data[0].error_y.array is None
-
-
-def test_a_log_scaled_feature_is_drawn_on_its_scale_with_raw_ticks():
-    model = _model()
-    figure = shape_figure(model, model.terms[DOSE])
-    curve = _lines(figure)[2]
-    np.testing.assert_allclose(curve.x, np.log1p([0, 0.5, 2, 10, 50, 100]))
-    axis = figure.layout.xaxis
-    numbers = [float(text) for text in axis.ticktext if text not in ("missing", "undeclared")]
-    np.testing.assert_allclose(axis.tickvals[: len(numbers)], np.log1p(numbers))
-    assert numbers[0] == 0
-    assert len(numbers) >= 4
 
 
 @pytest.mark.parametrize(
@@ -196,43 +166,6 @@ def test_ticks_are_round_and_inside(bounds, expected):
     term = AdditiveTerm(0, np.zeros(3), np.array([0.0, 50.0, 0.0]), None)
     model = _model(features=(feature,), terms=(term,))
     assert list(shape_figure(model, term).layout.xaxis.ticktext) == expected.split()
-
-
-@pytest.mark.parametrize(("count", "shown"), [(3.1, True), (2.9, False)])
-def test_missing_is_shown_where_its_count_stands_out_of_the_noise(count, shown):
-    model = _model()
-    for term in (model.terms[DOSE], model.terms[CITY]):
-        weights = np.array([count, *term.weights[1:-1], 2.9])
-        figure = shape_figure(model, dataclasses.replace(term, weights=weights))
-        texts = figure.layout.xaxis.ticktext
-        assert ("missing" in texts) is shown
-        assert "undeclared" not in texts
-
-
-def test_levels_are_sorted_by_score_unless_they_have_an_order():
-    model = _model()
-    city, grade = (shape_figure(model, model.terms[k]).layout.xaxis.ticktext for k in (CITY, GRADE))
-    assert list(city[:3]) == ["Lyon", "Bonn", "3"]
-    assert list(grade[:4]) == ["low", "mid", "high", "top"]
-
-
-def test_the_truth_is_drawn_where_its_values_are():
-    model = _model()
-
-    def dose(values):
-        values = np.asarray(values, dtype=float)
-        return np.where(np.isnan(values), -7.0, values / 90)
-
-    figure = shape_figure(model, model.terms[DOSE], dose)
-    (dashed,) = (trace for trace in _lines(figure) if trace.line.dash == "dash")
-    np.testing.assert_allclose(dashed.y, np.expm1(dashed.x) / 90)
-    assert figure.data[-1].y == (-7.0,)
-
-    def city(values):
-        return np.array([{"Lyon": 1.0, "Bonn": 2.0, 3: 3.0, None: 4.0}[value] for value in values])
-
-    figure = shape_figure(model, model.terms[CITY], city)
-    assert figure.data[-1].y[:3] == (1.0, 2.0, 3.0)
 
 
 def test_importance_says_what_noise_alone_would_give():
@@ -248,14 +181,6 @@ def test_importance_says_what_noise_alone_would_give():
     assert abs(importance / noise - 1) < 0.03
     twice, _ = term_importance(SimpleNamespace(**{**vars(term), "scores": 1.05 * scores}))
     assert twice / noise - 1 > 0.03
-
-
-def test_importances_are_sorted_and_marked():
-    model = _model()
-    bars, marks = importance_figure(model).data
-    measured = sorted((*term_importance(t), model.features[t.feature].name) for t in model.terms)
-    drawn = list(zip(bars.x, marks.x, bars.customdata, strict=True))
-    assert drawn == measured
 
 
 def test_a_prediction_shows_the_largest_parts_and_the_sum_of_the_rest():

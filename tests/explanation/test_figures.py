@@ -8,17 +8,16 @@ import json
 import numpy as np
 import pytest
 
-from interpret_dp.explanation.curves import common_range, monotone_previews, term_curves
+from interpret_dp.explanation.curves import monotone_previews
 from interpret_dp.explanation.figures import (
     contributions_figure,
     overview_figure,
-    prediction_figure,
     term_figure,
 )
 from interpret_dp.explanation.page_figures import outcome_text
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.released.isotonic import isotonic
-from interpret_dp.schema import Continuous, Schema
+from interpret_dp.schema import Continuous
 from tests.editor.models import build_model
 
 AGE, GRADE, CITY = 0, 2, 3
@@ -102,39 +101,7 @@ def test_buttons_show_a_version_and_bring_the_released_one_back(index):
     assert [t["y"] for t in figure.to_dict()["data"]] == [t["y"] for t in before["data"]]
 
 
-def test_terms_have_their_own_scale_until_the_common_one_is_asked_for():
-    model = build_model()
-    figure = term_figure(model, CITY, LINE)
-    assert figure.layout.yaxis.range is None
-    press(figure, "same scale for all terms")
-    lowest, highest = figure.layout.yaxis.range
-    assert (lowest, highest) == common_range(model)
-    curves = [curve for term in model.terms for curve in term_curves(model, term)]
-    drawn = np.concatenate([[*curve.scores, *np.ravel(curve.band)] for curve in curves])
-    assert lowest <= drawn.min()
-    assert drawn.max() <= highest
-    press(figure, "own scale")
-    assert figure.layout.yaxis.autorange is True
-
-
 # ---------------------------------------------------------------------- labels and legends
-
-
-def test_all_terms_are_listed_with_what_noise_would_give():
-    model = build_model()
-    specs = {f"x{k}": Continuous(0, 8) for k in range(60)}
-    many = dataclasses.replace(
-        model,
-        schema=Schema(specs, target=model.schema.target),
-        features=tuple(AdditiveFeature(n, s, np.zeros(0)) for n, s in specs.items()),
-        terms=tuple(AdditiveTerm(k, np.zeros(3), np.ones(3), None) for k in range(60)),
-    )
-    figure = overview_figure(many, LINE)
-    assert len(figure.layout.yaxis.ticktext) == 60
-    assert figure.layout.height > 20 * 60
-    figure = overview_figure(model, LINE)
-    assert [t.name for t in figure.data] == ["mean absolute effect", "what noise alone would give"]
-    assert "log-odds of b" in figure.layout.xaxis.title.text
 
 
 def test_signal_to_noise_stands_behind_each_bar_and_is_explained():
@@ -195,17 +162,6 @@ def _record(scores, intercept, actual=float("nan")):
         "extra": {"scores": intercept},
         "perf": {"actual": actual},
     }
-
-
-def test_a_prediction_of_several_classes_is_that_of_the_largest():
-    model = build_model(3)
-    scores = [[0.0, 1.0, -1.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.0]]
-    record = _record(scores, [0.0, 0.0, 0.0], actual=2)
-    share = np.exp(1.5) / (1 + np.exp(1.5) + np.exp(-1.0))
-    assert outcome_text(model, record) == f"Probability of b: {100 * share:.0f} %, actual: c"
-    figure = prediction_figure(model, record, LINE)
-    assert sorted(figure.data[0].x) == [0.0, 0.5, 1.0]
-    assert "score of b" in figure.layout.xaxis.title.text
 
 
 def test_a_model_of_one_class_is_sure():

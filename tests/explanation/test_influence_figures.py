@@ -22,9 +22,6 @@ from tests.explanation.influences import (
     text_record,
 )
 
-NUMBER = "over a number's whole range"
-LEVEL = "of the row's level against the mean of the others"
-
 
 def influence(effects, errors) -> Influence:
     return Influence(tuple(map(str, range(len(effects)))), np.array(effects), np.array(errors))
@@ -49,15 +46,6 @@ def bars(figure, *, visible_only=True):
 
 def named(figure):
     return {trace.name: trace for trace in figure.data if trace.name}
-
-
-def press(figure, label):
-    (button,) = (b for menu in figure.layout.updatemenus for b in menu.buttons if b.label == label)
-    traces, layout = button.args
-    for trace, visible in zip(figure.data, traces["visible"], strict=True):
-        trace.visible = visible
-    for name, value in layout.items():
-        figure.layout[name.replace(".", "_")] = value
 
 
 def texts(figure) -> str:
@@ -91,14 +79,6 @@ def test_what_stands_out_is_beyond_its_own_error_bar(effects, error):
     assert (np.abs(shown.effects[~shown.stands_out]) <= 5 * error).all()
     ordered = np.abs(shown.effects[shown.order])
     assert (np.diff(ordered) <= 0).all()
-
-
-def test_effects_without_an_error_are_not_called_noise():
-    unknown = influence([0.1, 0.2], [np.nan, np.nan])
-    assert unknown.stands_out.all()
-    assert unknown.words == "the size of the noise is not known"
-    assert not influence([0.0, 1.0], [0.0, 0.1]).stands_out[0]
-    assert influence([0.0, 1.0], [0.1, 0.1]).words == "1 of 2 effects stands out from the noise"
 
 
 # ------------------------------------------------------------------------------------ one row
@@ -147,61 +127,6 @@ def test_noise_is_faded_and_both_signs_have_their_colour():
 )
 def test_the_title_says_what_was_predicted(changes, title):
     assert explanation_of([adult_record(**changes)]).figure(0).layout.title.text == title
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ([1, 2.5], NUMBER),
-        (["a", None], LEVEL),
-        ([1, "a"], f"{NUMBER}; {LEVEL}"),
-        ([True, "a"], LEVEL),
-    ],
-)
-def test_the_axis_says_what_an_effect_means(values, words):
-    record = few_effects([0.1, 0.2], values=values)
-    changes = "change of the probability of &gt;50K<br>"
-    surrogate = {"method": "surrogate", "origin": "post-processed"}
-    for more, ending in (
-        ({}, words),
-        ({"meaning": "in the same bin"}, "in the same bin"),
-        (surrogate, "against the mean over the explanation data"),
-    ):
-        title = explanation_of([record | more]).figure(0).layout.xaxis.title.text
-        assert title == changes + ending
-
-
-def test_many_features_are_fifteen_bars_and_a_range():
-    figure = explanation_of([text_record()]).figure(0)
-    assert len(bars(figure)) == 15
-    labels = figure.layout.yaxis.ticktext
-    assert labels[:2] == ("great = 2", "awful")
-    assert labels[-1] == "485 others (range)"
-    effects = np.array(text_record()["scores"])
-    rest = effects[np.argsort(-np.abs(effects))[15:]]
-    others = named(figure)["range of the others"]
-    assert others.base[0] == rest.min()
-    assert others.base[0] + others.x[0] == pytest.approx(rest.max())
-    assert "are 0 in this row" in figure.layout.annotations[0].text
-
-
-def test_levels_can_be_shown_instead_and_features_again():
-    record = adult_record()
-    figure = explanation_of([record]).figure(0)
-    before = bars(figure)
-    assert len(before) == 13
-    assert figure.layout.xaxis.title.text.endswith(LEVEL)
-    press(figure, "by level")
-    assert figure.layout.xaxis.title.text.endswith("of a level against the mean of all")
-    after = bars(figure)
-    assert len(after) == 15
-    assert "marital-status = Never-married" in figure.layout.yaxis.ticktext
-    assert figure.layout.yaxis.ticktext[-1] == "4 others (range)"
-    press(figure, "by feature")
-    assert bars(figure) == before
-    assert figure.layout.xaxis.title.text.endswith(LEVEL)
-    single = explanation_of([record | {"coordinates": None}]).figure(0)
-    assert not single.layout.updatemenus
 
 
 def test_names_are_shown_literally():
@@ -271,23 +196,6 @@ def test_rows_may_explain_different_classes():
 # -------------------------------------------------------------------------------------- images
 
 
-def test_an_image_is_drawn_beside_its_influence():
-    record = image_record()
-    figure = explanation_of([record]).figure(0)
-    image, influence_map, veil, ratio = figure.data
-    np.testing.assert_array_equal(image.z, record["values"].reshape(48, 48))
-    np.testing.assert_array_equal(influence_map.z, record["scores"].reshape(48, 48))
-    assert influence_map.zmin == -influence_map.zmax
-    assert influence_map.colorscale[0][1] == "#b2182b", "red against"
-    assert influence_map.colorscale[-1][1] == "#2166ac", "blue for"
-    np.testing.assert_allclose(ratio.z, record["scores"].reshape(48, 48) / 0.001)
-    stands_out = RowInfluence.of(record).features.stands_out.reshape(48, 48)
-    np.testing.assert_array_equal(np.isnan(np.array(veil.z, dtype=float)), stands_out)
-    assert 0 < stands_out.sum() < 48 * 48
-    assert figure.layout.yaxis.autorange == "reversed"
-    assert "pixels stand out" in texts(figure)
-
-
 def test_pixels_without_values_or_noise_leave_their_panels_out():
     record = image_record(side=6)
     words = explanation_of([record | {"values": ["dark"] * 36}]).figure(0)
@@ -298,38 +206,7 @@ def test_pixels_without_values_or_noise_leave_their_panels_out():
     assert still.data[1].zmax == 1.0
 
 
-def test_several_images_share_one_scale():
-    records = [image_record(seed, side=6, signal=1 - 0.2 * seed) for seed in range(3)]
-    figure = explanation_of(records).figure()
-    maps = [trace for trace in figure.data if trace.name != "noise alone could give it"]
-    assert len(maps) == 3
-    assert {trace.zmax for trace in maps} == {max(np.abs(r["scores"]).max() for r in records)}
-    many = explanation_of([image_record(side=4)] * 14).figure()
-    assert "first 12 of 14" in many.layout.title.text
-
-
 # -------------------------------------------------------------------------------------- totals
-
-
-def test_totals_are_bars_beside_what_noise_would_give():
-    explanation = adult_totals()
-    figure = explanation.figure()
-    importances, noise = figure.data
-    assert importances.x == tuple(sorted(explanation.data(-1)["overall"]["scores"]))
-    assert set(noise.x) == {explanation.data(-1)["overall"]["noise"][0]}
-    assert "mean absolute effect over 60 released explanations" in texts(figure)
-
-
-def test_a_feature_is_a_histogram_of_its_effects():
-    explanation = adult_totals()
-    effects = explanation.data(4)["scores"]
-    figure = explanation.figure(4)
-    counts, marks = figure.data
-    assert sum(counts.y) == len(effects) == 60
-    assert sorted(marks.x) == sorted(effects)
-    (band,) = (shape for shape in figure.layout.shapes if shape.type == "rect")
-    assert band.x1 == -band.x0 == pytest.approx(1.96 * 0.03)
-    assert "raises the output in 60 of 60" in texts(figure)
 
 
 def test_equal_effects_unknown_noise_and_many_explanations_have_a_histogram_too():

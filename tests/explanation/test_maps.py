@@ -112,14 +112,6 @@ def test_of_many_classes_the_ten_most_probable_and_the_actual_one_are_offered():
     assert offered_classes(chances[:3], None) == [0, 1, 2]
 
 
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(0.0, "0 %"), (0.0123, "1.2 %"), (0.5, "50 %"), (0.9991, "over 99 %"), (1.0, "100 %")],
-)
-def test_only_certainty_is_a_hundred_percent(share, text):
-    assert percent_text(share) == text
-
-
 # ------------------------------------------------------------------------------------- objects
 
 
@@ -221,69 +213,6 @@ def test_the_menu_names_each_class_and_shows_only_its_traces():
     assert not image_rows().figure(0, label=1).layout.updatemenus
 
 
-def test_pictures_are_the_maps_themselves():
-    model = image_model()
-    explanation = image_rows(model)
-    one = explanation.reading(1, 2)
-    image, added, weighted, *tops = explanation.figure(1, label=2).data
-    inputs = image_inputs(model)[1]
-    shape = (7, 7)
-    assert np.asarray(image.z) == pytest.approx(inputs.reshape(shape), abs=1e-5)
-    assert np.asarray(added.z) == pytest.approx(one.contributions.reshape(shape), abs=1e-5)
-    assert np.asarray(weighted.z) == pytest.approx(one.weighted_map.reshape(shape), abs=1e-5)
-    for m, top in zip(one.top, tops, strict=True):
-        assert np.asarray(top.z) == pytest.approx(model.weights[2, m].reshape(shape), abs=1e-5)
-
-
-def test_the_channels_of_a_pixel_are_added_up():
-    explanation = image_rows(image_model(channels=3))
-    one = explanation.reading(0, 1)
-    added = explanation.figure(0, label=1).data[1]
-    assert np.asarray(added.z).sum() == pytest.approx(one.contributions.sum(), rel=1e-4)
-    assert "the 3 channels of a pixel added up" in texts_of(explanation.figure(0))
-
-
-def test_colors_are_centred_at_zero():
-    for figure in (
-        all_maps(image_model()).figure(None),
-        all_maps(image_model()).figure(1),
-        image_rows().figure(None),
-        image_rows().figure(0),
-    ):
-        axis = figure.layout.coloraxis
-        assert axis.cmin == -axis.cmax
-        shown = max(float(np.abs(t.z).max()) for t in figure.data if t.coloraxis == "coloraxis")
-        # the values are sent to the browser in single precision, the limit is not
-        assert axis.cmax >= shown * (1 - np.finfo(np.float32).eps)
-
-
-def test_maps_of_a_class_come_in_the_order_of_their_use():
-    model = image_model()
-    inputs = image_inputs(model, 200)
-    explanation = all_maps(model, inputs=inputs)
-    figure = explanation.figure(0)
-    order = np.argsort(-explanation.use.shares[0], kind="stable")
-    for m, trace in zip(order, figure.data, strict=True):
-        assert np.asarray(trace.z).ravel() == pytest.approx(model.weights[0, m], abs=1e-5)
-    assert figure.layout.annotations[0].text.startswith(f"map {order[0]}: ")
-    assert "Percent of the 200 given rows, taken as public" in texts_of(figure)
-    assert "Top map" in explanation.selector
-    without = all_maps(model)
-    assert "Top map" not in without.selector
-    assert "given rows" not in texts_of(without.figure(0))
-
-
-def test_what_is_not_drawn_is_said():
-    many = image_model(n_classes=45, n_maps=45)
-    assert "first 40 of 45 classes" in texts_of(all_maps(many).figure(None))
-    assert "40 of 45" in texts_of(all_maps(many).figure(0))
-    assert "first 12 of 14 rows" in texts_of(image_rows(n_rows=14).figure(None))
-    assert "12 of 20 maps" in texts_of(all_maps(table_model(n_maps=20)).figure(0))
-    wide = wide_model()
-    assert "15 strongest of 40 inputs" in texts_of(all_maps(wide).figure(0))
-    assert "30 strongest of 40 inputs" in texts_of(all_maps(wide).figure(None))
-
-
 def test_names_are_shown_literally():
     model = hostile_model()
     rows = rows_of(model, [[0.5, 1.0, 0.0]], [[0.7, HOSTILE]])
@@ -296,7 +225,3 @@ def test_names_are_shown_literally():
         text = explanation.figure(key).to_json()
         assert "&lt;img" in text
         assert "<img" not in text.replace("\\u003c", "<")
-
-
-def test_levels_without_pixels_are_drawn_as_a_table():
-    assert all_maps(table_model(image_shape=(2, 2))).figure(0).data[0].type == "bar"
