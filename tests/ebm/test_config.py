@@ -68,19 +68,3 @@ def test_terms_that_cannot_move_leave_rounds_to_the_others(n_features, movable):
     assert inner.n_rounds >= config.n_rounds
     chosen = TrainerConfig(mu=0.3, n_features=n_features, max_bins=64, rounds=7)
     assert replace(chosen, n_movable=movable).n_rounds == 7
-
-
-@given(n_features=st.integers(1, 200), movable=st.integers(1, 200), n_kept=st.integers(1, 200))
-def test_terms_that_stop_half_way_leave_rounds_to_the_others(n_features, movable, n_kept):
-    movable, n_kept = min(movable, n_features), min(n_kept, movable, n_features)
-    config = TrainerConfig(mu=0.3, n_features=n_features, max_bins=64, n_movable=movable)
-    half = config.n_rounds // 2
-    later = replace(config, n_kept=n_kept)
-    assert later.plan() == config.plan()
-    assert half * movable + (later.n_rounds - half) * n_kept <= config.n_rounds * movable
-    assert later.n_rounds >= config.n_rounds
-    # Only rounds after those in which all terms took part are averaged.
-    assert later.n_rounds - later.averaged_rounds >= half
-    assert replace(config, n_kept=movable).n_rounds == config.n_rounds
-    chosen = replace(later, rounds=7)
-    assert chosen.n_rounds == 7

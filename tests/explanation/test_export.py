@@ -6,7 +6,6 @@ import dataclasses
 import json
 import re
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from plotly.offline import get_plotlyjs
 from interpret_dp import PrivacySpend
 from interpret_dp.explanation.export import render_html, write_html
 from interpret_dp.explanation.figure_parts import number_text
-from interpret_dp.explanation.page_figures import local_figure, term_importance
+from interpret_dp.explanation.page_figures import local_figure
 from interpret_dp.explanation.shape_figures import shape_figure
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.schema import Categorical, Continuous
@@ -166,21 +165,6 @@ def test_ticks_are_round_and_inside(bounds, expected):
     term = AdditiveTerm(0, np.zeros(3), np.array([0.0, 50.0, 0.0]), None)
     model = _model(features=(feature,), terms=(term,))
     assert list(shape_figure(model, term).layout.xaxis.ticktext) == expected.split()
-
-
-def test_importance_says_what_noise_alone_would_give():
-    """A term of pure noise, at 40,000 bins: level 1e-6, a factor 1.05 is found with power 1."""
-    generator = np.random.default_rng(5)
-    size = 40_000
-    deviations = generator.uniform(0.5, 2.0, size)
-    scores = deviations * generator.standard_normal(size)
-    # The covariance of so many bins does not fit into memory: only its diagonal is asked for.
-    weights = generator.uniform(0, 9, size)
-    term = SimpleNamespace(scores=scores, weights=weights, noise_deviations=deviations)
-    importance, noise = term_importance(term)
-    assert abs(importance / noise - 1) < 0.03
-    twice, _ = term_importance(SimpleNamespace(**{**vars(term), "scores": 1.05 * scores}))
-    assert twice / noise - 1 > 0.03
 
 
 def test_a_prediction_shows_the_largest_parts_and_the_sum_of_the_rest():

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.explanation.influence import ERROR_BARS, Influence, RowInfluence
+from interpret_dp.explanation.influence import ERROR_BARS, Influence
 from tests.explanation.influences import (
-    ADULT,
     SOURCES,
-    adult_explanation,
     adult_record,
     adult_totals,
     explainer_spend,
@@ -149,27 +147,6 @@ def test_names_are_shown_literally():
 
 
 # ---------------------------------------------------------------------------------- many rows
-
-
-def test_the_overview_has_a_column_for_each_row_and_marks_its_source():
-    figure = adult_explanation().figure()
-    heat = figure.data[0]
-    assert np.shape(heat.z) == (14, 5)
-    assert heat.zmin == -heat.zmax
-    assert list(figure.layout.yaxis.ticktext) == list(ADULT)
-    marked = {name: list(trace.x) for name, trace in named(figure).items() if "noise" not in name}
-    assert marked == {
-        "released now": [0, 1],
-        "reused from a near query, free": [2],
-        "from the released history, free": [3],
-        "from the surrogate, free": [4],
-    }
-    rows = adult_explanation().data(-1)["specific"]
-    veil = named(figure)["noise alone could give it"]
-    stands_out = np.array([RowInfluence.of(record).features.stands_out for record in rows]).T
-    np.testing.assert_array_equal(np.isnan(np.array(veil.z, dtype=float)), stands_out)
-    assert 0 < stands_out.sum() < stands_out.size
-    assert "faded: noise alone could give one as large among 14" in named(figure)
 
 
 def test_the_overview_of_many_rows_and_features_is_cut_and_says_so():

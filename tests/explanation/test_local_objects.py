@@ -42,22 +42,6 @@ def test_they_are_interprets_and_ours(kind):
     assert not hasattr(explanation, "model")
 
 
-@pytest.mark.parametrize(("kind", "shape"), [("table", (5, 14)), ("table rows", (3, 4))])
-def test_rows_have_what_interprets_own_have(kind, shape):
-    explanation = MADE_UP[kind]()
-    assert explanation.data(None) is None
-    record = explanation.data(1)
-    assert {"type", "names", "scores", "values", "perf", "extra"} <= set(record)
-    assert explanation.data(("mli", 1)) == record
-    importance, rows = explanation.data(-1)["mli"]
-    assert importance["explanation_type"] == "local_feature_importance"
-    assert importance["value"]["scores"][1] == record["scores"]
-    assert rows["value"]["dataset_x"].shape == shape
-    assert f": local, {shape[0]} parts, epsilon" in repr(explanation)
-    # interpret's own figure, which other packages may ask for.
-    assert len(FeatureValueExplanation.visualize(explanation, 1).data[0].x) >= 4
-
-
 def test_a_row_is_listed_with_origin_and_cost_and_what_came_true():
     explanation = MADE_UP["text"]()
     table = explanation.selector

@@ -42,17 +42,6 @@ def hostile_model() -> Any:
     )
 
 
-def wide_model() -> Any:
-    names = [f"column {number}" for number in range(40)]
-    features = dict.fromkeys(names, Continuous(0, 1))
-    return table_model(
-        schema=Schema(features, target=Categorical(["high", "low", "middle"])),
-        centres=[0] * 40,
-        spreads=[1] * 40,
-        weights=np.random.default_rng(0).normal(size=(3, 4, 40)),
-    )
-
-
 def rows_of(model: Any, inputs: Any, values: Any) -> Any:
     privacy = PrivacySpend(guarantee=promise())
     return rows_explanation(model, inputs, values, privacy=privacy, name="x")
@@ -174,14 +163,6 @@ def test_the_bars_of_a_row_add_up_to_the_score_for_every_class():
     assert [sum(bar.x) for bar in bars] == pytest.approx(scores[order], abs=1e-5)
     assert "job = nurse" in bars[0].customdata
     assert bars[0].customdata[-1] == "bias"
-
-
-def test_of_many_features_the_rest_is_summed_so_that_bars_still_add_up():
-    model = wide_model()
-    inputs = np.random.default_rng(1).normal(size=(1, 40))
-    bar = rows_of(model, inputs, inputs.tolist()).figure(0, label="low").data[0]
-    assert list(bar.customdata[-2:]) == ["25 others (sum)", "bias"]
-    assert sum(bar.x) == pytest.approx(model.scores(inputs)[0, 1])
 
 
 def test_the_weights_of_a_row_are_those_of_its_own_level():

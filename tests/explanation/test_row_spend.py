@@ -143,23 +143,6 @@ def test_what_no_epsilon_can_state_is_not_stated():
 # ----------------------------------------------------------------------------------- the panel
 
 
-def test_the_panel_of_several_rows_counts_them_by_source():
-    spend = explainer_spend(SOURCES)
-    shown = text(spend)
-    for part in (
-        "These 5 explanations cost epsilon 0.145 together",
-        "The explainer's whole budget epsilon 1 at delta 1e-06",
-        "Left for further queries epsilon 0.95 about 87 more queries",
-        "released now statistics 2 0.1",
-        "reused from a near query statistics 1 free",
-        "from the released history non_interactive 1 free",
-        "from the surrogate surrogate 1 free",
-        "Epsilons do not add up",
-    ):
-        assert part in shown, part
-    assert "The model epsilon" not in shown
-
-
 @pytest.mark.parametrize(
     ("row", "words"),
     [

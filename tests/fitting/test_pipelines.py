@@ -13,10 +13,9 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import VotingClassifier
-from sklearn.feature_selection import SelectFromModel, SelectKBest
+from sklearn.feature_selection import SelectKBest
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
@@ -206,40 +205,6 @@ def test_a_fit_without_a_pipeline_is_silent(rows: Any) -> None:
     assert heard(cross_val_score, model(), *rows) == []
 
 
-def test_subclasses_of_pipeline_count(rows: Any) -> None:
-    """As imbalanced-learn's, which runs its own fit over the steps."""
-
-    class Resampling(Pipeline):
-        def fit(self, X: Any, y: Any = None, **params: Any) -> Resampling:
-            Xt = self._fit(X, y, self._check_method_params("fit", params), params, None) + 0
-            self.steps[-1][1].fit(Xt, y)
-            return self
-
-        def _fit(self, X: Any, y: Any, routed: Any, raw: Any, context: Any) -> Any:
-            for step_idx, (_, step) in enumerate(self.steps[:-1]):
-                assert step_idx == 0
-                X = step.fit(X, y).transform(X)
-            return X
-
-    pipe = Resampling([("scale", StandardScaler()), ("model", model())])
-    (message,) = heard(pipe.fit, *rows)
-    assert "'scale' (StandardScaler)" in message
-
-
-@pytest.mark.parametrize(
-    "search",
-    [
-        lambda pipe, X, y: cross_val_score(pipe, X, y, cv=2, error_score="raise"),
-        lambda pipe, X, y: GridSearchCV(pipe, {"model__epsilon": [1.0]}, cv=2).fit(X, y),
-    ],
-    ids=["cross_val_score", "GridSearchCV"],
-)
-def test_searches_over_a_pipeline_warn_for_every_fit(rows: Any, search: Any) -> None:
-    messages = heard(search, Pipeline([("scale", StandardScaler()), ("model", model())]), *rows)
-    assert len(messages) in (2, 3)
-    assert all("'scale' (StandardScaler)" in message for message in messages)
-
-
 def test_a_search_inside_a_pipeline_sees_the_steps_outside(rows: Any) -> None:
     search = GridSearchCV(model(), {"epsilon": [1.0]}, cv=2)
     messages = heard(make_pipeline(StandardScaler(), search).fit, *rows)
@@ -248,21 +213,6 @@ def test_a_search_inside_a_pipeline_sees_the_steps_outside(rows: Any) -> None:
     outer = make_pipeline(StandardScaler(), VotingClassifier([("one", inner)]))
     (message,) = heard(outer.fit, *rows)
     assert "'selectkbest' (SelectKBest), 'standardscaler' (StandardScaler)" in message
-
-
-def test_steps_after_the_model_are_no_concern_of_it(rows: Any) -> None:
-    """As an earlier step the model gets what the steps before it made, no more."""
-    pipe = Pipeline(
-        [
-            ("choose", SelectFromModel(model(), importance_getter=lambda m: m.term_importances())),
-            ("scale", StandardScaler()),
-            ("final", LogisticRegression()),
-        ]
-    )
-    assert heard(pipe.fit, *rows) == []
-    pipe.steps.insert(0, ("fill", SimpleImputer()))
-    (message,) = heard(pipe.fit, *rows)
-    assert ": 'fill' (SimpleImputer). " in message
 
 
 def test_a_learned_transformation_of_the_target_counts(rows: Any) -> None:

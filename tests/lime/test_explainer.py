@@ -18,7 +18,6 @@ from interpret_dp import (
     Continuous,
     LedgerError,
     PrivacyLedger,
-    PrivacyUnit,
     PrivacyWarning,
     Schema,
     SchemaError,
@@ -283,29 +282,6 @@ def test_copies_are_refused() -> None:
 
 
 # ---------------------------------------------------------------------------- whom it protects
-
-
-def test_people_are_protected_by_a_column_of_the_data() -> None:
-    schema = Schema(SCHEMA.features, unit=PrivacyUnit("patient", max_rows=2))
-    data = table(30).assign(patient=np.repeat(np.arange(3), 10))
-    seen: list[int] = []
-
-    class Model(Risk):
-        def predict_proba(self, X: pd.DataFrame) -> Any:
-            assert "patient" not in X
-            seen.append(len(X))
-            return super().predict_proba(X)
-
-    own = explainer(Model(), data=data, schema=schema)
-    own.explain_local(table(2))
-    own.explain_local(data.iloc[:2])
-    assert own._engine.data._labelled is not None
-    assert len(own._engine.data._labelled.points) == 6
-    assert "'patient'" in own.guarantee_.unit
-    assert "all rows of a person carry the same 'patient'" in str(own.guarantee_)
-    ids = explainer(data=table(30), schema=schema, unit=list(data["patient"]))
-    ids.explain_local(table(1))
-    assert len(ids._engine.data._labelled.points) == 6  # type: ignore[union-attr]
 
 
 def model_promise_of(epsilon: float, delta: float = 1e-6, **given: Any) -> Guarantee:

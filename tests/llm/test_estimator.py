@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,6 @@ from sklearn.linear_model import LogisticRegression
 from interpret_dp import (
     Categorical,
     Continuous,
-    DPLocallyLinearClassifier,
     PrivacyLedger,
     Schema,
     SchemaError,
@@ -22,8 +19,6 @@ from interpret_dp import (
 from interpret_dp.accounting import GdpPair
 from interpret_dp.audit import replay
 from interpret_dp.llm import training
-from interpret_dp.llm.config import default_settings
-from interpret_dp.llm.estimator import _steps
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.llm.tables import classifier, three_classes
 
@@ -64,35 +59,6 @@ def test_predictions_agree_with_each_other() -> None:
     assert (scores.argmax(axis=1) == chances.argmax(axis=1)).all()
 
 
-def skewed(n_rows: int, seed: int) -> tuple[Any, Any]:
-    """Return prices far below their bound, one of six shops, and whether a price is high."""
-    rng = np.random.default_rng(seed)
-    prices = rng.lognormal(0, 1, size=(n_rows, 3))
-    shops = rng.choice(list("abcdef"), size=n_rows)
-    score = np.log(prices).sum(axis=1) + 0.5 * (shops == "a")
-    X = pd.DataFrame({"p": prices[:, 0], "q": prices[:, 1], "r": prices[:, 2], "shop": shops})
-    return X, np.where(score + rng.logistic(size=n_rows) > 0, "high", "low")
-
-
-@pytest.mark.thorough
-def test_tables_pay_for_a_centre_and_learn_more_by_it() -> None:
-    """Skewed columns sit at the edge of their bounds; six draws: 0.71 against 0.62 to 0.66."""
-    columns = {**dict.fromkeys("pqr", Continuous(0, 50)), "shop": Categorical(list("abcdef"))}
-    schema = Schema(columns, target=Categorical(["high", "low"]))
-    scores = {}
-    for centring in (None, 0):
-        model = DPLocallyLinearClassifier(schema=schema, centring=centring, device="cpu")
-        with use_randomness(SeededRandomness(3)):
-            model.fit(*skewed(4_000, 0))
-        scores[centring] = model.score(*skewed(4_000, 1))
-        released = [share.name for share in model.guarantee_.releases]
-        assert released == (["gradients"] if centring == 0 else ["mean of the inputs", "gradients"])
-        # The rule counts columns, not levels.
-        assert model.settings_.feature_length == 2.0
-        assert model.settings_.clip_norm == pytest.approx(1.2 * 5**0.5)
-    assert scores[None] > scores[0] + 0.02
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(("n_rows", "n_maps"), [(None, 2), (4_999, 1), (5_000, 2)])
 def test_few_declared_rows_get_one_map(n_rows: int | None, n_maps: int) -> None:
@@ -116,26 +82,6 @@ def test_images_and_their_pixels_are_one_and_the_same() -> None:
 
 
 # Charges
-
-
-@pytest.mark.parametrize("epochs", [0.7, 20.0, 100.0])
-def test_a_tiny_batch_of_many_rows_needs_no_more_steps_than_can_be_accounted(epochs: float) -> None:
-    n_rows, settled = 10**9, {}
-
-    def gaussian(name: str, exact: Any, **stated: Any) -> tuple[Any, float]:
-        return exact.astype(float), 1.0
-
-    door = SimpleNamespace(gaussian=gaussian, settle=lambda name, **steps: settled.update(steps))
-    settings = replace(default_settings(4, None), epochs=epochs)
-    request = SimpleNamespace(
-        training=SimpleNamespace(steps=None),
-        batch_size=1,
-        rows=SimpleNamespace(table=SimpleNamespace(n_rows=n_rows)),
-        settings=settings,
-    )
-    _steps(request, door)  # type: ignore[arg-type]
-    assert settled["count"] <= 10**6
-    assert settled["probability"] * settled["count"] == pytest.approx(epochs)
 
 
 @pytest.mark.thorough

@@ -10,13 +10,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema
+from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
 from interpret_dp.llm import features
-from interpret_dp.llm.config import default_settings
 from interpret_dp.llm.features import released_frame
-from interpret_dp.llm.integers import exact_rows
 from tests.llm.tables import classifier
 
 SCHEMA = Schema(default=Continuous(0, 255), target=Categorical([0, 1]))
@@ -65,31 +63,6 @@ def test_a_row_of_any_size_adds_at_most_what_is_accounted(scale: float, seed: in
 # In the estimator
 
 
-@pytest.mark.thorough
-def test_images_pay_for_their_centre_and_learn_more_by_it() -> None:
-    X, y = pictures(3_000)
-    fresh = pictures(1_000, seed=1)
-    ledger = PrivacyLedger.in_memory()
-    given = {"schema": SCHEMA, "epsilon": 1.0, "epochs": 10}
-    centred = classifier(**given, ledger=ledger, dataset="d").fit(X, y)
-    names = [share.name for share in centred.guarantee_.releases]
-    assert names == ["mean of the inputs", "gradients"]
-    pair = centred.guarantee_.pair
-    assert pair is not None
-    assert pair.epsilon_at(1e-5) <= 1.0
-    assert ledger.spent("d").mu == pytest.approx(pair.mu, rel=1e-9)
-    plain = classifier(**given, centring=0).fit(X, y)
-    assert [share.name for share in plain.guarantee_.releases] == ["gradients"]
-    assert centred.score(*fresh) > plain.score(*fresh) + 0.02
-    assert centred.settings_ == default_settings_of(centred)
-
-
-def default_settings_of(model: Any) -> Any:
-    import dataclasses
-
-    return dataclasses.replace(default_settings(36, (6, 6)), n_maps=3, epochs=10.0)
-
-
 @pytest.mark.parametrize("parameters", [{}, {"projection_dim": 0}])
 def test_neighbours_of_images_differ_only_where_they_are_charged(
     parameters: dict[str, Any],
@@ -120,23 +93,3 @@ def test_random_projections_are_not_centred() -> None:
         classifier(schema=SCHEMA, projection="gaussian", centring=0.01).fit(X, y)
     with pytest.raises(ValueError, match="projection is 'cosine', and rows are no images"):
         classifier(projection="cosine").fit(np.zeros((10, 4)), np.repeat("low", 10))
-
-
-@pytest.mark.parametrize("n_rows", [2, 100, 129, 1023])
-def test_a_projected_row_is_the_same_bits_in_any_company(n_rows: int) -> None:
-    draws = np.random.default_rng(n_rows)
-    rows = torch.from_numpy(draws.standard_normal((n_rows, 784)).astype(np.float32))
-    matrix = torch.from_numpy(draws.standard_normal((784, 100)))
-    whole = exact_rows(rows, matrix)
-    assert whole.numpy() == pytest.approx((rows.to(torch.float64) @ matrix).numpy(), abs=1e-3)
-    for left_out in {0, n_rows // 2, n_rows - 1}:
-        others = [row for row in range(n_rows) if row != left_out]
-        assert torch.equal(exact_rows(rows[others], matrix), whole[others])
-    # Sums of integers, as Python's own
-    one, wide = rows[0].to(torch.float64), matrix[:, 0]
-    step, unit = float(one.abs().max()) / 2**21, float(matrix.abs().max()) / 2**21
-    exact = sum(
-        int(number) * int(other)
-        for number, other in zip((one / step).round(), (wide / unit).round(), strict=True)
-    )
-    assert float(whole[0, 0]) == exact * (step * unit)

@@ -225,31 +225,6 @@ def test_no_error_of_floating_point_can_raise_the_norm(
         assert (labelled == 0).mean() > 0.9
 
 
-def hidden_rows(n_rows: int, projection: torch.Tensor) -> torch.Tensor:
-    """Return rows as large as inputs get, of which a projection leaves nothing."""
-    _, _, basis = torch.linalg.svd(projection.to(torch.float64), full_matrices=True)
-    rows = basis[-n_rows:]
-    return (rows / rows.abs().amax(dim=1, keepdim=True) * 2.0**20).to(torch.float32)
-
-
-def test_rows_that_a_projection_hides_do_not_drown_the_others() -> None:
-    """A sum in the space of the inputs holds them in full; in floats it would round to them."""
-    rng = np.random.default_rng(0)
-    grid = np.rint(rng.normal(size=(1, 10, 80)) * 32).clip(-127, 127) / 32
-    projections = torch.tensor(grid, dtype=torch.float32)
-    hidden = hidden_rows(50, projections[0])
-    ordinary = torch.tensor(rng.normal(size=(100, 80)), dtype=torch.float32)
-    rows = TrainingRows(torch.cat([ordinary, hidden]), torch.zeros(150, dtype=torch.int64))
-    weights = torch.tensor(rng.normal(size=(1, 3, 10)), dtype=torch.float32)
-    sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM)
-    together = sums.lattice_sum(weights, torch.zeros(1, 3), torch.arange(150))
-    for row in range(100, 150):
-        alone = sums.lattice_sum(weights, torch.zeros(1, 3), torch.tensor([row]))
-        assert norm(alone) <= sums.row_norm
-        together -= alone
-    assert torch.equal(together, sums.lattice_sum(weights, torch.zeros(1, 3), torch.arange(100)))
-
-
 # The two ways in which what a row adds is found
 
 

@@ -13,8 +13,6 @@ from interpret_dp.released.sql import scoring_sql
 from interpret_dp.released.sql_dialects import DIALECTS
 from tests.released.models import build_model
 
-SHAPE = (4, 4)
-
 
 def with_pair(**changes):
     base = build_model(2)
@@ -23,23 +21,6 @@ def with_pair(**changes):
     pair = AdditiveTerm(0, np.linspace(-1, 2, 16), np.arange(16.0), np.eye(16) / 9, partner=1)
     pair = dataclasses.replace(pair, **changes)
     return dataclasses.replace(base, features=features, terms=(*base.terms, pair))
-
-
-def test_names_and_shapes_of_a_pair():
-    model = with_pair()
-    pair = model.subject(model.terms[2])
-    assert (pair.name, pair.kind, pair.shape, pair.n_codes) == (
-        "age & job",
-        "interaction",
-        SHAPE,
-        16,
-    )
-    assert pair.regular == [5, 6, 9, 10]
-    assert model.terms[2].features == (0, 1)
-    assert model.term_names == ("age", "job", "age & job")
-    # A feature without cuts of its own for pairs uses those of its term.
-    assert pair.second is model.features[1]
-    assert pair.first.cuts.tolist() == [20.0]
 
 
 def test_files_with_pairs_have_a_version_that_older_readers_refuse():

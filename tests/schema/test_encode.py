@@ -226,40 +226,6 @@ def test_numeric_columns_find_their_levels() -> None:
     assert encode_column(np.array([0, 1]), Categorical(["0", "1"]), 1).tolist() == [3, 3]
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        pd.array(["b", None, "c"], dtype="string[python]"),
-        pd.array(["b", None, "c"], dtype="string[pyarrow]"),
-        pd.Series(["b", None, "c"]).array,
-        pd.Categorical(["b", None, "c"]),
-        pd.Categorical(["b", None, "c"], categories=["c", "z", "b"], ordered=True),
-        np.array(["b", None, "c"], dtype=object),
-        pd.Categorical(pd.array(["b", None, "c"], dtype="string[pyarrow]")),
-    ],
-    ids=repr,
-)
-def test_all_string_columns_agree(values: Any) -> None:
-    assert encode_column(values, Categorical(["a", "b"]), 1).tolist() == [2, 0, 3]
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        pd.array([1, None, 2**60 + 1], dtype="Int64"),
-        pd.array([1, None, 1e18], dtype="Float64"),
-        pd.array([1, None, 2**60 + 1], dtype="int64[pyarrow]"),
-        np.array([1, None, 2**60 + 1], dtype=object),
-        pd.Categorical([1, None, 2**60 + 1]),
-        np.array([1, np.nan, 1e30], dtype=np.longdouble),
-    ],
-    ids=repr,
-)
-def test_all_numeric_columns_agree(values: Any) -> None:
-    assert encode_column(values, Continuous(0, 10), 10).tolist() == [2, 0, 10]
-    assert encode_column(values, Categorical([1, 2]), 1).tolist() == [1, 0, 3]
-
-
 def test_long_doubles_beyond_the_floats_raise_no_warning() -> None:
     values = np.array(["1e400", "1"], dtype=np.longdouble)
     assert encode_column(values, Continuous(0, 2), 2).tolist() == [2, 2]

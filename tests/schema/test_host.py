@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpret.glassbox import ExplainableBoostingRegressor
@@ -119,21 +118,3 @@ def test_cuts_belong_to_the_bin_above_as_in_the_host(values: list[float]) -> Non
     theirs = preprocessor.transform(column.reshape(-1, 1))[:, 0]
     ours = encode_table(open_table(column.reshape(-1, 1)), [spec], N_BINS)[0]
     assert ours.tolist() == theirs.tolist()
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
-        np.array([2, 1, 30]),
-        np.array([2.0, 1.5, -0.0, 1e-7, 1e15, 100.0, 1 / 3]),
-        np.array([True, False]),
-        np.array(["a", "b", " c "], dtype=object),
-        np.array([0.1, 2.0], dtype=np.float32),
-    ],
-    ids=repr,
-)
-def test_labels_are_those_that_the_host_finds_in_a_plain_column(column: Any) -> None:
-    frame = pd.DataFrame({"a": column})
-    preprocessor = EBMPreprocessor(feature_types=["nominal"]).fit(frame)
-    values = column.astype(np.float64) if column.dtype.kind == "f" else column
-    assert set(level_labels(Categorical(list(values)))) == set(preprocessor.bins_[0])

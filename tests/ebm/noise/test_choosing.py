@@ -9,9 +9,7 @@ import pytest
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
 from interpret_dp.ebm.noise.choosing import excess
-from interpret_dp.ebm.noise.denoising import Curve, denoise
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from interpret_dp.released import AdditiveTerm
 
 N_BINS = 20
 
@@ -48,41 +46,6 @@ def test_noise_that_is_not_finite_says_nothing():
     weights = np.ones(N_BINS)
     for value in (np.inf, np.nan):
         assert excess(np.zeros(N_BINS), np.full(N_BINS, value), weights) == np.inf
-
-
-def test_a_dismissed_curve_is_zero_and_its_band_knows_how_far_that_may_be():
-    rng = np.random.default_rng(4)
-    weights = np.concatenate(([0.0], np.full(N_BINS, 100.0), [0.0]))
-    noise = np.diag(np.where(weights > 0, 0.04, 0.0))
-    shape = np.where(weights > 0, np.linspace(-1, 1, len(weights)), 0.0)
-
-    def found(size, *, is_dismissed):
-        scores = size * shape + rng.normal(size=len(weights)) * np.sqrt(np.diag(noise))
-        curve = Curve(
-            scores - weights @ scores / weights.sum(),
-            noise,
-            weights,
-            is_ordered=True,
-            sampling=np.full(len(weights), 1e-3),
-            is_dismissed=is_dismissed,
-        )
-        return curve.scores, denoise([curve])[0]
-
-    def band(size):
-        noisy, dismissed = found(size, is_dismissed=True)
-        known = {"posterior_mean": dismissed.mean, "posterior_covariance": dismissed.spread}
-        term = AdditiveTerm(0, dismissed.scores, weights, noise, noisy_scores=noisy, **known)
-        assert not term.scores.any()
-        return term
-
-    small, large, lost = (band(size) for size in (0.0, 0.4, 5.0))
-    far = [np.mean(term.standard_deviations**2) for term in (small, large)]
-    assert far[1] > 2 * far[0]
-    # A large effect that is released as zero is farther away than noise would take it.
-    ends = [1, len(weights) - 2]
-    assert (lost.standard_deviations[ends] > 4).all()
-    assert (np.abs(lost.band())[:, ends] > 4).all()
-    assert found(0.4, is_dismissed=False)[1].scores.any()
 
 
 SCHEMA = Schema({f"x{i}": Continuous(-1, 1) for i in range(8)}, target=Categorical(["no", "yes"]))

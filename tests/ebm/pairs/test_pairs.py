@@ -212,28 +212,6 @@ def test_bill_and_guarantee_name_the_pairs(classifier, data):
 # ------------------------------------------------------------------------ what is released
 
 
-def test_attributes_are_laid_out_as_interprets(model):
-    assert model.term_features_[5:] == [(0, 1), (3, 2)]
-    assert model.term_names_[5:] == ["age & bmi", "site & dose"]
-    for term, names in ((5, ("age", "bmi")), (6, ("site", "dose"))):
-        shape = tuple(_n_pair_codes(model, name) for name in names)
-        assert model.term_scores_[term].shape == shape
-        assert model.bin_weights_[term].shape == shape
-        assert model.standard_deviations_[term].shape == shape
-        assert model.bagged_scores_[term].shape == (1, *shape)
-        assert model.bin_weights_[term].sum() == pytest.approx(model.bag_weights_[0])
-    assert len(model.pair_record_) == 2
-    # A number is never unseen: nothing is there, and nothing was added.
-    assert not model.bin_weights_[5][-1].any()
-    assert not model.standard_deviations_[5][:, -1].any()
-
-
-def _n_pair_codes(model, name):
-    levels = model.bins_[model.feature_names_in_.index(name)]
-    last = levels[-1]
-    return len(last) + (2 if isinstance(last, dict) else 3)
-
-
 def test_pairs_use_fewer_cuts_of_the_same_features(model):
     own, in_pairs = model.bins_[0]
     assert len(in_pairs) < len(own)

@@ -15,10 +15,6 @@ from interpret_dp import (
     DPExplainableBoostingClassifier,
     Schema,
 )
-from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.ebm.config import TrainerConfig, Unit
-from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.ebm.trainer.boosting import BoostingTask, boost
 from interpret_dp.ebm.trainer.partitions import (
     TermUpdate,
     centred_change,
@@ -59,83 +55,6 @@ def test_updates_are_centred_and_skip_leaves_without_gain(weights, seed):
     offset = change - (gain[:, np.newaxis] * sums)[part.leaf]
     moved = part.leaf != part.leaf[0]
     assert np.ptp(offset[moved], axis=0).max() < 1e-9
-
-
-class NoDoor:
-    """Adds noise of half of the rows, without a plan."""
-
-    def __init__(self):
-        self.public_choices = np.random.default_rng(0)
-        self.released = 0
-
-    def gaussian(self, name, exact, *, row_norm, aligned):
-        self.released += 1
-        sigma = 2_000.0 * LATTICE
-        noise = self.public_choices.normal(scale=sigma, size=exact.shape)
-        return exact + np.rint(noise).astype(np.int64), sigma
-
-
-class NoRows:
-    """A table without rows: whatever moves is noise."""
-
-    n_scores, residual_norm = 1, LATTICE
-
-    def begin(self, level):
-        assert level.shape == (1,)
-
-    def advance(self, updated, updates, wanted, n_bins):
-        return np.zeros((len(wanted), n_bins, 1), dtype=np.int64)
-
-
-class DoorByNorm(NoDoor):
-    """Adds noise in proportion to the declared norm."""
-
-    def gaussian(self, name, exact, *, row_norm, aligned):
-        sigma = 5.0 * row_norm
-        noise = self.public_choices.normal(scale=sigma, size=exact.shape)
-        return exact + np.rint(noise).astype(np.int64), sigma
-
-
-def task_of_levels(count_noise):
-    """Return a task of three features with a thousand rows, and a budget for 40 rounds."""
-    weights = [np.array([0.0, *sizes, 0.0]) for sizes in ([900, 100], [500, 480, 20], [250] * 4)]
-    bins = [Bins(np.arange(len(w), dtype=np.uint16), w, None) for w in weights]
-    return BoostingTask(
-        bins=bins,
-        is_ordered=[False] * 3,
-        directions=[0] * 3,
-        movable=range(3),
-        config=TrainerConfig(mu=1.0, n_features=3, max_bins=8, n_movable=3),
-        unit=Unit(curvature=1.0, step=1.0),
-        intercept=np.zeros(1),
-        n_rows=1_000.0,
-        count_noise=count_noise,
-        divide_by_means=False,
-    )
-
-
-@pytest.mark.parametrize("can_move", [True, False])
-def test_the_intercept_moves_by_the_noise_that_its_shifts_have(can_move):
-    """A deviation of 200 fits has a standard error of 5 %; it is 1.6 if totals are plain."""
-    task, door = task_of_levels(count_noise=1.0 if can_move else 1_000.0), DoorByNorm()
-    fits = [boost(NoRows(), task, door, look=None, verbose=False) for _ in range(200)]
-    ends = []
-    for fit in fits:
-        # Nothing but the last shifts is missing, which hardly count.
-        n_rounds, averaged = len(fit.updates[0]), fit.averaged[0].rounds
-        moves = [update.shifts for update in fit.updates[0]]
-        assert 3 * n_rounds - 3 <= sum(move.number for move in moves) < 3 * n_rounds
-        assert [move.step for move in moves[1:]] == pytest.approx([fit.step] * (n_rounds - 1))
-        if not can_move:
-            # Nothing is asked but the total, which has the noise of one leaf.
-            assert not any(np.any(curve) for curve in fit.scores)
-            one = fit.step / task.n_rows
-            assert [move.noise for move in moves[1:]] == pytest.approx([one] * (n_rounds - 1))
-        counts = np.minimum((n_rounds + 0.5 - np.arange(n_rounds)) / averaged, 1.0)
-        variances = [move.number * (fit.noise * move.noise) ** 2 for move in moves]
-        ends.append(fit.intercept[0] / (counts**2 @ variances) ** 0.5)
-    assert np.std(ends) == pytest.approx(1.0, rel=0.2)
-    assert abs(np.mean(ends)) < 0.3
 
 
 @pytest.mark.parametrize("random_state", [0, 1, 2])
