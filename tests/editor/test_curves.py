@@ -10,7 +10,6 @@ from hypothesis.extra.numpy import arrays
 
 from interpret_dp.editor.curves import (
     Smoothing,
-    best_direction,
     choose_smoothing,
     convex,
     smooth,
@@ -78,12 +77,6 @@ def test_curves_that_have_the_shape_come_back_bit_for_bit(curve):
     positions = np.arange(len(scores), dtype=float)
     bowl = positions**2
     np.testing.assert_array_equal(convex(bowl, weights, positions), bowl)
-
-
-def test_the_nearer_direction_is_found():
-    weights = np.ones(4)
-    assert best_direction(np.array([0.0, 2.0, 1.0, 3.0]), weights)
-    assert not best_direction(np.array([3.0, 1.0, 2.0, 0.0]), weights)
 
 
 def test_bins_without_rows_bend_nothing_and_follow():

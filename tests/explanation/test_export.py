@@ -15,7 +15,6 @@ from plotly.offline import get_plotlyjs
 
 from interpret_dp import PrivacySpend
 from interpret_dp.explanation.export import render_html, write_html
-from interpret_dp.explanation.figure_parts import number_text
 from interpret_dp.explanation.page_figures import local_figure
 from interpret_dp.explanation.shape_figures import shape_figure
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
@@ -175,11 +174,3 @@ def test_a_prediction_shows_the_largest_parts_and_the_sum_of_the_rest():
     assert bars.customdata[-1] == "f19 = 19"
     assert bars.customdata[0] == "5 others"
     assert sum(bars.x) == pytest.approx(sum(scores))
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(1234.0, "1,234"), (0.000123456, "0.0001235"), (-0.0, "0"), (17.25, "17.25"), (2e12, "2e+12")],
-)
-def test_numbers_are_written_for_people(value, text):
-    assert number_text(value) == text

@@ -109,20 +109,16 @@ def test_the_timeline_follows_requests_and_limits(ledger):
     assert list(limit.y) == [3.0, 5.0, 5.0, 5.0]
     assert [shape.x0 for shape in figure.layout.shapes] == [account["periods"][0]["time"]]
     assert {trace.mode for trace in figure.data[1:-1]} == {"markers"}
+    share = 100 * (account["spent"]["mu"] / account["budget"]["mu"]) ** 2
+    for by in ("explainer", "user"):
+        bars = share_figure(account[f"by_{by}"], by, account["budget"]["mu"])
+        assert sum(bars.data[0].x) == pytest.approx(share)
     assert sum(len(trace.x) for trace in figure.data[1:-1]) == 2
     # Limits of another delta are not drawn in one line with these.
     ledger.raise_budget(name, 6.0, 1e-5, reason="more")
     document = ledger.oversight()
     limit = timeline_figure(document["datasets"][0], document["made"]).data[-1]
     assert list(limit.y) == [6.0, 6.0]
-
-
-def test_bars_are_shares_of_the_budget_and_add_up(ledger):
-    (account,) = ledger.oversight()["datasets"]
-    mu = account["budget"]["mu"]
-    for by in ("explainer", "user"):
-        bars = share_figure(account[f"by_{by}"], by, mu)
-        assert sum(bars.data[0].x) == pytest.approx(100 * (account["spent"]["mu"] / mu) ** 2)
 
 
 def test_renewals_for_new_people_and_the_end_are_told(ledger):

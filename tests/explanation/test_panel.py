@@ -7,12 +7,19 @@ import json
 import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from interpret_dp import LedgerError, PrivacyLedger, PrivacySpend
-from interpret_dp.accounting import Guarantee, ReleaseShare, mu_of_budget
+from interpret_dp import LedgerError, PrivacyLedger
+from interpret_dp.accounting import GdpPair, Guarantee, ReleaseShare, mu_of_budget
+from interpret_dp.explanation.budget import BudgetState
 from interpret_dp.explanation.markup import element, to_html
 from interpret_dp.explanation.panel import budget_bar, meaning_text, privacy_panel, share_text
+from interpret_dp.explanation.spend import PrivacySpend, QueryBudget, RowSpend
+from interpret_dp.ledger.account import Account, Request
+from interpret_dp.ledger.filter import admits, fix_budget, largest_epsilon, remaining_mu
 from tests.explanation.budgets import budget_state
+from tests.explanation.influences import SOURCES, explainer_spend
 from tests.ledger.requests import reserve_epsilon
 
 MU = mu_of_budget(1.0, 1e-6)
@@ -31,7 +38,7 @@ def spend(guarantee=None, **changes) -> PrivacySpend:
 
 
 def text(spend_: PrivacySpend) -> str:
-    return privacy_panel(json.loads(json.dumps(spend_.to_dict()))).text
+    return privacy_panel(json.loads(json.dumps(spend_.to_dict(), allow_nan=False))).text
 
 
 def test_a_panel_says_all_that_was_asked_of_it():
@@ -92,20 +99,16 @@ def test_without_a_mu_the_attacker_is_bounded_by_epsilon_and_delta():
     assert large.detection == pytest.approx(1 - 0.95 * 2.718281828**-4, rel=1e-6)
 
 
-@pytest.mark.parametrize(("edits", "words"), [(1, "edited: 1 change"), (3, "edited: 3 changes")])
-def test_edits_are_said_and_cost_nothing(edits, words):
-    edited = spend(edits=edits)
-    assert words in text(edited)
-    assert edited.line.endswith(words)
+def test_edits_and_origins_are_said():
+    for n_edits, words in ((1, "edited: 1 change"), (3, "edited: 3 changes")):
+        edited = spend(edits=n_edits)
+        assert words in text(edited)
+        assert edited.line.endswith(words)
+        assert edited.to_dict()["guarantee"] == spend().to_dict()["guarantee"]
     assert "edited" not in text(spend()) + spend().line
-    assert edited.to_dict()["guarantee"] == spend().to_dict()["guarantee"]
-
-
-def test_where_an_explanation_comes_from_is_said():
     assert "Reused: an earlier explanation" in text(spend(origin="reused"))
     paid = text(spend(origin="released", explanation_epsilon=0.25))
     assert "This explanation cost epsilon 0.25" in paid
-    assert "paid for" in paid
 
 
 def test_seeded_noise_promises_nothing_and_shows_no_figures():
@@ -214,3 +217,225 @@ def test_an_unreadable_ledger_does_not_stop_an_explanation(ledger, monkeypatch):
     of_model = PrivacySpend.of_model(spend().guarantee, ledger)
     assert of_model.total_epsilon is None
     assert of_model.ledger == "not readable now: The ledger of trial is locked."
+
+
+# ------------------------------------------------------------------------- the rows of an explainer
+
+FREE = RowSpend(0.0, "reused", "statistics", 0.5)
+QUERIES = QueryBudget(GdpPair(0.1), 0.1, 1)
+
+
+# ------------------------------------------------------------------------------- single rows
+
+
+def test_a_row_has_a_cost_of_its_own():
+    spend = explainer_spend(SOURCES)
+    first, third = spend.of_row(0), spend.of_row(2)
+    assert (first.explanation_epsilon, first.origin) == (0.1, "released")
+    assert first.rows == spend.rows[:1]
+    assert (third.explanation_epsilon, third.origin) == (0.0, "reused")
+    assert third.guarantee == spend.guarantee
+    assert "explanation: 0.1 ·" in first.line
+    table = spend.per_row
+    assert list(table["epsilon"]) == [row.epsilon for row in spend.rows]
+    assert list(table["origin"]) == [origin for origin, _ in SOURCES]
+    assert list(explainer_spend([]).per_row.columns) == list(table.columns)
+    assert "epsilon 0.124," in RowSpend(0.12301, "released", "enhanced", 1.0).words
+    for wrong, error in ((5, ValueError), (-1, ValueError), ("0", TypeError)):
+        with pytest.raises(error, match="index is"):
+            spend.of_row(wrong)
+    with pytest.raises(ValueError, match="rows is empty"):
+        explainer_spend([]).of_row(0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"origin": "reused"}, "costs something"),
+        ({"origin": "post-processed", "explanation_epsilon": 0.0}, "if one of|one of its rows"),
+        ({"explanation_epsilon": 0.05}, "one row cost 0.1"),
+        ({"subject": "people"}, "subject is"),
+        ({"rows": (), "origin": "reused"}, "costs something"),
+        ({"origin": "stolen"}, "must be"),
+        ({"edits": -1}, "must be"),
+    ],
+)
+def test_rows_and_the_whole_must_agree(changes, message):
+    with pytest.raises(ValueError, match=message):
+        explainer_spend(SOURCES, **changes)
+
+
+@pytest.mark.parametrize(
+    ("valid", "changes"),
+    [
+        (FREE, {"epsilon": -0.1, "origin": "released"}),
+        (FREE, {"epsilon": 0.1}),
+        (FREE, {"origin": "guessed"}),
+        (FREE, {"method": ""}),
+        (FREE, {"remaining_epsilon": -1.0}),
+        (QUERIES, {"remaining_epsilon": -1.0}),
+        (QUERIES, {"more_queries": -1}),
+    ],
+)
+def test_rows_and_budgets_that_contradict_themselves_are_refused(valid, changes):
+    with pytest.raises((ValueError, TypeError), match=r"must be|costs anything"):
+        dataclasses.replace(valid, **changes)
+
+
+def test_a_release_so_cheap_that_delta_covers_it_is_still_a_release():
+    rows = (RowSpend(0.0, "released", "statistics", 1.0),)
+    spend = explainer_spend([], rows=rows, origin="released", explanation_epsilon=0.0)
+    assert "This explanation cost epsilon 0" in text(spend)
+    with pytest.raises(ValueError, match="costs something"):
+        dataclasses.replace(spend, subject="model")
+
+
+# ---------------------------------------------------------------------- the explainer's budget
+
+
+def test_the_line_of_an_explainer_rounds_against_us():
+    queries = QueryBudget(GdpPair(0.0301), 0.89999, 12)
+    line = explainer_spend(SOURCES, queries=queries, explanation_epsilon=0.100001).line
+    assert line.startswith(
+        "Privacy cost of this explanation: 0.101 · budget of the explainer: epsilon 1 · "
+    )
+    assert "left for further queries: 0.8999 (" in line
+    assert "model" not in line
+
+
+def test_without_a_budget_at_hand_the_last_row_knows_what_was_left():
+    rows = tuple(RowSpend(0.0, "reused", "statistics", left) for left in (0.7, 0.6))
+    spend = explainer_spend([], queries=None, rows=rows, origin="reused")
+    assert (spend.left_for_queries, spend.spent_on_queries) == (0.6, None)
+    unknown = explainer_spend([], queries=None)
+    assert unknown.left_for_queries is None
+    assert "Left for further" not in text(unknown)
+    assert unknown.to_dict()["queries"] is None
+    # What no epsilon can state is not stated.
+    unstated = explainer_spend(SOURCES, queries=QueryBudget(GdpPair(0.1, 0.5), 0.1))
+    assert unstated.to_dict()["queries"]["spent_epsilon"] is None
+    assert "Spent on explanations so far" not in text(unstated)
+
+
+def test_what_the_explainer_took_of_the_data_set_is_what_it_spent():
+    state = budget_state(dataset="loans")
+    spent = GdpPair(0.5 * state.spent_mu)
+    spend = explainer_spend(SOURCES, budget=state, queries=QueryBudget(spent, 0.5))
+    assert spend.model_share == pytest.approx(0.25 * state.spent_share)
+    assert "this explainer" in text(spend)
+    assert "more like this explainer." in text(spend)
+
+
+# ----------------------------------------------------------------------------------- the panel
+
+
+SPEND = explainer_spend(SOURCES)
+PANELS = {
+    "several rows": (
+        SPEND,
+        (
+            "These 5 explanations cost epsilon 0.145 together",
+            "The explainer's whole budget epsilon 1 at delta 1e-06",
+            "Left for further queries epsilon 0.95 about 87 more queries",
+            "released now statistics 2 0.1",
+            "reused from a near query statistics 1 free",
+            "from the released history non_interactive 1 free",
+            "from the surrogate surrogate 1 free",
+            "Epsilons do not add up",
+        ),
+    ),
+    "paid": (SPEND.of_row(0), ("cost epsilon 0.1", "paid for when it was asked")),
+    "reused": (SPEND.of_row(2), ("cost no privacy", "the released explanation of a near query")),
+    "history": (SPEND.of_row(3), ("This explanation cost no privacy", "is less exact")),
+    "surrogate": (SPEND.of_row(4), ("cost no privacy", "the released surrogate")),
+    "free rows": (explainer_spend(SOURCES[2:4]), ("These 2 explanations cost no privacy",)),
+    "totals": (explainer_spend([]), ("Looking at this explanation costs no privacy",)),
+    "one more": (explainer_spend(SOURCES, queries=QUERIES), ("about 1 more query",)),
+}
+
+
+@pytest.mark.parametrize("kind", PANELS)
+def test_panels_say_what_rows_cost_and_where_they_come_from(kind):
+    spend, parts = PANELS[kind]
+    shown = text(spend)
+    assert [part for part in parts if part not in shown] == []
+    assert "The model epsilon" not in shown
+    assert ("Where they come from" in shown) == (len(spend.rows) > 1)
+
+
+def test_an_attacker_sees_the_answers_and_not_a_model():
+    words = meaning_text(SPEND.to_dict())
+    assert "the explainer may answer with its whole budget" in words
+    assert "7.96 %" in words
+
+
+def test_costs_of_unequal_rows_are_a_range_and_names_are_text():
+    rows = tuple(RowSpend(e, "released", "<script>", 0.5) for e in (0.05001, 0.2))
+    spend = explainer_spend([], rows=rows, origin="released", explanation_epsilon=0.21)
+    assert "0.0501 to 0.2" in text(spend)
+    page = spend._repr_html_()
+    assert "<script" not in page
+    assert page.count("<table") == page.count("</table>") == 2
+
+
+# ----------------------------------------------------------------------- how many more requests fit
+
+
+def _account(budget, pairs):
+    requests = [
+        Request(i, "2026-01-01T00:00:00+00:00", "test", "", 1.0, 1e-6, p.mu, p.delta, "committed")
+        for i, p in enumerate(pairs)
+    ]
+    return Account("trial", budget, tuple(requests))
+
+
+def _state(account):
+    left = largest_epsilon(remaining_mu(account), account.budget.delta)
+    return BudgetState.of(account.budget, account.spent, left)
+
+
+pairs = st.builds(GdpPair, st.floats(0.1, 0.5), st.one_of(st.just(0.0), st.floats(1e-9, 2e-6)))
+
+
+@settings(max_examples=60)
+@given(spent=st.lists(pairs, max_size=6), pair=pairs)
+def test_exactly_as_many_fit_as_is_said(spent, pair):
+    budget = fix_budget("trial", 4.0, 1e-5, 4e-6, "")
+    account = _account(budget, [])
+    for each in spent:
+        if admits(account, each):
+            account = _account(budget, [*(GdpPair(r.mu, r.delta) for r in account.requests), each])
+    done = [GdpPair(r.mu, r.delta) for r in account.requests]
+    more = _state(account).more_like(pair)
+    for _ in range(more):
+        assert admits(account, pair)
+        done.append(pair)
+        account = _account(budget, done)
+    assert not admits(account, pair)
+
+
+def test_the_scarcer_part_of_a_budget_is_the_one_that_is_shown():
+    state = budget_state(delta_x=4e-6, spent_delta=3e-6)
+    assert state.spent_share == pytest.approx(0.75)
+    assert state.share_of(GdpPair(0.1, 1e-6)) == pytest.approx(0.25)
+    plain = budget_state()
+    assert plain.spent_share == pytest.approx((plain.spent_mu / plain.mu) ** 2)
+    assert plain.share_of(GdpPair(plain.spent_mu)) == pytest.approx(plain.spent_share)
+    assert state.more_like(GdpPair(0.001, 1e-6)) == 1
+    assert state.more_like(GdpPair(0.0, 1e-6)) == 1
+
+
+def test_an_expired_budget_has_room_for_nothing_and_what_is_free_is_not_counted():
+    pair = GdpPair(1e-3)
+    assert budget_state().more_like(pair) > 0
+    assert budget_state(expired=True).more_like(pair) == 0
+    with pytest.raises(ValueError, match="one of them must be above 0"):
+        budget_state().more_like(GdpPair(0.0))
+
+
+def test_what_was_released_before_new_people_came_is_told():
+    """Detection is about everything that was ever released, the bar about what counts."""
+    now = budget_state().to_dict()
+    renewed = budget_state(ever=GdpPair(2.0)).to_dict()
+    assert renewed["detection_spent"] > now["detection_spent"]
+    assert renewed["spent_share"] == now["spent_share"]

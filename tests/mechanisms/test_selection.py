@@ -121,6 +121,15 @@ def test_frequent_values_are_named_in_the_order_of_their_values() -> None:
     np.testing.assert_array_equal(again.counts, selection.counts)
 
 
+def test_the_released_counts_are_those_that_were_compared() -> None:
+    class Known(SeededRandomness):
+        def noise(self, sigma: float, size: int) -> Any:
+            return np.arange(size, dtype=np.int64) * 7
+
+    selection = select({"a": 50, "b": 60}, randomness=Known(1))
+    assert selection.counts.tolist() == [50 * LATTICE, 60 * LATTICE + 7]
+
+
 def test_nothing_occurs() -> None:
     selection = select({}, randomness=SystemRandomness())
     assert selection.keys == ()
