@@ -101,6 +101,15 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Remove the PostgreSQL server that the workers of this run shared."""
+    if not hasattr(session.config, "workerinput"):
+        from tests.ledger.postgres_server import remove_shared_server
+
+        remove_shared_server(session.config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
+
+
 @pytest.fixture(scope="session")
 def cohort() -> Any:
     """Return the simulated classification cohort with 4,000 rows; treat it as read-only."""

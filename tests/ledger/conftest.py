@@ -10,21 +10,27 @@ from pathlib import Path
 import pytest
 
 from interpret_dp.ledger import PrivacyLedger
-from tests.ledger.postgres_server import PostgresServer, running_server, why_not
+from tests.ledger.postgres_server import PostgresServer, locked, shared_server, why_not
 
 PAGE = Path(__file__).parents[2] / "docs" / "ledger_team.md"
 STORES = ["file", pytest.param("postgres", marks=pytest.mark.postgres)]
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresServer]:
-    """Start one server for all tests of the session."""
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder that all workers of the run have in common."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server(run_folder: Path) -> PostgresServer:
+    """Return the one server of the run."""
     reason = why_not()
     if reason is not None:
         # Where all that is merged is tested, a test that does not run must not pass for one.
         (pytest.fail if "CI" in os.environ else pytest.skip)(reason)
-    with running_server() as server:
-        yield server
+    return shared_server(run_folder)
 
 
 @pytest.fixture
@@ -58,8 +64,16 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> PrivacyLedger:
 
 
 @pytest.fixture
-def login(postgres_url: str) -> Iterator[Callable[[str], str]]:
-    """Return URLs of the database by login, after the owner followed the page."""
+def login(postgres_url: str, run_folder: Path) -> Iterator[Callable[[str], str]]:
+    """Return URLs of the database by login, after the owner followed the page.
+
+    Roles are those of the whole server: one worker at a time.
+    """
+    with locked(run_folder, "roles"):
+        yield from _logins(postgres_url)
+
+
+def _logins(postgres_url: str) -> Iterator[Callable[[str], str]]:
     from sqlalchemy import NullPool, create_engine, text
 
     PrivacyLedger(postgres_url).create_budget("ward", 3.0, 1e-6)

@@ -1,10 +1,16 @@
-"""A PostgreSQL server of our own: a private folder, a free port, gone at the end."""
+"""A PostgreSQL server of our own: a private folder, a free port, gone at the end.
+
+The workers of a run share one. The first that needs it starts it, and says where it is in a file of
+the run's temporary folder; the process that started the workers removes it.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import itertools
 import os
+import pickle
 import pwd
 import re
 import secrets
@@ -149,7 +155,7 @@ class PostgresServer:
 
     def new_database(self, options: str = "") -> str:
         """Create an empty database; return its name."""
-        name = f"ledger_{next(_names)}"
+        name = f"ledger_{os.getpid()}_{next(_names)}"
         self.execute(f"CREATE DATABASE {name} {options}")
         return name
 
@@ -170,3 +176,29 @@ def running_server(*, durable: bool = False) -> Iterator[PostgresServer]:
         yield server
     finally:
         server.remove()
+
+
+@contextlib.contextmanager
+def locked(folder: Path, name: str) -> Iterator[None]:
+    """Shut out the other workers of the run, whose common folder this is."""
+    with (folder / f"{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def shared_server(folder: Path) -> PostgresServer:
+    """Return the server of the run; start it if no worker has done so."""
+    kept = folder / "postgres.pickle"
+    with locked(folder, "postgres"):
+        if not kept.exists():
+            kept.write_bytes(pickle.dumps(PostgresServer()))
+        server: PostgresServer = pickle.loads(kept.read_bytes())
+        return server
+
+
+def remove_shared_server(folder: Path) -> None:
+    """Remove the server of the run, if there is one."""
+    kept = folder / "postgres.pickle"
+    if kept.exists():
+        pickle.loads(kept.read_bytes()).remove()
+        kept.unlink()
