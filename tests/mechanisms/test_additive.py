@@ -74,7 +74,7 @@ def standardised_noise(rounds: int, planned: float, claimed: float) -> Any:
 
 @pytest.mark.statistical
 def test_the_door_adds_the_noise_of_the_plan() -> None:
-    """20,000 releases at mu = 0.03; level 1e-6; 2/3 and 3/2 of the noise are both rejected."""
+    """20,000 releases at mu = 0.03; level 1e-9; 2/3 and 3/2 of the noise are both rejected."""
     values = all_p(*standardised_noise(20_000, 0.03, 0.03))
     assert min(values.values()) > LEVEL, values
     for factor in (2 / 3, 3 / 2):
@@ -115,7 +115,7 @@ def noise_of_a_fit(task: str, factor: float) -> Any:
 def test_a_whole_fit_draws_the_noise_that_its_guarantee_bills(task: str) -> None:
     """Every draw of a fit over its billed scale is standard normal: more than 3,000 of them.
 
-    Level 1e-6 for each check. The residue check is left out, since scaled draws are no integers.
+    Level 1e-9 for each check. The residue check is left out, since scaled draws are no integers.
     A scale of 2/3 is 21 and one of 3/2 is 48 standard errors of the variance away.
     """
     for factor, is_true in ((1.0, True), (2 / 3, False), (3 / 2, False)):

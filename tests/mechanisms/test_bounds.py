@@ -51,7 +51,7 @@ def alarms(trials: int, n_bins: int) -> int:
 
 @pytest.mark.statistical
 def test_empty_histograms_raise_as_few_alarms_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """20,000 empty histograms of 51 bins; two-sided, level 1e-6, at a rate that can be seen.
+    """20,000 empty histograms of 51 bins; two-sided, level 1e-9, at a rate that can be seen.
 
     The rate is set to 1 %. Controls: ten times and a tenth of it are more than 10 standard errors
     away.
@@ -65,7 +65,7 @@ def test_empty_histograms_raise_as_few_alarms_as_stated(monkeypatch: pytest.Monk
 
 @pytest.mark.statistical
 def test_a_bin_is_found_as_often_as_its_rows_say() -> None:
-    """20,000 histograms with one bin of five noise units; level 1e-6, two-sided.
+    """20,000 histograms with one bin of five noise units; level 1e-9, two-sided.
 
     Controls: the rates at 4.5 and 5.5 noise units are more than 40 standard errors away.
     """

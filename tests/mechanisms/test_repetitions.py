@@ -28,7 +28,7 @@ def statistic(draws: list[int], repetitions: Repetitions, cells: int = 12) -> fl
 @pytest.mark.statistical
 @pytest.mark.parametrize(("shape", "mean"), _LAWS)
 def test_draws_have_the_law_and_no_near_one(shape: float, mean: float) -> None:
-    """Level 1e-6; a shape off by 0.3, or a mean off by a seventh, is found: power above 0.999."""
+    """Level 1e-9; a shape off by 0.3, or a mean off by a seventh, is found: power above 0.999."""
     repetitions = Repetitions.of_mean(mean, shape)
     draws = [draw_repetitions(repetitions, secrets.randbelow) for _ in range(_DRAWS)]
     limit = chi2.ppf(1.0 - 1e-6, df=12)

@@ -24,10 +24,10 @@ SIGMAS = [2.0**10, lattice_sigma(LATTICE, 0.0112), 2.0**55]
 both_samplers = pytest.mark.parametrize("call", [4_000, 20_000], ids=["OpenDP", "ours"])
 
 
-def draws_of(sigma: float, call: int) -> Any:
-    """Return 20,000 draws, ``call`` of them at a time."""
+def draws_of(sigma: float, call: int, count: int = 20_000) -> Any:
+    """Return draws, ``call`` of them at a time."""
     assert 4_000 <= OPENDP_DRAWS < 20_000
-    return np.concatenate([discrete_gaussian(sigma, call) for _ in range(20_000 // call)])
+    return np.concatenate([discrete_gaussian(sigma, call) for _ in range(count // call)])
 
 
 def test_the_length_of_a_call_decides_which_sampler_is_asked(
@@ -46,7 +46,7 @@ def test_the_length_of_a_call_decides_which_sampler_is_asked(
 @both_samplers
 @pytest.mark.parametrize("sigma", SIGMAS)
 def test_draws_follow_the_discrete_gaussian(sigma: float, call: int) -> None:
-    """Six tests at level 1e-6 on 20,000 draws; their power is measured in test_noise_checks."""
+    """Six tests at level 1e-9 on 20,000 draws; their power is measured in test_noise_checks."""
     values = all_p(draws_of(sigma, call), sigma)
     assert min(values.values()) > LEVEL, values
 
@@ -79,14 +79,14 @@ def small_scale_p(draws: np.ndarray, sigma: float) -> float:
 @pytest.mark.statistical
 @both_samplers
 def test_the_sampler_is_discrete_and_not_rounded(call: int) -> None:
-    """Below the scales in use the two differ visibly: level 1e-6, 20,000 draws.
+    """Below the scales in use the two differ visibly: level 1e-9, 100,000 draws.
 
-    At sigma = 1 the discrete Gaussian has probability 0.3989 at zero, a rounded normal 0.3829: 4.6
+    At sigma = 1 the discrete Gaussian has probability 0.3989 at zero, a rounded normal 0.3829: ten
     standard deviations there alone, and as much again elsewhere.
     """
     sigma = 1.0
-    assert small_scale_p(draws_of(sigma, call), sigma) > LEVEL
-    rounded = np.rint(np.random.default_rng(0).normal(scale=sigma, size=20_000))
+    assert small_scale_p(draws_of(sigma, call, 100_000), sigma) > LEVEL
+    rounded = np.rint(np.random.default_rng(0).normal(scale=sigma, size=100_000))
     assert small_scale_p(rounded, sigma) < LEVEL
 
 

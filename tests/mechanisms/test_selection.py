@@ -75,7 +75,7 @@ def named_p(trials: int, delta: float, randomness: Any) -> float:
 def test_values_of_one_row_are_named_as_rarely_as_promised(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """40,000 exact draws at delta 0.01; level 1e-6.
+    """40,000 exact draws at delta 0.01; level 1e-9.
 
     The control leaves out the row that the value itself has (threshold sigma z instead of
     L + sigma z): at mu 0.5 values are then named with probability Phi(-2.326 + 0.5) = 0.034, which
@@ -93,7 +93,7 @@ def test_values_of_one_row_are_named_as_rarely_as_promised(
 @pytest.mark.statistical
 @pytest.mark.parametrize(("noise", "is_true"), [(1.0, True), (2 / 3, False), (3 / 2, False)])
 def test_the_rate_of_naming_is_that_of_the_noise(noise: float, is_true: bool) -> None:
-    """40,000 values of one row at delta 0.01: two-sided, level 1e-6.
+    """40,000 values of one row at delta 0.01: two-sided, level 1e-9.
 
     With 2/3 of the noise the rate is Q(2.326 * 3/2) = 2.4e-4 (19 standard errors), with 3/2 of it
     Q(2.326 * 2/3) = 0.06 (100 standard errors).
