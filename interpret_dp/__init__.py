@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
     from interpret_dp.llm.files import load_model
     from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema
-    from interpret_dp.tune.search import DPRandomizedSearch
 
 __all__ = [
     "BackendError",
@@ -44,7 +43,6 @@ __all__ = [
     "DPExplainableBoostingRegressor",
     "DPLimeTabular",
     "DPLocallyLinearClassifier",
-    "DPRandomizedSearch",
     "EditSession",
     "Guarantee",
     "LedgerError",
@@ -71,7 +69,6 @@ _HOMES = {
     "DPExplainableBoostingRegressor": "ebm.estimators",
     "DPLimeTabular": "lime.explainer",
     "DPLocallyLinearClassifier": "llm.estimator",
-    "DPRandomizedSearch": "tune.search",
     "EditSession": "editor",
     "Guarantee": "accounting.guarantee",
     "LedgerError": "exceptions",

@@ -7,7 +7,6 @@ Nothing else in the package may turn private sums into public numbers.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, TypeVar
@@ -25,14 +24,12 @@ from interpret_dp.accounting.releases import (
     SMALLEST_MU,
     PlannedChoice,
     PlannedRelease,
-    PlannedSearch,
     PlannedSelection,
 )
 from interpret_dp.exceptions import BackendError, ReleaseError
 from interpret_dp.mechanisms.additive import gaussian_mechanism
 from interpret_dp.mechanisms.choice import exponential_mechanism
 from interpret_dp.mechanisms.entropy import Randomness, refuse_seed
-from interpret_dp.mechanisms.repetitions import draw_repetitions
 from interpret_dp.mechanisms.sampling import sampled_gaussian_mechanism
 from interpret_dp.mechanisms.selection import Selection, gaussian_thresholding
 
@@ -43,7 +40,6 @@ __all__ = [
     "PlannedChoice",
     "PlannedRelease",
     "PlannedSampling",
-    "PlannedSearch",
     "PlannedSelection",
     "ReleaseDoor",
     "ReleasePlan",
@@ -60,7 +56,6 @@ _FAILURE = (
 _ONE_ROW = Neighbourhood()
 
 _Planned = TypeVar("_Planned", bound=PlannedRelease)
-_Outcome = TypeVar("_Outcome")
 
 
 class ReleaseDoor:
@@ -150,9 +145,7 @@ class ReleaseDoor:
                 "privacy only for adding or removing one unit of which one row is used. Declare "
                 "PrivacyUnit(..., max_rows=1)."
             )
-        searches = (part for part in self._planned.values() if isinstance(part, PlannedSearch))
-        of_runs = {part for search in searches for parts in search.candidates for part in parts}
-        for part in (*self._planned.values(), *of_runs):
+        for part in self._planned.values():
             if part.mu < SMALLEST_MU * factor:
                 raise ValueError(
                     f"max_rows is {self.neighbourhood.max_rows}, which needs more noise for "
@@ -361,46 +354,6 @@ class ReleaseDoor:
             probability=steps.probability,
             randomness=self._randomness,
         )
-
-    def search(self, name: str, run: Callable[[int], tuple[int, _Outcome]]) -> tuple[int, _Outcome]:
-        """Release the best of a random number of runs, and nothing else of them.
-
-        Parameters
-        ----------
-        name : str
-            Name of a planned search, of which one is used up.
-        run : callable
-            Called with the index of a candidate, drawn uniformly; it may release what that
-            candidate plans, through this door. Returns a score, high if good, and an outcome, both
-            made of what it released; it keeps nothing else of it.
-
-        Returns
-        -------
-        score : int
-        outcome : object
-            Of the run with the highest score; of several, of the first.
-
-        Raises
-        ------
-        ReleaseError
-            If the plan has no such search left, the door is not open, or a run asks for more.
-        """
-        planned = self._take(name, 1, PlannedSearch)
-        below = self._randomness.below
-        runs = range(draw_repetitions(planned.repetitions, below))
-        candidates = [below(len(planned.candidates)) for _ in runs]
-
-        def attempt(candidate: int) -> tuple[int, _Outcome]:
-            self._planned = {part.name: part for part in planned.candidates[candidate]}
-            self._left = {part.name: part.count for part in self._planned.values()}
-            return run(candidate)
-
-        outside = self._planned, self._left, self._sampled
-        self._sampled = {}
-        try:
-            return max(map(attempt, candidates), key=operator.itemgetter(0))
-        finally:
-            self._planned, self._left, self._sampled = outside
 
     def _take(self, name: str, count: int, kind: type[_Planned]) -> _Planned:
         """Use up ``count`` planned releases of a name and a kind, or refuse."""

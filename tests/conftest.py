@@ -43,7 +43,6 @@ _LENGTHY = (
     *("ledger/test_adaptive_sequences.py", "ledger/test_team_sequences.py"),
     *("lime/test_adaptive.py", "lime/test_surrogate.py"),
     *("llm/test_adversary.py", "llm/test_gradients.py"),
-    "tune/test_search.py",
 )
 _TESTS = Path(__file__).parent
 

@@ -1,7 +1,8 @@
 """The event tree of a request, over dp_accounting's DpEvent, and its versioned JSON.
 
 The JSON is what the ledger stores. Its rules of evolution: the meaning of a kind never changes, a
-new kind gets a new name, and a reader refuses what it does not know. Classes are looked up in the
+new kind gets a new name, a kind that is no longer made is read as before, and a reader refuses what
+it does not know. Classes are looked up in the
 table below, never by a name that a file supplies. Nothing here sees data; an event holds noise
 scales and counts of releases only.
 """
@@ -21,8 +22,6 @@ from interpret_dp.accounting.rounding import reciprocal_down
 if TYPE_CHECKING:
     from dp_accounting import dp_event
 
-    from interpret_dp.accounting.repeated import Repetitions
-
 __all__ = [
     "EVENT_VERSION",
     "DominatedEvent",
@@ -31,6 +30,7 @@ __all__ = [
     "PrivateSelectionEvent",
     "SampledGaussianEvent",
     "check_event_json",
+    "check_new_event",
     "composed_json",
     "dominated_node",
     "event_from_json",
@@ -39,7 +39,6 @@ __all__ = [
     "gaussian_events_json",
     "gaussian_node",
     "sampled_gaussian_node",
-    "selection_node",
     "thresholding_node",
 ]
 
@@ -136,10 +135,9 @@ class ExponentialMechanismEvent:
 class PrivateSelectionEvent:
     """The best of a random number of runs, each of which is (1 / noise_multiplier)-GDP.
 
-    dp_accounting's RepeatAndSelectDpEvent names the law by its mean, and is accounted for by Renyi
-    bounds. The pair here is (mu, 0) with the mu of
-    :func:`interpret_dp.accounting.repeated.selection_mu`; statement and proof:
-    ``docs/proofs/private_selection.md``.
+    Only read: DPRandomizedSearch, which was charged so, is gone, and new ones are refused by
+    :func:`check_new_event`. The pair is (mu, 0) with the mu of
+    :func:`interpret_dp.accounting.repeated.selection_mu`.
 
     Attributes
     ----------
@@ -240,6 +238,27 @@ def check_event_json(document: Mapping[str, Any]) -> None:
     _check_node("event", document["event"], 0)
 
 
+def check_new_event(document: Mapping[str, Any]) -> None:
+    """Raise unless a request of today may have this event: some kinds are only read.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`check_event_json`, or if it holds the best of a random number of runs.
+    """
+    check_event_json(document)
+    nodes = [document["event"]]
+    for node in nodes:
+        if node["kind"] == "private_selection":
+            raise ValueError(
+                "The event holds a 'private_selection', the best of a random number of runs. Those "
+                "in a ledger still count, but new ones are refused: DPRandomizedSearch was "
+                "removed. Keep the defaults, choose settings on public or simulated rows, or let "
+                "every fit be charged (docs/choosing_settings.md)."
+            )
+        nodes += [node["event"]] if "event" in node else node.get("events", [])
+
+
 def gaussian_events_json(parts: Sequence[tuple[float, int]]) -> Node:
     """Return the JSON document of a composition of Gaussian releases.
 
@@ -282,7 +301,7 @@ def composed_json(parts: Sequence[tuple[Node, int]]) -> Node:
             {"kind": "self_composed", "event": node, "count": count} if count > 1 else node
         )
     document = _document(events[0] if len(events) == 1 else {"kind": "composed", "events": events})
-    check_event_json(document)
+    check_new_event(document)
     return document
 
 
@@ -313,12 +332,6 @@ def sampled_gaussian_node(
 def dominated_node(mu: float, delta: float) -> Node:
     """Return the event of releases that stay below the pair (mu, delta), whatever they are."""
     return gaussian_node(mu) | {"kind": "dominated", "delta": float(delta)}
-
-
-def selection_node(mu: float, repetitions: Repetitions) -> Node:
-    """Return the event of the best of so many runs that are mu-GDP each."""
-    law = {"shape": float(repetitions.shape), "stopping": float(repetitions.stopping)}
-    return gaussian_node(mu) | {"kind": "private_selection"} | law
 
 
 def exponential_node(epsilon: float) -> Node:

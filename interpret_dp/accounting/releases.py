@@ -11,18 +11,15 @@ from interpret_dp.accounting.events import (
     composed_json,
     exponential_node,
     gaussian_node,
-    selection_node,
     thresholding_node,
 )
 from interpret_dp.accounting.guarantee import ReleaseShare
-from interpret_dp.accounting.repeated import Repetitions
 
-__all__ = ["SMALLEST_MU", "PlannedChoice", "PlannedRelease", "PlannedSearch", "PlannedSelection"]
+__all__ = ["SMALLEST_MU", "PlannedChoice", "PlannedRelease", "PlannedSelection"]
 
 # With sensitivities around LATTICE units, sigma stays between 2**10, where the lattice rule
 # begins, and 2**56, where the noise would no longer fit into the integers.
 SMALLEST_MU, _LARGEST_MU = 2.0**-34, 2.0**10
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -125,67 +122,3 @@ class PlannedChoice(PlannedRelease):
     def node(self) -> dict[str, object]:
         """One of the choices, as an event."""
         return exponential_node(self.epsilon)
-
-
-@dataclass(frozen=True)
-class PlannedSearch(PlannedRelease):
-    """The best of a random number of runs, each with the releases of a candidate.
-
-    Attributes
-    ----------
-    name, count
-        As of :class:`PlannedRelease`.
-    mu : float
-        Gaussian differential privacy of each run.
-    repetitions : Repetitions
-        Law of the number of runs.
-    candidates : tuple of tuple of PlannedRelease or PlannedChoice
-        What a run may release, for each candidate.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :class:`PlannedRelease`, or if there is no candidate, or one that may release anything
-        else, has two releases of one name, or costs more than ``mu``.
-    """
-
-    repetitions: Repetitions = field(kw_only=True)
-    candidates: tuple[tuple[PlannedRelease, ...], ...] = field(kw_only=True)
-    words = "searches"
-
-    def __post_init__(self) -> None:
-        """Check the figures and every candidate's."""
-        super().__post_init__()
-        if not self.candidates:
-            raise ValueError(f"The search {self.name!r} has no candidate; it needs at least one.")
-        for parts in dict.fromkeys(self.candidates):
-            # Whatever else has a delta of its own, which the runs would multiply.
-            if any(type(part) not in (PlannedRelease, PlannedChoice) for part in parts):
-                raise TypeError(
-                    f"A candidate of the search {self.name!r} plans {parts}; a run may release "
-                    "sums and choices alone."
-                )
-            if len({part.name for part in parts}) < len(parts):
-                raise ValueError(f"A candidate of the search {self.name!r} plans a name twice.")
-            cost = reduce_event(composed_json([(part.node, part.count) for part in parts])).mu
-            if cost > self._most:
-                raise ValueError(
-                    f"A candidate of the search {self.name!r} costs mu {cost:.9g}; each run may "
-                    f"cost {self.mu:.9g}. Plan every candidate for the same mu."
-                )
-
-    @property
-    def node(self) -> dict[str, object]:
-        """One of the searches, as an event."""
-        return selection_node(self._most, self.repetitions)
-
-    @property
-    def _most(self) -> float:
-        """What a run may cost, and is charged: ``mu`` and the rounding of its split."""
-        return self.mu * (1.0 + _ROUNDING)
-
-    @property
-    def share(self) -> ReleaseShare:
-        """All of them together, as a line of the bill."""
-        cost = reduce_event(composed_json([(self.node, self.count)])).mu
-        return ReleaseShare(self.name, cost, self.count)

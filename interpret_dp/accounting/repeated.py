@@ -2,8 +2,10 @@
 
 Each run is mu-GDP; their number is drawn from a truncated negative binomial distribution, and the
 best run alone is published. The privacy profile is computed for the worst order of outcomes that
-a mu-GDP run can have, and covered by that of one Gaussian release. Statement and proof:
-``docs/proofs/private_selection.md``. Never sees data.
+a mu-GDP run can have, and covered by that of one Gaussian release. Never sees data.
+
+No new request is charged so; this is what composes those that a ledger or a guarantee holds. The
+proof was docs/proofs/private_selection.md, as long as there were such requests.
 """
 
 from __future__ import annotations
@@ -21,9 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Repetitions", "calibrated_run_mu", "selection_mu", "selection_profile"]
+__all__ = ["Repetitions", "selection_mu", "selection_profile"]
 
-LARGEST_MEAN = 1000.0
 _SMALLEST_STOPPING = 2.0**-16
 _SMALLEST_MU, _LARGEST_MU = 2.0**-10, 2.0**4
 
@@ -36,7 +37,6 @@ _INTERVALS = 96
 # How far down the profile is computed; below it a bound in closed form takes over.
 _LAST_DELTA = 1e-12
 _ROUNDING = 1e-9
-_CALIBRATION = 1e-3
 
 
 @dataclass(frozen=True)
@@ -64,19 +64,6 @@ class Repetitions:
         """Check the figures."""
         check_real("shape", self.shape, low=0, high=1, mend="1 is geometric, 0 logarithmic.")
         check_real("stopping", self.stopping, low=_SMALLEST_STOPPING, high=1, high_open=True)
-
-    @classmethod
-    def of_mean(cls, mean: float, shape: float) -> Repetitions:
-        """Return the law of this shape whose mean is ``mean``, above 1 and at most 1000."""
-        check_real("mean", mean, low=1, low_open=True, high=LARGEST_MEAN)
-        low, high = _SMALLEST_STOPPING, 1.0 - 2.0**-40
-        for _ in range(100):
-            middle = math.sqrt(low * high)
-            if cls(shape, middle).mean > mean:
-                low = middle
-            else:
-                high = middle
-        return cls(float(shape), high)
 
     @property
     def mean(self) -> float:
@@ -140,39 +127,6 @@ def selection_mu(mu: float, repetitions: Repetitions) -> float:
     while not _tail_is_covered(mu, repetitions, covering, last):
         covering *= 1.01
     return covering
-
-
-def calibrated_run_mu(total: float, repetitions: Repetitions) -> float:
-    """Return the mu of each run at which :func:`selection_mu` is at most ``total``.
-
-    Parameters
-    ----------
-    total : float
-        Gaussian differential privacy of the whole.
-    repetitions : Repetitions
-
-    Raises
-    ------
-    ValueError
-        If each run's mu would be out of the range that :func:`selection_mu` takes.
-    """
-    mend = "Ask for another epsilon or delta, or for fewer runs."
-    run, low, high = total / 2.0, 0.0, math.inf
-    while low == 0.0 or high > (1.0 + _CALIBRATION) * low:
-        check_real("mu of each run", run, low=_SMALLEST_MU, high=_LARGEST_MU, mend=mend)
-        factor = total / selection_mu(run, repetitions)
-        # Room below it, for what the split of a run's budget rounds.
-        if factor < 1.0 + _CALIBRATION / 10.0:
-            high = min(high, run)
-        elif factor > 1.0 + 2.0 * _CALIBRATION:
-            low = max(low, run)
-        else:
-            return run
-        run *= factor * (1.0 - _CALIBRATION)
-        if not low < run < high:
-            # The cost of a large mu has steps, so that the secant may jump to and fro.
-            run = math.sqrt(low * high) if low > 0.0 else high / 2.0
-    return low
 
 
 def selection_profile(

@@ -16,7 +16,7 @@ from interpret_dp.backends.log_link import log_means, lowest_log_step
 from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
 from interpret_dp.schema.tables import Values
 
-__all__ = ["CERTAIN", "Cells", "cells_of", "label_shares"]
+__all__ = ["Cells", "cells_of"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -27,15 +27,15 @@ _LOGIT_EDGES = np.concatenate(
 )
 # Losses of the label in octaves: a probability of 2**-9 or less counts as that.
 _LOSS_EDGES = np.concatenate([np.arange(8) / 8, np.arange(4, 12) / 4, np.arange(3.0, 10.0)])
-CERTAIN = 2**30
-_PROBABILITY_EDGES = np.floor(CERTAIN * 2.0 ** -_LOSS_EDGES[:0:-1]).astype(np.int64)
+_CERTAIN = 2**30
+_PROBABILITY_EDGES = np.floor(_CERTAIN * 2.0 ** -_LOSS_EDGES[:0:-1]).astype(np.int64)
 # Errors as shares of the target's range: a quarter of it or more counts as that.
 _ERROR_EDGES = 2.0 ** (-np.arange(40, 7, -1) / 4)
 _SCORE_STEPS = 256  # per unit of score, as the table of exponentials has them
 _LARGEST_SCORE = 2.0**20
 
 
-def label_shares(scores: Floats, labels: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+def _label_shares(scores: Floats, labels: Integers) -> tuple[Integers, NDArray[np.bool_]]:
     """Return the probability of each row's label, from integers, and whether it is predicted.
 
     Parameters
@@ -47,7 +47,7 @@ def label_shares(scores: Floats, labels: Integers) -> tuple[Integers, NDArray[np
     Returns
     -------
     shares : ndarray of int64, shape (n_rows,)
-        In units of 1 / ``CERTAIN``.
+        In units of 1 / ``_CERTAIN``.
     is_right : ndarray of bool, shape (n_rows,)
     """
     table = exponential_table()
@@ -55,7 +55,7 @@ def label_shares(scores: Floats, labels: Integers) -> tuple[Integers, NDArray[np
     gaps = steps.max(axis=1, keepdims=True) - steps
     weights = table[np.minimum(gaps, len(table) - 1).astype(np.int64)]
     own = np.take_along_axis(weights, np.maximum(labels, 0)[:, np.newaxis], axis=1)[:, 0]
-    return own * CERTAIN // weights.sum(axis=1), steps.argmax(axis=1) == labels
+    return own * _CERTAIN // weights.sum(axis=1), steps.argmax(axis=1) == labels
 
 
 class Cells(Protocol):
@@ -123,7 +123,7 @@ class _LossCells:
         scores = np.zeros((table.n_rows, len(classes)))
         if len(classes) > 1:
             scores[:] = self._model.decision_function(table)
-        share, is_right = label_shares(scores, labels)
+        share, is_right = _label_shares(scores, labels)
         places = np.searchsorted(_PROBABILITY_EDGES, share, side="right")
         return np.where(labels < 0, -1, is_right * self._width + places).astype(np.int64)
 

@@ -111,7 +111,6 @@ def open_request(
     sample_weight: Any = None,
     init_score: Any = None,
     unit: Any = None,
-    declared_only: bool = False,
     reads_dask: bool = False,
 ) -> FitRequest:
     """Check an estimator's parameters and the form of the data, never a value in a row.
@@ -121,8 +120,6 @@ def open_request(
     estimator : PrivateEBM
     X, y, sample_weight, init_score, unit
         As ``fit`` takes them.
-    declared_only : bool
-        Refuse what would have to be found out first.
     reads_dask : bool
         Whether the caller can do without rows in memory.
 
@@ -150,8 +147,6 @@ def open_request(
     )
     names = rows.table.names
     declaring = _declaring_task(estimator, rows)
-    if declared_only:
-        _refuse_gaps(declaring)
     schema = declaring.without_rows()
     columns = tuple(names.index(name) for name in declaring.terms)
     target = schema.target
@@ -262,15 +257,6 @@ def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
         has_weights=rows.weights is not None,
         declared_weight=_declared_weight(estimator.privacy_weight_max),
     )
-
-
-def _refuse_gaps(declaring: DeclaringTask) -> None:
-    if declaring.is_needed:
-        raise SchemaError(
-            "The estimator leaves columns or the target undeclared; a search would pay for them "
-            "in every run. Declare all columns, bounds and levels in its schema, or fit the "
-            "estimator itself."
-        )
 
 
 def _declared_weight(maximum: float | None) -> float | None:

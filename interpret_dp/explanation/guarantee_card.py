@@ -69,26 +69,25 @@ def plan_card(estimator: Any) -> str:
     Parameters
     ----------
     estimator : scikit-learn estimator
-        One of ours, or a search over one. Its parameters are shown as they are: only ``fit`` says
-        whether they make sense.
+        One of ours. Its parameters are shown as they are: only ``fit`` says whether they make
+        sense.
 
     Returns
     -------
     str
         One ``div`` as :func:`guarantee_card` returns it.
     """
-    settings = getattr(estimator, "estimator", estimator)
-    tests_only = getattr(settings, "random_state", None) is not None
+    tests_only = getattr(estimator, "random_state", None) is not None
     if tests_only:
         promise = "Nothing: random_state is set, which is for tests only. Leave it out."
     else:
-        figures = (f"{name} {_figure(getattr(settings, name, None))}" for name in _FIGURES)
-        relation = str(getattr(settings, "neighboring", "add_or_remove_one")).replace("_", " ")
+        figures = (f"{name} {_figure(getattr(estimator, name, None))}" for name in _FIGURES)
+        relation = str(getattr(estimator, "neighboring", "add_or_remove_one")).replace("_", " ")
         promise = f"({', '.join(figures)})-differential privacy; neighbouring tables: {relation}."
     lines = {
         "Will promise": promise,
-        "Declared": _declared_text(getattr(settings, "schema", None)),
-        "Will be charged to": _account_text(settings),
+        "Declared": _declared_text(getattr(estimator, "schema", None)),
+        "Will be charged to": _account_text(estimator),
     }
     items = "".join(
         f"<div>{html.escape(label)}: {html.escape(text)}</div>" for label, text in lines.items()

@@ -16,6 +16,7 @@ from typing import Any
 from interpret_dp._documents import canonical_json
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
+from interpret_dp.accounting.events import check_new_event
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account
@@ -162,7 +163,8 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
             If an officer must approve the request first. It then waits for the answer in the log;
             nothing was spent.
         TypeError, ValueError
-            If an argument is out of range, or the event costs more than the pair says.
+            If an argument is out of range, or the event costs more than the pair says or is of a
+            kind that is only read.
         """
         dataset = check_name("dataset", dataset)
         explainer = check_name("explainer", explainer)
@@ -319,6 +321,7 @@ def _refuse_expired(account: Account) -> None:
 
 def _charged_pair(pair: GdpPair, event: Mapping[str, Any]) -> GdpPair:
     """Return the pair to charge, after checking that the event costs no more than it says."""
+    check_new_event(event)
     cost = reduce_event(event)
     if cost.mu > pair.mu * (1.0 + _EVENT_TOLERANCE) or cost.delta > pair.delta:
         raise ValueError(

@@ -59,7 +59,7 @@ GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
     "audit.md": _small_model,
     "editor.md": _table,
     "lime.md": _black_box,
-    "tune.md": _table,
+    "choosing_settings.md": _table,
 }
 # Which blocks of a page are left out, counted from 0, and why.
 LEFT_OUT = {
