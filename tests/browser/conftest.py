@@ -6,9 +6,14 @@ import os
 import shutil
 import socket
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.dashboard.conftest import shown
+
+__all__ = ["shown"]
 
 CHROMIUM_VARIABLE = "INTERPRET_DP_CHROMIUM"
 
@@ -44,12 +49,22 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
-@pytest.fixture
-def browser_page(browser: Any) -> Iterator[Any]:
-    """Return a fresh page, 1400 x 1000 pixels, that shares nothing with other tests."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000})
-    yield context.new_page()
+@pytest.fixture(scope="session")
+def _browser_context(browser: Any) -> Iterator[Any]:
+    """Keep what pages load from the server, so that it is loaded and compiled once."""
+    context = browser.new_context()
+    yield context
     context.close()
+
+
+@pytest.fixture
+def browser_page(_browser_context: Any) -> Iterator[Any]:
+    """Return a fresh page, 1400 x 1000 pixels."""
+    page = _browser_context.new_page()
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    yield page
+    page.close()
+    _browser_context.set_offline(False)
 
 
 @pytest.fixture(scope="session")
@@ -74,20 +89,30 @@ def show_server() -> Iterator[Callable[[Any], str]]:
 
 @pytest.fixture
 def dashboard(browser_page: Any, show_server: Callable[[Any], str]) -> Callable[..., Any]:
-    """Return ``dashboard(explanations, full=False)``, which opens interpret's standard dashboard.
+    """Return ``dashboard(explanations, width=1400)``, which opens interpret's standard dashboard.
 
-    The small dashboard shows a single explanation, the full one (``full=True``) a list of them.
+    The small dashboard shows a single explanation, the full one a list of them.
     """
     from tests.browser.driver import Dashboard
 
-    def open_dashboard(explanations: Any, full: bool = False) -> Dashboard:
-        many = isinstance(explanations, (list, tuple))
-        if full:
-            explanations = list(explanations) if many else [explanations]
-        elif many:
-            raise TypeError("the small dashboard shows one explanation; pass full=True for several")
+    def open_dashboard(explanations: Any, width: int = 1400) -> Dashboard:
+        browser_page.set_viewport_size({"width": width, "height": 1000})
         page = Dashboard(browser_page)
         page.open(show_server(explanations))
         return page
 
     return open_dashboard
+
+
+@pytest.fixture
+def open_file(browser_page: Any) -> Callable[..., Any]:
+    """Return ``open_file(path, width=1400)``, which opens a page without any network."""
+    from tests.browser.driver import Dashboard
+
+    def open_page(path: Path, width: int = 1400) -> Dashboard:
+        browser_page.set_viewport_size({"width": width, "height": 1000})
+        page = Dashboard(browser_page)
+        page.open_file(path)
+        return page
+
+    return open_page

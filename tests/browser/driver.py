@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Response, Route, expect
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Response, expect
 
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 
@@ -21,18 +21,55 @@ CHROMIUM_ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Whatever is not on this machine fails, so a clean page is also one that needs no network.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 # Generous: a machine that other work slows down stalls for many seconds.
 _WAIT_MS = 60_000
-_POLL_MS = 50
-_QUIET_POLLS = 6
+_QUIET_LOOKS = 3
+# Two frames on, what a gesture or an answer has set off is under way; Dash says so in the title.
+_RESTS = """
+async () => {
+    for (let frame = 0; frame < 2; frame++) await new Promise(done => requestAnimationFrame(done));
+    const plots = [...document.querySelectorAll('.js-plotly-plot')];
+    return document.title !== 'Updating...' && plots.every(plot => plot.querySelector('.main-svg'));
+}
+"""
+# Plotly draws a plot of another size anew after a tenth of a second, and forgets a gesture then.
+_UNCHANGED = """
+() => new Promise(done => {
+    const observer = new MutationObserver(() => { clearTimeout(timer); timer = later(); });
+    const later = () => setTimeout(() => { observer.disconnect(); done(); }, 250);
+    let timer = later();
+    observer.observe(document.body, { subtree: true, childList: true, attributes: true });
+})
+"""
+_CUT = """
+() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => {
+    const box = plot.getBoundingClientRect();
+    return [...plot.querySelectorAll('text')].filter(text => {
+        const own = text.getBoundingClientRect();
+        return own.width && (own.left < box.left - 1 || own.right > box.right + 1
+            || own.bottom > box.bottom + 1 || own.top < box.top - 1);
+    }).map(text => text.textContent);
+})
+"""
+_OVERLAPPING = """
+() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => {
+    const boxes = [...plot.querySelectorAll(
+        '.gtitle, .annotation-text, .updatemenu-header-text, .xtick text, .ytick text')]
+        .filter(text => text.textContent.trim())
+        .map(text => [text.textContent, text.getBoundingClientRect()])
+        .filter(([, box]) => box.width);
+    return boxes.flatMap(([one, a], i) => boxes.slice(i + 1).filter(([, b]) =>
+        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 &&
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2).map(([two]) => [one, two]));
+})
+"""
 
 
 class Dashboard:
     """One page that shows interpret's small dashboard (one explanation) or its full one (a list).
-
-    Requests that leave the machine are refused and count as failed, so a clean page is also one
-    that works without a network.
 
     Parameters
     ----------
@@ -46,16 +83,12 @@ class Dashboard:
         self.failed_requests: list[str] = []
         self._pending: set[Request] = set()
         page.set_default_timeout(_WAIT_MS)
-        page.route(re.compile(r"^https?://(?!127\.0\.0\.1[:/])"), self._refuse)
         page.on("console", self._note_console)
         page.on("pageerror", lambda error: self.console_errors.append(str(error)))
         page.on("response", self._note_response)
         page.on("request", lambda request: self._pending.add(request))
         page.on("requestfinished", lambda request: self._pending.discard(request))
         page.on("requestfailed", self._note_failure)
-
-    def _refuse(self, route: Route) -> None:
-        route.abort()
 
     def _note_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -75,30 +108,44 @@ class Dashboard:
         expect(self.page.locator(".app, .mini-app")).to_be_visible(timeout=_WAIT_MS)
         self.settle()
 
+    def open_file(self, path: Path) -> None:
+        """Open a page that is a file, from here on without any network, this machine's included."""
+        self.page.context.set_offline(True)
+        self.page.goto(path.as_uri())
+        self.page.locator(".js-plotly-plot .main-svg").first.wait_for()
+        self.settle()
+
     def settle(self) -> None:
-        """Wait until no request has been under way for a while and every figure is drawn.
+        """Wait until no request is under way, in three looks in a row, and every figure is drawn.
 
         The browser's own "network idle" holds once per page; callbacks come after it.
         """
         deadline = time.monotonic() + _WAIT_MS / 1000
         quiet = 0
-        while quiet < _QUIET_POLLS:
+        while quiet < _QUIET_LOOKS:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"still waiting for {[entry.url for entry in self._pending]}")
-            self.page.wait_for_timeout(_POLL_MS)
-            quiet = 0 if self._pending or not self._drawn() else quiet + 1
+            quiet = quiet + 1 if self.page.evaluate(_RESTS) and not self._pending else 0
 
-    def _drawn(self) -> bool:
-        return bool(
-            self.page.evaluate(
-                "() => [...document.querySelectorAll('.js-plotly-plot')]"
-                ".every(plot => plot.querySelector('.main-svg'))"
-            )
-        )
+    def hold_still(self) -> None:
+        """Wait until nothing on the page has changed for a while: before a gesture on a plot."""
+        self.page.evaluate(_UNCHANGED)
 
     def select(self, text: str) -> None:
         """Small dashboard: show the part whose entry contains ``text``, as "Name (age)"."""
         self._choose(self.page.locator("#component-drop"), text)
+
+    def select_row(self, position: int) -> None:
+        """Small dashboard: show the part at a position, counted from 0 after the overview."""
+        self.page.locator("#component-drop").click()
+        self.page.locator(".dash-dropdown-option").nth(position + 1).click()
+        self.page.keyboard.press("Escape")
+        self.settle()
+
+    def press(self, label: str) -> None:
+        """Press a button of a figure."""
+        self.page.locator(".updatemenu-button", has_text=label).first.click()
+        self.settle()
 
     def open_tab(self, name: str) -> None:
         """Full dashboard: open a tab by its title ("Global", "Local", ...).
@@ -147,6 +194,29 @@ class Dashboard:
         path = SCREENSHOTS / f"{name}.png"
         self.page.screenshot(path=path, full_page=True)
         return path
+
+    def assert_fits(self) -> None:
+        """Fail if a page must be scrolled sideways."""
+        excess = self.page.evaluate(
+            "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        assert excess <= 0
+
+    def narrow(self, width: int) -> None:
+        """Make the window narrow and wait until nothing is wider; plotly draws anew after a while.
+
+        Times out if something stays wider.
+        """
+        self.page.set_viewport_size({"width": width, "height": 800})
+        self.page.wait_for_function(
+            "width => document.documentElement.scrollWidth <= width", arg=width
+        )
+
+    def assert_nothing_is_cut(self) -> None:
+        """Fail if a page must be scrolled sideways, a label is cut, or one covers another."""
+        self.assert_fits()
+        assert not self.page.evaluate(_CUT)
+        assert not self.page.evaluate(_OVERLAPPING)
 
     def assert_clean(self) -> None:
         """Fail if the page logged an error or a request of it failed."""

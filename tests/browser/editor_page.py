@@ -81,6 +81,7 @@ class EditorPage:
         The third number is how much a pixel is in units of score.
         """
         self.card.locator(".js-plotly-plot").scroll_into_view_if_needed()
+        self.dashboard.hold_still()
         found: list[Any] = self.dashboard.page.evaluate(_PLACE, [self._index, code, position])
         return found[0], found[1], found[2]
 

@@ -6,15 +6,13 @@ from typing import Any
 
 import pytest
 
-from interpret_dp import DPExplainableBoostingClassifier
-
 pytestmark = pytest.mark.browser
 
 
-def test_guarantee_is_below_the_diagram(cohort: Any, browser_page: Any) -> None:
+def test_guarantee_is_below_the_diagram(shown: Any, browser_page: Any) -> None:
     from tests.browser.driver import Dashboard
 
-    model = DPExplainableBoostingClassifier(schema=cohort.schema).fit(cohort.X, cohort.y)
+    model = shown.model
     view = Dashboard(browser_page)
     browser_page.set_content(model._repr_html_())
     diagram = browser_page.locator(".sk-container").bounding_box()

@@ -13,7 +13,7 @@ MARKUP = "<b>f</b>"
 
 @pytest.fixture(scope="module")
 def exported(cohort, tmp_path_factory):
-    """Write the page of a small model with six predictions; names of levels are hostile."""
+    """Write the page of a model with a pair and six predictions; names of levels are hostile."""
     from interpret_dp import Categorical, DPExplainableBoostingClassifier, Schema
     from interpret_dp.explanation.export import write_html
 
@@ -22,7 +22,9 @@ def exported(cohort, tmp_path_factory):
         target=cohort.schema.target,
     )
     X = cohort.X.assign(sex=cohort.X["sex"].replace({"male": HOSTILE, "female": MARKUP}))
-    model = DPExplainableBoostingClassifier(epsilon=4, delta=1e-6, schema=schema).fit(X, cohort.y)
+    model = DPExplainableBoostingClassifier(
+        epsilon=4, delta=1e-6, schema=schema, interactions=[("age", "bmi")]
+    ).fit(X, cohort.y)
     curves = {name: curve for name, curve in cohort.curves.items() if name != "sex"}
     local = model.explain_local(X[:6], cohort.y[:6])
     path = tmp_path_factory.mktemp("page") / "page.html"
@@ -30,54 +32,47 @@ def exported(cohort, tmp_path_factory):
     return path
 
 
-@pytest.fixture
-def page(browser_page, exported):
-    from tests.browser.driver import Dashboard
-
-    dashboard = Dashboard(browser_page)
-    browser_page.context.set_offline(True)
-    browser_page.goto(exported.as_uri())
-    dashboard.settle()
-    return dashboard
-
-
-def _scales(page):
+def _scales(page, where):
     return page.page.evaluate(
-        "() => [...document.querySelectorAll('#shapes .plot')]"
-        ".map(plot => plot._fullLayout.yaxis.range.map(end => end.toFixed(6)).join())"
+        "where => [...document.querySelectorAll('#shapes .plot')]"
+        ".filter(plot => !!plot.closest('.pair') === where)"
+        ".map(plot => plot._fullLayout.yaxis.range.map(end => end.toFixed(6)).join())",
+        where == "pairs",
     )
 
 
-def test_every_figure_is_drawn_without_a_network(page):
-    assert len(page.figures()) == 1 + 10 + 6
+def test_every_figure_is_drawn_without_a_network(open_file, exported):
+    page = open_file(exported)
+    assert len(page.figures()) == 1 + 10 + 1 + 6
     assert all(figure["data"] for figure in page.figures())
+    assert page.page.locator(".pair .js-plotly-plot .heatmaplayer").count() > 0
     page.screenshot("exported_page")
-    page.assert_clean()
 
-
-def test_names_are_text_and_nothing_else(page):
+    # Names are text and nothing else.
     assert page.page.title() == "Model of unnamed"
     assert page.page.locator("img").count() == 0
     assert HOSTILE[:21] in page.text()
     assert MARKUP in page.text()
 
+    page.narrow(400)
+    page.assert_clean()
 
-def test_one_scale_for_all_and_back(page):
-    before = _scales(page)
+
+def test_one_scale_for_all_curves_and_back(open_file, exported):
+    page = open_file(exported)
+    before, of_the_pair = _scales(page, "curves"), _scales(page, "pairs")
     assert len(set(before)) == 10
     page.page.locator("#same-scale").check()
     page.settle()
-    assert len(set(_scales(page))) == 1
+    assert len(set(_scales(page, "curves"))) == 1
+    # The heat map's axis is the other feature.
+    assert _scales(page, "pairs") == of_the_pair
     page.page.locator("#same-scale").uncheck()
     page.settle()
     # Tick labels of another width leave the curve another height, which plotly's margins follow.
-    again, first = (np.array([s.split(",") for s in one], float) for one in (_scales(page), before))
+    again, first = (
+        np.array([one.split(",") for one in scales], float)
+        for scales in (_scales(page, "curves"), before)
+    )
     assert (np.abs(again - first) < 0.01 * np.ptp(first, axis=1, keepdims=True)).all()
-
-
-def test_a_narrow_screen_needs_no_sideways_scrolling(page):
-    page.page.set_viewport_size({"width": 400, "height": 800})
-    page.settle()
-    width = page.page.evaluate("() => document.documentElement.scrollWidth")
-    assert width <= 400
-    page.screenshot("exported_page_narrow")
+    page.assert_clean()

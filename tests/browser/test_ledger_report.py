@@ -9,8 +9,8 @@ pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=\"document.title='broken'\">"
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
+@pytest.fixture
+def report(tmp_path):
     """Write the page of a ledger with two accounts, renewals, links, approvals and roles."""
     from interpret_dp.explanation.ledger_page import render_ledger_page
     from interpret_dp.ledger import ApprovalNeededError, PrivacyLedger
@@ -34,38 +34,26 @@ def report(tmp_path_factory):
         ledger.link("copy", to="cardiology", reason="same people")
         ledger.renew_budget("cardiology", reason="yearly", expires="2099-12-31")
         reserve_epsilon(ledger, 0.5, 1e-6, f"oncology {HOSTILE}")
-    path = tmp_path_factory.mktemp("report") / "report.html"
+    path = tmp_path / "report.html"
     path.write_text(render_ledger_page(ledger.oversight()), encoding="utf-8")
     return path
 
 
-@pytest.fixture
-def page(browser_page, report):
-    from tests.browser.driver import Dashboard
-
-    dashboard = Dashboard(browser_page)
-    browser_page.context.set_offline(True)
-    browser_page.goto(report.as_uri())
-    dashboard.settle()
-    return dashboard
-
-
-def test_every_figure_is_drawn_without_a_network(page):
+def test_the_report_works_without_a_network(open_file, report):
+    page = open_file(report)
     assert len(page.figures()) == 2 * 3
     assert all(figure["data"] for figure in page.figures())
     page.screenshot("ledger_report")
-    page.assert_clean()
 
-
-def test_words_of_users_are_text_and_nothing_else(page):
+    # Words of users are text and nothing else.
     assert page.page.title() == "Privacy ledger report"
     assert page.page.locator("img").count() == 0
     assert HOSTILE in page.text()
 
-
-def test_long_tables_unfold_and_scroll_inside(page):
+    # Long tables unfold and scroll inside, and a narrow screen needs no sideways scrolling.
     assert not page.page.locator("#entries table").is_visible()
     page.page.locator("#entries summary").click()
+    page.settle()
     rows = page.page.locator("#entries tbody tr")
     assert rows.count() > 25
     assert rows.first.is_visible()
@@ -73,12 +61,6 @@ def test_long_tables_unfold_and_scroll_inside(page):
         "() => [...document.querySelectorAll('#entries .scroll')].map(e => e.clientHeight)"
     )
     assert max(heights) <= 560
-
-
-def test_a_narrow_screen_needs_no_sideways_scrolling(page):
-    page.page.set_viewport_size({"width": 400, "height": 800})
-    page.settle()
-    page.page.locator("#entries summary").click()
-    width = page.page.evaluate("() => document.documentElement.scrollWidth")
-    assert width <= 400
+    page.narrow(400)
     page.screenshot("ledger_report_narrow")
+    page.assert_clean()

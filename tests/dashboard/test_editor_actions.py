@@ -13,7 +13,7 @@ from interpret_dp.dashboard.editor_places import places_of
 from interpret_dp.dashboard.editor_tools import TOOLS
 from interpret_dp.editor import EditSession
 from tests.editor.models import Holder, build_model
-from tests.editor.test_repairs import wavy
+from tests.editor.test_verdict import wavy
 
 OPERATIONS = {
     *("make_monotone", "make_convex", "make_concave", "smooth", "interpolate", "flatten"),
