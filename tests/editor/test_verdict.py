@@ -65,57 +65,49 @@ def test_a_curve_of_the_shape_has_no_bumps():
     assert verdict([1.0], np.eye(1), "flat").p_value == 1.0
 
 
-def test_levels_without_order_are_tested_for_flatness_alone():
-    editing = session()
-    found = editing.verdict("city", "flat")
+def test_levels_and_each_class_have_verdicts():
+    found = session().verdict("city", "flat")
     assert found.bumps[0].text.startswith(("the fall from '", "the rise from '"))
-    for shape in ("monotone", "increasing"):
-        with pytest.raises(ValueError, match="ordered=True"):
-            editing.verdict("city", shape)
-    assert editing.verdict("grade", "monotone").term == "grade"
-
-
-def test_each_class_has_its_own_verdict():
-    editing = session(3)
-    found = {label: editing.verdict("age", "flat", class_label=label) for label in "abc"}
-    assert len({entry.bumps for entry in found.values()}) == 3
-    assert "for class 'b'" in found["b"].text
-    for label in (None, "d"):
-        with pytest.raises(ValueError, match="one of 'a', 'b', 'c'"):
-            editing.verdict("age", "flat", class_label=label)
-    with pytest.raises(ValueError, match="more than two classes"):
-        session(2).verdict("age", "flat", class_label="a")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"shape": "wavy"}, ValueError, "'monotone', 'increasing', 'decreasing', 'flat'"),
-        ({"alpha": 0}, ValueError, "above 0 and below 1"),
-        ({"alpha": 1.0}, ValueError, "above 0 and below 1"),
-        ({"alpha": "5 %"}, TypeError, "real number"),
-    ],
-)
-def test_wrong_arguments_are_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        session().verdict("age", **arguments)
-
-
-def test_without_a_known_covariance_there_is_no_verdict():
-    with pytest.raises(ValueError, match="not known"):
-        session(covariance=False).verdict("age")
-    editing = session()
-    editing.make_monotone("age")
-    with pytest.raises(ValueError, match="as it was fitted"):
-        Holder(editing.released).edit().verdict("age")
-
-
-def test_a_verdict_is_the_same_on_every_run_and_can_be_written_as_json():
-    found = session().verdict("age", "flat")
-    assert found == session().verdict("age", "flat")
+    assert session().verdict("city", "flat") == found
     document = json.loads(json.dumps(found.to_dict()))
     assert document["p_value"] == found.p_value
     assert document["within_noise"] == found.within_noise
+    editing = session(3)
+    classes = {label: editing.verdict("age", "flat", class_label=label) for label in "abc"}
+    assert len({entry.bumps for entry in classes.values()}) == 3
+    assert "for class 'b'" in classes["b"].text
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: session().verdict("age", "wavy"), "'monotone', 'increasing', 'decreasing', 'fl"),
+        (lambda: session().verdict("age", alpha=0), "above 0 and below 1"),
+        (lambda: session().verdict("age", alpha=1.0), "above 0 and below 1"),
+        (lambda: session().verdict("age", alpha="5 %"), "real number"),
+        (lambda: session().verdict("city", "monotone"), "ordered=True"),
+        (lambda: session().verdict("city", "increasing"), "ordered=True"),
+        (lambda: session().verdict("age", class_label="a"), "more than two classes"),
+        (lambda: session(3).verdict("age"), "one of 'a', 'b', 'c'"),
+        (lambda: session(3).verdict("age", class_label="d"), "one of 'a', 'b', 'c'"),
+        (lambda: session(covariance=False).verdict("age"), "not known"),
+        (lambda: Holder(repaired()).edit().verdict("age"), "as it was fitted"),
+        (lambda: session().suggest_repairs({"age": "up"}), r"'\+' \(increasing\) or '-'"),
+        (lambda: session().suggest_repairs({"age": True}), r"it must be '\+'"),
+        (lambda: session().suggest_repairs({"height": "+"}), "no term 'height'"),
+        (lambda: session().suggest_repairs({"city": "+"}), "ordered=True"),
+        (lambda: session().suggest_repairs(["age"]), "mapping of terms to directions"),
+    ],
+)
+def test_what_has_no_verdict_is_refused(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()
+
+
+def repaired() -> AdditiveModel:
+    editing = session()
+    editing.make_monotone("age")
+    return editing.released
 
 
 # --------------------------------------------------------------------------------- calibration
@@ -220,6 +212,9 @@ def test_only_bumps_that_noise_explains_are_repaired():
     assert suggestion.bins == (2, 3)
     assert suggestion.p_value > 0.05
     assert "is more than noise explains" in suggestion.text
+    with pytest.raises(TypeError, match="no Suggestion"):
+        editing.apply([suggestion, "age"])
+    assert editing.apply([]) == editing.history == ()
     (record,) = editing.apply([suggestion])
     assert record.what == "made increasing between 1 and 3"
     np.testing.assert_allclose(
@@ -249,27 +244,3 @@ def test_classes_have_directions_of_their_own():
     change = editing.view("age").current != editing.view("age").original
     assert change.any(axis=0).tolist() == [True, False, True]
     assert editing.suggest_repairs({"age": {"a": "+", "c": "-"}}) == ()
-
-
-@pytest.mark.parametrize(
-    ("monotone", "error", "message"),
-    [
-        ({"age": "up"}, ValueError, r"it must be '\+' \(increasing\) or '-'"),
-        ({"age": True}, ValueError, r"it must be '\+'"),
-        ({"height": "+"}, ValueError, "no term 'height'"),
-        ({"city": "+"}, ValueError, "ordered=True"),
-        (["age"], TypeError, "mapping of terms to directions"),
-    ],
-)
-def test_wrong_directions_are_refused(monotone, error, message):
-    with pytest.raises(error, match=message):
-        session().suggest_repairs(monotone)
-
-
-def test_only_suggestions_are_applied_and_none_if_one_is_not():
-    editing = Holder(wavy()).edit()
-    found = editing.suggest_repairs({"age": "+"})
-    with pytest.raises(TypeError, match="no Suggestion"):
-        editing.apply([*found, "age"])
-    assert editing.history == ()
-    assert editing.apply([]) == ()

@@ -9,6 +9,7 @@ import numpy as np
 from interpret_dp import Categorical, Continuous, Guarantee, PrivacySpend, Schema
 from interpret_dp.explanation.maps_objects import maps_explanation, rows_explanation
 from interpret_dp.released.locally_linear import LocallyLinearModel
+from tests.explanation.influences import guarantee
 
 SIDE = 7
 TABLE_SCHEMA = Schema(
@@ -31,16 +32,10 @@ TABLE_INPUTS = np.array(
 )
 
 
-def promise(**changes: Any) -> Guarantee:
+def promise() -> Guarantee:
     """Return the promise of a model of epsilon 2 for the data set "pictures"."""
-    fields: dict[str, Any] = {
-        "epsilon": 2.0,
-        "delta": 1e-5,
-        "mu": None,
-        "mechanism": "Gaussian noise on clipped gradients",
-        "dataset": "pictures",
-    }
-    return Guarantee(**(fields | changes))
+    mechanism = "Gaussian noise on clipped gradients"
+    return guarantee(epsilon=2.0, delta=1e-5, mu=None, mechanism=mechanism, dataset="pictures")
 
 
 def table_model(n_maps: int = 4, seed: int = 0, **changes: Any) -> LocallyLinearModel:

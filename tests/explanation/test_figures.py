@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
+from plotly.graph_objects import Figure
+from plotly.offline import get_plotlyjs
 
-from interpret_dp import DPExplainableBoostingClassifier
+from interpret_dp import DPExplainableBoostingClassifier, PrivacySpend
 from interpret_dp.explanation.curves import monotone_previews
-from interpret_dp.explanation.export import render_html
+from interpret_dp.explanation.export import render_html, write_html
 from interpret_dp.explanation.figures import (
     contributions_figure,
     overview_figure,
     term_figure,
 )
 from interpret_dp.explanation.heat_maps import heat_figure
-from interpret_dp.explanation.page_figures import outcome_text
+from interpret_dp.explanation.page_figures import (
+    local_figure,
+)
+from interpret_dp.explanation.shape_figures import shape_figure
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.released.isotonic import isotonic
-from interpret_dp.schema import Continuous
+from interpret_dp.schema import Categorical, Continuous
 from tests.editor import test_pairs as pairs
 from tests.editor.models import build_model
+from tests.explanation.budgets import budget_state
 
-AGE, GRADE, CITY = 0, 2, 3
+AGE, DOSE, GRADE, CITY = range(4)
 LINE = (
     "Privacy cost of this explanation: 0 · of the model: epsilon 1 · of all on this data set: "
     "1.46 · left: 4.131 (all at delta 1e-06)"
@@ -115,11 +125,9 @@ def test_signal_to_noise_stands_behind_each_bar_and_is_explained():
     clear = dataclasses.replace(dose, covariance=1e-9 * dose.covariance)
     figure = overview_figure(dataclasses.replace(model, terms=(unknown, clear, *others)), LINE)
     texts = {note.y: note.text for note in figure.layout.annotations if note.yref == "y"}
-    expected = {"age": "not known", "dose": "1000 or more"}
-    expected |= dict(
-        zip(("grade", "city"), (f"{t.signal_to_noise:.1f}" for t in others), strict=True)
-    )
     names = figure.data[0].customdata
+    grade, city = (f"{term.signal_to_noise:.1f}" for term in others)
+    expected = {"age": "not known", "dose": "1000 or more", "grade": grade, "city": city}
     assert {names[int(y)]: text for y, text in texts.items()} == expected
 
 
@@ -132,10 +140,8 @@ def test_the_cost_is_in_the_figure_and_broken_between_its_parts():
 
 def test_names_are_shown_literally():
     model = build_model()
-    features = (
-        AdditiveFeature("<b>age</b>", model.features[AGE].spec, model.features[AGE].cuts),
-        *model.features[1:],
-    )
+    age, *others = model.features
+    features = (dataclasses.replace(age, name="<b>age</b>"), *others)
     named = dataclasses.replace(model, features=features)
     assert "<b>" not in term_figure(named, AGE, LINE).layout.title.text
     assert "<b>" not in json.dumps(overview_figure(named, LINE).to_dict(), default=str)
@@ -156,22 +162,6 @@ def test_several_classes_have_a_curve_each_in_colours_of_their_own():
     shown = [t.name for t in figure.data if t.meta == "increasing" and t.visible]
     assert shown == ["a, increasing", "b, increasing", "c, increasing"]
     assert len(overview_figure(model, LINE).data[0].x) == 4
-
-
-def _record(scores, intercept, actual=float("nan")):
-    return {
-        "names": ["ward", "grade", "x0"],
-        "values": ["a", "low", 3.0],
-        "scores": scores,
-        "extra": {"scores": intercept},
-        "perf": {"actual": actual},
-    }
-
-
-def test_a_model_of_one_class_is_sure():
-    model = dataclasses.replace(build_model(), classes=("a",))
-    record = _record([0.0, 0.0, 0.0], [0.0], actual=0)
-    assert outcome_text(model, record) == "Probability of a: 100 %, actual: a"
 
 
 # ------------------------------------------------------------------------------- heat maps of pairs
@@ -206,6 +196,9 @@ def test_the_figure_shows_score_noise_and_rows_of_each_cell(model, released):
     assert f"{scores[2, 1]:+.4g} ± {1.96 * deviations[2, 1]:.3g}" in effect
     assert rows == f"{model.bin_weights_[PAIR][2, 1]:,.0f}"
     assert heat.zmax == -heat.zmin == np.abs(scores).max()
+    # Noise of 10 hides the missing values, of 15 and 55 rows, and not the unseen ones.
+    noisy = dataclasses.replace(released, noise_scale_binning=10.0)
+    assert np.shape(heat_figure(noisy, noisy.terms[PAIR]).data[0].z) == (4, 4)
 
 
 def test_cells_within_the_noise_are_veiled_and_say_so(model, released):
@@ -215,10 +208,8 @@ def test_cells_within_the_noise_are_veiled_and_say_so(model, released):
     within = np.abs(scores) < 1.96 * deviations
     assert within.any()
     assert np.array_equal(veil == 1.0, within[np.ix_(ORDER, ORDER)].T)
-    said = [
-        ["within the noise" in entry[1] for entry in line] for line in figure.data[0].customdata
-    ]
-    assert np.array_equal(said, veil == 1.0)
+    said = np.vectorize(lambda effect: "within the noise" in effect)
+    assert np.array_equal(said(np.array(figure.data[0].customdata)[..., 1]), veil == 1.0)
     # Where the noise is not known, nothing is veiled.
     unknown = pairs.build(covariance=False)
     figure = heat_figure(unknown, unknown.terms[PAIR])
@@ -240,11 +231,9 @@ def test_interprets_explanation_draws_it(model, released):
     buttons = figure.layout.updatemenus[0].buttons
     assert [button.label for button in buttons] == ["own scale", "same scale for all terms"]
     assert "age &amp; city" in explanation.visualize(None).layout.yaxis.ticktext
-    overall = explanation.data()
-    assert overall["names"] == model.term_names_
-    assert overall["signal_to_noise"] == [term.signal_to_noise for term in released.terms]
-    shown = explanation.selector["Signal to noise"]
-    np.testing.assert_allclose(shown, overall["signal_to_noise"], rtol=6e-3)
+    ratios = [term.signal_to_noise for term in released.terms]
+    assert explanation.data()["signal_to_noise"] == ratios
+    np.testing.assert_allclose(explanation.selector["Signal to noise"], ratios, rtol=6e-3)
 
 
 def test_local_explanations_and_pages_show_both_values(model, released):
@@ -263,3 +252,150 @@ def test_local_explanations_and_pages_show_both_values(model, released):
     assert "age &amp; city" in page
     assert "Pale cells are within the noise" in page
     assert "Pale cells" not in render_html(build_model(), model.privacy_spend_)
+
+
+# -------------------------------------------------------------------------------------------- pages
+
+HOSTILE = "</script><script>document.title='broken'</script>"
+
+
+def _model(**changes):
+    """Return terms age, dose (log scale), grade (ordinal) and city (nominal), of a data set."""
+    model = build_model()
+    guarantee = dataclasses.replace(model.guarantee, dataset="ward")
+    return dataclasses.replace(model, **({"guarantee": guarantee} | changes))
+
+
+def _local(*actual, names=("dose", "city")):
+    """Return what interpret's local explanation offers."""
+    record = {"names": list(names), "values": [float("nan"), "Bonn"], "scores": [-0.5, 0.1]}
+    return SimpleNamespace(
+        selector=pd.DataFrame({"Actual": actual}),
+        data=lambda key: record | {"extra": {"scores": [-1.0]}, "perf": {"actual": actual[key]}},
+    )
+
+
+class _Scripts(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.opened = 0
+        self.links = []
+
+    def handle_starttag(self, tag, attrs):
+        self.opened += tag == "script"
+        self.links += [value for name, value in attrs if name in ("src", "href")]
+
+
+def _parsed(page):
+    parser = _Scripts()
+    # The bundled library holds markup in its strings: the parser skips a script's content.
+    parser.feed(page)
+    return parser
+
+
+def test_page_shows_guarantee_cost_every_term_and_prediction():
+    model = _model()
+    spend = PrivacySpend(
+        guarantee=model.guarantee,
+        total_epsilon=1.5,
+        remaining_epsilon=3.12349,
+        budget=budget_state(dataset="ward"),
+    )
+    page = render_html(model, spend, local=_local(1, 0, float("nan")), lead="A <b> lead.")
+    assert model.guarantee.sentence in page
+    assert spend.line in page
+    assert "What does this mean?" in page
+    assert "Room for" in page
+    assert "A &lt;b&gt; lead." in page
+    for feature in model.features:
+        assert f"<h3>{feature.name}</h3>" in page
+    assert "Probability of b: 20 %, actual: b" in page
+    assert "Probability of b: 20 %, actual: a" in page
+    assert "<h3>Probability of b: 20 %</h3>" in page
+    assert page.count('class="plot"') == 1 + 4 + 3
+    for clause in model.guarantee.assumptions:
+        assert f"<li>{clause.replace(chr(39), '&#x27;')}</li>" in page
+
+
+def test_page_asks_for_nothing_and_holds_plotly_once():
+    model = _model()
+    page = render_html(model, PrivacySpend(guarantee=model.guarantee))
+    assert page.count(get_plotlyjs()) == 1
+    assert _parsed(page).links == []
+    own = page.replace(get_plotlyjs(), "")
+    assert not re.search(r"https?://|@import|url\(", own)
+    assert len(own) < 200_000
+
+
+def test_names_cannot_leave_their_place():
+    model = _model()
+    age, dose, grade, _ = model.features
+    city = AdditiveFeature("city", Categorical([HOSTILE, "a", "<b>c</b>"]))
+    model = dataclasses.replace(
+        model,
+        features=(age, dataclasses.replace(dose, name=HOSTILE), grade, city),
+        guarantee=dataclasses.replace(model.guarantee, dataset=HOSTILE),
+    )
+    page = render_html(
+        model,
+        PrivacySpend(guarantee=model.guarantee),
+        title=HOSTILE,
+        lead=HOSTILE,
+        local=_local(1, names=(HOSTILE, "city")),
+    )
+    assert HOSTILE not in page
+    assert _parsed(page).opened == 2
+
+
+def test_figures_cannot_end_their_script(monkeypatch):
+    # As plotly writes when orjson is installed.
+    monkeypatch.setattr(Figure, "to_json", lambda self: json.dumps(HOSTILE))
+    model = _model()
+    assert _parsed(render_html(model, PrivacySpend(guarantee=model.guarantee))).opened == 2
+
+
+def test_control_the_parser_sees_a_name_that_breaks_out():
+    assert _parsed(f"<script>'{HOSTILE}'</script>").opened == 2
+
+
+def test_seeded_noise_is_shown_to_promise_nothing(tmp_path):
+    guarantee = dataclasses.replace(_model().guarantee, tests_only=True)
+    model = _model(guarantee=guarantee)
+    write_html(tmp_path / "page.html", model, PrivacySpend(guarantee=guarantee))
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert '<section id="promise" class="void">' in page
+    assert "nothing is promised" in page
+
+
+# Figures
+
+
+def _lines(figure):
+    return [trace for trace in figure.data if trace.mode == "lines"]
+
+
+def test_a_term_of_unknown_noise_has_no_band():
+    model = build_model(covariance=False)
+    curve, _density = _lines(shape_figure(model, model.terms[DOSE]))
+    np.testing.assert_allclose(curve.y[:5], model.terms[DOSE].scores[1:-1])
+    assert shape_figure(model, model.terms[CITY]).data[0].error_y.array is None
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"), [((0, 100), "0 20 40 60 80 100"), ((5, 5), "5"), ((-3, 4), "-2 0 2 4")]
+)
+def test_ticks_are_round_and_inside(bounds, expected):
+    feature = AdditiveFeature("x", Continuous(*bounds), np.zeros(0))
+    term = AdditiveTerm(0, np.zeros(3), np.array([0.0, 50.0, 0.0]), None)
+    model = _model(features=(feature,), terms=(term,))
+    assert list(shape_figure(model, term).layout.xaxis.ticktext) == expected.split()
+
+
+def test_a_prediction_shows_the_largest_parts_and_the_sum_of_the_rest():
+    scores = [(-1) ** k * (k + 1) / 10 for k in range(20)]
+    names = [f"f{k}" for k in range(20)]
+    record = {"names": names, "values": list(range(20)), "scores": scores}
+    (bars,) = local_figure(_model(), record).data
+    assert bars.customdata[-1] == "f19 = 19"
+    assert bars.customdata[0] == "5 others"
+    assert sum(bars.x) == pytest.approx(sum(scores))

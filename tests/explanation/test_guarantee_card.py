@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from interpret_dp import DPExplainableBoostingRegressor, PrivacyUnit
 from interpret_dp.accounting import Guarantee, mu_of_budget
 from interpret_dp.explanation.guarantee_card import guarantee_card, plan_card
+from tests.editor.models import build_model
 
 GUARANTEE = Guarantee(
     epsilon=1.0, delta=1e-5, mu=mu_of_budget(1.0, 1e-5), mechanism="noise", dataset="<b>&x"
@@ -55,14 +56,8 @@ def test_card_holds_sentence_and_assumptions_and_escapes_names():
     assert len(edges) == 2
 
 
-@pytest.fixture(scope="module")
-def fitted(cost_cohort):
-    return DPExplainableBoostingRegressor(schema=cost_cohort.schema).fit(
-        cost_cohort.X, cost_cohort.y
-    )
-
-
-def test_notebooks_show_diagram_and_guarantee_once_fitted(fitted):
+def test_notebooks_show_diagram_and_guarantee_once_fitted():
+    fitted = DPExplainableBoostingRegressor.from_released(build_model(0))
     bundle = fitted._repr_mimebundle_()
     for page in (fitted._repr_html_(), bundle["text/html"]):
         assert page.count(fitted.guarantee_.sentence) == 2
@@ -74,15 +69,10 @@ def test_notebooks_show_diagram_and_guarantee_once_fitted(fitted):
         assert set(fitted._repr_mimebundle_()) == {"text/plain"}
 
 
-def test_before_the_fit_there_is_what_it_will_promise(cost_cohort):
-    schema = dataclasses.replace(cost_cohort.schema, unit=PrivacyUnit("<id>", 2))
-    model = DPExplainableBoostingRegressor(
-        epsilon=2.0,
-        delta=1e-6,
-        schema=schema,
-        dataset="<b>ward",
-        ledger="postgresql://anna:secret@host/ledger",
-    )
+def test_before_the_fit_there_is_what_it_will_promise():
+    schema = dataclasses.replace(build_model(0).schema, unit=PrivacyUnit("<id>", 2))
+    account = {"dataset": "<b>ward", "ledger": "postgresql://anna:secret@host/ledger"}
+    model = DPExplainableBoostingRegressor(epsilon=2.0, delta=1e-6, schema=schema, **account)
     page = model._repr_html_()
     card = page[page.index('<div class="interpret-dp-plan"') :]
     assert "sk-top-container" in page
@@ -90,7 +80,7 @@ def test_before_the_fit_there_is_what_it_will_promise(cost_cohort):
     shown = text_of(card[: card.rindex("</div></div>") + len("</div></div>")])
     assert "(epsilon 2, delta 1e-06)-differential privacy" in shown
     assert "add or remove one" in shown
-    assert "6 continuous, 4 categorical; the target" in shown
+    assert "2 continuous, 2 categorical; the target" in shown
     assert "all rows of one '<id>'" in shown
     assert "data set '<b>ward'" in shown
     assert "postgresql://anna:***@host/ledger" in shown

@@ -197,12 +197,8 @@ def test_the_menu_names_each_class_and_shows_only_its_traces():
 def test_names_are_shown_literally():
     model = hostile_model()
     rows = rows_of(model, [[0.5, 1.0, 0.0]], [[0.7, HOSTILE]])
-    for explanation, key in (
-        (all_maps(model), None),
-        (all_maps(model), 0),
-        (rows, None),
-        (rows, 0),
-    ):
-        text = explanation.figure(key).to_json()
+    figures = [one.figure(key) for one in (all_maps(model), rows) for key in (None, 0)]
+    for figure in figures:
+        text = figure.to_json()
         assert "&lt;img" in text
         assert "<img" not in text.replace("\\u003c", "<")
