@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from interpret_dp import PrivacyLedger
 from interpret_dp.accounting import GdpPair, event_from_json, event_to_json, reduce_event
@@ -24,7 +24,6 @@ from interpret_dp.accounting.repeated import (
     _WORST_STEP,
     Repetitions,
     _largest_shift,
-    _relative_slope,
     _rounding_down,
     _rounding_up,
     selection_mu,
@@ -42,33 +41,6 @@ def law(shape: float, mean: float) -> Repetitions:
     """Return the law with this mean."""
     stopping = brentq(lambda s: Repetitions(shape, s).mean - mean, 2.0**-16, 1.0 - 2.0**-40)
     return Repetitions(shape, stopping)
-
-
-def probabilities(repetitions: Repetitions, most: int = 20_000) -> Any:
-    """Return P(K = k) for k from 1, straight from Papernot and Steinke's Definition 1."""
-    k = np.arange(1, most)
-    eta = repetitions.shape
-    factors = (k - 1 + eta) / k
-    factors[0] = 1.0
-    weights = np.exp(k * math.log1p(-repetitions.stopping) + np.cumsum(np.log(factors)))
-    return weights / weights.sum()
-
-
-@pytest.mark.parametrize(("shape", "mean"), LAWS)
-def test_the_rank_density_is_the_slope_of_the_generating_function(
-    shape: float, mean: float
-) -> None:
-    repetitions = law(shape, mean)
-    chances = probabilities(repetitions)
-    k = np.arange(1, len(chances) + 1)
-    assert chances @ k == pytest.approx(mean, rel=1e-6)
-    assert repetitions.mean == pytest.approx(mean, rel=1e-9)
-    for worse in (0.0, 0.01, 0.3, 0.9):
-        slope = float(chances @ (k * (1.0 - worse) ** (k - 1)))
-        assert repetitions.rank_density(np.array(worse)) == pytest.approx(slope, rel=1e-6)
-        step = 1e-6
-        logs = np.log(repetitions.rank_density(np.array([worse, worse + step])))
-        assert repetitions.slope(np.array(worse)) == pytest.approx(-np.diff(logs)[0] / step, 1e-3)
 
 
 def divergence(
@@ -145,16 +117,6 @@ def test_between_grid_points_the_bound_holds(shape: float, mean: float) -> None:
         assert inside <= (weights * above).sum() * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("mean", [1.5, 50.0, 1000.0])
-def test_the_relative_slopes_vary_little_inside_a_cell(mean: float) -> None:
-    """The factor 2 of the proof covers what second derivatives gain inside a cell."""
-    repetitions = law(1.0, mean)
-    z = np.arange(-9.0, 9.0, _WORST_STEP)
-    slopes = _relative_slope(z, repetitions)
-    largest = np.abs(np.diff(np.log(slopes[slopes > 1e-12]))).max()
-    assert math.exp(2.0 * largest) * math.exp(1.5 * _WORST_STEP * slopes.max()) < 2.0
-
-
 @pytest.mark.parametrize(("shape", "mean"), LAWS)
 @EACH_MU
 def test_far_out_the_cover_is_above_a_bound_in_closed_form(
@@ -206,14 +168,3 @@ def test_the_event_is_charged_as_the_cover_and_read_back() -> None:
             reduce_event(broken)
     with pytest.raises(ValueError, match="mu of each run is"):
         reduce_event(document_of(17.0, repetitions))
-
-
-def test_quantiles_are_those_of_the_normal_law() -> None:
-    """The slope along a quantile is the rank's slope times the normal density there."""
-    repetitions = law(1.0, 5.0)
-    z = np.array([-2.0, 0.0, 2.0])
-    step = 1e-6
-    logs = np.log(repetitions.rank_density(ndtr(z[:, None] + [0.0, step])))
-    expected = -np.diff(logs)[:, 0] / step
-    assert _relative_slope(z, repetitions) == pytest.approx(expected, rel=1e-4)
-    assert ndtri(ndtr(z)) == pytest.approx(z)

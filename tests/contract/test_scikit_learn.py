@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,6 @@ from interpret_dp import (
     Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
-    LedgerError,
     PrivacyLedger,
     Schema,
 )
@@ -71,47 +68,6 @@ def test_tags_say_what_the_model_can_read(kind: Any) -> None:
 
 
 # --------------------------------------------------------------------------------- pickles
-
-
-UNPICKLE = """
-import pickle, sys
-for model in pickle.load(sys.stdin.buffer):
-    print(model.predict([[0.5, 0.5, 0.5]]).tolist())
-    print(model.explain_global().privacy.explanation_epsilon)
-    try:
-        model.fit([[0.5, 0.5, 0.5]], ["no"])
-    except Exception as error:
-        print(type(error).__name__)
-    else:
-        print("fitted")
-"""
-
-
-@pytest.mark.thorough
-def test_a_pickle_in_another_process_predicts_and_finds_its_ledger_by_url(
-    ledger: Any, tmp_path: Path
-) -> None:
-    """Ledgers that are there, that are gone, and that were in the first process's memory."""
-    kind = DPExplainableBoostingClassifier
-    gone = PrivacyLedger(f"sqlite:///{tmp_path / 'gone.db'}")
-    gone.create_budget("survey", 50.0, 1e-5)
-    models = [
-        small(kind, ledger=chosen, dataset="survey").fit(*table(kind))
-        for chosen in (ledger, gone, PrivacyLedger.in_memory())
-    ]
-    (tmp_path / "gone.db").rename(tmp_path / "elsewhere.db")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", UNPICKLE],
-        input=pickle.dumps(models),
-        capture_output=True,
-        check=True,
-        cwd=Path(__file__).parents[2],
-    )
-    lines = done.stdout.decode().splitlines()
-    assert lines[0::3] == [str(model.predict([[0.5, 0.5, 0.5]]).tolist()) for model in models]
-    assert lines[1::3] == ["0.0"] * 3
-    assert lines[2::3] == ["fitted", LedgerError.__name__, LedgerError.__name__]
-    assert len(ledger.report("survey")) == 2
 
 
 # ------------------------------------------------------------------- pipelines and diagrams

@@ -192,21 +192,6 @@ def test_a_loaded_document_brings_its_edits_back(editor, session):
 # ---------------------------------------------------------------------- several views, and errors
 
 
-def test_a_view_notices_what_another_one_did(editor, session, shown):
-    other = EditorClient(AppClient(shown.model.explain_global(name="again")), AGE)
-    editor.press("all")
-    editor.press("flatten")
-    other.calls.clear()
-    other.change("idp-editor-clock", "n_intervals", 1)
-    assert other.text("status") == "1 edit, 1 not committed"
-    assert other.curve() == editor.curve()
-    assert "edited: 1 change" in other.panel
-    # And is left alone when there is nothing new.
-    other.calls.clear()
-    other.change("idp-editor-clock", "n_intervals", 2)
-    assert other.calls == ["idp-editor-clock"]
-
-
 def test_two_renderings_share_no_id(shown, session):
     app = AppClient(shown.total)
     first, second = (

@@ -7,9 +7,6 @@ load, newer ones are refused, and no file raises anything but the errors of its 
 from __future__ import annotations
 
 import json
-import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interpret_dp import LedgerError, PrivacyLedger, load_model
+from interpret_dp import load_model
 from interpret_dp._documents import SEAL, sealed
 from tests.edges.formats import FORMATS, JSON_WITH_SEAL, Format
 
@@ -250,21 +247,6 @@ def test_other_versions_are_refused_with_what_to_do(
         ValueError, match=r"reads 1( and 2)?\. A newer file needs a newer interpret_dp"
     ):
         kind.read(path)
-
-
-def test_a_newer_ledger_is_refused_with_what_to_do(ledger_file: Written, tmp_path: Path) -> None:
-    path = tmp_path / "newer.db"
-    shutil.copy(ledger_file.path, path)
-    with closing(sqlite3.connect(path)) as connection:
-        number = connection.execute("SELECT max(schema_version) FROM interpret_dp_ledger")
-        connection.execute(
-            "INSERT INTO interpret_dp_ledger VALUES (?)", (number.fetchone()[0] + 1,)
-        )
-        connection.commit()
-    before = path.read_bytes()
-    with pytest.raises(LedgerError, match="Upgrade interpret_dp"):
-        PrivacyLedger(f"sqlite:///{path}")
-    assert path.read_bytes() == before
 
 
 def test_what_a_file_holds_is_never_run(tmp_path: Path) -> None:

@@ -173,20 +173,6 @@ def test_the_level_is_missed_if_the_noise_is_claimed_too_small_and_power_if_too_
     assert share_rejected(flat, covariance, claimed=2.0) < 0.03
 
 
-@pytest.mark.statistical
-def test_real_dips_and_real_slopes_are_found():
-    """Power, at four and a half standard deviations of the difference: at least 0.8 of 300."""
-    covariance = correlated_noise(12)
-    dip = np.zeros(12)
-    contrast = np.zeros(12)
-    contrast[[5, 6]] = [1.0, -1.0]
-    deviation = np.sqrt(contrast @ covariance @ contrast)
-    dip[6:] = -4.5 * deviation
-    assert share_rejected(dip, covariance) > 0.8
-    assert share_rejected(dip, covariance, shape="flat") > 0.8
-    assert share_rejected(dip, covariance, shape="decreasing") <= HIGHEST
-
-
 def test_the_sentence_tells_the_clearest_bumps_and_counts_the_rest():
     scores = np.array([0, -1, 0.5, -2, 1, -0.5, 2, 0.2, 3, 1.0])
     found = verdict(scores, np.eye(10) / 4)

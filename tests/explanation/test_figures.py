@@ -28,7 +28,6 @@ from interpret_dp.explanation.page_figures import (
 )
 from interpret_dp.explanation.shape_figures import shape_figure
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
-from interpret_dp.released.isotonic import isotonic
 from interpret_dp.schema import Categorical, Continuous
 from tests.editor import test_pairs as pairs
 from tests.editor.models import build_model
@@ -67,17 +66,6 @@ def labels(figure):
 
 
 # ----------------------------------------------------------------------------- previews
-
-
-@pytest.mark.parametrize("index", [AGE, GRADE])
-@pytest.mark.parametrize("increasing", [True, False])
-def test_previews_are_the_nearest_monotone_curves(increasing, index):
-    model = build_model()
-    term = model.terms[index]
-    preview = monotone_previews(model, term)["increasing" if increasing else "decreasing"]
-    nearest = isotonic(term.scores[1:-1], term.weights[1:-1], increasing=increasing)
-    np.testing.assert_allclose(preview[1:-1], nearest)
-    np.testing.assert_array_equal(preview[[0, -1]], term.scores[[0, -1]])
 
 
 def test_previews_need_an_order_and_two_bins():

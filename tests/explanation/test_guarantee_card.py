@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from html.parser import HTMLParser
 
-import pytest
 import sklearn
 from sklearn.pipeline import make_pipeline
 

@@ -35,13 +35,6 @@ def influence(effects, errors) -> Influence:
     return Influence(tuple(map(str, range(len(effects)))), np.array(effects), np.array(errors))
 
 
-def few_effects(effects, **changes):
-    """Return the record of a row of so many features."""
-    size = len(effects)
-    fields = {"names": list("abcd")[:size], "values": list(range(size)), "coordinates": None}
-    return adult_record() | fields | {"scores": effects, "standard_errors": [0.05] * size} | changes
-
-
 def bars(figure):
     """Return {place: (effect, opacity, colour)} of the bars of the shown view."""
     return {
@@ -102,18 +95,6 @@ def test_bars_are_the_effects_largest_first_with_their_noise():
     (errors,) = (t for t in figure.data if t.error_x.array is not None and t.visible is not False)
     np.testing.assert_allclose(errors.error_x.array, 1.96 * 0.03)
     assert len(errors.x) == 13, "what has no noise has no bar of it"
-
-
-def test_noise_is_faded_and_both_signs_have_their_colour():
-    record = few_effects([0.5, -0.5, 0.01, -0.01])
-    figure = explanation_of([record]).figure(0)
-    drawn = bars(figure)
-    assert drawn[0][1] == drawn[-1][1] == 1.0
-    assert drawn[-2][1] == drawn[-3][1] < 0.5
-    assert drawn[0][2] == drawn[-2][2] != drawn[-1][2] == drawn[-3][2]
-    assert "faded: noise alone could give one as large among 4" in named(figure)
-    certain = explanation_of([record | {"standard_errors": [0.001] * 4}]).figure(0)
-    assert not any(name.startswith("faded") for name in named(certain))
 
 
 @pytest.mark.parametrize(

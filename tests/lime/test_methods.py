@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from interpret_dp import BudgetExceededError, PrivacyLedger, ReleaseError
-from interpret_dp.accounting.gaussian import mu_of_lattice
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.lime import descent, statistics
 from interpret_dp.lime.ball import minimum_on_ball
@@ -17,7 +16,6 @@ from interpret_dp.lime.fitted import LinearFit
 from interpret_dp.lime.moments import ExplanationData, Queries, exact_moments
 from interpret_dp.lime.statistics import moments_release, release_moments
 from interpret_dp.mechanisms import SeededRandomness
-from interpret_dp.release import ReleaseDoor
 from tests.lime.explanation_sets import (
     ASKED,
     door_of,
@@ -92,25 +90,6 @@ def test_the_claimed_standard_errors_are_those_of_repeated_releases(
     spread = np.var([fit.coefficients for fit in fits], axis=0, ddof=1).mean()
     claimed = np.mean([fit.standard_errors**2 for fit in fits])
     assert 0.8 < np.sqrt(claimed / spread) < 1.6
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_the_noise_costs_what_was_planned(
-    data: ExplanationData, method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of 3 queries and 12 gradients each, mu 0.7 together."""
-    seen = []
-    release = ReleaseDoor.gaussian
-
-    def watched(door: Any, name: str, exact: Any, *, row_norm: int, aligned: bool) -> Any:
-        noisy, sigma = release(door, name, exact, row_norm=row_norm, aligned=aligned)
-        seen.extend([mu_of_lattice(row_norm, sigma)] * len(exact))
-        return noisy, sigma
-
-    monkeypatch.setattr(ReleaseDoor, "gaussian", watched)
-    request(data, queries(ASKED), weights(), method=method, mu=0.7, steps=12)
-    assert len(seen) == (3 if method == "statistics" else 3 * 12)
-    assert np.sqrt(np.sum(np.square(seen))) == pytest.approx(0.7, rel=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)
