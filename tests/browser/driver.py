@@ -26,7 +26,8 @@ CHROMIUM_ARGUMENTS = (
 )
 # Generous: a machine that other work slows down stalls for many seconds.
 _WAIT_MS = 60_000
-_QUIET_LOOKS = 3
+# A gesture asks the server a moment later, so that one look is not enough.
+_QUIET_LOOKS, _PAUSE_MS = 6, 50
 # Two frames on, what a gesture or an answer has set off is under way; Dash says so in the title.
 _RESTS = """
 async () => {
@@ -116,7 +117,7 @@ class Dashboard:
         self.settle()
 
     def settle(self) -> None:
-        """Wait until no request is under way, in three looks in a row, and every figure is drawn.
+        """Wait until no request is under way, in six looks in a row, and every figure is drawn.
 
         The browser's own "network idle" holds once per page; callbacks come after it.
         """
@@ -125,6 +126,7 @@ class Dashboard:
         while quiet < _QUIET_LOOKS:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"still waiting for {[entry.url for entry in self._pending]}")
+            self.page.wait_for_timeout(_PAUSE_MS)
             quiet = quiet + 1 if self.page.evaluate(_RESTS) and not self._pending else 0
 
     def hold_still(self) -> None:
