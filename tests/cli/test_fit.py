@@ -243,3 +243,9 @@ def test_shapes_that_the_estimator_refuses_cost_nothing(fit, patients, spent, fl
     assert outcome.code == 2
     assert message in outcome.err
     assert spent() == 0
+
+
+def test_the_schemas_target_decides_the_task(fit, costs):
+    outcome = fit(costs, target="cost", schema="costs.toml", budget=4)
+    assert outcome.code == 0, outcome.err
+    assert type(load_model("model.json")).__name__ == "DPExplainableBoostingRegressor"

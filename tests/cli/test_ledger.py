@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from interpret_dp import PrivacyLedger
@@ -73,3 +75,11 @@ def test_a_budget_may_set_a_part_of_delta_aside_for_selections(command, folder):
     )
     assert refused.code == 2
     assert "delta_x is 1e-06" in refused.err
+
+
+def test_report_as_json_is_the_ledgers_document(command, ledger):
+    outcome = command("ledger", "report", "--json", "-", "--dataset", "ward")
+    found, expected = json.loads(outcome.out), ledger.oversight("ward")
+    assert found | {"made": ""} == expected | {"made": ""}
+    assert command("ledger", "report", "--json", "-", "--head", "0" * 64).code == 1
+    assert command("ledger", "show", "--dataset", "absent").code == 1

@@ -225,3 +225,13 @@ def test_words_of_users_do_not_steer_the_terminal(command, ledger):
     out = command("ledger", "show").out
     assert "\x1b" not in out
     assert "gone" in out
+
+
+def test_export_replaces_nothing_unasked(command, ledger, folder):
+    (folder / "a.csv").write_text("mine")
+    refused = command("ledger", "export", "--out", "a.csv")
+    assert "add --overwrite" in refused.err
+    assert (folder / "a.csv").read_text() == "mine"
+    assert command("ledger", "export", "--out", "a.csv", "--overwrite").code == 0
+    assert "'.txt'" in command("ledger", "export", "--out", "a.txt").err
+    assert not (folder / "a.txt").exists()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import gc
 import pickle
 
 import plotly.graph_objects as go
 import pytest
 
 from interpret_dp.dashboard import registry
-from interpret_dp.dashboard.state import explanation_of, new_uid
+from interpret_dp.dashboard.state import explanation_of
 from interpret_dp.explanation.registry import live_view
 from tests.dashboard.client import AppClient, components, ids, text_of
 
@@ -46,16 +45,6 @@ def test_everybody_else_gets_a_figure(shown):
             assert isinstance(figure, go.Figure)
             assert any("Privacy cost" in note.text for note in figure.layout.annotations)
             assert live_view(explanation, key) is None
-
-
-def test_a_rendering_knows_its_explanation_as_long_as_that_lives(shown):
-    explanation = copy.copy(shown.total)
-    uid = new_uid(explanation)
-    assert explanation_of(uid) is explanation
-    assert explanation_of("of another process") is None
-    del explanation
-    gc.collect()
-    assert explanation_of(uid) is None
 
 
 def test_an_error_in_the_figure_appears_in_the_card(shown, open_app, monkeypatch):

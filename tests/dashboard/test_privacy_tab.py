@@ -154,3 +154,11 @@ def test_an_error_in_one_account_leaves_the_others(shown, open_app, monkeypatch)
     tree = AppClient([shown.total, shown.costs]).privacy_tab()
     assert "RuntimeError: no picture" in text_of(tree)
     assert len([c for c in components(tree) if c["type"] == "Graph"]) == 1
+
+
+def test_without_a_limit_the_requests_are_still_listed(open_app):
+    explanation = explanation_of_charge(PrivacyLedger.in_memory(), "anything")
+    text = text_of(open_app([explanation]).privacy_tab())
+    assert "No limit declared" in text
+    assert "Requests (1)" in text
+    assert "room for" not in text

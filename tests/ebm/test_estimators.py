@@ -124,11 +124,6 @@ def test_interprets_own_arguments_declare_the_table():
     assert model.best_iteration_.tolist() == [[30]]
 
 
-def test_terms_add_up_to_the_score(classifier, cohort):
-    total = classifier.eval_terms(cohort.X).sum(axis=1) + classifier.intercept_
-    np.testing.assert_allclose(total, classifier.decision_function(cohort.X))
-
-
 def test_monotonizing_a_bin_that_nobody_is_in_gives_a_number(cohort):
     # Bins at the ends may be released without weight at a small epsilon.
     model = DPExplainableBoostingClassifier(epsilon=0.1, delta=1e-6, schema=cohort.schema)

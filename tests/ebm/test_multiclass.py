@@ -42,15 +42,6 @@ def test_it_learns(model, ranked):
     assert set(model.predict(ranked.X)) <= set(CLASSES)
 
 
-def test_attributes_have_one_column_a_class(model):
-    assert model.link_ == "mlogit"
-    assert model.intercept_.shape == (3,)
-    for scores, deviations in zip(model.term_scores_, model.standard_deviations_, strict=True):
-        assert scores.shape == deviations.shape == (len(scores), 3)
-        # What all classes have in common means nothing and is taken away.
-        np.testing.assert_allclose(scores.sum(axis=1), 0.0, atol=1e-4)
-
-
 def test_a_class_that_nobody_has_gets_a_small_probability(ranked):
     schema = Schema(ranked.schema.features, target=Categorical([*CLASSES, "extreme"]))
     model = DPExplainableBoostingClassifier(epsilon=4.0, delta=1e-6, schema=schema).fit(

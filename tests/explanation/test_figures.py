@@ -25,6 +25,7 @@ from interpret_dp.explanation.figures import (
 from interpret_dp.explanation.heat_maps import heat_figure
 from interpret_dp.explanation.page_figures import (
     local_figure,
+    outcome_text,
 )
 from interpret_dp.explanation.shape_figures import shape_figure
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
@@ -387,3 +388,9 @@ def test_a_prediction_shows_the_largest_parts_and_the_sum_of_the_rest():
     assert bars.customdata[-1] == "f19 = 19"
     assert bars.customdata[0] == "5 others"
     assert sum(bars.x) == pytest.approx(sum(scores))
+
+
+def test_a_model_of_one_class_is_sure():
+    model = dataclasses.replace(build_model(), classes=("no",))
+    record = {"scores": [0.0] * 4, "extra": {"scores": [0.0]}, "perf": {"actual": 0}}
+    assert outcome_text(model, record) == "Probability of no: 100 %, actual: no"

@@ -204,6 +204,7 @@ def test_they_are_interprets_and_ours(kind):
     assert isinstance(explanation, PrivateExplanation)
     is_global = kind == "totals" or "classes" in kind
     assert explanation.explanation_type == ("global" if is_global else "local")
+    assert repr(explanation).startswith(f"<{type(explanation).__name__} {explanation.name!r}: ")
     internal = explanation.data(-1)
     assert {"overall", "specific", "mli"} <= set(internal)
     assert len(explanation.selector) == len(internal["specific"])

@@ -56,19 +56,6 @@ def texts_of(figure: Any) -> str:
 # -------------------------------------------------------------------------------------- numbers
 
 
-@pytest.mark.parametrize("model", [table_model(), image_model(), image_model(channels=3)])
-def test_contributions_and_bias_add_up_to_every_score(model):
-    inputs = np.random.default_rng(3).normal(size=(5, model.n_inputs))
-    scores, chances = model.scores(inputs), model.predict_proba(inputs)
-    for row, index in np.ndindex(scores.shape):
-        one = read_row(model, inputs[row], index)
-        assert one.contributions.sum() + one.bias == pytest.approx(scores[row, index], abs=1e-9)
-        assert one.score == pytest.approx(scores[row, index])
-        assert one.probability == pytest.approx(chances[row, index])
-        by_feature = model.per_feature(one.contributions)
-        assert by_feature.sum() == pytest.approx(one.contributions.sum())
-
-
 def test_the_top_maps_are_those_of_the_largest_softmax():
     model = table_model(n_maps=5)
     one = read_row(model, TABLE_INPUTS[0], 1)

@@ -42,6 +42,7 @@ def declared(name: str, max_rows: int | None = None) -> Any:
 CONTAINERS: dict[str, Any] = {
     "pandas": pd.DataFrame,
     "arrow": pa.table,
+    "polars": pl.DataFrame,
     "array": lambda columns: np.array(list(zip(*columns.values(), strict=True)), dtype=object),
 }
 
