@@ -222,3 +222,11 @@ def test_bins_are_merged_and_never_split() -> None:
     rows = LocalBinaryRows([np.zeros(2, dtype=np.uint8)], np.array([0, 1], dtype=np.int16))
     with pytest.raises(ValueError, match="merged, not split"):
         rows.merge_bins([np.array([300], dtype=np.uint16)])
+
+
+def test_merging_to_many_bins_keeps_two_bytes() -> None:
+    rows = LocalBinaryRows([np.array([0, 299], dtype=np.uint16)], np.array([0, 1], dtype=np.int16))
+    rows.merge_bins([np.arange(300, dtype=np.uint16)])
+    none = np.zeros(0, dtype=np.int64)
+    sums = rows.advance(none, np.zeros((0, 300, 1), dtype=np.int32), np.array([0]), 300)
+    assert np.flatnonzero(sums[0, :, 0]).tolist() == [0, 299]

@@ -141,3 +141,15 @@ def test_bad_budgets_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         fix_budget("adult", epsilon, delta, delta_x)
+
+
+@pytest.mark.parametrize("parts", [2, 3, 7, 1000])
+def test_equal_parts_use_the_budget_up_to_the_last(parts: int) -> None:
+    budget = fix_budget("adult", 2.0, 1e-6, delta_x=3e-7)
+    pair = (budget.mu / math.sqrt(parts), budget.delta_x / parts)
+    assert admits(account(budget, *[pair] * (parts - 1)), GdpPair(*pair))
+    full = account(budget, *[pair] * parts)
+    assert not admits(full, GdpPair(1e-3))
+    assert not admits(full, GdpPair(0.0, 1e-12))
+    assert remaining_mu(full) < 1e-6
+    assert remaining_delta_x(full) < 1e-18

@@ -302,3 +302,10 @@ def test_a_budget_is_not_declared_against_what_was_spent() -> None:
     ledger.commit(reserve(ledger, "ward"))
     with pytest.raises(LedgerError, match="do not add up"):
         ledger.create_budget("ward", 1.0, 1e-6, unit="patient_id")
+
+
+def test_remaining_at_another_delta(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("adult", 2.0, 1e-5)
+    strict = ledger.remaining("adult", delta=1e-8)
+    assert strict > 2.0
+    reserve_epsilon(ledger, strict, 1e-8)
