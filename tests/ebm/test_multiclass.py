@@ -74,6 +74,21 @@ def advance(rows, updates, n_bins=4):
     return rows.advance(np.arange(n_features), updates, np.arange(n_features), n_bins)
 
 
+def test_one_rows_residuals_stay_within_the_declared_norm() -> None:
+    rng = np.random.default_rng(0)
+    for n_classes in (3, 10, 200):
+        for _ in range(50):
+            codes = [np.array([1], dtype=np.uint8), np.array([2], dtype=np.uint8)]
+            rows = LocalMulticlassRows(codes, np.array([1], dtype=np.int16), n_classes=n_classes)
+            scale = 2.0 ** rng.integers(10, 28)
+            updates = rng.normal(scale=scale, size=(2, 4, n_classes)).astype(np.int32)
+            sums = advance(rows, updates)
+            for slot, code in ((0, 1), (1, 2)):
+                residual = sums[slot, code].astype(object)
+                assert sum(residual**2) <= rows.residual_norm**2
+                assert sum(residual) >= 0
+
+
 def test_two_classes_by_softmax_agree_with_the_binary_kernel():
     rng = np.random.default_rng(1)
     codes = [rng.integers(0, 4, 500).astype(np.uint8) for _ in range(2)]
