@@ -2,9 +2,8 @@
 
 The JSON is what the ledger stores. Its rules of evolution: the meaning of a kind never changes, a
 new kind gets a new name, a kind that is no longer made is read as before, and a reader refuses what
-it does not know. Classes are looked up in the
-table below, never by a name that a file supplies. Nothing here sees data; an event holds noise
-scales and counts of releases only.
+it does not know. Classes are looked up in the table below, never by a name that a file supplies.
+Nothing here sees data; an event holds noise scales and counts of releases only.
 """
 
 from __future__ import annotations
@@ -239,7 +238,7 @@ def check_event_json(document: Mapping[str, Any]) -> None:
 
 
 def check_new_event(document: Mapping[str, Any]) -> None:
-    """Raise unless a request of today may have this event: some kinds are only read.
+    """Raise unless a new request may have this event; some kinds are only read.
 
     Raises
     ------
@@ -247,16 +246,19 @@ def check_new_event(document: Mapping[str, Any]) -> None:
         As :func:`check_event_json`, or if it holds the best of a random number of runs.
     """
     check_event_json(document)
-    nodes = [document["event"]]
-    for node in nodes:
-        if node["kind"] == "private_selection":
-            raise ValueError(
-                "The event holds a 'private_selection', the best of a random number of runs. Those "
-                "in a ledger still count, but new ones are refused: DPRandomizedSearch was "
-                "removed. Keep the defaults, choose settings on public or simulated rows, or let "
-                "every fit be charged (docs/choosing_settings.md)."
-            )
-        nodes += [node["event"]] if "event" in node else node.get("events", [])
+    if "private_selection" in _kinds(document["event"]):
+        raise ValueError(
+            "The event holds a 'private_selection', the best of a random number of runs. Those in "
+            "a ledger still count, but new ones are refused: DPRandomizedSearch was removed. Keep "
+            "the defaults, choose settings on public or simulated rows, or let every fit be "
+            "charged (docs/choosing_settings.md)."
+        )
+
+
+def _kinds(node: Mapping[str, Any]) -> set[str]:
+    """Return the kinds of a checked node and of all nodes below it."""
+    children = [node["event"]] if "event" in node else node.get("events", [])
+    return {node["kind"]}.union(*map(_kinds, children))
 
 
 def gaussian_events_json(parts: Sequence[tuple[float, int]]) -> Node:

@@ -4,8 +4,8 @@ Each run is mu-GDP; their number is drawn from a truncated negative binomial dis
 best run alone is published. The privacy profile is computed for the worst order of outcomes that
 a mu-GDP run can have, and covered by that of one Gaussian release. Never sees data.
 
-No new request is charged so; this is what composes those that a ledger or a guarantee holds. The
-proof was docs/proofs/private_selection.md, as long as there were such requests.
+New requests of this kind are refused. This module composes those that a ledger or a guarantee
+already holds; their proof, docs/proofs/private_selection.md, is in the history of the repository.
 """
 
 from __future__ import annotations

@@ -314,14 +314,14 @@ def test_a_document_continues_the_session_that_it_began_as():
     second.continue_from(first.to_dict())
     first.shift("dose", 0.5)
     first.commit("known")
-    heard = []
-    second.subscribe(lambda session: heard.append(session.version))
+    versions = []
+    second.subscribe(lambda session: versions.append(session.version))
     assert second.continue_from(first.to_dict()) == 1
     assert second.history == first.history
     assert np.array_equal(second.view("dose").current, first.view("dose").current)
-    assert heard == [second.version]
+    assert versions == [second.version]
     assert second.continue_from(first.to_dict()) == 0
-    assert heard == [second.version]
+    assert versions == [second.version]
 
 
 def test_a_document_without_the_sessions_edits_is_refused():

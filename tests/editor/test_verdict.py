@@ -222,8 +222,8 @@ def test_a_higher_level_repairs_less_and_signal_is_never_repaired():
 
 def test_classes_have_directions_of_their_own():
     model = build_model(3)
-    loud = [dataclasses.replace(term, covariance=term.covariance * 1e4) for term in model.terms]
-    editing = Holder(dataclasses.replace(model, terms=tuple(loud))).edit()
+    noisy = [dataclasses.replace(term, covariance=term.covariance * 1e4) for term in model.terms]
+    editing = Holder(dataclasses.replace(model, terms=tuple(noisy))).edit()
     found = editing.suggest_repairs({"age": {"a": "+", "c": "-"}})
     assert [(entry.class_label, entry.increasing) for entry in found] == [("a", True), ("c", False)]
     editing.apply(found)

@@ -306,7 +306,7 @@ def test_totals_that_do_not_fit_are_refused(changes, message):
 
 def test_totals_hold_no_query():
     explanation = adult_totals()
-    told = json.dumps(explanation.data(-1)) + explanation.selector.to_json()
-    assert "Bachelors" not in told
-    assert "values" not in told
+    text = json.dumps(explanation.data(-1)) + explanation.selector.to_json()
+    assert "Bachelors" not in text
+    assert "values" not in text
     assert list(explanation.selector["Noise alone"]) == [0.0239] * 14

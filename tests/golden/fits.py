@@ -79,15 +79,17 @@ def drawn(chance: Any, labels: tuple[str, ...] = ("no", "yes")) -> Any:
     return np.where(is_last, labels[-1], rng.choice(labels[:-1], len(chance)))
 
 
-def explained(method: str, **parameters: Any) -> dict[str, Any]:
-    """Explain a row by statistics of a private table, with frozen noise."""
+def explained(method: str) -> dict[str, Any]:
+    """Explain two rows by a method of DP-LIME, with frozen noise."""
     X = rows()
     with use_randomness(SeededRandomness(9)):
         explainer = DPLimeTabular(
             BlackBox(),
             X,
             schema=Schema(FEATURES),
-            **{"epsilon": 20.0, "delta": 1e-6, "method": method} | parameters,
+            epsilon=20.0,
+            delta=1e-6,
+            method=method,
             trained_on_same_people=False,
             ledger=PrivacyLedger.in_memory(),
             dataset="golden",
