@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._figures import moment
 from interpret_dp.accounting.neighbourhood import RELATIONS
 from interpret_dp.cli import ledger_acts, ledger_approvals, ledger_files
 from interpret_dp.cli.console import (
@@ -239,10 +238,10 @@ def _say_requests(account: Mapping[str, Any]) -> None:
 
     requests = account["requests"]
     say_table(
-        ("time (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "purpose"),
+        ("date (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "purpose"),
         [
             (
-                moment(request["time"]),
+                request["time"],
                 request["explainer"],
                 request["user"] or "not told",
                 f"{request['epsilon']:g}",

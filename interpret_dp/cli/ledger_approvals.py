@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interpret_dp._figures import moment
 from interpret_dp.cli.console import (
     add_command,
     add_ledger_option,
@@ -150,11 +149,11 @@ def _approvals(arguments: argparse.Namespace) -> None:
         say("There are no requests for approval" + (" that wait." if arguments.waiting else "."))
         return
     say_table(
-        ("number", "time (UTC)", "data set", "user", "epsilon", "delta", "status", "by", "purpose"),
+        ("number", "date (UTC)", "data set", "user", "epsilon", "delta", "status", "by", "purpose"),
         [
             (
                 str(approval.number),
-                moment(approval.time),
+                approval.time,
                 approval.dataset,
                 approval.user,
                 f"{approval.epsilon:.4g}",

@@ -13,7 +13,7 @@ from dash import dcc, html
 from dash.dependencies import Input, Output
 from dash.development.base_component import Component
 
-from interpret_dp._figures import ceil_text, floor_text, moment
+from interpret_dp._figures import ceil_text, floor_text
 from interpret_dp.dashboard.accounts import ShownAccount, collect_accounts
 from interpret_dp.dashboard.errors import error_message, message_on_error
 from interpret_dp.dashboard.host import explanations_of
@@ -179,7 +179,7 @@ def _requests(account: ShownAccount) -> Component:
     }
     total_name = "Total mu" if account.budget is None else "Total epsilon"
     numeric = {"Epsilon", "Delta", "Cost (mu)", total_name}
-    head = ["Time (UTC)", "Who", "User", "Purpose", "Epsilon", "Delta", "Cost (mu)",
+    head = ["Date (UTC)", "Who", "User", "Purpose", "Epsilon", "Delta", "Cost (mu)",
             total_name, "State", "Shown here as"]  # fmt: skip
     body = []
     latest = requests.iloc[::-1][:_MOST_REQUESTS]
@@ -187,7 +187,7 @@ def _requests(account: ShownAccount) -> Component:
         total = request["total_mu" if account.budget is None else "total_epsilon"]
         body.append(
             [
-                moment(str(request["time"])),
+                request["time"],
                 request["explainer"],
                 request["user"] or "not told",
                 request["purpose"] or "not given",

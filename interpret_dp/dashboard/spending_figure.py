@@ -1,13 +1,12 @@
-"""What a data set has cost over time, as the ledger tells it."""
+"""What a data set has cost, request by request, as the ledger holds it."""
 
 from __future__ import annotations
 
-import datetime
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._figures import ceil_text
 from interpret_dp.dashboard.accounts import ShownAccount
-from interpret_dp.explanation.figure_parts import COLORS, dress, literal
+from interpret_dp.explanation.figure_parts import COLORS, date_axis, dress, literal
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -28,12 +27,11 @@ def spending_figure(account: ShownAccount) -> Figure:
     if requests is None or requests.empty:
         raise ValueError(f"Data set {account.dataset!r} has no request; there is nothing to draw.")
     column = "total_mu" if account.budget is None else "total_epsilon"
-    times = [str(time) for time in requests["time"]]
+    numbers = [int(number) for number in requests.index]
     totals = [float(total) for total in requests[column]]
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     figure = go.Figure(
         go.Scatter(
-            x=[times[0], *times, max(now, times[-1])],
+            x=[numbers[0], *numbers, numbers[-1] + 1],
             y=[0.0, *totals, totals[-1]],
             mode="lines",
             line={"shape": "hv", "color": COLORS["ink"], "width": 2},
@@ -49,7 +47,7 @@ def spending_figure(account: ShownAccount) -> Figure:
         places = [i for i, number in enumerate(requests.index) if (number in shown_here) is ours]
         if places:
             figure.add_scatter(
-                x=[times[i] for i in places],
+                x=[numbers[i] for i in places],
                 y=[totals[i] for i in places],
                 mode="markers",
                 marker={"color": color, "size": 10, "symbol": symbol},
@@ -69,7 +67,7 @@ def spending_figure(account: ShownAccount) -> Figure:
     unit = "mu" if account.budget is None else "epsilon"
     highest = max([*totals, 0.0 if account.budget is None else account.budget.epsilon])
     figure.update_yaxes(title=f"{unit} spent", range=[0, 1.15 * highest or 1.0])
-    figure.update_xaxes(title="time (UTC)")
+    date_axis(figure, numbers, list(requests["time"]))
     figure.update_layout(
         showlegend=True,
         margin={"b": 84},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "LONGEST_LABEL",
     "add_heading",
     "band_texts",
+    "date_axis",
     "dress",
     "error_bars",
     "literal",
@@ -50,6 +52,7 @@ _LETTERS_IN_LINE = 100
 # Pixels of the parts above and below a figure.
 _TITLE, _LINE, _MENU = 40, 16, 40
 _LEGEND = 34
+_MOST_DATES = 6
 
 
 def score_unit(model: AdditiveModel) -> str:
@@ -61,6 +64,18 @@ def score_unit(model: AdditiveModel) -> str:
         return "score of each class (log scale)"
     # A model of one class has no other to set it against.
     return f"log-odds of {literal(str(model.classes[-1]))}"
+
+
+def date_axis(figure: Figure, numbers: Sequence[int], dates: Sequence[str]) -> None:
+    """Name entries of a ledger by their dates: the first of each date, and at most a few."""
+    first = [place for place, date in enumerate(dates) if not place or date != dates[place - 1]]
+    shown = first[:: math.ceil(len(first) / _MOST_DATES)]
+    figure.update_xaxes(
+        title="entry of the ledger, by date (UTC)",
+        tickmode="array",
+        tickvals=[numbers[place] for place in shown],
+        ticktext=[dates[place] for place in shown],
+    )
 
 
 def dress(figure: Figure, *, height: int, margin: dict[str, int]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._figures import ceil_text
-from interpret_dp.explanation.figure_parts import COLORS, dress, literal, shortened
+from interpret_dp.explanation.figure_parts import COLORS, date_axis, dress, literal, shortened
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -21,17 +21,16 @@ _LONGEST_NAME = 32
 _BAR, _AROUND_BARS = 44, 76
 
 
-def timeline_figure(account: Mapping[str, Any], until: str) -> Figure:
+def timeline_figure(account: Mapping[str, Any]) -> Figure:
     """Return everything that was spent up to each request, as steps, and the limits over time.
 
-    In epsilon at the budget's delta; in mu where no limit was declared.
+    In epsilon at the budget's delta; in mu where no limit was declared. Requests stand in the order
+    of the log, for it holds dates alone.
 
     Parameters
     ----------
     account : mapping
         One of the datasets of ``PrivacyLedger.oversight()``.
-    until : str
-        The moment of the report, where the lines end.
     """
     import plotly.graph_objects as go
 
@@ -39,11 +38,12 @@ def timeline_figure(account: Mapping[str, Any], until: str) -> Figure:
     unit = "mu" if budget is None else "epsilon"
     # What no figure can state is infinite; the line stops there.
     totals = [total[unit] for total in account["totals"]]
-    times = [request["time"] for request in requests]
+    numbers = [request["number"] for request in requests]
+    end = numbers[-1] + 1
     known = [total for total in totals if total is not None]
     figure = go.Figure(
         go.Scatter(
-            x=[times[0], *times, until],
+            x=[numbers[0], *numbers, end],
             y=[0.0, *totals, totals[-1]],
             mode="lines",
             line={"shape": "hv", "color": COLORS["ink"], "width": 2},
@@ -55,7 +55,7 @@ def timeline_figure(account: Mapping[str, Any], until: str) -> Figure:
     limits = _limits(account)
     if limits:
         figure.add_scatter(
-            x=[*(time for time, _ in limits), until],
+            x=[*(number for number, _ in limits), max(end, limits[-1][0] + 1)],
             y=[*(limit for _, limit in limits), limits[-1][1]],
             mode="lines",
             line={"shape": "hv", "color": _LIMIT, "width": 2, "dash": "dash"},
@@ -63,9 +63,9 @@ def timeline_figure(account: Mapping[str, Any], until: str) -> Figure:
             hovertemplate="limit: epsilon %{y:.4g}<extra></extra>",
         )
     for period in account["periods"]:
-        figure.add_vline(x=period["time"], line={"color": _RENEWED, "width": 1, "dash": "dot"})
+        figure.add_vline(x=period["number"], line={"color": _RENEWED, "width": 1, "dash": "dot"})
         figure.add_annotation(
-            x=period["time"],
+            x=period["number"],
             y=1,
             yref="paper",
             text="renewed",
@@ -77,7 +77,7 @@ def timeline_figure(account: Mapping[str, Any], until: str) -> Figure:
     dress(figure, height=360, margin={"l": 62, "r": 16, "t": 14, "b": 88})
     highest = max([*known, *(limit for _, limit in limits), 0.0])
     figure.update_yaxes(title=f"{unit} spent", range=[0, 1.15 * highest or 1.0])
-    figure.update_xaxes(title="time (UTC)", type="date")
+    date_axis(figure, numbers, [request["time"] for request in requests])
     figure.update_layout(
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
@@ -151,7 +151,7 @@ def _add_requests(
         if not members:
             continue
         figure.add_scatter(
-            x=[requests[i]["time"] for i in members],
+            x=[requests[i]["number"] for i in members],
             y=[totals[i] for i in members],
             mode="markers",
             marker={
@@ -165,8 +165,8 @@ def _add_requests(
         )
 
 
-def _limits(account: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """Return when which limit came into force; the last alone if they are of different deltas."""
+def _limits(account: Mapping[str, Any]) -> list[tuple[int, float]]:
+    """Return each limit with the entry that set it; the last alone if their deltas differ."""
     budget = account["budget"]
     if budget is None:
         return []
@@ -178,7 +178,7 @@ def _limits(account: Mapping[str, Any]) -> list[tuple[str, float]]:
     same = [act for act in acts if act["epsilon_delta"] == budget["delta"]]
     if len(same) < len(acts):
         same = same[-1:]
-    return [(act["time"], act["epsilon"]) for act in same]
+    return [(act["number"], act["epsilon"]) for act in same]
 
 
 def _cost(line: Mapping[str, Any]) -> str:

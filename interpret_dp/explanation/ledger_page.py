@@ -48,7 +48,7 @@ def render_ledger_page(document: Mapping[str, Any]) -> str:
             _header(document),
             _check(document),
             _overview(document) if accounts else "",
-            *(_account(account, document["made"], plots) for account in accounts),
+            *(_account(account, plots) for account in accounts),
             _roles(document["roles"]),
             _meaning(),
             _entries(document),
@@ -117,7 +117,7 @@ def _overview(document: Mapping[str, Any]) -> str:
     )
 
 
-def _account(account: Mapping[str, Any], made: str, plots: Plots) -> str:
+def _account(account: Mapping[str, Any], plots: Plots) -> str:
     budget = account["budget"]
     has_requests = bool(account["requests"])
     has_spent = bool(account["by_explainer"])
@@ -129,7 +129,7 @@ def _account(account: Mapping[str, Any], made: str, plots: Plots) -> str:
         _sentence(account),
     ]
     if has_requests:
-        parts.append(f"<h3>Spending over time</h3>{plots.place(timeline_figure(account, made))}")
+        parts.append(f"<h3>Spending over time</h3>{plots.place(timeline_figure(account))}")
     if has_spent:
         parts.append("<div class=pair>")
         for by, title in (("explainer", "By class"), ("user", "By user")):

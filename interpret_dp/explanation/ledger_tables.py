@@ -21,7 +21,8 @@ __all__ = [
 ]
 
 _SHORT_HASH = 12
-_WITHOUT_BREAK = {"Time (UTC)", "Until", "Hash"}
+_DATE = 10
+_WITHOUT_BREAK = {"Date (UTC)", "Until", "Hash"}
 
 
 def html_table(
@@ -57,7 +58,7 @@ def acts_table(account: Mapping[str, Any]) -> str:
     rows = [
         [
             str(act["number"]),
-            _time(act["time"]),
+            act["time"][:_DATE],
             act["user"] or "not told",
             _ACTS[act["kind"]](act),
             act["purpose"],
@@ -66,7 +67,7 @@ def acts_table(account: Mapping[str, Any]) -> str:
     ]
     if not rows:
         return ""
-    head = ["Entry", "Time (UTC)", "User", "Decision", "Reason"]
+    head = ["Entry", "Date (UTC)", "User", "Decision", "Reason"]
     return f"<h3>Decisions</h3>{html_table(head, rows, numeric={0})}"
 
 
@@ -75,7 +76,7 @@ def approvals_table(account: Mapping[str, Any]) -> str:
     rows = [
         [
             str(approval["number"]),
-            _time(approval["time"]),
+            approval["time"],
             approval["user"],
             approval["dataset"],
             f"{ceil_text(approval['epsilon'])} at {approval['delta']:g}",
@@ -88,7 +89,7 @@ def approvals_table(account: Mapping[str, Any]) -> str:
     ]
     if not rows:
         return ""
-    head = ["Entry", "Time (UTC)", "User", "Data set", "Epsilon at delta", "Purpose", "Status",
+    head = ["Entry", "Date (UTC)", "User", "Data set", "Epsilon at delta", "Purpose", "Status",
             "Answered by", "Reason"]  # fmt: skip
     return f"<h3>Approvals</h3>{html_table(head, rows, numeric={0})}"
 
@@ -102,7 +103,7 @@ def requests_table(account: Mapping[str, Any]) -> str:
         rows.append(
             [
                 str(request["number"]),
-                _time(request["time"]),
+                request["time"],
                 request["explainer"],
                 request["user"] or "not told",
                 request["host"] or "not told",
@@ -114,7 +115,7 @@ def requests_table(account: Mapping[str, Any]) -> str:
                 request["state"] + ("" if request["counts"] else ", before new people"),
             ]
         )
-    head = ["Entry", "Time (UTC)", "Class", "User", "Host", "Purpose", "Epsilon", "Delta",
+    head = ["Entry", "Date (UTC)", "Class", "User", "Host", "Purpose", "Epsilon", "Delta",
             "Cost (mu)", f"Total {unit}", "State"]  # fmt: skip
     if not rows:
         return "<p class=note>Nothing was asked for yet.</p>"
@@ -129,7 +130,7 @@ def entries_table(entries: Sequence[Mapping[str, Any]]) -> str:
     rows = [
         [
             str(entry["number"]),
-            _time(entry["time"]),
+            entry["time"][:_DATE],
             entry["kind"],
             entry["dataset"] or "whole ledger",
             entry["user"] or "not told",
@@ -143,23 +144,15 @@ def entries_table(entries: Sequence[Mapping[str, Any]]) -> str:
         ]
         for entry in entries
     ]
-    head = ["Entry", "Time (UTC)", "Kind", "Data set", "User", "Class", "Purpose or reason", "mu",
+    head = ["Entry", "Date (UTC)", "Kind", "Data set", "User", "Class", "Purpose or reason", "mu",
             "delta", "Closes", "Version", "Hash"]  # fmt: skip
     return html_table(head, rows, numeric={0, 7, 8, 9})
-
-
-def _time(time: str) -> str:
-    try:
-        return moment(time)
-    except ValueError:
-        # A log that failed its check may say anything.
-        return time
 
 
 def _status(approval: Mapping[str, Any]) -> str:
     if approval["status"] == "approved" and approval["expires"]:
         used = f"used {approval['used']} of {approval['uses']}"
-        return f"approved until {_time(approval['expires'])}, {used}"
+        return f"approved until {moment(approval['expires'])}, {used}"
     return str(approval["status"])
 
 
@@ -168,7 +161,7 @@ def _budget_words(act: Mapping[str, Any], verb: str) -> str:
     if act["delta"]:
         words += f", of which {act['delta']:g} for selections"
     if act["context"].get("expires"):
-        words += f", until {_time(act['context']['expires'])}"
+        words += f", until {moment(act['context']['expires'])}"
     return words
 
 

@@ -65,7 +65,7 @@ class Request:
     number : int
         The entry that reserved it.
     time, explainer, purpose : str
-        When, which class asked, and what for.
+        The date (UTC), which class asked, and what for.
     epsilon, epsilon_delta : float
         The guarantee that was asked for.
     mu, delta : float

@@ -43,7 +43,7 @@ class Approval:
     number : int
         Of its entry in the log; officers name it by this.
     time : str
-        When it was made.
+        The date (UTC) on which it was made.
     dataset : str
         The name to which the spending would be charged.
     asked_by, user : str

@@ -12,7 +12,7 @@ from interpret_dp._documents import digest_of, parse_json
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 
-__all__ = ["GENESIS", "KINDS", "Entry", "check_next", "verify_chain"]
+__all__ = ["CLOSING", "GENESIS", "KINDS", "Entry", "check_next", "verify_chain"]
 
 GENESIS = "0" * 64
 """What the first entry names as its predecessor."""
@@ -39,6 +39,9 @@ KINDS = (
 )
 """Kinds of entries. A version that does not know a kind refuses the account rather than guess."""
 
+CLOSING = ("commit", "cancel")
+"""Kinds that close a reservation."""
+
 _HASH_FORMAT = 1
 
 
@@ -51,7 +54,9 @@ class Entry:
     number : int
         Position in the log, from 1 without gaps.
     time : str
-        UTC, ISO 8601.
+        The date in UTC, ISO 8601; empty for a commit and a cancel. A finer time, or one of the
+        end, would publish how long a request ran, which may depend on rows. Entries of older
+        versions hold the moment.
     kind : str
         One of `KINDS`.
     dataset : str
@@ -99,6 +104,11 @@ class Entry:
     def facts(self) -> dict[str, Any]:
         """The further facts, read."""
         return self._document("context", self.context)
+
+    @property
+    def date(self) -> str:
+        """The date, also of an entry that holds a finer time; empty for a commit and a cancel."""
+        return self.time[:10]
 
     @property
     def user(self) -> str:

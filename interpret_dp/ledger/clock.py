@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-__all__ = ["has_passed", "in_days", "moment_text", "now", "until"]
+__all__ = ["has_passed", "in_days", "moment_text", "now", "today", "until"]
 
 _DAY = datetime.timedelta(days=1)
 
@@ -13,6 +13,11 @@ _DAY = datetime.timedelta(days=1)
 def now() -> datetime.datetime:
     """Return the present moment by this machine's clock."""
     return datetime.datetime.now(datetime.UTC)
+
+
+def today() -> str:
+    """Return the present date in UTC, as ISO 8601 text."""
+    return now().date().isoformat()
 
 
 def until(name: str, value: Any) -> str:

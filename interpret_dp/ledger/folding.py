@@ -182,7 +182,7 @@ def _reserve(book: _Book, entry: Entry) -> None:
     facts = entry.facts
     book.requests[entry.number] = Request(
         entry.number,
-        entry.time,
+        entry.date,
         entry.explainer,
         entry.purpose,
         entry.epsilon or 0.0,
@@ -217,7 +217,7 @@ def _close(book: _Book, entry: Entry) -> None:
 def _ask(book: _Book, entry: Entry) -> None:
     book.approvals[entry.number] = Approval(
         number=entry.number,
-        time=entry.time,
+        time=entry.date,
         dataset=entry.dataset,
         asked_by=entry.user,
         user=str(entry.facts.get("for_user", entry.user)),
@@ -243,7 +243,7 @@ def _answer(book: _Book, entry: Entry) -> None:
         approval,
         state=_ANSWERS[entry.kind],
         decided_by=entry.user,
-        decided=entry.time,
+        decided=entry.date,
         reason=entry.purpose,
     )
     if entry.kind == "approve":

@@ -134,7 +134,7 @@ def oversight_document(account: Account) -> dict[str, Any]:
             "ever": _epsilon(spent.ever, delta),
         },
         "totals": totals,
-        "periods": [{"number": entry.number, "time": entry.time} for entry in account.renewed],
+        "periods": [{"number": entry.number, "time": entry.date} for entry in account.renewed],
         "by_explainer": _grouped(account, "explainer"),
         "by_user": _grouped(account, "user"),
         "by_purpose": _grouped(account, "purpose"),

@@ -7,7 +7,6 @@ all other writers before it reads, so that a check and the entry that follows it
 from __future__ import annotations
 
 import contextlib
-import datetime
 import threading
 import time
 from collections.abc import Iterator
@@ -19,7 +18,8 @@ from sqlalchemy.exc import DBAPIError
 from interpret_dp._version import __version__
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account
-from interpret_dp.ledger.chain import Entry
+from interpret_dp.ledger.chain import CLOSING, Entry
+from interpret_dp.ledger.clock import today
 from interpret_dp.ledger.database import Database, open_database, resolve_url
 from interpret_dp.ledger.migrations import create_tables, migrate, stored_version
 from interpret_dp.ledger.running import Running
@@ -165,7 +165,7 @@ class Log:
         running = self.catch_up()
         entry = Entry(
             number=running.number + 1,
-            time=datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
+            time="" if kind in CLOSING else today(),
             kind=kind,
             dataset=dataset,
             reservation=reservation,

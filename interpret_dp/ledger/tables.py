@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Double, Index, Integer, MetaData, String, Table, Text
 
+from interpret_dp.ledger.chain import CLOSING
+
 __all__ = ["CLOSED_ONCE", "ENTRIES", "METADATA", "SCHEMA_VERSION", "VERSIONS"]
 
 SCHEMA_VERSION = 2
@@ -44,7 +46,7 @@ ENTRIES = Table(
     Column("hash", String(64), nullable=False),
 )
 
-_closing = ENTRIES.c.kind.in_(("commit", "cancel"))
+_closing = ENTRIES.c.kind.in_(CLOSING)
 CLOSED_ONCE = Index(
     "interpret_dp_ledger_closed_once",
     ENTRIES.c.reservation,

@@ -36,7 +36,7 @@ def test_show_tells_budget_spending_and_requests(command, ledger):
     assert "epsilon 4 at delta 1e-06" in outcome.out
     assert "1 of the requests run now or were left by a crash" in outcome.out
     lines = [line.split() for line in outcome.out.splitlines() if "1e-06 " in line]
-    rows = {words[2]: words[-1] for words in lines}
+    rows = {words[1]: words[-1] for words in lines}
     assert rows["Model"] == "committed"
     assert rows["Crashed"] == "open"
 

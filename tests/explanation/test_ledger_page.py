@@ -88,7 +88,7 @@ def test_without_a_limit_figures_are_in_mu():
     ledger.commit(reserve(ledger, "adult", mu=0.3))
     document = ledger.oversight()
     (account,) = document["datasets"]
-    figure = timeline_figure(account, document["made"])
+    figure = timeline_figure(account)
     assert figure.layout.yaxis.title.text == "mu spent"
     assert list(figure.data[0].y) == [0.0, pytest.approx(0.301, abs=1e-2), pytest.approx(0.3)]
     bars = share_figure(account["by_explainer"], "explainer", None)
@@ -102,12 +102,15 @@ def test_the_timeline_follows_requests_and_limits(ledger):
     ledger.renew_budget(name, reason="next year")
     document = ledger.oversight()
     (account,) = document["datasets"]
-    figure = timeline_figure(account, document["made"])
+    figure = timeline_figure(account)
     steps = figure.data[0]
     assert list(steps.y[1:3]) == [total["epsilon"] for total in account["totals"]]
+    assert list(steps.x[1:3]) == [request["number"] for request in account["requests"]]
+    # Entries are named by their dates alone.
+    assert set(figure.layout.xaxis.ticktext) == {account["requests"][0]["time"]}
     limit = figure.data[-1]
     assert list(limit.y) == [3.0, 5.0, 5.0, 5.0]
-    assert [shape.x0 for shape in figure.layout.shapes] == [account["periods"][0]["time"]]
+    assert [shape.x0 for shape in figure.layout.shapes] == [account["periods"][0]["number"]]
     assert {trace.mode for trace in figure.data[1:-1]} == {"markers"}
     share = 100 * (account["spent"]["mu"] / account["budget"]["mu"]) ** 2
     for by in ("explainer", "user"):
@@ -117,7 +120,7 @@ def test_the_timeline_follows_requests_and_limits(ledger):
     # Limits of another delta are not drawn in one line with these.
     ledger.raise_budget(name, 6.0, 1e-5, reason="more")
     document = ledger.oversight()
-    limit = timeline_figure(document["datasets"][0], document["made"]).data[-1]
+    limit = timeline_figure(document["datasets"][0]).data[-1]
     assert list(limit.y) == [6.0, 6.0]
 
 
