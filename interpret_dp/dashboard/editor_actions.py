@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from interpret_dp._documents import parse_json, read_json, sealed
+from interpret_dp._documents import parse_json, sealed
 from interpret_dp.dashboard.editor_cells import CellPlaces
 from interpret_dp.dashboard.editor_places import Places
 from interpret_dp.dashboard.editor_tools import TOOLS, Tool
@@ -30,8 +28,8 @@ class Request:
         The selected ones.
     column : int or None
         The class whose scores are meant; None for all.
-    number, why, path : str
-        What was typed as number, message and file name.
+    number, why : str
+        What was typed as number and message.
     shape : str
         The shape that is asked about.
     moved_by : float
@@ -43,7 +41,6 @@ class Request:
     column: int | None = None
     number: str = ""
     why: str = ""
-    path: str = ""
     shape: str = "monotone"
     moved_by: float = 0.0
 
@@ -222,29 +219,6 @@ def _download(session: EditSession, request: Request) -> Outcome:
     )
 
 
-def _save(session: EditSession, request: Request) -> Outcome:
-    typed = request.path.strip()
-    if not typed:
-        raise ValueError("Type the name of a file first, such as edits.json.")
-    path = Path(typed).expanduser()
-    if path.is_dir():
-        raise ValueError(f"'{path}' is a folder; add the name of a file, such as edits.json.")
-    if path.exists() and not _is_session(path):
-        raise ValueError(f"'{path}' is another kind of file and stays. Choose another name.")
-    session.save(path)
-    return Outcome(f"Saved {_counted(len(session.history), 'edit')} to {path.resolve()}")
-
-
-def _is_session(path: Path) -> bool:
-    try:
-        if os.path.getsize(path) > _LARGEST_FILE:
-            return False
-        document = read_json(path)
-    except (ValueError, OSError):
-        return False
-    return isinstance(document, dict) and document.get("format") == "interpret_dp.edit_session"
-
-
 def load(session: EditSession, content: bytes) -> Outcome:
     """Add the edits of a saved session.
 
@@ -277,7 +251,6 @@ ACTIONS: Mapping[str, Callable[[EditSession, Request], Outcome]] = MappingProxyT
         "verdict": _judge,
         "repair": _repair,
         "download": _download,
-        "save": _save,
         "drag": _move,
     }
 )

@@ -120,7 +120,6 @@ def _add_acting(app: dash.Dash) -> None:
         State(_CARD("class"), "value"),
         State(_CARD("number"), "value"),
         State(_CARD("why"), "value"),
-        State(_CARD("path"), "value"),
         State(_CARD("shape"), "value"),
         prevent_initial_call=True,
     )
@@ -133,7 +132,6 @@ def _add_acting(app: dash.Dash) -> None:
         column: Any,
         number: str | None,
         why: str | None,
-        path: str | None,
         shape: str,
     ) -> Any:
         trigger = ctx.triggered_id
@@ -146,7 +144,6 @@ def _add_acting(app: dash.Dash) -> None:
             column=_column(column),
             number=number or "",
             why=why or "",
-            path=path or "",
             shape=shape,
         )
         action = trigger["action"] if trigger["type"] == BUTTON else trigger["type"]

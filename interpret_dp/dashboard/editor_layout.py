@@ -60,7 +60,7 @@ def editor_card(
             ),
             _commit_bar(ids, session),
             _folded(f"History ({_SHARED})", html.Div(history_list(session), id=ids("history"))),
-            _folded("Save, load, and use in Python", _files(ids)),
+            _folded("Download, load, and use in Python", _files(ids)),
             dcc.Store(id=ids("selection"), data=[]),
             dcc.Store(id=ids("click")),
             dcc.Store(id=ids("drag")),
@@ -262,13 +262,6 @@ def _files(ids: Ids) -> Component:
         [
             html.Div(
                 [
-                    dcc.Input(
-                        id=ids("path"),
-                        type="text",
-                        placeholder="edits.json",
-                        className="idp-editor-path",
-                    ),
-                    action_button(ids, "save", "Save", "Write the file where Python runs"),
                     action_button(ids, "download", "Download", "Hand the file to the browser"),
                     dcc.Upload(
                         "Load a file",
@@ -280,7 +273,6 @@ def _files(ids: Ids) -> Component:
                     ),
                 ],
                 className="idp-editor-row",
-                **data_attributes(enter="save"),
             ),
             html.Div(
                 "The file holds every edit with who, when and why, and not one row of the data. It "
@@ -292,7 +284,9 @@ def _files(ids: Ids) -> Component:
                     "In Python, ",
                     html.Code("explanation.edit_session.model"),
                     " is the estimator with these edits: it predicts, explains and saves like any "
-                    "other. From the file: ",
+                    "other. The file is written by ",
+                    html.Code("explanation.edit_session.save(path)"),
+                    " and read by ",
                     html.Code("EditSession.load(path, model).model"),
                     ".",
                 ]

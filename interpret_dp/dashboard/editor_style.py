@@ -72,7 +72,6 @@ EDITOR_STYLE = """
   margin-bottom: 8px; }
 .idp-editor-commit > .dash-input-container, .idp-editor-why-field { flex: 1 1 300px; }
 .idp-editor-commit > .dash-input-container { max-width: 520px; }
-.idp-editor .idp-editor-path { flex: 0 1 340px; }
 .idp-editor-folded { margin: 4px 0; }
 .idp-editor-folded > summary { cursor: pointer; font-weight: 600; font-size: 13px; padding: 3px 0; }
 .idp-editor-folded > div { padding: 4px 0 8px 16px; display: flex; flex-direction: column;

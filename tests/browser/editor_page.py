@@ -71,8 +71,8 @@ class EditorPage:
         self.card.locator("summary", has_text=title).click()
 
     def type(self, field: str, text: str) -> None:
-        """Type into a field: "why", "number" or "path"."""
-        names = {"why": "why-field", "number": "number", "path": "path"}
+        """Type into a field: "why" or "number"."""
+        names = {"why": "why-field", "number": "number"}
         self.card.locator(f".idp-editor-{names[field]} input").fill(text)
 
     def place(self, code: int | None = None, position: float = 0.0) -> tuple[float, float, float]:

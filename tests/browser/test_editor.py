@@ -166,7 +166,7 @@ def test_download_and_load(open_editor, session, tmp_path):
     editor.press("select-all")
     editor.press("increasing")
     edited = session.view("age").current
-    editor.unfold("Save, load")
+    editor.unfold("Download, load")
     with editor.dashboard.page.expect_download() as download:
         editor.press("download")
     path = tmp_path / "edits.json"
@@ -207,7 +207,7 @@ def test_a_narrow_page_clips_nothing(open_editor):
     editor.press("smooth")
     editor.choose("Scale of all terms")
     editor.unfold("History")
-    editor.unfold("Save, load")
+    editor.unfold("Download, load")
     editor.dashboard.screenshot("editor_narrow")
     clipped = editor.dashboard.page.evaluate(
         "() => [...document.querySelectorAll('.idp-editor button, .idp-editor span')]"

@@ -7,7 +7,6 @@ import json
 
 import pytest
 
-from interpret_dp._documents import sealed
 from interpret_dp.dashboard.editor_actions import ACTIONS, Request, load, perform
 from interpret_dp.dashboard.editor_places import places_of
 from interpret_dp.dashboard.editor_tools import TOOLS
@@ -90,25 +89,6 @@ def test_a_repair_needs_a_direction(session):
     again = use(wavy_session, "repair", shape="increasing")
     assert again.text.startswith("There is nothing to repair")
     assert len(wavy_session.history) == 1
-
-
-def test_saving_never_writes_over_another_file(session, tmp_path):
-    use(session, "flatten", bins=(1, 2))
-    with pytest.raises(ValueError, match="Type the name"):
-        use(session, "save", path="  ")
-    with pytest.raises(ValueError, match="is a folder"):
-        use(session, "save", path=str(tmp_path))
-    precious = tmp_path / "thesis.json"
-    for content in ("[]", '{"format": "interpret_dp.model"}', "no json", ""):
-        precious.write_text(content)
-        with pytest.raises(ValueError, match="another kind of file"):
-            use(session, "save", path=str(precious))
-        assert precious.read_text() == content
-    path = tmp_path / "edits.json"
-    use(session, "save", path=str(path))
-    use(session, "shift", bins=(3,), number="1")
-    assert "Saved 2 edits" in use(session, "save", path=str(path)).text
-    assert json.loads(path.read_text()) == sealed(session.to_dict())
 
 
 def test_loading_refuses_to_lose_edits(session):

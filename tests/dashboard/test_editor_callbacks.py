@@ -200,14 +200,29 @@ def test_two_renderings_share_no_id(shown, session):
     assert not {i for i in first & second if "idp-" in i}
 
 
-def test_a_page_that_outlived_its_dashboard_is_told(editor, session):
-    editor.identity = editor.identity | {"uid": "1234-5-6"}
+@pytest.mark.parametrize("token", ["", "1234", None])
+def test_a_page_without_the_token_of_this_process_edits_nothing(editor, session, token):
+    real, number, rendering = editor.identity["uid"].rsplit("-", 2)
+    assert len(real) >= 43  # 32 random bytes
+    uid = f"{number}-{rendering}" if token is None else f"{token}-{number}-{rendering}"
+    editor.press("all")
+    editor.identity = editor.identity | {"uid": uid}
     for button in editor.buttons:
-        button["uid"] = "1234-5-6"
-    editor.press("verdict")
+        button["uid"] = uid
+    editor.press("flatten")
+    assert session.history == ()
     assert "has ended" in editor.text("message")
     editor.change("idp-editor-clock", "n_intervals", 1)
     assert "has ended" in editor.text("message")
+
+
+def test_a_replayed_save_writes_no_file(editor, session, tmp_path):
+    path = tmp_path / "edits.json"
+    editor.buttons.append(editor.buttons[-1] | {"action": "save"})
+    editor.state["idp-editor-path", "value"] = str(path)
+    editor.press("save")
+    assert "'save'" in editor.text("message")
+    assert not path.exists()
 
 
 def test_an_error_of_ours_is_a_message(editor, session, monkeypatch):
