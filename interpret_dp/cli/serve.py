@@ -37,9 +37,15 @@ def serve(explanations: Any, *, port: int | None, open_browser: bool) -> None:
         If the port is taken or the server does not start.
     """
     import interpret
+    from interpret.provider import DashProvider
+
+    from interpret_dp.dashboard.guarded_server import GuardedServer
 
     port = _claim_port(port)
-    interpret.init_show_server((_HOST, port))
+    provider = DashProvider.from_address((_HOST, port))
+    provider.app_runner.app = GuardedServer()
+    interpret.set_visualize_provider(provider)
+    provider.idempotent_start()
     # The process crashes on its way out if the server's thread is still running.
     atexit.register(interpret.shutdown_show_server)
     url = interpret.show_link(explanations)

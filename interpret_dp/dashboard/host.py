@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import weakref
 from typing import Any
 
@@ -15,7 +16,9 @@ __all__ = [
     "in_interprets_callback",
     "is_interprets",
     "remember",
+    "runners",
     "served_app",
+    "shows_ours",
 ]
 
 # Where interpret's callbacks put what `visualize` returns.
@@ -65,3 +68,18 @@ def explanations_of(app: Any) -> list[Any]:
     if app.ctx is not None:
         return [explanation for explanation, _ in app.ctx]
     return [] if app.ctx_item is None else [app.ctx_item[0]]
+
+
+def shows_ours(app: Any) -> bool:
+    """Whether one of interpret's apps shows an explanation of ours."""
+    return any(hasattr(explanation, "privacy") for explanation in explanations_of(app))
+
+
+def runners() -> list[Any]:
+    """Return what runs the server behind ``interpret.show``; empty where there is none."""
+    interactive = sys.modules.get("interpret.visual._interactive")
+    outer = None if interactive is None else interactive.get_visualize_provider()
+    # `show` alone puts the provider that serves into another one.
+    providers = (outer, getattr(outer, "provider", None))
+    found = [getattr(provider, "app_runner", None) for provider in providers]
+    return [runner for runner in found if runner is not None]

@@ -9,6 +9,7 @@ import dash
 from interpret_dp.dashboard import privacy_tab, registry
 from interpret_dp.dashboard.cards import live_card
 from interpret_dp.dashboard.editor_view import EditorSlot
+from interpret_dp.dashboard.guard import refuse_foreign_requests
 from interpret_dp.dashboard.shutdown import stop_interprets_server
 from interpret_dp.dashboard.style import STYLE
 from interpret_dp.explanation.registry import register_live_view
@@ -26,6 +27,8 @@ def set_up(app: dash.Dash) -> None:
     app : dash.Dash
         Of interpret's own class: others are none of our business.
     """
+    # First: without it nothing of ours is served.
+    refuse_foreign_requests(app)
     # Registered again, so that it runs once, and before what was registered earlier.
     atexit.unregister(stop_interprets_server)
     atexit.register(stop_interprets_server)

@@ -16,7 +16,7 @@ from dash.development.base_component import Component
 from interpret_dp._figures import ceil_text, floor_text
 from interpret_dp.dashboard.accounts import ShownAccount, collect_accounts
 from interpret_dp.dashboard.errors import error_message, message_on_error
-from interpret_dp.dashboard.host import explanations_of
+from interpret_dp.dashboard.host import explanations_of, shows_ours
 from interpret_dp.dashboard.panel import to_component
 from interpret_dp.dashboard.registry import figure_component
 from interpret_dp.dashboard.spending_figure import spending_figure
@@ -39,8 +39,7 @@ def register(app: dash.Dash) -> None:
 
 def with_tab(layout: Any, app: Any) -> Any:
     """Return interpret's layout with our tab; the small dashboard, and others' work, as it is."""
-    shows_ours = any(hasattr(e, "privacy") for e in explanations_of(app))
-    if app.ctx is None or not shows_ours:
+    if app.ctx is None or not shows_ours(app):
         return layout
     # The layout is the app's own object and is served again and again.
     layout = copy.deepcopy(layout)

@@ -1,4 +1,4 @@
-"""interpret's server ends with the process, and only this machine can reach it."""
+"""interpret's server ends with the process, and no other machine or site can use it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import interpret
+import numpy as np
 import pytest
+import requests
+from interpret.data import ClassHistogram
+
+from interpret_dp.cli.serve import serve
+from tests.dashboard.client import AppClient
 
 SCRIPT = """
 import atexit, sys, threading, time
@@ -112,3 +120,53 @@ def _listening_addresses(port: int) -> set[str]:
             return {socket.inet_ntoa(bytes.fromhex(address)[::-1]) for address in found}
         time.sleep(0.05)
     raise AssertionError(f"nobody listens on port {port}")
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("localhost:7001", None, 200),
+        ("127.0.0.1:7001", "http://127.0.0.1:7001", 200),
+        ("[::1]:7001", "http://[::1]:7001", 200),
+        ("Ward-PC:7001", "http://ward-pc:7001", 200),
+        ("hub.example.org", "https://hub.example.org", 200),
+        ("localhost:7001", "https://hub.example.org", 200),
+        ("evil.example:7001", None, 403),
+        ("localhost.evil.example", "http://localhost.evil.example", 403),
+        ("[::1", None, 403),
+        ("", None, 403),
+        ("localhost:7001", "http://evil.example", 403),
+        ("localhost:7001", "http://localhost:8888", 403),
+        ("localhost:7001", "null", 403),
+    ],
+)
+def test_pages_of_other_sites_are_refused(shown, monkeypatch, host, origin, status):
+    provider = SimpleNamespace(render=None, app_runner=SimpleNamespace(ip="ward-pc"))
+    monkeypatch.setattr("interpret.visual._interactive.visualize_provider", provider)
+    monkeypatch.setenv("INTERPRET_DP_ALLOWED_HOSTS", " Hub.example.org, ,other.example")
+    headers = {"Host": host} | ({} if origin is None else {"Origin": origin})
+    others = ClassHistogram().explain_data(np.zeros((2, 1)), np.array([0, 1]))
+    for explanation, expected in ((shown.total, status), (others, 200)):
+        client = AppClient(explanation).app.server.test_client()
+        assert client.get("/", headers=headers).status_code == expected
+        # A callback without content is an error of interpret's where it is let through.
+        text = client.post("/_dash-update-component", json={}, headers=headers).text
+        assert ("INTERPRET_DP_ALLOWED_HOSTS" in text) is (expected == 403)
+
+
+def test_the_commands_server_refuses_other_sites_and_goes_on(shown, monkeypatch):
+    def visit(items):
+        url = items[0][1]
+        root = url.rsplit("/", 2)[0]
+        for page in (url, f"{root}/", f"{root}/shutdown"):
+            for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+                assert requests.post(page, headers=headers, timeout=60).status_code == 403
+        # As an image of another site's page asks.
+        assert requests.get(f"{root}/shutdown", timeout=60).status_code == 405
+        assert requests.get(url, timeout=60).status_code == 200
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("interpret.visual._interactive.visualize_provider", None)
+    monkeypatch.setattr("interpret_dp.cli.serve.say_items", visit)
+    serve(shown.total, port=None, open_browser=False)
+    assert interpret.shutdown_show_server()
