@@ -496,7 +496,7 @@ def _load_libraries() -> None:
     """Import what the tests import, but not our package: forks then start at once."""
     for name in (
         *("numpy", "pandas", "scipy.stats", "scipy.optimize", "sklearn.ensemble", "pyarrow"),
-        *("plotly.graph_objects", "interpret", "dp_accounting", "opendp.mod", "hypothesis"),
+        *("plotly.graph_objects", "interpret", "dp_accounting", "hypothesis"),
         *("hypothesis.extra.numpy", "sqlalchemy", "numba", "polars", "mpmath"),
     ):
         try:

@@ -8,15 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.gaussian import lattice_sigma
+from interpret_dp.mechanisms.vectorised import LARGEST_SIGMA
 
 if TYPE_CHECKING:
     from interpret_dp.mechanisms.entropy import Randomness
 
 __all__ = ["gaussian_mechanism", "noise_scale"]
-
-# The sampler's integers saturate at 2**63. Saturated noise hides nothing, so it must stay out of
-# reach: 2**63 is 128 sigma, which has a probability below exp(-8192).
-_LARGEST_SIGMA = 2.0**56
 
 
 def gaussian_mechanism(
@@ -90,10 +87,10 @@ def noise_scale(name: str, sensitivity: int, mu: float) -> float:
         If it would be below 2**10 or above 2**56.
     """
     sigma = lattice_sigma(sensitivity, mu)
-    if sigma > _LARGEST_SIGMA:
+    if sigma > LARGEST_SIGMA:
         raise ValueError(
             f"Noise of {name!r} for sensitivity {sensitivity} at mu {mu:.6g} has sigma "
-            f"{sigma:.6g} in lattice units; it must be at most {_LARGEST_SIGMA:g} to fit into 64 "
+            f"{sigma:.6g} in lattice units; it must be at most {LARGEST_SIGMA:g} to fit into 64 "
             "bits. Ask for a larger epsilon or delta, or choose a coarser lattice."
         )
     return sigma

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from interpret_dp.mechanisms.choice import choice_rate
 from interpret_dp.mechanisms.coins import draw_exponentially
 from interpret_dp.mechanisms.sampling import ByteSource, sampled_rows, system_bytes
-from interpret_dp.mechanisms.stock import NoiseStock
+from interpret_dp.mechanisms.vectorised import discrete_gaussian
 
 __all__ = [
     "Randomness",
@@ -74,8 +74,7 @@ class Randomness(ABC):
             Noise scale, in lattice units.
         """
         noise = self.noise(sigma, exact.size).reshape(exact.shape)
-        # A sum that wraps around would still be protected, being a function of the true sum;
-        # saturated noise would not, and gaussian_mechanism keeps it out of reach.
+        # A sum that wraps around would still be protected, being a function of the true sum.
         return exact + noise
 
     def perturb_sampled(
@@ -150,11 +149,10 @@ class SystemRandomness(Randomness):
 
     def __init__(self) -> None:
         self.public = np.random.default_rng()
-        self._stock = NoiseStock()
 
     def noise(self, sigma: float, size: int) -> NDArray[np.int64]:
-        """Draw exact discrete Gaussian noise; from the second call at a scale on, ahead."""
-        return self._stock.take(sigma, size)
+        """Draw exact discrete Gaussian noise."""
+        return discrete_gaussian(sigma, size)
 
     def below(self, bound: int) -> int:
         """Draw from the operating system's cryptographic generator, exactly uniform."""

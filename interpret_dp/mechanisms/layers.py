@@ -70,7 +70,7 @@ class Layers:
         return list(zip(bottoms, heights, strict=False))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def layers_of(sigma: float) -> Layers:
     """Return the layers for a scale from 2**-10 to 2**56, which takes some milliseconds once."""
     _, exponent = math.frexp(sigma)

@@ -1,4 +1,4 @@
-"""Exact discrete Gaussian noise for long vectors: rejection sampling over whole arrays.
+"""Exact discrete Gaussian noise: rejection sampling over whole arrays.
 
 A point is drawn in one of 256 layers of equal area that together cover the curve
 exp(-z**2 / (2 sigma**2)), and kept where it lies below it (``layers``, ``proposals``): most points
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.mechanisms.layers import Layers, layers_of
 
-__all__ = ["vectorised_discrete_gaussian"]
+__all__ = ["LARGEST_SIGMA", "discrete_gaussian"]
 
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -41,10 +41,10 @@ _BATCH = 2**15
 # At the largest scale the farthest draw that can be proposed is below 2**62.1. The smallest scale
 # only keeps z / sigma in range.
 _SMALLEST_SIGMA = 2.0**-10
-_LARGEST_SIGMA = 2.0**56
+LARGEST_SIGMA = 2.0**56
 
 
-def vectorised_discrete_gaussian(sigma: float, size: int) -> Integers:
+def discrete_gaussian(sigma: float, size: int) -> Integers:
     """Draw exact discrete Gaussian noise, a hundred million draws a second.
 
     Parameters
@@ -85,7 +85,7 @@ def vectorised_discrete_gaussian(sigma: float, size: int) -> Integers:
         "sigma",
         sigma,
         low=_SMALLEST_SIGMA,
-        high=_LARGEST_SIGMA,
+        high=LARGEST_SIGMA,
         mend="Choose a coarser or a finer lattice.",
     )
     return _draw(layers_of(scale), check_int("size", size, low=0), _system_words)

@@ -14,7 +14,6 @@ HEAVY = (
     "ipywidgets",
     "matplotlib",
     "numba",
-    "opendp",
     "pandas",
     "plotly",
     "pyarrow",
@@ -70,4 +69,4 @@ def test_registered_classes_load_no_plotting_and_no_torch():
         "import interpret_dp.ebm.estimators, interpret_dp.lime.explainer, "
         "interpret_dp.llm.estimator"
     )[1]
-    assert loaded.isdisjoint({"dash", "matplotlib", "opendp", "plotly", "sqlalchemy", "torch"})
+    assert loaded.isdisjoint({"dash", "matplotlib", "plotly", "sqlalchemy", "torch"})

@@ -14,7 +14,6 @@ HEAVY = {
     "interpret",
     "numba",
     "numpy",
-    "opendp",
     "pandas",
     "plotly",
     "pyarrow",

@@ -42,8 +42,7 @@ def test_only_64_bit_integers_pass(dtype: type) -> None:
         release(np.zeros((1, 2), dtype=dtype))
 
 
-def test_noise_that_would_saturate_is_refused() -> None:
-    """At sigma 1e19 a third of OpenDP's draws are the largest integer: no noise at all."""
+def test_noise_that_would_not_fit_into_64_bits_is_refused() -> None:
     with pytest.raises(ValueError, match="must be at most"):
         release(np.zeros((1, 1), dtype=np.int64), mu=1e-13)
     _, sigma = release(np.zeros((1, 1), dtype=np.int64), mu=2.0**-35)

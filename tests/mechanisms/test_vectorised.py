@@ -1,4 +1,4 @@
-"""Our sampler, step by step and without chance: every short string of bits, every decision.
+"""The sampler, step by step and without chance: every short string of bits, every decision.
 
 What draws look like together is in test_vectorised_draws.py.
 """
@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import ssl
+import subprocess
+import sys
 import tracemalloc
 from fractions import Fraction
 from typing import Any
@@ -21,7 +24,7 @@ from hypothesis import strategies as st
 from interpret_dp.mechanisms import vectorised
 from interpret_dp.mechanisms.layers import N_LAYERS, Layers, layers_of
 from interpret_dp.mechanisms.proposals import LOW_BITS, propose
-from interpret_dp.mechanisms.vectorised import vectorised_discrete_gaussian
+from interpret_dp.mechanisms.vectorised import discrete_gaussian
 
 sigmas = st.floats(2.0**-10, 2.0**56)
 
@@ -170,19 +173,55 @@ def proposed(layers: Layers, *words: int, low: Any = ()) -> Any:
     )
 
 
-def test_steps_are_uniform_over_all_numbers_of_32_bits() -> None:
+@pytest.mark.parametrize("width", [1, 2, 3, 1000, 2**12 - 1, 2**18, 2**18 + 77, 2**19 - 1])
+def test_steps_are_uniform_over_all_numbers_of_32_bits(width: int) -> None:
     """Of 2^32 numbers each step has as many, floor(2^32 / width), and the others make no point.
 
-    In integers, without trying them: those that say a step are consecutive, and of them those
-    are left out whose product has a low half below 2^32 modulo width.
+    The numbers that say a step are consecutive, so that the first two and the last are tried: only
+    the first may make no point.
     """
-    for width in [1, 2, 3, 1000, 2**12 - 1, 2**18, 2**18 + 77, 2**19 - 1]:
-        left_out = 2**32 % width
-        for step in {0, 1, width // 2, width - 1} & set(range(width)):
-            first, end = -(-(step << 32) // width), -(-((step + 1) << 32) // width)
-            low = (first * width) % 2**32
-            skipped = sum(1 for n in range(3) if first + n < end and low + n * width < left_out)
-            assert end - first - skipped == 2**32 // width
+    layers = dataclasses.replace(layers_of(1.0), widths=np.full(N_LAYERS, width, dtype=np.uint64))
+    for step in {0, 1, width // 2, width - 1} & set(range(width)):
+        first, end = -(-(step << 32) // width), -(-((step + 1) << 32) // width)
+        said = proposed(layers, *(n << 32 for n in (first, first + 1, end - 1)))[0]
+        assert set(said.tolist()) == {step}
+        assert end - first - (3 - len(said)) == 2**32 // width
+
+
+def odds_of(layers: Layers, magnitude: int) -> Fraction:
+    """Return, but for a factor, the probability that a proposal is this one and kept.
+
+    In whole numbers, from what the code does with each of 2^32 words for a step, and with each of
+    2^53 heights: the number of heights that are kept is found by bisection, in all layers at once.
+    """
+    widths = layers.widths.astype(np.int64)
+    layer = np.flatnonzero(magnitude < widths)
+    kept = np.zeros(len(layer), dtype=np.uint64)
+    for bit in reversed(range(53)):
+        tried = kept + np.uint64(2**bit)
+        below = vectorised._is_below(
+            layers, np.full(len(layer), magnitude), layer, tried - np.uint64(1), words_from(0)
+        )
+        kept = np.where(below, tried, kept)
+    # The points of inner steps are kept whatever their height; all ones stand for all of 2^53.
+    kept[magnitude < layers.inner[layer]] = 2**53
+    words = [2**32 // int(width) for width in widths[layer]]
+    return Fraction(sum(n * int(k) for n, k in zip(words, kept, strict=True)))
+
+
+@pytest.mark.parametrize("sigma", [0.3, 0.7, 1.0, 3.3, 17.9])
+def test_the_law_of_the_code_is_the_curve_at_every_integer(sigma: float) -> None:
+    """Every word and every height counted, against bounds of exp in integers.
+
+    A layer's height is known to 53 bits, so that a probability is right to about 2^-52.
+    """
+    layers = layers_of(sigma)
+    whole = odds_of(layers, 0)
+    for magnitude in range(1, min(int(layers.widths[0]), int(8 * sigma) + 4)):
+        low, high = vectorised._exp_bounds(Fraction(magnitude**2) / (2 * Fraction(sigma) ** 2), 64)
+        odds = odds_of(layers, magnitude) / whole
+        assert Fraction(low, 2**64) - Fraction(1, 2**50) <= odds
+        assert odds <= Fraction(high, 2**64) + Fraction(1, 2**50)
 
 
 def test_points_are_what_words_say() -> None:
@@ -480,7 +519,7 @@ def test_every_bit_comes_from_openssl(monkeypatch: pytest.MonkeyPatch) -> None:
         return given[-1]
 
     monkeypatch.setattr(ssl, "RAND_bytes", random_bytes)
-    draws = vectorised_discrete_gaussian(2.0**20, 1_000)
+    draws = discrete_gaussian(2.0**20, 1_000)
     words = np.frombuffer(b"".join(given), dtype=np.uint64)
     places = iter(words)
     replayed = vectorised._draw(
@@ -510,10 +549,10 @@ def test_long_vectors_are_drawn_a_batch_at_a_time_from_new_words(
 
 
 def test_a_call_holds_its_result_and_a_few_megabytes() -> None:
-    vectorised_discrete_gaussian(2.0**20, 10)
+    discrete_gaussian(2.0**20, 10)
     tracemalloc.start()
     try:
-        draws = vectorised_discrete_gaussian(2.0**20, 1_000_000)
+        draws = discrete_gaussian(2.0**20, 1_000_000)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -523,13 +562,45 @@ def test_a_call_holds_its_result_and_a_few_megabytes() -> None:
 @pytest.mark.parametrize("sigma", [0.0, -1024.0, 2.0**-11, 2.0**57, 1e19, float("inf"), np.nan])
 def test_scales_that_nothing_is_proved_for_are_refused(sigma: float) -> None:
     with pytest.raises(ValueError, match=r"sigma is .* must be a finite number at least"):
-        vectorised_discrete_gaussian(sigma, 5)
+        discrete_gaussian(sigma, 5)
+
+
+def test_calls_and_forked_processes_draw_different_noise() -> None:
+    """A generator that is copied by a fork would give both processes the same noise."""
+    script = """
+import json, os
+from interpret_dp.mechanisms import SystemRandomness
+randomness = SystemRandomness()
+def some():
+    return randomness.noise(2.0**50, 20).tolist()
+draws = [some() for _ in range(2)]
+for _ in range(2):
+    ours, theirs = os.pipe()
+    if os.fork() == 0:
+        os.write(theirs, json.dumps(some()).encode())
+        os._exit(0)
+    os.wait()
+    draws.append(json.loads(os.read(ours, 10_000)))
+draws.append(some())
+print(json.dumps(draws))
+"""
+    if sys.platform == "win32":
+        pytest.skip("there is no fork on Windows")
+    output = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout
+    draws = json.loads(output)
+    assert len(draws) == 5
+    # Two draws of this scale coincide with a probability below 1e-15.
+    assert len({value for values in draws for value in values}) == 100
 
 
 def test_types_and_sizes_are_checked() -> None:
+    draws = discrete_gaussian(2.0**10, 0)
+    assert (draws.shape, draws.dtype) == ((0,), np.int64)
     with pytest.raises(TypeError, match="sigma is '1'"):
-        vectorised_discrete_gaussian("1", 5)  # type: ignore[arg-type]
+        discrete_gaussian("1", 5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"size is 5\.0"):
-        vectorised_discrete_gaussian(2.0**10, 5.0)  # type: ignore[arg-type]
+        discrete_gaussian(2.0**10, 5.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="size is -1"):
-        vectorised_discrete_gaussian(2.0**10, -1)
+        discrete_gaussian(2.0**10, -1)

@@ -1,4 +1,4 @@
-"""Our sampler's draws: against the exact probabilities, OpenDP's draws, moments and tails.
+"""The sampler's draws: against the exact probabilities, moments and tails.
 
 Each step is checked without chance in test_vectorised.py. Every p-value here is held against the
 level of noise_checks, and every check has controls that it must reject.
@@ -12,12 +12,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.stats import binom, chi2, chi2_contingency, ks_2samp, norm
+from scipy.stats import binom, chi2, norm
 
+from interpret_dp.accounting.gaussian import lattice_sigma
+from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.mechanisms import vectorised
 from interpret_dp.mechanisms.layers import Layers, layers_of
-from interpret_dp.mechanisms.samplers import OPENDP_DRAWS, discrete_gaussian
-from interpret_dp.mechanisms.vectorised import vectorised_discrete_gaussian
+from interpret_dp.mechanisms.vectorised import discrete_gaussian
 from tests.statistical.noise_checks import LEVEL, Integers, all_p, residue_p
 
 pytestmark = pytest.mark.statistical
@@ -61,15 +62,15 @@ def test_p_values_of_true_draws_are_uniform(sigma: float) -> None:
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 3.3, 17.9, 60.0, 1000.0])
 def test_small_scales_have_the_exact_probabilities(sigma: float) -> None:
     """4,000,000 draws. Two thirds and three halves of the scale: noncentrality above 10,000."""
-    assert exact_p(vectorised_discrete_gaussian(sigma, 4_000_000), sigma) > LEVEL
+    assert exact_p(discrete_gaussian(sigma, 4_000_000), sigma) > LEVEL
     for factor in (2 / 3, 3 / 2):
-        assert exact_p(vectorised_discrete_gaussian(factor * sigma, 100_000), sigma) < LEVEL
+        assert exact_p(discrete_gaussian(factor * sigma, 100_000), sigma) < LEVEL
 
 
 def test_exact_probabilities_notice_a_scale_that_is_off_by_three_percent() -> None:
     """400,000 draws: noncentrality 720 with some 80 degrees of freedom, 11 deviations beyond."""
     for factor in (0.97, 1.03):
-        assert exact_p(vectorised_discrete_gaussian(factor * 8.1, 400_000), 8.1) < LEVEL
+        assert exact_p(discrete_gaussian(factor * 8.1, 400_000), 8.1) < LEVEL
 
 
 def narrow_layers(layers: Layers) -> Layers:
@@ -100,7 +101,7 @@ def test_control_well_known_mistakes_are_rejected(
 
 def test_control_counting_zero_twice_is_rejected() -> None:
     """400,000 draws at sigma 1, of which zero with its two signs has 57 % instead of 40 %."""
-    draws = vectorised_discrete_gaussian(1.0, 400_000)
+    draws = discrete_gaussian(1.0, 400_000)
     more = np.concatenate([draws, draws[draws == 0]])
     assert exact_p(more, 1.0) < LEVEL
 
@@ -108,41 +109,21 @@ def test_control_counting_zero_twice_is_rejected() -> None:
 def test_exact_decisions_have_the_same_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
     """10,000 draws, every decision in integers; 2/3 and 3/2 of the scale: noncentrality 1,000."""
     monkeypatch.setattr(vectorised, "_MARGIN", 3.0)
-    draws = vectorised_discrete_gaussian(3.3, 10_000)
+    draws = discrete_gaussian(3.3, 10_000)
     assert exact_p(draws, 3.3) > LEVEL
     for factor in (2 / 3, 3 / 2):
         assert exact_p(draws, 3.3 * factor) < LEVEL
 
 
-def of_opendp(sigma: float, size: int) -> Integers:
-    calls = size // OPENDP_DRAWS
-    return np.concatenate([discrete_gaussian(sigma, OPENDP_DRAWS) for _ in range(calls)])
-
-
-def two_sample_p(ours: Integers, theirs: Integers) -> dict[str, float]:
-    """Return p-values of 'the same distribution': of the whole, and of the lowest digits."""
-    residues = [np.bincount(np.mod(draws, 64), minlength=64) for draws in (ours, theirs)]
-    return {
-        "whole": float(ks_2samp(ours, theirs).pvalue),
-        "lowest digits": float(chi2_contingency(np.array(residues)).pvalue),
-    }
-
-
-def test_ours_and_opendps_draws_have_the_same_distribution() -> None:
-    """16 calls of 4,096 draws each, and as many of ours, at sigma = 2^20.
-
-    Kolmogorov and Smirnov's test at level 1e-9 rejects distances above 0.018; 2/3 and 3/2 of the
-    scale are 0.1 away, and even draws make a chi-square of 40,000 for the lowest digits.
-    """
-    theirs = of_opendp(SIGMA, 16 * OPENDP_DRAWS)
-    assert min(two_sample_p(vectorised_discrete_gaussian(SIGMA, len(theirs)), theirs).values()) > (
-        LEVEL
-    )
+@pytest.mark.parametrize("sigma", [2.0**10, lattice_sigma(LATTICE, 0.0112), 2.0**55])
+def test_draws_follow_the_discrete_gaussian(sigma: float) -> None:
+    """Six checks of 20,000 draws, at the scales in use; their power is in test_noise_checks."""
+    values = all_p(discrete_gaussian(sigma, 20_000), sigma)
+    assert min(values.values()) > LEVEL, values
     for factor in (2 / 3, 3 / 2):
-        wrong = vectorised_discrete_gaussian(factor * SIGMA, len(theirs))
-        assert two_sample_p(wrong, theirs)["whole"] < LEVEL
-    even = 2 * vectorised_discrete_gaussian(SIGMA / 2, len(theirs))
-    assert two_sample_p(even, theirs)["lowest digits"] < LEVEL
+        values = all_p(discrete_gaussian(factor * sigma, 20_000), sigma)
+        assert values["variance"] < LEVEL
+        assert values["shape"] < LEVEL
 
 
 def moment_p(draws: Integers, sigma: float) -> dict[str, float]:
@@ -183,7 +164,7 @@ def test_moments_and_tails_of_four_million_draws() -> None:
     Controls: tails that end at 4 sigma a side (127 draws of 4,000,000 expected beyond), a scale
     that is off by half a percent, draws shifted by a hundredth of sigma.
     """
-    draws = vectorised_discrete_gaussian(SIGMA, 4_000_000)
+    draws = discrete_gaussian(SIGMA, 4_000_000)
     values = {**moment_p(draws, SIGMA), **tail_p(draws, SIGMA)}
     assert min(values.values()) > LEVEL, values
     clipped = np.clip(draws, -4 * int(SIGMA), 4 * int(SIGMA))
@@ -200,7 +181,7 @@ def test_lowest_digits_are_uniform_at_every_scale(sigma: float) -> None:
 
     Control: draws whose last bit is lost, as that of a float64 beyond 2^53.
     """
-    draws = vectorised_discrete_gaussian(sigma, 400_000)
+    draws = discrete_gaussian(sigma, 400_000)
     assert residue_p(draws, 256) > LEVEL
     assert residue_p(draws & ~1, 256) < LEVEL
 
@@ -208,7 +189,7 @@ def test_lowest_digits_are_uniform_at_every_scale(sigma: float) -> None:
 def test_batches_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
     """20,000 draws in batches of 50 proposals; control: the same batch of bits again and again."""
     monkeypatch.setattr(vectorised, "_BATCH", 50)
-    values = all_p(vectorised_discrete_gaussian(SIGMA, 20_000), SIGMA)
+    values = all_p(discrete_gaussian(SIGMA, 20_000), SIGMA)
     assert min(values.values()) > LEVEL, values
     words = vectorised._system_words(50)
     repeated = vectorised._draw(layers_of(SIGMA), 20_000, lambda count: words[:count])

@@ -18,10 +18,10 @@ Integers = NDArray[np.int64]
 LEVEL = 1e-9
 """Level of each check of draws from the system, which are others in every run.
 
-A run holds 107 p-values against it: 38 in test_samplers, 46 in test_vectorised_draws, 16 in
-test_additive, 4 in test_sampling, 2 in test_selection, 1 in test_choice (all in tests/mechanisms).
+A run holds 85 p-values against it: 62 in test_vectorised_draws, 16 in test_additive, 4 in
+test_sampling, 2 in test_selection, 1 in test_choice (all in tests/mechanisms).
 Some are of chi-square or normal approximations, whose tails are up to six times as heavy there. So
-a correct sampler fails a run with probability below 107 * 6e-9 < 1e-6. Controls, which must be
+a correct sampler fails a run with probability below 85 * 6e-9 < 1e-6. Controls, which must be
 rejected, are at least eight standard deviations beyond the level, or draw from a seed.
 """
 
