@@ -1,4 +1,4 @@
-"""JSON documents as files: one strict way to read them, and a seal that shows a changed byte.
+"""Files: one way to write them, one strict way to read JSON, and a seal that shows a changed byte.
 
 A seal is the SHA-256 of a document's canonical text, kept in the document itself. It guards against
 accidents: a disk, an editor, a merge. It is no signature: whoever changes a file on purpose can
@@ -11,9 +11,12 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Collection, Mapping
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
+from uuid import uuid4
 
 __all__ = [
     "SEAL",
@@ -23,8 +26,10 @@ __all__ = [
     "digest_of",
     "parse_json",
     "read_json",
+    "replaced_file",
     "sealed",
     "unsealed",
+    "write_file",
     "write_sealed",
 ]
 
@@ -111,6 +116,57 @@ def check_keys(
         )
 
 
+@contextmanager
+def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a new, empty file beside ``path``; it takes the place of ``path`` on success.
+
+    What is at ``path`` stays whole if the block fails, if the disk is full, or if the machine
+    stops. A pipe or a device cannot be replaced; it is yielded itself.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be made there, if the one that is there is write-protected, or if the
+        new one cannot be stored.
+    """
+    # A link stays a link, to the new file.
+    final = Path(os.path.realpath(path))
+    old = Path(path)
+    if old.exists() and not old.is_file():
+        yield old
+        return
+    # The suffix stays: it says in which form some results are written.
+    pending = final.with_name(f".{uuid4().hex}{final.suffix}")
+    try:
+        pending.touch(exist_ok=False)
+    except OSError as error:
+        error.filename = os.fspath(path)  # the name that the caller knows
+        raise
+    try:
+        if final.exists():
+            # Replacing asks for rights to the folder alone.
+            final.open("ab").close()
+            shutil.copymode(final, pending)
+        yield pending
+        with pending.open("ab") as file:
+            os.fsync(file.fileno())
+        os.replace(pending, final)
+    finally:
+        pending.unlink(missing_ok=True)
+
+
+def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a file, or leave the old one as it is; text as UTF-8.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    with replaced_file(path) as pending:
+        pending.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
 def write_sealed(
     path: str | os.PathLike[str], document: Mapping[str, Any], *, indent: int | None = None
 ) -> None:
@@ -121,8 +177,7 @@ def write_sealed(
     OSError
         If the file cannot be written.
     """
-    text = json.dumps(sealed(document), indent=indent, allow_nan=False)
-    Path(path).write_bytes(text.encode("ascii"))
+    write_file(path, json.dumps(sealed(document), indent=indent, allow_nan=False))
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:

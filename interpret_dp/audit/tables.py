@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from interpret_dp._documents import SEAL, check_keys, parse_json, sealed, unsealed
+from interpret_dp._documents import SEAL, check_keys, parse_json, replaced_file, sealed, unsealed
 from interpret_dp._figures import floor_text
 from interpret_dp._version import __version__
 from interpret_dp.audit.results import STANDS, AttackLine, ReplayLine
@@ -165,7 +165,8 @@ def draw_figure(lines: Sequence[AttackLine | ReplayLine], path: Path) -> None:
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.tick_params(left=False)
-    figure.savefig(path, dpi=130, format="png")
+    with replaced_file(path) as pending:
+        figure.savefig(pending, dpi=130, format="png")
 
 
 def _labels(attacks: Sequence[AttackLine]) -> list[str]:

@@ -60,6 +60,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def _run(arguments: argparse.Namespace) -> None:
     from tqdm import tqdm
 
+    from interpret_dp._documents import write_file
     from interpret_dp.audit.suite import run_tasks, tasks_of
     from interpret_dp.audit.tables import draw_figure, put_into_page, to_json, to_markdown
     from interpret_dp.cli.outputs import new_folder
@@ -86,11 +87,11 @@ def _run(arguments: argparse.Namespace) -> None:
     markdown = to_markdown(lines)
     say(markdown)
     if folder is not None:
-        (folder / "audit.md").write_text(markdown, encoding="utf-8")
-        (folder / "audit.json").write_text(to_json(lines), encoding="utf-8")
+        write_file(folder / "audit.md", markdown)
+        write_file(folder / "audit.json", to_json(lines))
         draw_figure(lines, folder / "audit.png")
     if page is not None:
-        page.write_text(put_into_page(text, markdown), encoding="utf-8")
+        write_file(page, put_into_page(text, markdown))
     wrong = [line.subject for line in lines if not line.is_as_expected]
     if wrong:
         raise FailedError(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from interpret_dp._documents import replaced_file
 from interpret_dp.cli.console import CommandError
 
 __all__ = ["new_folder", "pending_file"]
@@ -28,8 +28,7 @@ def pending_file(path: str, *, overwrite: bool, option: str = "--out") -> Iterat
     Yields
     ------
     Path
-        An empty file beside ``path``, already written to once, to hold the result. If the block
-        fails it is removed again.
+        An empty file beside ``path``, to hold the result. If the block fails it is removed again.
 
     Raises
     ------
@@ -43,21 +42,15 @@ def pending_file(path: str, *, overwrite: bool, option: str = "--out") -> Iterat
         raise CommandError(
             f"{option} is {path!r}, which exists already. Give another path, or add --overwrite."
         )
-    # The suffix stays: it says in which form some results are written.
-    pending = final.with_name(f".{final.stem}.{os.getpid()}{final.suffix}")
-    try:
-        pending.write_bytes(b"")
-    except OSError as error:
-        raise CommandError(
-            f"{option} is {path!r}, which cannot be written ({error.strerror}). Give a path in a "
-            "folder that exists and that you may write to."
-        ) from error
-    try:
+    with ExitStack() as stack:
+        try:
+            pending = stack.enter_context(replaced_file(final))
+        except OSError as error:
+            raise CommandError(
+                f"{option} is {path!r}, which cannot be written ({error.strerror}). Give a path in "
+                "a folder that exists and that you may write to."
+            ) from error
         yield pending
-        os.replace(pending, final)
-    finally:
-        with suppress(FileNotFoundError):
-            pending.unlink()
 
 
 def new_folder(path: str, *, option: str = "--out") -> Path:

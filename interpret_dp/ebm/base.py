@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from interpret_dp._documents import write_sealed
+from interpret_dp._documents import write_file, write_sealed
 from interpret_dp._optional import import_optional
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.constant import has_one_class, train_constant
@@ -386,7 +386,7 @@ class PrivateEBM(ShowsGuarantee):
         Raises
         ------
         OSError
-            If the file cannot be written.
+            If the file cannot be written; one that is there then stays as it is.
         """
         write_sealed(path, self.to_released().to_dict(), indent=1)
 
@@ -450,8 +450,7 @@ class PrivateEBM(ShowsGuarantee):
         """
         text = json.dumps(self.to_jsonable(detail), allow_nan=False, indent=indent)
         if isinstance(file, str | os.PathLike):
-            with open(file, "w", encoding="utf-8") as opened:
-                opened.write(text)
+            write_file(file, text)
         else:
             file.write(text)
 

@@ -270,7 +270,7 @@ class EditSession(EditHistory):
         Raises
         ------
         OSError
-            If the file cannot be written.
+            If the file cannot be written; one that is there then stays as it is.
         """
         write_sealed(path, self.to_dict(), indent=1)
 

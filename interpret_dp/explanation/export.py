@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from interpret_dp._documents import write_file
 from interpret_dp._interpret import part_count
 from interpret_dp.explanation.figure_parts import COLORS
 from interpret_dp.explanation.heat_maps import heat_figure
@@ -51,7 +51,7 @@ def write_html(
     text = render_html(
         model, privacy, title=title, lead=lead, notes=notes, truth=truth, local=local
     )
-    Path(path).write_text(text, encoding="utf-8")
+    write_file(path, text)
 
 
 def render_html(

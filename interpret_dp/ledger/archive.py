@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from interpret_dp._documents import canonical_json, parse_json
+from interpret_dp._documents import canonical_json, parse_json, write_file
 from interpret_dp._validate import check_choice
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.chain import GENESIS, Entry, verify_chain
@@ -47,7 +47,7 @@ def write_archive(path: str | os.PathLike[str], entries: Sequence[Entry]) -> Pat
     """
     target = Path(path)
     text = _to_csv(entries) if _form_of(target) == ".csv" else _to_lines(entries)
-    target.write_bytes(text.encode("utf-8"))
+    write_file(target, text)
     return target
 
 

@@ -149,7 +149,7 @@ class ExplainedMaps:
         Raises
         ------
         OSError
-            If the file cannot be written.
+            If the file cannot be written; one that is there then stays as it is.
         """
         write_sealed(path, self.to_released().to_dict())
 

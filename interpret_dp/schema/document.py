@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from interpret_dp._documents import parse_json
+from interpret_dp._documents import parse_json, write_file
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, PrivacyUnit
 from interpret_dp.schema.schema import Schema, Source
@@ -136,7 +136,7 @@ def write(text: str, destination: Source | None) -> str:
     if destination is None:
         return text
     if isinstance(destination, str | os.PathLike):
-        Path(destination).write_bytes(text.encode("utf-8"))
+        write_file(destination, text)
     else:
         file: IO[Any] = destination
         file.write(text.encode("utf-8") if _is_binary(file) else text)

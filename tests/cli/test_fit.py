@@ -129,7 +129,7 @@ def test_a_full_disk_does_not_lose_what_was_paid_for(fit, patients, spent, monke
     save = PrivateEBM.save
 
     def full(self, path):
-        if "model" in str(path):
+        if Path(path).parent == Path.cwd():
             raise OSError(28, "No space left on device")
         save(self, path)
 

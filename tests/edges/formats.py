@@ -25,6 +25,9 @@ from interpret_dp import (
 from interpret_dp._documents import SEAL
 from interpret_dp.audit import tables
 from interpret_dp.audit.results import AttackLine, ReplayLine
+from interpret_dp.cli.outputs import pending_file
+from interpret_dp.explanation import PrivacySpend
+from interpret_dp.explanation.export import write_html
 from interpret_dp.ledger import verify_archive
 from interpret_dp.ledger.archive import read_archive
 from tests.editor.models import Holder, build_model
@@ -203,6 +206,22 @@ def _read_audit(path: Path) -> Any:
     return tables.from_json(path.read_bytes())
 
 
+# --------------------------------------------------------------------- what is written alone
+
+
+def _write_page(path: Path) -> None:
+    write_html(path, build_model(), PrivacySpend(guarantee=build_model().guarantee))
+
+
+def _write_for_interpret(path: Path) -> None:
+    DPExplainableBoostingRegressor.from_released(build_model(0)).to_json(path)
+
+
+def _write_result(path: Path) -> None:
+    with pending_file(str(path), overwrite=True) as pending:
+        pending.write_text(HOSTILE * 100, encoding="utf-8")
+
+
 OURS = (ValueError,)
 FORMATS = {
     "additive model": Format("m.json", _write_additive, _read_model, OURS),
@@ -220,5 +239,19 @@ FORMATS = {
     "audit": Format("audit.json", _write_audit, _read_audit, OURS),
 }
 """Histories of explainers are no format: `DPLimeTabular` refuses pickles and writes no file."""
+
+WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
+    **{
+        name: (kind.file, kind.write)
+        for name, kind in FORMATS.items()
+        # The ledger has transactions; the tests themselves write the other two.
+        if name not in ("ledger", "model without a seal", "audit")
+    },
+    "page": ("page.html", _write_page),
+    "model for interpret": ("ebm.json", _write_for_interpret),
+    "picture of an audit": ("audit.png", lambda path: tables.draw_figure(LINES, path)),
+    "result of a command": ("report.json", _write_result),
+}
+"""All that write a file."""
 
 JSON_WITH_SEAL = ["additive model", "regression", "locally linear model", "session", "audit"]

@@ -7,6 +7,7 @@ load, newer ones are refused, and no file raises anything but the errors of its 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from interpret_dp import load_model
 from interpret_dp._documents import SEAL, sealed
-from tests.edges.formats import FORMATS, JSON_WITH_SEAL, Format
+from tests.edges.formats import FORMATS, JSON_WITH_SEAL, SCHEMA, WRITERS, Format
 
 MENDS = (
     *("estore", "Give another path", "Mend", "must", "needs", "Export", "llowed", "Rename"),
@@ -155,6 +156,48 @@ def test_a_folder_and_no_file_are_said(written: Written, tmp_path: Path) -> None
     (tmp_path / written.kind.file).mkdir()
     with pytest.raises(OSError, match=r"directory|denied"):
         written.kind.read(tmp_path / written.kind.file)
+
+
+@pytest.mark.filterwarnings("ignore:JSON formats are in beta")
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_full_disk_leaves_the_old_file(name: str, tmp_path: Path) -> None:
+    """The second writing stops after 50 bytes, as where a disk is full."""
+    resource = pytest.importorskip("resource")
+    file, write = WRITERS[name]
+    path = tmp_path / file
+    write(path)
+    old = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            write(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == old
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="rights, links and pipes are others there")
+def test_rights_links_pipes_and_messages_stay_what_they_are(tmp_path: Path) -> None:
+    path, link = tmp_path / "s.json", tmp_path / "link.json"
+    SCHEMA.save(path)
+    path.chmod(0o640)
+    link.symlink_to(path)
+    SCHEMA.save(link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    path.chmod(0o440)
+    if not os.access(path, os.W_OK):
+        with pytest.raises(PermissionError):
+            SCHEMA.save(path)
+    with pytest.raises(FileNotFoundError, match=r"none/s\.json"):
+        SCHEMA.save(tmp_path / "none" / "s.json")
+    readable, writable = os.pipe()
+    text = SCHEMA.to_json(f"/dev/fd/{writable}")
+    assert os.read(readable, 2**16) == text.encode()
+    os.close(readable)
+    os.close(writable)
 
 
 # ------------------------------------------------------------------------------ JSON with a seal
