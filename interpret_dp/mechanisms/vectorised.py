@@ -45,7 +45,7 @@ LARGEST_SIGMA = 2.0**56
 
 
 def discrete_gaussian(sigma: float, size: int) -> Integers:
-    """Draw exact discrete Gaussian noise, a hundred million draws a second.
+    """Draw exact discrete Gaussian noise.
 
     Parameters
     ----------
