@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,11 +74,9 @@ def column_names(path: str) -> list[str]:
     """
     _check_path(path)
     if _is_csv(path):
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            try:
-                names = next(csv.reader(file), [])
-            except (csv.Error, UnicodeDecodeError):
-                raise _unreadable(path) from None
+        names = next(_records(path), [])
+        if "\ufffd" in "".join(names):
+            raise _unreadable(path)
     else:
         import pyarrow as arrow
         from pyarrow import parquet
@@ -109,17 +108,13 @@ def read_public(path: str) -> pd.DataFrame:
         return public
     import pandas as pd
 
-    try:
-        return pd.read_csv(
-            path,
-            encoding="utf-8-sig",
-            index_col=False,
-            keep_default_na=False,
-            na_values=list(MISSING_TEXTS),
-            low_memory=False,
-        )
-    except ValueError:
-        raise _unreadable(path) from None
+    return pd.read_csv(
+        _whole_records(path, len(names)),
+        index_col=False,
+        keep_default_na=False,
+        na_values=list(MISSING_TEXTS),
+        low_memory=False,
+    )
 
 
 def read_declared(path: str, schema: Schema, target: str | None) -> DeclaredTable:
@@ -128,9 +123,10 @@ def read_declared(path: str, schema: Schema, target: str | None) -> DeclaredTabl
     Parameters
     ----------
     path : str
-        A Parquet or CSV file; private. Every cell of a CSV file stays text until the schema says
-        what it means: types found by looking at a whole column would let one row decide how all
-        others are read.
+        A Parquet or CSV file; private. Each line of a CSV file is one row: where a quote is not
+        closed, or the number of fields is not that of the first line, a row of empty cells. Every
+        cell stays text until the schema says what it means: types found by looking at a whole
+        column would let one row decide how all others are read.
     schema : Schema
         If it has a default, all columns are read.
     target : str or None
@@ -156,7 +152,7 @@ def read_declared(path: str, schema: Schema, target: str | None) -> DeclaredTabl
         table = _read_parquet(path, wanted)
         y = None if target is None else table.column(target)
         return DeclaredTable(table.select([*features, *units]), y, left_out)
-    frame = _read_text(path, wanted)
+    frame = _read_text(path, names, wanted)
     for name, spec in zip(features, schema.resolve(features), strict=True):
         if isinstance(spec, Categorical):
             frame[name] = _levels_of(frame[name], spec)
@@ -201,20 +197,44 @@ def _read_parquet(path: str, columns: list[str]) -> pa.Table:
         raise _unreadable(path) from None
 
 
-def _read_text(path: str, columns: list[str]) -> pd.DataFrame:
+def _read_text(path: str, names: list[str], columns: list[str]) -> pd.DataFrame:
     import pandas as pd
 
-    try:
-        return pd.read_csv(
-            path,
-            encoding="utf-8-sig",
-            index_col=False,
-            usecols=columns,
-            dtype=str,
-            na_filter=False,
-        )
-    except ValueError:
-        raise _unreadable(path) from None
+    return pd.read_csv(
+        _whole_records(path, len(names)),
+        names=names,
+        header=0,
+        index_col=False,
+        usecols=columns,
+        dtype=str,
+        na_filter=False,
+    )
+
+
+def _records(path: str) -> Iterator[list[str]]:
+    """Yield the fields of each line that is not blank; none if the line is no record by itself."""
+    # A byte that is no UTF-8 never takes the end of its line with it.
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
+        for line in file:
+            if not line.isspace():
+                try:
+                    yield next(csv.reader([line.rstrip("\n")], strict=True))
+                except csv.Error:
+                    yield []
+
+
+def _whole_records(path: str, n_fields: int) -> io.TextIOWrapper:
+    """Return a CSV file in which every line has so many fields, for a reader that is less strict.
+
+    The lines that have not are written as empty fields.
+    """
+    text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
+    empty = [""] * n_fields
+    csv.writer(text).writerows(
+        fields if len(fields) == n_fields else empty for fields in _records(path)
+    )
+    text.seek(0)
+    return text
 
 
 def _levels_of(texts: pd.Series[str], spec: Categorical) -> pd.Series[Any]:
@@ -272,8 +292,7 @@ def _check_path(path: str) -> None:
 
 def _unreadable(path: str) -> CommandError:
     # The reader's own message may quote the line that it stumbled over.
-    form = "CSV file in UTF-8, with as many fields in each line as in the first"
-    kind = form if _is_csv(path) else "Parquet file"
+    kind = "CSV file in UTF-8" if _is_csv(path) else "Parquet file"
     return CommandError(f"The file {path!r} cannot be read as a {kind}. Repair or convert it.")
 
 
