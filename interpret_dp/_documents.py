@@ -127,7 +127,8 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     ------
     OSError
         If a file cannot be made there, if the one that is there is write-protected, or if the
-        new one cannot be stored.
+        new one cannot be stored. If it cannot be put in its place, it is kept and named: making it
+        may have cost budget.
     """
     # A link stays a link, to the new file.
     final = Path(os.path.realpath(path))
@@ -150,9 +151,16 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield pending
         with pending.open("ab") as file:
             os.fsync(file.fileno())
-        os.replace(pending, final)
-    finally:
+    except BaseException:
         pending.unlink(missing_ok=True)
+        raise
+    try:
+        os.replace(pending, final)
+    except OSError as error:
+        raise OSError(
+            f"{os.fspath(path)!r} can no longer be written ({error.strerror}). The new file is "
+            f"whole. It is in {str(pending)!r}: move it from there."
+        ) from error
 
 
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:

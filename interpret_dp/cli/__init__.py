@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from interpret_dp._version import __version__
 from interpret_dp.cli import audit, demo, fit, ledger, schema, show
-from interpret_dp.cli.console import CommandError, Help
+from interpret_dp.cli.console import CommandError, Help, leave_quietly
 from interpret_dp.exceptions import InterpretDPError
 
 __all__ = ["build_parser", "main"]
@@ -57,13 +57,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         the request was refused or failed (a budget, a ledger, a disk, an interruption).
     """
     parser = build_parser()
-    arguments = parser.parse_args(argv)
-    if not hasattr(arguments, "run"):
-        parser.print_help()
-        return 0
     try:
-        arguments.run(arguments)
-        sys.stdout.flush()
+        arguments = parser.parse_args(argv)
+        if hasattr(arguments, "run"):
+            arguments.run(arguments)
+        else:
+            parser.print_help()
     except KeyboardInterrupt:
         print(
             "\ninterpret-dp: interrupted. If a fit was under way, what it had released is charged: "
@@ -71,13 +70,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 1
-    except BrokenPipeError:
-        # The reader of a pipe has left; a second error at exit would say so again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except (InterpretDPError, ValueError, OSError) as error:
         print(f"interpret-dp: {_message(error)}", file=sys.stderr)
         return _exit_code(error)
+    finally:
+        leave_quietly()
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,12 +57,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    from tqdm import tqdm
-
     from interpret_dp._documents import write_file
     from interpret_dp.audit.suite import run_tasks, tasks_of
     from interpret_dp.audit.tables import draw_figure, put_into_page, to_json, to_markdown
     from interpret_dp.cli.outputs import new_folder
+    from interpret_dp.fitting.progress import progress
 
     if arguments.jobs < 1:
         raise CommandError(f"--jobs is {arguments.jobs}; it must be at least 1.")
@@ -80,18 +78,18 @@ def _run(arguments: argparse.Namespace) -> None:
         put_into_page(text, "")
 
     def bar(task: AuditTask) -> Progress:
-        return partial(tqdm, desc=task.title, leave=False, position=1, file=sys.stderr)
+        return partial(progress, verbose=True, desc=task.title, leave=False, position=1)
 
     found = run_tasks(tasks, jobs=arguments.jobs, progress=bar)
-    lines = list(tqdm(found, total=len(tasks), desc="attacks", unit="attack", file=sys.stderr))
+    lines = list(progress(found, verbose=True, total=len(tasks), desc="attacks", unit="attack"))
     markdown = to_markdown(lines)
-    say(markdown)
     if folder is not None:
         write_file(folder / "audit.md", markdown)
         write_file(folder / "audit.json", to_json(lines))
         draw_figure(lines, folder / "audit.png")
     if page is not None:
         write_file(page, put_into_page(text, markdown))
+    say(markdown)
     wrong = [line.subject for line in lines if not line.is_as_expected]
     if wrong:
         raise FailedError(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
+import sys
 import textwrap
 import time
 from collections.abc import Iterable, Iterator
@@ -24,6 +26,7 @@ __all__ = [
     "add_command",
     "add_ledger_option",
     "count",
+    "leave_quietly",
     "left_text",
     "open_existing",
     "port_number",
@@ -66,8 +69,40 @@ class Help(argparse.HelpFormatter):
 
 
 def say(text: str = "", *, end: str = "\n") -> None:
-    """Print at once, also into a pipe."""
-    print(text, end=end, flush=True)
+    """Print at once, also into a pipe.
+
+    A letter that the terminal lacks is written as its code, and a reader that has left is no
+    error: neither undoes what the command does.
+
+    Raises
+    ------
+    FailedError
+        If the output cannot be written, as on a full disk.
+    """
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        print(
+            text.encode(encoding, "backslashreplace").decode(encoding),
+            end=end,
+            flush=True,
+        )
+    except BrokenPipeError:
+        pass
+    except OSError as error:
+        raise FailedError(
+            f"The standard output cannot be written ({error.strerror}). What was done before that "
+            "stands; see `interpret-dp ledger show`."
+        ) from error
+
+
+def leave_quietly() -> None:
+    """Drop what the standard streams could not write, or Python would fail on it at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def say_items(items: Iterable[tuple[str, str]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp.accounting.neighbourhood import RELATIONS
@@ -16,6 +17,7 @@ from interpret_dp.cli.console import (
     probability,
     say_items,
 )
+from interpret_dp.exceptions import LedgerError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -183,19 +185,21 @@ def _run(arguments: argparse.Namespace) -> None:
         ledger = _open_ledger(arguments)
         model = _estimator(arguments, schema, ledger).fit(table.X, table.y)
         _save(model, pending)
-    say_items(
-        [
-            ("Written", f"the model, as {arguments.out}"),
-            ("Guarantee", model.guarantee_.sentence),
-            *account_items(model.privacy_spend_),
-            (
-                "Ledger",
-                f"{ledger.display_url}. Keep its head, which shows later that nothing was cut "
-                f"off: {model.guarantee_.ledger_head}",
-            ),
-            ("Next", f"interpret-dp show {arguments.out} --ledger {arguments.ledger}"),
-        ]
-    )
+    # The model is paid for and written: neither a full disk nor a locked ledger is a failure now.
+    with suppress(FailedError, LedgerError):
+        say_items(
+            [
+                ("Written", f"the model, as {arguments.out}"),
+                ("Guarantee", model.guarantee_.sentence),
+                (
+                    "Ledger",
+                    f"{ledger.display_url}. Keep its head, which shows later that nothing was cut "
+                    f"off: {model.guarantee_.ledger_head}",
+                ),
+            ]
+        )
+        say_items(account_items(model.privacy_spend_))
+        say_items([("Next", f"interpret-dp show {arguments.out} --ledger {arguments.ledger}")])
 
 
 def account_items(privacy: PrivacySpend) -> list[tuple[str, str]]:

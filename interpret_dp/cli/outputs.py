@@ -34,6 +34,8 @@ def pending_file(path: str, *, overwrite: bool, option: str = "--out") -> Iterat
     ------
     CommandError
         If the file is there already, or cannot be written. Nothing was done then.
+    OSError
+        If the finished file cannot be put in its place; it is kept, and named.
     """
     final = Path(path)
     if final.is_dir():

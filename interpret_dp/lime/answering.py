@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.fitting.progress import progress
 from interpret_dp.lime.descent import descend, gradients_release
 from interpret_dp.lime.fitted import LinearFit
 from interpret_dp.lime.moments import ExplanationData, Queries
@@ -67,14 +67,6 @@ class BatchMethod:
 def chunks(indices: Sequence[int], n_coordinates: int, *, verbose: bool) -> Iterator[list[int]]:
     """Yield parts of a batch whose exact sums fit into memory, with a bar if it is wanted."""
     size = max(1, min(_MOST_QUERIES, _MOST_ENTRIES // n_coordinates**2))
-    with _bar(len(indices), verbose) as bar:
-        for start in range(0, len(indices), size):
-            part = list(indices[start : start + size])
-            yield part
-            bar.update(len(part))
-
-
-def _bar(total: int, verbose: bool) -> Any:
-    from tqdm.auto import tqdm
-
-    return tqdm(total=total, desc="explaining", unit="row", disable=not verbose)
+    starts = range(0, len(indices), size)
+    for start in progress(starts, verbose=verbose, desc="explaining", unit="batch"):
+        yield list(indices[start : start + size])

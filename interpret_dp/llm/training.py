@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tqdm import tqdm
 
+from interpret_dp.fitting.progress import progress
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.features import Frame, projected_features, released_frame
 from interpret_dp.llm.gradients import ClosedForm
@@ -209,7 +209,7 @@ def train(
         )
         interrupted = False
         try:
-            for _ in tqdm(range(steps.count), disable=not verbose, unit="step", desc="DP-LLM"):
+            for _ in progress(range(steps.count), verbose=verbose, unit="step", desc="DP-LLM"):
                 training.step()
         except KeyboardInterrupt:
             # Nothing private was on display: when the user stops says nothing about the rows.

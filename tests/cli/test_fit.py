@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections import Counter
@@ -123,24 +124,50 @@ def test_a_model_is_replaced_only_on_demand(fit, patients, spent):
     assert Path("model.json").read_text() != first
 
 
-def test_a_full_disk_does_not_lose_what_was_paid_for(fit, patients, spent, monkeypatch):
+@pytest.mark.parametrize("problem", ["No space left", "Is a directory"])
+def test_a_full_disk_does_not_lose_what_was_paid_for(fit, patients, spent, monkeypatch, problem):
     from interpret_dp.ebm.base import PrivateEBM
 
     save = PrivateEBM.save
 
     def full(self, path):
-        if Path(path).parent == Path.cwd():
-            raise OSError(28, "No space left on device")
+        if problem == "Is a directory":
+            Path("model.json").mkdir()
+        elif Path(path).parent == Path.cwd():
+            raise OSError(28, problem)
         save(self, path)
 
     monkeypatch.setattr(PrivateEBM, "save", full)
     outcome = fit(patients, budget=4)
     assert outcome.code == 1
-    assert "was fitted and charged" in outcome.err
+    assert problem in outcome.err
     assert spent() > 0
     rescued = re.search(r"It is in '(.+?)'", outcome.err).group(1)
     assert load_model(rescued).guarantee_.epsilon == 1
     os.unlink(rescued)
+
+
+class Broken(io.StringIO):
+    """A terminal that knows ASCII alone, and that fails once the model is there."""
+
+    encoding = "ascii"
+
+    def write(self, text):
+        text.encode(self.encoding)
+        if self.error and os.path.exists("model.json"):
+            raise self.error
+        return super().write(text)
+
+
+@pytest.mark.parametrize("error", [None, BrokenPipeError(32, "pipe"), OSError(28, "full")])
+def test_no_terminal_turns_a_paid_fit_into_a_failure(fit, patients, monkeypatch, error):
+    out = Broken()
+    out.error = error
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr("sys.stderr", None)
+    assert fit(patients, "--verbose", budget=4, dataset="wärd").code == 0
+    assert load_model("model.json").guarantee_.dataset == "wärd"
+    assert r"declared for 'w\xe4rd'" in out.getvalue()
 
 
 def test_an_interrupted_fit_leaves_no_file(fit, patients, folder, monkeypatch):

@@ -148,7 +148,7 @@ def test_a_stop_before_the_first_step_charges_no_gaussian_and_bills_none(
     def stopped(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "tqdm", stopped)
+    monkeypatch.setattr(training, "progress", stopped)
     ledger = PrivacyLedger.in_memory()
     model = classifier(ledger=ledger, dataset="d", keep_on_interrupt=keep, centring=0.0)
     if keep:
@@ -184,7 +184,7 @@ def test_nothing_of_a_row_is_kept_in_pickle_or_file(
                 raise KeyboardInterrupt
             yield step
 
-    monkeypatch.setattr(training, "tqdm", two_steps)
+    monkeypatch.setattr(training, "progress", two_steps)
     X, y = three_classes(307)
     planted = np.array([1.2345678912345, -2.7182818284, 0.57721566490153, 2.99412345])
     X[17] = planted

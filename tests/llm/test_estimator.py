@@ -114,7 +114,7 @@ class Stopped:
 def test_an_interruption_keeps_the_weights_if_asked_and_charges_the_steps_begun(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(training, "tqdm", Stopped(5))
+    monkeypatch.setattr(training, "progress", Stopped(5))
     ledger = PrivacyLedger.in_memory()
     given = {"dataset": "d", "keep_on_interrupt": True, "centring": 0}
     model = classifier(ledger=ledger, **given).fit(*three_classes())

@@ -14,7 +14,7 @@ the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,6 +39,7 @@ from interpret_dp.ebm.trainer.partitions import (
     without_common_part,
     without_total,
 )
+from interpret_dp.fitting.progress import progress
 from interpret_dp.release import ReleaseDoor
 
 __all__ = ["BoostingResult", "BoostingTask", "HalfWay", "boost"]
@@ -209,7 +210,10 @@ class _Rounds:
         self.terms.forget()
         self._ahead = ahead
         self._level_sum = np.zeros_like(self._level_sum)
-        for number in _shown(rounds, verbose):
+        so_far = {"initial": rounds.start, "total": rounds.stop}
+        for number in progress(
+            rounds, verbose=verbose, desc="DP-EBM rounds", unit="round", **so_far
+        ):
             self._round(number)
             self.way += self.settings.step
             if number + 1 in marked:
@@ -444,12 +448,3 @@ def _stiffness(
         weights * np.maximum(curvature.max(axis=1) / settings.curvature, _FLATTEST)
         for weights, curvature in zip(terms.weights, curvatures, strict=True)
     ]
-
-
-def _shown(rounds: range, verbose: bool) -> Iterable[int]:
-    if not verbose:
-        return rounds
-    from tqdm.auto import tqdm
-
-    # Rounds and time only: a training loss would be a release.
-    return tqdm(rounds, desc="DP-EBM rounds", unit="round", initial=rounds.start, total=rounds.stop)
