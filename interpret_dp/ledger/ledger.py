@@ -257,7 +257,12 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         return self._close(reservation, "cancel", 0.0, 0.0)
 
     def _close(self, reservation: Reservation, kind: str, mu: float, delta: float) -> str:
-        with self._opened().writing() as log:
+        if_not = (
+            f"Reservation {reservation.number} of data set {reservation.dataset!r} is open and "
+            "counts as spent. Close it from this process, once the ledger can be written, with "
+            f"{kind}(reservation), or leave it open: nothing more is charged for it."
+        )
+        with self._opened().writing(if_not) as log:
             entry = log.entry(reservation.number)
             if entry is None or entry.kind != "reserve" or entry.hash != reservation.hash:
                 raise LedgerError(
@@ -291,9 +296,16 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         return closing.hash
 
 
-@functools.cache
 def default_ledger() -> PrivacyLedger:
-    """Return the in-memory ledger of this process, used where no ledger is given."""
+    """Return the in-memory ledger of this process, used where no ledger is given.
+
+    A process that was forked has one of its own, which knows nothing of its parent's.
+    """
+    return _ledger_of_process(os.getpid())
+
+
+@functools.cache
+def _ledger_of_process(_pid: int) -> PrivacyLedger:
     return PrivacyLedger.in_memory()
 
 

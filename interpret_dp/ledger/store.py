@@ -245,11 +245,16 @@ class Store:
             self._remember(log)
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[Log]:
+    def writing(self, if_not: str = "") -> Iterator[Log]:
         """Open a transaction that shuts out every other writer until it ends.
 
         If the connection is lost while the transaction is committed, the log itself says
         whether it was: no entry is lost, and none is written twice.
+
+        Parameters
+        ----------
+        if_not : str
+            What it means if nothing was written, as the end of the error's message.
 
         Raises
         ------
@@ -272,7 +277,7 @@ class Store:
             appended = log.appended if log else None
             if not finished or appended is None or not self._was_written(appended, error):
                 message = f"The ledger {self._name} {self._explain(error)}. Nothing was written."
-                raise LedgerError(message) from error
+                raise LedgerError(f"{message} {if_not}".strip()) from error
         if log is not None:
             self._remember(log)
 

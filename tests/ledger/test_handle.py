@@ -77,14 +77,18 @@ def test_an_in_memory_ledger_refuses_a_fork() -> None:
         "import os\n"
         "from interpret_dp.exceptions import LedgerError\n"
         "from interpret_dp.ledger import default_ledger\n"
+        "from tests.ledger.requests import reserve\n"
         "ledger = default_ledger()\n"
+        "reserve(ledger)\n"
         "if os.fork():\n"
         "    os.wait(); print('parent', ledger.datasets(), flush=True)\n"
         "else:\n"
-        "    try: default_ledger().datasets()\n"
+        "    try: ledger.datasets()\n"
         "    except LedgerError as error: print('child', error, flush=True)\n"
+        "    print('its own', default_ledger().datasets(), flush=True)\n"
         "    os._exit(0)\n"
     )
     output = run(code)
     assert "child This in-memory ledger belongs to another process" in output
-    assert "parent []" in output
+    assert "its own []" in output
+    assert "parent ['adult']" in output

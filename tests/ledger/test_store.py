@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import NullPool, create_engine, text
+from sqlalchemy import NullPool, create_engine, event, text
 from sqlalchemy.exc import IntegrityError
 
 from interpret_dp._documents import canonical_json
@@ -227,6 +227,21 @@ def test_a_locked_file_is_refused_and_nothing_is_half_spent(
         other.execute("ROLLBACK")
     assert ledger.head == head
     reserve(impatient)
+
+
+def test_a_disk_that_fills_at_commit_leaves_a_reservation_that_counts(
+    ledger: PrivacyLedger,
+) -> None:
+    reservations = [reserve(ledger, mu=0.01) for _ in range(20)]
+    spent = ledger.spent("adult").mu
+    event.listen(
+        ledger._store._engine, "connect", lambda file, _: file.execute("PRAGMA max_page_count = 1")
+    )
+    words = r"disk is full.*Reservation \d+ of data set 'adult' is open and counts.*commit\(reserv"
+    with pytest.raises(LedgerError, match=words):
+        list(map(ledger.commit, reservations))
+    assert ledger.spent("adult").mu == spent
+    assert ledger.spent("adult").open_reservations
 
 
 def test_a_writer_shuts_out_the_next_before_that_one_reads(store_url: str) -> None:
