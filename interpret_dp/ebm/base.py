@@ -16,7 +16,7 @@ from interpret_dp._documents import write_file, write_sealed
 from interpret_dp._optional import import_optional
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.constant import has_one_class, train_constant
-from interpret_dp.ebm.host.actual import actual_values
+from interpret_dp.ebm.host.actual import actual_values, labels_in_explanations
 from interpret_dp.ebm.host.interpret_json import completed
 from interpret_dp.ebm.host.merged import check_published
 from interpret_dp.ebm.host.removing import drop_features
@@ -312,8 +312,12 @@ class PrivateEBM(ShowsGuarantee):
             Scores to start from, as interpret's estimators take them.
         """
         rows = self._readable(X)
-        actual = None if y is None else actual_values(y, getattr(self, "classes_", None))
-        explanation = super().explain_local(rows, actual, name, init_score)  # type: ignore[misc]
+        classes = getattr(self, "classes_", None)
+        actual = None if y is None else actual_values(y, classes)
+        shown: Any = copy.copy(self)
+        if classes is not None:
+            shown.classes_ = labels_in_explanations(classes)
+        explanation = super(PrivateEBM, shown).explain_local(rows, actual, name, init_score)  # type: ignore[misc]
         return self._with_privacy(explanation)
 
     def _with_privacy(self, explanation: Any) -> Any:

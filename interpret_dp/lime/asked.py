@@ -192,7 +192,10 @@ def actual_values(y: Sequence[Any] | Any, outputs: Outputs, explained: Sequence[
     if outputs.classes is None:
         return values.astype(np.float64)
     known = set(outputs.classes)
-    found = values.tolist()
+    # interpret's own machines know labels that are fractions by their text.
+    found = [
+        str(own) if isinstance(own, float) and own not in known else own for own in values.tolist()
+    ]
     return np.array(
         [
             float(own == outputs.classes[output]) if own in known else np.nan

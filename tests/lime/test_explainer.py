@@ -135,6 +135,14 @@ def test_actual_labels_are_shown_beside_the_prediction() -> None:
         own.explain_local(table(3), y=["high", "low"])
 
 
+@pytest.mark.parametrize("classes", [["0.0", "1.0"], [0.0, 1.0], [0, 1], [False, True]])
+def test_labels_that_are_fractions_are_found_among_those_of_any_model(classes: Any) -> None:
+    own = explainer(type("Labelled", (Risk,), {"classes_": np.array(classes)})())
+    explanation = own.explain_local(table(3, seed=2), y=[1.0, 0.0, math.nan])
+    actual = [explanation.data(row)["perf"]["actual"] for row in range(3)]
+    np.testing.assert_array_equal(actual, [1.0, 0.0, math.nan])
+
+
 def test_a_summary_is_free_and_shows_no_query() -> None:
     own = explainer()
     with pytest.raises(ValueError, match="Nothing was explained yet"):

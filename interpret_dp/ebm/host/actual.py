@@ -11,11 +11,19 @@ from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import encode_classes, open_target
 from interpret_dp.schema.cells import in_chunks, numbers_of
 
-__all__ = ["actual_values"]
+__all__ = ["actual_values", "labels_in_explanations"]
+
+
+def labels_in_explanations(classes: NDArray[Any]) -> NDArray[Any]:
+    """Return class labels as interpret's explanations look for them.
+
+    interpret reads labels as text unless all are integers or all are booleans.
+    """
+    return classes if classes.dtype.kind in "bi" else classes.astype(np.str_)
 
 
 def actual_values(y: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
-    """Return outcomes as interpret finds them in ``classes_``; public, as the explained rows are.
+    """Return outcomes as interpret finds them among the labels; public, as the explained rows are.
 
     Labels are read as ``fit`` reads them, so that 1.0 is the class 1. interpret takes no missing
     label and shows one that is no class as unknown: both become such a one here.
@@ -34,7 +42,8 @@ def actual_values(y: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
     if classes is None:
         return _numbers(y)
     codes = encode_classes(y, classes.tolist())
-    labels = classes.astype(np.int64) if classes.dtype == bool else classes
+    labels = labels_in_explanations(classes)
+    labels = labels.astype(np.int64) if labels.dtype == bool else labels
     return np.append(labels, _no_class(labels))[codes]
 
 
@@ -54,9 +63,9 @@ def _numbers(y: Any) -> NDArray[np.float64]:
 
 def _no_class(labels: NDArray[Any]) -> NDArray[Any]:
     """Return an array of one cell that is none of the labels, and changes none when appended."""
-    if labels.dtype.kind in "if":
-        return np.array([labels.max() + 1], dtype=labels.dtype)
+    if labels.dtype.kind == "i":
+        return np.array([labels.max() + 1])
     text = "(unknown)"
     while text in labels.tolist():
         text += "?"
-    return np.array([text], dtype=labels.dtype if labels.dtype == object else None)
+    return np.array([text])

@@ -1,4 +1,4 @@
-"""A missing cell, row or target of any kind and in any container is one and the same."""
+"""A missing cell, row or target of any kind is one and the same; labels have any dtype."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from interpret.perf import PR, ROC
 
+from interpret_dp import Categorical, Schema
 from tests.contract.explainers.registry import EXPLAINERS, Lime, names
 from tests.contract.explainers.tables import (
     COLUMNS,
+    FEATURES,
     TABLES,
     TARGET,
     TARGETS,
@@ -78,3 +82,27 @@ def test_missing_labels_of_explained_rows_are_shown_as_missing(name: str) -> Non
         actual: list[Any] = [local.data(row)["perf"]["actual"] for row in range(3)]
         assert actual[0] == 0
         assert all(code is None or math.isnan(code) for code in actual[1:]), actual
+
+
+@pytest.mark.parametrize(
+    "labels", [(0, 1), (0.0, 1.0), (0.5, 1.5), (False, True), ("x", "y"), (0, "y"), (0.5, "y")]
+)
+@pytest.mark.parametrize("name", names(only=("binary", "maps")))
+def test_labels_of_every_dtype_are_known_in_explained_rows(name: str, labels: Any) -> None:
+    y = pd.Series([labels[code] for code in TARGET])
+    result = fitted(name, frame(), y, schema=Schema(FEATURES, Categorical(labels)))
+    assert list(result.classes_) == list(labels)
+    for model in (result, type(result).from_released(result.to_released())):
+        shares = model.predict_proba(frame())
+        local = model.explain_local(frame(), [None, *y[1:]])
+        shown = [local.data(row)["perf"] for row in range(len(y))]
+        assert shown[0]["actual"] not in (0, 1)
+        assert [row["actual"] for row in shown[1:]] == TARGET[1:]
+        expected = np.take_along_axis(shares, np.array(TARGET)[:, None], axis=1).ravel()
+        assert [row["actual_score"] for row in shown[1:]] == pytest.approx(expected[1:])
+    # A model of labels that interpret reads as text is given as a function (docs/migration.md).
+    is_text = isinstance(labels[0], float) or len({type(label) for label in labels}) > 1
+    for curve in (ROC, PR):
+        for asked in [result.predict_proba] if is_text else [result, result.predict_proba]:
+            shown = curve(asked).explain_perf(frame(), y.to_numpy()).data(None)
+            np.testing.assert_array_equal(shown["scores"], result.predict_proba(frame())[:, 1])
