@@ -17,9 +17,9 @@ from interpret_dp.accounting.guarantee import ReleaseShare
 
 __all__ = ["SMALLEST_MU", "PlannedChoice", "PlannedRelease", "PlannedSelection"]
 
-# With sensitivities around LATTICE units, sigma stays between 2**10, where the lattice rule
-# begins, and 2**56, where the noise would no longer fit into the integers.
-SMALLEST_MU, _LARGEST_MU = 2.0**-34, 2.0**10
+# With sensitivities of at least half of LATTICE units, sigma stays between 2**10, where the lattice
+# rule begins, and 2**56, where the noise would no longer fit into the integers.
+SMALLEST_MU, _LARGEST_MU = 2.0**-34, 2.0**9
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from interpret_dp._documents import write_file, write_sealed
 from interpret_dp._optional import import_optional
@@ -18,7 +19,6 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.constant import has_one_class, train_constant
 from interpret_dp.ebm.host.actual import actual_values, labels_in_explanations
 from interpret_dp.ebm.host.interpret_json import completed
-from interpret_dp.ebm.host.merged import check_published
 from interpret_dp.ebm.host.removing import drop_features
 from interpret_dp.ebm.lazy import answered_lazily
 from interpret_dp.ebm.promise import promise_of
@@ -195,7 +195,22 @@ class PrivateEBM(ShowsGuarantee):
                 self.intercept_ = np.array([-np.inf])
             mixed = len({isinstance(label, str) for label in model.classes}) > 1
             self.classes_ = np.array(model.classes, dtype=object if mixed else None)
-        self.has_fitted_ = True
+
+    @property
+    def has_fitted_(self) -> bool:
+        """Whether a released model is held, as interpret's methods ask; absent before that."""
+        if not hasattr(self, "released_"):
+            raise AttributeError(f"This {type(self).__name__} is not fitted. Call fit first.")
+        return True
+
+    @has_fitted_.setter
+    def has_fitted_(self, value: bool) -> None:
+        # interpret's merge_ebms and reader of JSON make a machine without a fit, and set this.
+        raise ValueError(
+            f"This {type(self).__name__} has neither a schema nor a guarantee: interpret's "
+            "merge_ebms and JSON keep neither. Do not merge private models: fit once on all rows, "
+            "or average what the models predict. load_model reads what save wrote."
+        )
 
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn's tools may expect of the estimator."""
@@ -205,7 +220,7 @@ class PrivateEBM(ShowsGuarantee):
 
     def _readable(self, X: Any) -> Any:
         """Return rows in the form in which interpret finds the bins of the fit."""
-        check_published(self)
+        check_is_fitted(self, "has_fitted_")
         return canonical_frame(X, self._current_schema(), self.feature_names_in_)
 
     def _current_schema(self) -> Schema:
@@ -275,7 +290,7 @@ class PrivateEBM(ShowsGuarantee):
     @property
     def privacy_spend_(self) -> PrivacySpend:
         """The cost of any explanation of this model, with the ledger's figures as of now."""
-        check_published(self)
+        check_is_fitted(self, "has_fitted_")
         ledger = ledger_of(self.ledger, must_exist=True)  # type: ignore[attr-defined]
         spend = PrivacySpend.of_model(self.guarantee_, ledger)
         return dataclasses.replace(spend, edits=len(self.released_.edits))
@@ -288,7 +303,7 @@ class PrivateEBM(ShowsGuarantee):
         name : str, default=None
             Title in the dashboard.
         """
-        check_published(self)
+        check_is_fitted(self, "has_fitted_")
         explanation = super().explain_global(name)  # type: ignore[misc]
         return self._with_privacy(explanation)
 
@@ -331,7 +346,7 @@ class PrivateEBM(ShowsGuarantee):
 
     def to_released(self) -> AdditiveModel:
         """Return the model as it is now, edits by interpret's methods included."""
-        check_published(self)
+        check_is_fitted(self, "has_fitted_")
         return current_model(self)
 
     def edit(self, author: str | None = None) -> EditSession:
@@ -372,7 +387,7 @@ class PrivateEBM(ShowsGuarantee):
         -------
         self
         """
-        check_published(self)
+        check_is_fitted(self, "has_fitted_")
         drop_features(self, features)
         return self
 
@@ -417,7 +432,7 @@ class PrivateEBM(ShowsGuarantee):
         Parameters
         ----------
         dialect : str, default="ansi"
-            Of the statement, such as ``"postgres"``, ``"duckdb"`` or ``"snowflake"``.
+            Of the statement, such as ``"postgresql"``, ``"duckdb"`` or ``"snowflake"``.
         table : str or sequence of str, default="data"
             Name of the table; parts of a qualified name as a sequence.
         columns : mapping of str to str, default=None

@@ -271,8 +271,10 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     """Differentially private explainable boosting regressor.
 
     Subclasses interpret's class of the same name and can take its place. Residuals are clipped at
-    a quarter of the target's declared range (interpret's own class bounds the residual by the
-    range, which does not hold: docs/proofs/dp_ebm.md).
+    0.75 to 1.75 released standard deviations of the target, fewer where there is more noise, and
+    at half of its range at most (interpret's own class bounds the residual by the range, which does
+    not hold: docs/proofs/dp_ebm.md). After half of the rounds the bound may shrink, to no less than
+    35 % of that.
 
     Parameters
     ----------
@@ -283,8 +285,9 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         ``"gamma_deviance"`` for positive amounts: scores are then logarithms, terms multiply the
         mean, and ``predict`` returns means. Targets outside the bounds count as the bounds, which
         must not be negative; for gamma deviance the lower one must be declared above 0. Residuals
-        are clipped at a quarter of the range, those of gamma deviance at twice the mean. A given
-        ``learning_rate`` is the share of a Newton step.
+        of counts are clipped at three standard deviations of the target, and at a quarter of the
+        range at most; those of gamma deviance at twice the mean. A given ``learning_rate`` is the
+        share of a Newton step.
 
     See Also
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from interpret_dp import DPExplainableBoostingClassifier
 from interpret_dp.released import AdditiveFeature
 from interpret_dp.released.sql import scoring_sql
 from interpret_dp.released.sql_dialects import DIALECTS
@@ -100,8 +102,6 @@ def test_sqlite_predicts_as_the_estimator_does(task, request):
 
 def test_without_sqlglot_the_extra_is_named(monkeypatch, cohort):
     import sys
-
-    from interpret_dp import DPExplainableBoostingClassifier
 
     model = DPExplainableBoostingClassifier(schema=cohort.schema).fit(cohort.X, cohort.y)
     monkeypatch.setitem(sys.modules, "sqlglot", None)
@@ -275,3 +275,8 @@ def test_every_dialect_is_read_back_as_one_select_with_the_same_texts(
 def test_bad_arguments_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         scoring_sql(build_model(n_classes=2), **arguments)
+
+
+def test_the_method_names_dialects_that_there_are():
+    named = re.findall(r'``"(\w+)"``', DPExplainableBoostingClassifier.to_sql.__doc__)
+    assert set(named) <= set(DIALECTS)
