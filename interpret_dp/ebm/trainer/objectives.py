@@ -35,8 +35,10 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
-#: By interpret's names, with the link.
+#: By the names of interpret 0.7.8, which files hold, with the link.
 OBJECTIVES = {"rmse": "identity", "poisson_deviance": "log", "gamma_deviance": "log"}
+# What interpret's development branch of August 2026 calls them.
+_LATER_NAMES = {"poisson": "poisson_deviance", "gamma": "gamma_deviance"}
 
 # Relative residuals y / mean - 1 are clipped here; they are never below -1.
 _GAMMA_CLIP = 2.0
@@ -60,14 +62,15 @@ def link_of(objective: str) -> str:
 
 
 def checked_objective(objective: object) -> str:
-    """Return the name of a regression's objective, or raise ValueError."""
-    return check_choice(
+    """Return the name of a regression's objective in OBJECTIVES, or raise ValueError."""
+    name = check_choice(
         "objective",
         objective,
-        OBJECTIVES,
+        (*OBJECTIVES, *_LATER_NAMES),
         mend="Others have no proof of privacy here; 'rmse' suits any target, 'poisson_deviance' "
         "counts, 'gamma_deviance' positive amounts.",
     )
+    return _LATER_NAMES.get(name, name)
 
 
 def with_target_of(objective: str, partial: PartialSchema) -> PartialSchema:

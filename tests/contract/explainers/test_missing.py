@@ -100,9 +100,7 @@ def test_labels_of_every_dtype_are_known_in_explained_rows(name: str, labels: An
         assert [row["actual"] for row in shown[1:]] == TARGET[1:]
         expected = np.take_along_axis(shares, np.array(TARGET)[:, None], axis=1).ravel()
         assert [row["actual_score"] for row in shown[1:]] == pytest.approx(expected[1:])
-    # A model of labels that interpret reads as text is given as a function (docs/migration.md).
-    is_text = isinstance(labels[0], float) or len({type(label) for label in labels}) > 1
+    # interpret reads fractions as text: such a model is given as a function (docs/migration.md).
     for curve in (ROC, PR):
-        for asked in [result.predict_proba] if is_text else [result, result.predict_proba]:
-            shown = curve(asked).explain_perf(frame(), y.to_numpy()).data(None)
-            np.testing.assert_array_equal(shown["scores"], result.predict_proba(frame())[:, 1])
+        shown = curve(result.predict_proba).explain_perf(frame(), y.to_numpy()).data(None)
+        np.testing.assert_array_equal(shown["scores"], result.predict_proba(frame())[:, 1])
