@@ -199,9 +199,7 @@ class PrivateEBM(ShowsGuarantee):
     @property
     def has_fitted_(self) -> bool:
         """Whether a released model is held, as interpret's methods ask; absent before that."""
-        if not hasattr(self, "released_"):
-            raise AttributeError(f"This {type(self).__name__} is not fitted. Call fit first.")
-        return True
+        return self.released_ is not None
 
     @has_fitted_.setter
     def has_fitted_(self, value: bool) -> None:
@@ -304,8 +302,7 @@ class PrivateEBM(ShowsGuarantee):
             Title in the dashboard.
         """
         check_is_fitted(self, "has_fitted_")
-        explanation = super().explain_global(name)  # type: ignore[misc]
-        return self._with_privacy(explanation)
+        return self._with_privacy(super().explain_global(name))  # type: ignore[misc]
 
     def explain_local(
         self, X: Any, y: Any = None, name: str | None = None, init_score: Any = None

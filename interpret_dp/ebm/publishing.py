@@ -135,18 +135,6 @@ def current_model(estimator: Any) -> AdditiveModel:
         target=base.schema.target,
         unit=base.schema.unit,
     )
-    # interpret's sweep takes the bins of a feature without a term away.
-    features = tuple(
-        AdditiveFeature(
-            name,
-            schema.features[name],
-            (bins[0] if bins else np.zeros(0)) if kind == "continuous" else None,
-            bins[1] if kind == "continuous" and len(bins) > 1 else None,
-        )
-        for name, kind, bins in zip(
-            estimator.feature_names_in_, estimator.feature_types_in_, estimator.bins_, strict=True
-        )
-    )
     has_one_class = base.classes is not None and len(base.classes) == 1
     fitted = dict(zip(base.term_names, base.terms, strict=True))
     names = estimator.feature_names_in_
@@ -168,7 +156,7 @@ def current_model(estimator: Any) -> AdditiveModel:
     return AdditiveModel(
         task=base.task,
         schema=schema,
-        features=features,
+        features=current_features(estimator),
         terms=tuple(terms),
         # That of a model with one class is interpret's sign, minus infinity.
         intercept=base.intercept if has_one_class else np.ravel(estimator.intercept_),
@@ -181,6 +169,23 @@ def current_model(estimator: Any) -> AdditiveModel:
         guarantee=estimator.guarantee_,
         parameters=base.parameters,
         edits=base.edits,
+    )
+
+
+def current_features(estimator: Any) -> tuple[AdditiveFeature, ...]:
+    """Return the features that are still in a fitted estimator, with their bins."""
+    known = estimator.released_.schema.features
+    # interpret's sweep takes the bins of a feature without a term away.
+    return tuple(
+        AdditiveFeature(
+            name,
+            known[name],
+            (bins[0] if bins else np.zeros(0)) if kind == "continuous" else None,
+            bins[1] if kind == "continuous" and len(bins) > 1 else None,
+        )
+        for name, kind, bins in zip(
+            estimator.feature_names_in_, estimator.feature_types_in_, estimator.bins_, strict=True
+        )
     )
 
 

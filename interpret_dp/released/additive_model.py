@@ -102,6 +102,11 @@ class AdditiveModel:
             raise ValueError("A classification has classes and a regression has none.")
         if self.has_log_link and self.classes is not None:
             raise ValueError("A classification cannot have a log link.")
+        if not self.terms:
+            raise ValueError(
+                "A model has no terms; it must have one at least. Keep a term: one whose scores "
+                "are set to 0 has no effect."
+            )
         n_scores = len(self.classes) if self.classes and len(self.classes) > 2 else 1
         intercept = np.atleast_1d(np.asarray(self.intercept))
         object.__setattr__(self, "intercept", frozen(intercept, (n_scores,), "intercept"))

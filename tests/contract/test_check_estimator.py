@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+from sklearn.utils.validation import has_fit_parameter
 
-from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
+from interpret_dp import (
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    DPLocallyLinearClassifier,
+)
 
 pytestmark = [
     # The checks fix the seed, which voids the promise, and declare nothing.
@@ -19,8 +25,13 @@ pytestmark = [
 
 # Epsilon at which the noise is small beside the tables of 10 to 300 rows that the checks fit.
 LOUD = 1_000.0
-# As few as learn enough for the checks that ask for a score.
-ROUNDS = 6
+# As little training as is enough for the checks that ask for a score.
+QUICK: dict[Any, dict[str, Any]] = {
+    DPExplainableBoostingClassifier: {"max_rounds": 6},
+    DPExplainableBoostingRegressor: {"max_rounds": 6},
+}
+if find_spec("torch"):
+    QUICK[DPLocallyLinearClassifier] = {"epochs": 1, "sampling_rate": 1.0, "n_maps": 1}
 
 # What the checks ask for and a private fit must not do. Each entry is needed, for xfail_strict is
 # on; but for the last ones, where luck with the noise decides.
@@ -33,10 +44,6 @@ VALUES_NEVER_RAISE = {
         "asks for an error for missing and infinite targets: one row would show; such rows count "
         "for nothing or are clipped"
     ),
-    "check_all_zero_sample_weights_error": (
-        "asks for an error if all weights are 0: they are private, so that they give a constant "
-        "model"
-    ),
 }
 LABELS_ARE_NOT_LOOKED_AT = {
     "check_classifiers_regression_target": (
@@ -44,7 +51,11 @@ LABELS_ARE_NOT_LOOKED_AT = {
         "that few rows have are not found"
     ),
 }
-WEIGHTS_ARE_NOT_ROWS = {
+WEIGHTS_ARE_PRIVATE = {
+    "check_all_zero_sample_weights_error": (
+        "asks for an error if all weights are 0: they are private, so that they give a constant "
+        "model"
+    ),
     "check_sample_weight_equivalence_on_dense_data": (
         "asks that a weight of 2 be the row given twice: one row is protected whatever its weight, "
         "and the noise is made for the largest"
@@ -63,19 +74,17 @@ LABELS_ARE_NOT_FOUND = dict.fromkeys(
 
 
 def expected_failed_checks(estimator: Any) -> dict[str, str]:
-    if not is_classifier(estimator):
-        return VALUES_NEVER_RAISE | WEIGHTS_ARE_NOT_ROWS
-    expected = VALUES_NEVER_RAISE | LABELS_ARE_NOT_LOOKED_AT
-    # Without labels the model is constant, whatever the weights.
-    found = estimator.epsilon == LOUD
-    return expected | (WEIGHTS_ARE_NOT_ROWS if found else LABELS_ARE_NOT_FOUND)
+    expected = dict(VALUES_NEVER_RAISE)
+    if has_fit_parameter(estimator, "sample_weight"):
+        expected |= WEIGHTS_ARE_PRIVATE
+    if is_classifier(estimator):
+        expected |= LABELS_ARE_NOT_LOOKED_AT
+        expected |= {} if estimator.epsilon == LOUD else LABELS_ARE_NOT_FOUND
+    return expected
 
 
 @parametrize_with_checks(
-    [
-        DPExplainableBoostingClassifier(epsilon=LOUD, max_rounds=ROUNDS),
-        DPExplainableBoostingRegressor(epsilon=LOUD, max_rounds=ROUNDS),
-    ],
+    [kind(epsilon=LOUD, **quick) for kind, quick in QUICK.items()],
     expected_failed_checks=expected_failed_checks,
 )
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
@@ -83,10 +92,10 @@ def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("kind", [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor])
+@pytest.mark.parametrize("kind", QUICK)
 def test_at_the_default_budget_nothing_fails_or_is_skipped_but_what_is_expected(kind: Any) -> None:
     with warnings.catch_warnings(action="ignore"):
-        results = check_estimator(kind(max_rounds=ROUNDS), on_fail=None, on_skip=None)
+        results = check_estimator(kind(**QUICK[kind]), on_fail=None, on_skip=None)
 
     def of(status: str) -> set[str]:
         return {result["check_name"] for result in results if result["status"] == status}

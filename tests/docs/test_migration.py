@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse
 
 import interpret_dp
+from interpret_dp import Categorical, Schema
 from interpret_dp.datasets import make_cohort
 from tests.docs.pages import table_below
 
@@ -232,6 +233,9 @@ def test_what_comes_out_differently():
     assert [len(fitted_by(p, exclude=[-1]).term_names_) for p in both] == [2, 1]
     kinds = [fitted_by(p, ROWS, LABELS.astype(float)).classes_.dtype.kind for p in both]
     assert kinds == ["U", "f"]
+    declared = Schema(target=Categorical([0, 1, 2]))
+    shares = fitted_by(interpret_dp, schema=declared, epsilon=20.0).predict_proba(ROWS)
+    assert 0 < shares[:, 2].mean() < 0.1
     columns = [list(fitted_by(p).explain_global().selector.columns)[2:] for p in both]
     assert columns == [
         ["# Unique", "% Non-zero"],

@@ -14,7 +14,6 @@ from interpret_dp import (
     Continuous,
     PrivacyLedger,
     Schema,
-    SchemaError,
 )
 from interpret_dp.accounting import GdpPair
 from interpret_dp.audit import replay
@@ -46,17 +45,6 @@ def test_learns_what_no_linear_map_can_and_keeps_its_promise() -> None:
     assert not any("Opacus" in clause for clause in promise.assumptions)
     other = classifier(engine="opacus", epochs=0.1).fit(X[:50], y[:50])
     assert any("sums of gradients, which Opacus" in part for part in other.guarantee_.assumptions)
-
-
-@pytest.mark.thorough
-def test_predictions_agree_with_each_other() -> None:
-    X, y = three_classes()
-    model = classifier().fit(X, y)
-    chances, scores = model.predict_proba(X), model.decision_function(X)
-    assert chances.shape == scores.shape == (len(X), 3)
-    assert np.allclose(chances.sum(axis=1), 1.0)
-    assert (model.classes_[chances.argmax(axis=1)] == model.predict(X)).all()
-    assert (scores.argmax(axis=1) == chances.argmax(axis=1)).all()
 
 
 @pytest.mark.thorough
@@ -187,42 +175,3 @@ def test_values_never_raise_and_unlabelled_rows_add_nothing() -> None:
     assert list(model.coding_.names) == ["a", "b=x", "b=y"]
     assert np.isfinite(model.predict_proba(frame)).all()
     assert model.predict(frame[["b", "a"]]).tolist() == model.predict(frame).tolist()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"epsilon": 0}, "epsilon is 0"),
-        ({"delta": 1e-12}, "delta is 1e-12"),
-        ({"n_maps": 0}, "n_maps is 0"),
-        ({"projection_dim": -1}, "projection_dim is -1"),
-        ({"learning_rate": 0.0}, "learning_rate is 0"),
-        ({"averaging": 1.0}, "averaging is 1"),
-        ({"projection": "sparse"}, "projection is 'sparse'"),
-        ({"device": "tpu"}, "device is 'tpu'"),
-        ({"engine": "ghost"}, "engine is 'ghost'"),
-        ({"batch_size": 10}, "give one of them"),
-        ({"sampling_rate": 1.5}, "sampling_rate is 1.5"),
-        ({"smoothing": 1.0}, "smoothing is 1.0, and rows are no images"),
-        ({"image_shape": (2, 3)}, "6 pixels, and X has 4 columns"),
-    ],
-)
-def test_wrong_parameters_are_refused_before_anything_is_spent(
-    parameters: dict[str, Any], message: str
-) -> None:
-    ledger = PrivacyLedger.in_memory()
-    with pytest.raises(ValueError, match=message):
-        classifier(ledger=ledger, dataset="d", **parameters).fit(*three_classes())
-    assert spent(ledger) == GdpPair(0.0)
-
-
-def test_wrong_types_are_refused() -> None:
-    X, y = three_classes()
-    with pytest.raises(TypeError, match="keep_on_interrupt is 'yes'"):
-        classifier(keep_on_interrupt="yes").fit(X, y)
-    with pytest.raises(TypeError, match="image_shape is 28"):
-        classifier(image_shape=28).fit(X, y)
-    with pytest.raises(TypeError, match=r"standardize is 3; it must be \(mean, deviation\)"):
-        classifier(standardize=3).fit(X, y)
-    with pytest.raises(SchemaError, match="one declared class"):
-        classifier(schema=Schema(default=Continuous(0, 1), target=Categorical(["a"]))).fit(X, y)

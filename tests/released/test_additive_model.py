@@ -182,6 +182,7 @@ def test_what_bands_are_made_from_is_checked_as_noise_is(known, message):
         (("classes",), None, "has classes"),
         (("task",), "ranking", "must be 'classification'"),
         (("terms",), 3, "incomplete or was changed"),
+        (("terms",), [], "has no terms; it must have one at least"),
     ],
 )
 def test_damaged_documents_are_refused(model, path, value, message):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.publishing import current_model, plain_value
+from interpret_dp.ebm.publishing import current_features, plain_value
 from interpret_dp.released import AdditiveFeature
 from interpret_dp.schema import Continuous
 
@@ -42,12 +42,15 @@ def completed(document: dict[str, Any], estimator: Any, detail: str) -> dict[str
         inner["implementation_params"] = plain_value(inner["implementation_params"])
     if detail == "minimal":
         return document
-    model = current_model(estimator)
-    weights = {term.feature: term.weights for term in model.terms if term.partner is None}
-    for index, (entry, feature) in enumerate(zip(inner["features"], model.features, strict=True)):
+    # Not of a released model, which holds finite scores: a person may have set one to NaN.
+    features = current_features(estimator)
+    terms = zip(estimator.term_features_, estimator.bin_weights_, strict=True)
+    weights = {indices[0]: found for indices, found in terms if len(indices) == 1}
+    n_rows = estimator.released_.n_rows
+    for index, (entry, feature) in enumerate(zip(inner["features"], features, strict=True)):
         entry.setdefault("num_unique_vals", feature.n_codes - 2)
         if isinstance(feature.spec, Continuous):
-            histogram = _histogram(feature, weights.get(index), model.n_rows)
+            histogram = _histogram(feature, weights.get(index), n_rows)
             entry.setdefault("histogram_weights", histogram.tolist())
     for entry in inner["terms"]:
         scores = np.array(entry["scores"])

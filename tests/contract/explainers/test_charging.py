@@ -215,6 +215,7 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     (ADDITIVE, {"monotone_constraints": np.array(1)}, TypeError, "monotone_constraints is "),
     *((ADDITIVE, {"verbose": value}, TypeError, "verbose is ") for value in (pd.NA, "no", [])),
     (("maps",), {"n_maps": 0}, ValueError, "n_maps is 0"),
+    (("maps",), {"delta": 1e-12}, ValueError, "delta is 1e-12"),
     (("maps",), {"projection_dim": -1}, ValueError, "projection_dim is -1"),
     (("maps",), {"learning_rate": 0.0}, ValueError, "learning_rate is 0"),
     (("maps",), {"averaging": 1.0}, ValueError, "averaging is 1"),
