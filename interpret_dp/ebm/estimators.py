@@ -112,7 +112,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         numbers are taken as continuous and all others as nominal, by their dtype.
     ledger : PrivacyLedger or str, default=None
         Where the fit is charged; a string is the ledger's URL. None: the in-memory ledger of the
-        process, which records without a limit.
+        process, which records without a limit while it has no budget.
     dataset : str, default=None
         Name of the data set in the ledger; required with a ledger. Without one it is written into
         the guarantee, and nothing is kept.

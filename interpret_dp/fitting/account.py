@@ -85,7 +85,8 @@ def account_of(
     Raises
     ------
     TypeError, ValueError, LedgerError
-        If one of them is of another form, or a ledger was given without a name.
+        If one of them is of another form, a ledger was given without a name, or it has no budget
+        for that name.
     """
     if dataset is not None and (not isinstance(dataset, str) or not dataset.strip()):
         raise ValueError(
@@ -104,7 +105,10 @@ def account_of(
         dataset = (
             _UNNAMED if is_usual else f"{_UNNAMED} ({neighbourhood.protected[:_LONGEST_HINT]})"
         )
-    return ledger_of(ledger), dataset
+    opened = ledger_of(ledger)
+    # A data set without a budget must show now, not when the rows were read.
+    opened.remaining(dataset)
+    return opened, dataset
 
 
 def neighbourhood_of(relation: str, unit: PrivacyUnit | None) -> Neighbourhood:

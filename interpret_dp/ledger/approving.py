@@ -14,8 +14,9 @@ from interpret_dp.ledger.approval import Approval, Wanted, covering
 from interpret_dp.ledger.chain import Entry
 from interpret_dp.ledger.clock import in_days, until
 from interpret_dp.ledger.errors import ApprovalNeededError, RoleError
+from interpret_dp.ledger.handle import tried_again
 from interpret_dp.ledger.names import check_name, check_text
-from interpret_dp.ledger.reader import LedgerReader, account_of, no_budget_error
+from interpret_dp.ledger.reader import LedgerReader, account_of, require_budget
 from interpret_dp.ledger.roles import Roles, read_roles
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _USUAL_DAYS = 30
 class LedgerApprovals(LedgerReader):
     """Requests for approval; nothing here spends anything."""
 
+    @tried_again
     def request_approval(
         self,
         dataset: str,
@@ -83,8 +85,7 @@ class LedgerApprovals(LedgerReader):
         with self._opened().writing() as log:
             asker = user_of(log)
             read_roles(log).require_spender(asker, dataset)
-            if account_of(log, dataset).budget is None:
-                raise no_budget_error(dataset)
+            require_budget(log, dataset)
             entry = append_act(
                 log,
                 {"for_user": user or asker},
@@ -180,6 +181,7 @@ class LedgerApprovals(LedgerReader):
         """
         return self._answer(number, "withdraw", reason, {})
 
+    @tried_again
     def _answer(self, number: int, kind: str, reason: str, facts: dict[str, Any]) -> Approval:
         number = check_int("number", number, low=1)
         reason = check_text(reason, "reason")
@@ -221,9 +223,7 @@ def ask_for(log: Log, account: Account, wanted: Wanted) -> Approval:
     known = covering(account.approvals, wanted)
     if known is not None:
         return known
-    if account.budget is None:
-        raise no_budget_error(account.dataset)
-    delta = account.budget.delta
+    delta = require_budget(log, account.dataset).delta
     entry = append_act(
         log,
         {"for_user": wanted.user, "automatic": True},

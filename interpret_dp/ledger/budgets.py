@@ -15,8 +15,9 @@ from interpret_dp.ledger.account import Account, Budget
 from interpret_dp.ledger.actor import append_act
 from interpret_dp.ledger.clock import until
 from interpret_dp.ledger.filter import admits, fix_budget
+from interpret_dp.ledger.handle import tried_again
 from interpret_dp.ledger.names import check_name, check_text, looks_of
-from interpret_dp.ledger.reader import LedgerReader, account_of, no_budget_error
+from interpret_dp.ledger.reader import LedgerReader, account_of, require_budget
 from interpret_dp.ledger.roles import require_officer
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ Moment = datetime.date | str
 class LedgerBudgets(LedgerReader):
     """Declaring, raising, renewing and linking budgets; each is a logged act of an officer."""
 
+    @tried_again
     def create_budget(
         self,
         dataset: str,
@@ -84,7 +86,7 @@ class LedgerBudgets(LedgerReader):
             relation = ADD_OR_REMOVE_ONE if neighboring is None else neighboring
             protected = Neighbourhood(relation=relation, unit=unit).protected
             budget = dataclasses.replace(budget, protected=protected)
-        with self._opened().writing() as log:
+        with self._opened(creates=True).writing() as log:
             require_officer(log, "declare a budget")
             account = account_of(log, dataset)
             if account.budget is not None:
@@ -109,6 +111,7 @@ class LedgerBudgets(LedgerReader):
             )
         return budget
 
+    @tried_again
     def raise_budget(
         self,
         dataset: str,
@@ -144,7 +147,7 @@ class LedgerBudgets(LedgerReader):
         reason = check_name("reason", reason, longest=None)
         with self._opened().writing() as log:
             require_officer(log, "raise a budget")
-            old = _budget_of(log, dataset)
+            old = require_budget(log, dataset)
             new_delta_x = old.delta_x if delta_x is None else delta_x
             budget = fix_budget(old.dataset, epsilon, delta, new_delta_x, reason)
             grows = budget.mu > old.mu or budget.delta_x > old.delta_x
@@ -158,6 +161,7 @@ class LedgerBudgets(LedgerReader):
             _append_budget(log, "raise", budget)
         return dataclasses.replace(budget, protected=old.protected, expires=old.expires)
 
+    @tried_again
     def renew_budget(
         self,
         dataset: str,
@@ -204,7 +208,7 @@ class LedgerBudgets(LedgerReader):
         with self._opened().writing() as log:
             require_officer(log, "renew a budget")
             account = account_of(log, dataset)
-            old = _budget_of(log, dataset)
+            old = require_budget(log, dataset)
             if new_people and account.spent.open_reservations:
                 raise LedgerError(
                     f"{account.spent.open_reservations} requests on data set {dataset!r} are open: "
@@ -216,6 +220,7 @@ class LedgerBudgets(LedgerReader):
             _append_budget(log, "renew", budget, {"expires": end, "new_people": new_people or None})
         return budget
 
+    @tried_again
     def link(self, dataset: str, *, to: str, reason: str, accept_overspent: bool = False) -> Budget:
         """Let a data set share the account of another one: two names for the same people.
 
@@ -251,7 +256,7 @@ class LedgerBudgets(LedgerReader):
         with self._opened().writing() as log:
             require_officer(log, "link data sets")
             joining, staying = account_of(log, dataset), account_of(log, to)
-            budget = _budget_of(log, to)
+            budget = require_budget(log, to)
             _check_link(joining, staying)
             requests = (*staying.requests, *joining.requests)
             joint = dataclasses.replace(staying, requests=requests)
@@ -272,8 +277,9 @@ class LedgerBudgets(LedgerReader):
                 (to, {"with": dataset, "overspent": overspent_fact}),
             ):
                 append_act(log, facts, kind="link", dataset=name, purpose=reason, mu=0.0, delta=0.0)
-            return _budget_of(log, to)
+            return require_budget(log, to)
 
+    @tried_again
     def require_approval(self, dataset: str, *, above: float | None = 0.0, reason: str) -> None:
         """Let an officer decide on each request before it is made.
 
@@ -302,7 +308,7 @@ class LedgerBudgets(LedgerReader):
             above = check_real("above", above, low=0)
         with self._opened().writing() as log:
             require_officer(log, "decide which requests need an approval")
-            _budget_of(log, dataset)
+            require_budget(log, dataset)
             append_act(
                 log,
                 {"approval_above": above},
@@ -336,13 +342,6 @@ def _refuse_look_alike(log: Log, dataset: str) -> None:
                 f"both names share its budget: ledger.link({dataset!r}, to={known!r}, reason=...). "
                 "Other people need a name that nobody takes for this one."
             )
-
-
-def _budget_of(log: Log, dataset: str) -> Budget:
-    budget = account_of(log, dataset).budget
-    if budget is None:
-        raise no_budget_error(dataset)
-    return budget
 
 
 def _check_link(joining: Account, staying: Account) -> None:

@@ -11,7 +11,13 @@ from sqlalchemy.exc import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Database", "open_database", "resolve_url", "without_password"]
+__all__ = ["GONE", "Database", "open_database", "resolve_url", "without_password"]
+
+GONE = (
+    "is gone. Put it back where it was, or restore it from a backup: a new one, which "
+    "PrivacyLedger(url).create_budget(...) would make, knows nothing of what was spent"
+)
+"""The end of a sentence about a ledger that was there before."""
 
 _FORMS = "sqlite:///privacy.db or postgresql://user@host/database"
 
@@ -30,8 +36,17 @@ class Database(Protocol):
     name: str
     timeout: float
 
-    def check_location(self, *, must_exist: bool) -> None:
-        """Raise LedgerError if the database cannot be where the URL says."""
+    def exists(self) -> bool:
+        """Whether the database is there, with or without a ledger.
+
+        Raises
+        ------
+        LedgerError
+            If it cannot be where the URL says.
+        """
+
+    def create(self) -> None:
+        """Create the database itself, where that is not left to its owner."""
 
     def open_engine(self) -> Engine:
         """Return an engine; nothing is connected yet."""

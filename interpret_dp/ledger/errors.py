@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from interpret_dp.exceptions import LedgerError
 
-__all__ = ["ApprovalNeededError", "BudgetExpiredError", "RoleError"]
+__all__ = ["ApprovalNeededError", "BudgetExpiredError", "ConnectionLostError", "RoleError"]
+
+
+class ConnectionLostError(LedgerError):
+    """The connection was lost and nothing was written, so that it may be tried again."""
 
 
 class RoleError(LedgerError):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from interpret_dp._validate import check_real
 from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger.errors import ConnectionLostError
 from interpret_dp.ledger.names import check_name
 
 if TYPE_CHECKING:
@@ -18,8 +21,10 @@ if TYPE_CHECKING:
 
     from interpret_dp.ledger.store import Store
 
-__all__ = ["LedgerHandle"]
+__all__ = ["LedgerHandle", "tried_again"]
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 _MEMORY = "memory:"
 _serial_numbers = itertools.count(1)
 
@@ -64,6 +69,7 @@ class LedgerHandle:
         ledger = cls.__new__(cls)
         ledger._set(url, 0.0)
         store = Store(None, timeout=0.0)
+        store.create()
         ledger._store = store
         weakref.finalize(ledger, store.close)
         _in_memory[url] = ledger
@@ -176,8 +182,14 @@ class LedgerHandle:
         """Pickle URL, timeout and purpose, nothing else."""
         return _restore, (type(self), self._url, self._timeout, self._purpose)
 
-    def _opened(self) -> Store:
-        """Return the store; open it if this object came out of a pickle."""
+    def _opened(self, *, creates: bool = False) -> Store:
+        """Return the store; open it if this object came out of a pickle.
+
+        Parameters
+        ----------
+        creates : bool
+            Begin a ledger if there is none.
+        """
         if not self.persistent:
             if self._store is None or self._owner != os.getpid():
                 raise LedgerError(
@@ -195,11 +207,34 @@ class LedgerHandle:
                 if self._password is not None:
                     url = url.set(password=self._password)
                 self._store = Store(url, timeout=self._timeout, must_exist=True)
+            if creates:
+                self._store.create()
             return self._store
 
 
 def _password_of(url: URL) -> str | None:
     return None if url.password is None else str(url.password)
+
+
+def tried_again(method: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Call a ledger's method again if its connection was lost and nothing was written.
+
+    For as long as the ledger's timeout says.
+    """
+
+    @functools.wraps(method)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        ledger: Any = args[0]
+        deadline = time.monotonic() + ledger._timeout
+        while True:
+            try:
+                return method(*args, **kwargs)
+            except ConnectionLostError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.1)
+
+    return call
 
 
 _Handle = TypeVar("_Handle", bound=LedgerHandle)

@@ -32,9 +32,10 @@ from interpret_dp.ledger.budgets import LedgerBudgets, other_promise
 from interpret_dp.ledger.clock import moment_text
 from interpret_dp.ledger.errors import BudgetExpiredError
 from interpret_dp.ledger.filter import admits, refusal
+from interpret_dp.ledger.handle import tried_again
 from interpret_dp.ledger.names import check_name, check_text
 from interpret_dp.ledger.oversight import LedgerOversight
-from interpret_dp.ledger.reader import account_of, no_budget_error
+from interpret_dp.ledger.reader import account_of, refuse_unlimited
 from interpret_dp.ledger.roles import LedgerRoles, read_roles
 
 __all__ = ["PrivacyLedger", "Reservation", "default_ledger"]
@@ -78,8 +79,8 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
     ----------
     url : str
         A file, ``sqlite:///privacy.db`` (below the working folder) or
-        ``sqlite:////data/privacy.db``, which is created if it is not there; or a database of a
-        PostgreSQL server, ``postgresql://user@host/database`` (extra ``postgres``;
+        ``sqlite:////data/privacy.db``, which :meth:`create_budget` begins if it is not there; or a
+        database of a PostgreSQL server, ``postgresql://user@host/database`` (extra ``postgres``;
         ``docs/ledger.md``). A password stays in this object: pickles and reports carry none.
     timeout : float
         Seconds to wait while another process holds the ledger, or its server restarts.
@@ -117,6 +118,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
     def __init__(self, url: str = "sqlite:///privacy.db", *, timeout: float = 30.0) -> None:
         super().__init__(url, timeout=timeout)
 
+    @tried_again
     def reserve(
         self,
         dataset: str,
@@ -155,8 +157,9 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         BudgetExceededError
             If the pair does not fit under the budget; nothing was spent.
         LedgerError
-            If a persistent ledger has no budget for the data set, or its earlier requests protect
-            somebody else: their losses and this one cannot be added.
+            If the ledger has no budget for the data set, unless it is in memory and has none at
+            all; or the earlier requests protect somebody else: their losses and this one cannot be
+            added.
         RoleError, BudgetExpiredError
             If the user may not spend, or the budget has expired.
         ApprovalNeededError
@@ -178,8 +181,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
             user = user_of(log)
             roles.require_spender(user, dataset)
             account = account_of(log, dataset)
-            if self.persistent and account.budget is None:
-                raise no_budget_error(dataset)
+            refuse_unlimited(log, account, persistent=self.persistent)
             if account.protected not in (None, protected):
                 raise other_promise(account, protected)
             _refuse_expired(account)
@@ -256,6 +258,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         _check_reservation(reservation)
         return self._close(reservation, "cancel", 0.0, 0.0)
 
+    @tried_again
     def _close(self, reservation: Reservation, kind: str, mu: float, delta: float) -> str:
         if_not = (
             f"Reservation {reservation.number} of data set {reservation.dataset!r} is open and "

@@ -91,8 +91,12 @@ class PostgresDatabase:
         self.name = repr(without_password(url))
         self.timeout = timeout
 
-    def check_location(self, *, must_exist: bool) -> None:
-        """Do nothing: only the server knows."""
+    def exists(self) -> bool:
+        """Return True: only the server knows."""
+        return True
+
+    def create(self) -> None:
+        """Do nothing: the server's owner creates databases."""
 
     def open_engine(self) -> Engine:
         """Return an engine; nothing is connected yet.

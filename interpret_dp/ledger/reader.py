@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._notebook import notebook_table
@@ -12,7 +13,7 @@ from interpret_dp.ledger.approval import Approval
 from interpret_dp.ledger.chain import GENESIS, verify_chain
 from interpret_dp.ledger.filter import largest_epsilon, remaining_mu
 from interpret_dp.ledger.handle import LedgerHandle
-from interpret_dp.ledger.names import check_name
+from interpret_dp.ledger.names import check_name, looks_of
 from interpret_dp.ledger.reporting import account_document, overview_row, report_frame
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from interpret_dp.ledger.store import Log
 
-__all__ = ["LedgerReader", "account_of", "no_budget_error"]
+__all__ = ["LedgerReader", "account_of", "refuse_unlimited", "require_budget"]
 
 _FORMAT = "interpret_dp.ledger"
 _VERSION = 1
@@ -30,7 +31,7 @@ class LedgerReader(LedgerHandle):
     """What can be asked of a ledger; no method here changes it."""
 
     def budget(self, dataset: str) -> Budget | None:
-        """Return the budget in force; None if no limit was declared.
+        """Return the budget in force; None if no limit was declared, or the ledger not begun.
 
         Parameters
         ----------
@@ -38,7 +39,10 @@ class LedgerReader(LedgerHandle):
             The data set's name.
         """
         dataset = check_name("dataset", dataset)
-        with self._opened().reading() as log:
+        store = self._opened()
+        if not store.is_there():
+            return None
+        with store.reading() as log:
             return account_of(log, dataset).budget
 
     def spent(self, dataset: str) -> Spent:
@@ -52,7 +56,8 @@ class LedgerReader(LedgerHandle):
         Raises
         ------
         LedgerError
-            If a persistent ledger has no budget for the data set.
+            If the ledger has no budget for the data set, unless it is in memory and has none at
+            all.
         """
         return self._account(dataset).spent
 
@@ -74,7 +79,8 @@ class LedgerReader(LedgerHandle):
         Raises
         ------
         LedgerError
-            If a persistent ledger has no budget for the data set.
+            If the ledger has no budget for the data set, unless it is in memory and has none at
+            all.
         """
         if delta is not None:
             delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
@@ -206,8 +212,9 @@ class LedgerReader(LedgerHandle):
         dataset = check_name("dataset", dataset)
         with self._opened().reading() as log:
             account = account_of(log, dataset)
-        if self.persistent and account.budget is None:
-            raise no_budget_error(dataset)
+            # What was spent in memory while there was no budget at all can still be asked for.
+            if not account.requests:
+                refuse_unlimited(log, account, persistent=self.persistent)
         return account
 
     def _accounts(self, dataset: str | None) -> tuple[list[Account], str | None]:
@@ -246,10 +253,43 @@ def _known_dataset(log: Log, dataset: str) -> str:
     return dataset
 
 
-def no_budget_error(dataset: str) -> LedgerError:
-    """Return the error for a data set on which nobody has declared a limit."""
+def require_budget(log: Log, dataset: str) -> Budget:
+    """Return the budget in force.
+
+    Raises
+    ------
+    LedgerError
+        If nobody has declared one.
+    """
+    budget = account_of(log, dataset).budget
+    if budget is None:
+        raise _no_budget_error(dataset, _with_budget(log))
+    return budget
+
+
+def refuse_unlimited(log: Log, account: Account, *, persistent: bool) -> None:
+    """Raise LedgerError for an account without a budget, unless the ledger has none at all.
+
+    A ledger that outlives the process always needs one.
+    """
+    if account.budget is None:
+        known = _with_budget(log)
+        if persistent or known:
+            raise _no_budget_error(account.dataset, known)
+
+
+def _with_budget(log: Log) -> list[str]:
+    return [name for name in _datasets(log) if account_of(log, name).budget is not None]
+
+
+def _no_budget_error(dataset: str, known: list[str]) -> LedgerError:
+    by_look = {looks_of(name): name for name in known}
+    close = [by_look[look] for look in get_close_matches(looks_of(dataset), by_look)]
+    hint = f" It has one for {', '.join(map(repr, known))}." if known else ""
+    if close:
+        hint = f" Did you mean {' or '.join(map(repr, close))}?"
     return LedgerError(
-        f"The ledger has no budget for data set {dataset!r}. Declare what may ever be spent on it "
-        f"with ledger.create_budget({dataset!r}, epsilon=..., delta=...), or `interpret-dp fit "
-        "--budget EPSILON`."
+        f"The ledger has no budget for data set {dataset!r}.{hint} Declare what may ever be spent "
+        f"on it with ledger.create_budget({dataset!r}, epsilon=..., delta=...), or `interpret-dp "
+        "fit --budget EPSILON`. Nothing was spent."
     )

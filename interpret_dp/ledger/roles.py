@@ -15,6 +15,7 @@ from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.actor import append_act, user_of
 from interpret_dp.ledger.chain import Entry
 from interpret_dp.ledger.errors import RoleError
+from interpret_dp.ledger.handle import tried_again
 from interpret_dp.ledger.names import check_name, check_text
 from interpret_dp.ledger.reader import LedgerReader
 
@@ -116,6 +117,7 @@ class LedgerRoles(LedgerReader):
         with self._opened().reading() as log:
             return read_roles(log)
 
+    @tried_again
     def appoint(self, user: str, role: str, *, reason: str = "") -> Roles:
         """Give a user a role, in place of the one that he has; a logged act of an officer.
 
@@ -143,7 +145,7 @@ class LedgerRoles(LedgerReader):
         """
         user = check_name("user", user)
         role = check_choice("role", role, ROLES)
-        with self._opened().writing() as log:
+        with self._opened(creates=role == "officer").writing() as log:
             roles = read_roles(log)
             roles.require_officer(user_of(log), "appoint anybody")
             if role == "analyst" and not roles.officers:
@@ -167,6 +169,7 @@ class LedgerRoles(LedgerReader):
             )
             return read_roles(log)
 
+    @tried_again
     def dismiss(self, user: str, *, reason: str = "") -> Roles:
         """Take a user's role away; a logged act of an officer.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect
 from sqlalchemy.pool import NullPool, StaticPool
 
 from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger.database import GONE
 
 __all__ = ["DRIVERS", "SQLiteDatabase", "resolve"]
 
@@ -55,41 +57,60 @@ class SQLiteDatabase:
     """
 
     def __init__(self, url: URL | None, timeout: float) -> None:
-        self._url = url
+        self._path = None if url is None else Path(url.database or "")
         self.name = "in memory" if url is None else repr(url.database)
         self.timeout = timeout
 
-    def check_location(self, *, must_exist: bool) -> None:
-        """Raise LedgerError if the file cannot be there."""
-        if self._url is None:
-            return
-        path = Path(self._url.database or "")
+    def exists(self) -> bool:
+        """Whether the file is there.
+
+        Raises
+        ------
+        LedgerError
+            If it cannot be there.
+        """
+        path = self._path
+        if path is None:
+            return True
         if not path.parent.is_dir():
             raise LedgerError(
                 f"The folder {str(path.parent)!r} of the ledger does not exist. Create it, or give "
                 "another path."
             )
-        if path.is_dir():
+        if os.path.isdir(path):
             raise LedgerError(
                 f"The ledger's path {str(path)!r} is a folder. Give the path of a file."
             )
-        if must_exist and not path.exists():
-            raise LedgerError(
-                f"The ledger file {str(path)!r} is gone. Put it back where it was, or open the "
-                "ledger anew with PrivacyLedger(url): a new file knows nothing of what was spent."
-            )
+        return os.path.exists(path)
+
+    def create(self) -> None:
+        """Create an empty file.
+
+        Raises
+        ------
+        LedgerError
+            If that is not allowed.
+        """
+        if self._path is not None:
+            try:
+                self._path.touch()
+            except OSError as error:
+                message = f"The ledger {self.name} {_BY_CODE[sqlite3.SQLITE_CANTOPEN]}."
+                raise LedgerError(message) from error
 
     def open_engine(self) -> Engine:
         """Return an engine; nothing is connected yet."""
-        if self._url is None:
+        if self._path is None:
             engine = create_engine(
                 "sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False}
             )
         else:
             # One connection per transaction: nothing to share by mistake across forks or threads.
-            engine = create_engine(
-                self._url, poolclass=NullPool, connect_args={"timeout": self.timeout}
+            # SQLite would make a file that is gone anew, and empty.
+            url = URL.create(
+                "sqlite", database=self._path.as_uri(), query={"uri": "true", "mode": "rw"}
             )
+            engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": self.timeout})
         event.listen(engine, "connect", _on_connect)
         event.listen(engine, "begin", _on_begin)
         return engine
@@ -121,6 +142,8 @@ class SQLiteDatabase:
 
     def explain(self, error: BaseException) -> str:
         """Return what is wrong and what to do, as the end of a sentence about the ledger."""
+        if self._path is not None and not os.path.exists(self._path):
+            return GONE
         code = getattr(error, "sqlite_errorcode", None)
         known = _BY_CODE.get(code & 0xFF) if isinstance(code, int) else None
         return known or _UNKNOWN

@@ -20,7 +20,8 @@ from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account
 from interpret_dp.ledger.chain import CLOSING, Entry
 from interpret_dp.ledger.clock import today
-from interpret_dp.ledger.database import Database, open_database, resolve_url
+from interpret_dp.ledger.database import GONE, Database, open_database, resolve_url
+from interpret_dp.ledger.errors import ConnectionLostError
 from interpret_dp.ledger.migrations import create_tables, migrate, stored_version
 from interpret_dp.ledger.running import Running
 from interpret_dp.ledger.tables import ENTRIES, SCHEMA_VERSION, VERSIONS
@@ -197,7 +198,7 @@ class Store:
     timeout : float
         Seconds to wait for another process's lock, and for a server that went away.
     must_exist : bool
-        Refuse to create a ledger: what was spent would be forgotten.
+        Refuse to begin a ledger: what was spent would be forgotten.
 
     Raises
     ------
@@ -212,31 +213,56 @@ class Store:
         self._name = self._database.name
         self._lock = threading.RLock() if url is None else contextlib.nullcontext()
         self._running = Running()
-        self._database.check_location(must_exist=must_exist)
         self._engine = self._database.open_engine()
-        with self._explained():
-            # A server that is not there now is a wrong URL more often than one that restarts.
-            with self._transaction(exclusive=False, patient=False) as connection:
-                version = self._recognise(connection)
-            if version == SCHEMA_VERSION:
-                return
-            if version is None and must_exist:
-                raise LedgerError(
-                    f"The database {self._name} holds no ledger any more. Restore it from a "
-                    "backup, or open the ledger anew with PrivacyLedger(url): a new one knows "
-                    "nothing of what was spent."
-                )
-            with self._transaction(exclusive=True) as connection:
-                # Another process may have been faster.
-                version = self._recognise(connection)
-                if version is None:
-                    create_tables(connection, self._database)
-                elif version < SCHEMA_VERSION:
-                    migrate(connection, self._database, version)
+        self._was_seen = False
+        # A server that is not there now is a wrong URL more often than one that restarts.
+        if not self.is_there(patient=False) and must_exist:
+            raise LedgerError(f"The ledger {self._name} {GONE}.")
+
+    def is_there(self, *, patient: bool = True) -> bool:
+        """Whether a ledger is there, or was; bring an older one forward.
+
+        Raises
+        ------
+        LedgerError
+            If something else is there.
+        """
+        if not self._was_seen and self._database.exists():
+            with self._explained():
+                with self._transaction(exclusive=False, patient=patient) as connection:
+                    version = self._recognise(connection)
+                if version is not None and version < SCHEMA_VERSION:
+                    with self._transaction(exclusive=True) as connection:
+                        # Another process may have been faster.
+                        version = stored_version(connection, self._name)
+                        if version < SCHEMA_VERSION:
+                            migrate(connection, self._database, version)
+            self._was_seen = version is not None
+        return self._was_seen
+
+    def create(self) -> None:
+        """Begin a ledger, unless one is there or was."""
+        if self.is_there():
+            return
+        self._database.create()
+        with self._explained(), self._transaction(exclusive=True) as connection:
+            # Another process may have been faster.
+            if self._recognise(connection) is None:
+                create_tables(connection, self._database)
+        self._was_seen = True
+
+    def _require(self) -> None:
+        if not self.is_there():
+            raise LedgerError(
+                f"There is no ledger {self._name}. Check the URL, or begin one with "
+                "ledger.create_budget(...), `interpret-dp ledger create` or `interpret-dp fit "
+                "--budget EPSILON`."
+            )
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Log]:
         """Open a transaction that sees one state of the log."""
+        self._require()
         known = self._running
         with self._explained(), self._transaction(exclusive=False) as connection:
             stored_version(connection, self._name)
@@ -258,9 +284,12 @@ class Store:
 
         Raises
         ------
+        ConnectionLostError
+            If the connection was lost, and nothing was written.
         LedgerError
             If the entry was not written, or if that cannot be found out; the message says which.
         """
+        self._require()
         if not self._running.number:
             # A long log is verified before the others are shut out.
             with self.reading() as before:
@@ -276,8 +305,8 @@ class Store:
         except DBAPIError as error:
             appended = log.appended if log else None
             if not finished or appended is None or not self._was_written(appended, error):
-                message = f"The ledger {self._name} {self._explain(error)}. Nothing was written."
-                raise LedgerError(f"{message} {if_not}".strip()) from error
+                tail = f" Nothing was written. {if_not}".rstrip()
+                raise self._refusal(error, tail) from error
         if log is not None:
             self._remember(log)
 
@@ -348,7 +377,11 @@ class Store:
         try:
             yield
         except DBAPIError as error:
-            raise LedgerError(f"The ledger {self._name} {self._explain(error)}.") from error
+            raise self._refusal(error) from error
+
+    def _refusal(self, error: DBAPIError, tail: str = "") -> LedgerError:
+        kind = ConnectionLostError if error.connection_invalidated else LedgerError
+        return kind(f"The ledger {self._name} {self._explain(error)}.{tail}")
 
     def _recognise(self, connection: Connection) -> int | None:
         """Return the version of the ledger in the database; None if nothing is there."""

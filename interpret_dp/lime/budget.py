@@ -90,7 +90,7 @@ class ExplainerBudget:
     Raises
     ------
     LedgerError
-        If a persistent ledger has no budget for the data set.
+        If the ledger has no budget for the data set, unless it is in memory and has none at all.
 
     Notes
     -----
@@ -117,8 +117,6 @@ class ExplainerBudget:
         )
         self._charged: list[float] = []
         self._owner = os.getpid()
-        # A data set without a budget must show now, not at the first query.
-        self.left_mu()
 
     def admits(self, cost: GdpPair) -> bool:
         """Whether a request fits into what the explainer itself has left."""
@@ -155,8 +153,7 @@ class ExplainerBudget:
             )
         budget = self.ledger.budget(self.dataset)
         if budget is None:
-            if self.ledger.persistent:
-                self.ledger.remaining(self.dataset)  # raises what there is to say
+            self.ledger.remaining(self.dataset)  # raises if the ledger needs a budget
             return self.own_left_mu
         return min(self.own_left_mu, _rest(budget.mu, self.ledger.spent(self.dataset).mu))
 

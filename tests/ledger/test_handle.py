@@ -24,7 +24,7 @@ def run(code: str, *arguments: str) -> str:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> PrivacyLedger:
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path}/ledger #1 %41.db")
     ledger.create_budget("adult", 1.0, 1e-6)
     return ledger
 
@@ -46,15 +46,18 @@ def test_repr_shows_no_password(ledger: PrivacyLedger) -> None:
         assert "secret" not in shown
 
 
-def test_a_pickle_loads_without_its_file_and_refuses_to_make_a_new_one(
+def test_no_new_file_takes_the_place_of_one_that_is_gone(
     ledger: PrivacyLedger, tmp_path: Path
 ) -> None:
-    data = pickle.dumps(ledger)
-    file = tmp_path / "privacy.db"
+    loaded = pickle.loads(pickle.dumps(ledger))
+    assert loaded.spent("adult") == ledger.spent("adult")
+    later = pickle.loads(pickle.dumps(ledger))
+    (file,) = tmp_path.iterdir()
     file.unlink()
-    loaded = pickle.loads(data)
-    with pytest.raises(LedgerError, match="is gone"):
-        loaded.spent("adult")
+    for known in (ledger, loaded, later):
+        for act in (known.verify, lambda known=known: known.create_budget("ward", 1.0, 1e-6)):
+            with pytest.raises(LedgerError, match=f"{file.name}' is gone. Put it back"):
+                act()
     assert not file.exists()
 
 

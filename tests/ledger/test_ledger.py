@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from interpret_dp.accounting import gaussian_events_json, mu_of_budget
+from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
+from interpret_dp.fitting.account import account_of
 from interpret_dp.ledger import (
     DeltaExceededError,
     PrivacyLedger,
@@ -158,19 +160,38 @@ def test_a_budget_is_created_once_and_raised_as_a_logged_act(ledger: PrivacyLedg
     assert ledger.raise_budget("adult", 3.0, 1e-6, reason="x", delta_x=1e-7).delta_x == 1e-7
 
 
-def test_a_persistent_ledger_needs_a_budget_first(stored_ledger: PrivacyLedger) -> None:
+def _charged_by_a_fit(ledger: PrivacyLedger, dataset: str) -> object:
+    return account_of(ledger, dataset, Neighbourhood())
+
+
+ASKS = (reserve, _charged_by_a_fit, PrivacyLedger.spent, PrivacyLedger.remaining)
+
+
+def test_only_a_budget_begins_a_ledger(stored_ledger: PrivacyLedger, store_url: str) -> None:
     assert stored_ledger.budget("adult") is None
-    for ask in (reserve, PrivacyLedger.spent, PrivacyLedger.remaining):
-        with pytest.raises(LedgerError, match=r"create_budget\('adult', .*--budget"):
+    for ask in (*ASKS, PrivacyLedger.verify, PrivacyLedger.report, PrivacyLedger.oversight):
+        with pytest.raises(LedgerError, match=r"There is no ledger .*create_budget.*--budget"):
             ask(stored_ledger, "adult")
-    assert stored_ledger.entries() == []
-    assert stored_ledger.head is None
-    assert stored_ledger.verify() is None
+    with pytest.raises(LedgerError, match="is gone"):
+        PrivacyLedger.existing(store_url).datasets()
+    stored_ledger.create_budget("adult", 1.0, 1e-6)
+    assert PrivacyLedger.existing(store_url).datasets() == ["adult"]
 
 
-def test_the_default_ledger_records_without_a_limit() -> None:
-    ledger = default_ledger()
-    assert ledger is default_ledger()
+def test_an_unknown_data_set_is_refused_once_there_is_a_budget(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("adult", 1.0, 1e-6)
+    before = ledger.verify()
+    for ask in ASKS:
+        with pytest.raises(LedgerError, match=r"'Adlut'. Did you mean 'adult'\? .*--budget"):
+            ask(ledger, "Adlut")
+        with pytest.raises(LedgerError, match=r"'wine'. It has one for 'adult'. Declare"):
+            ask(ledger, "wine")
+    assert ledger.verify() == before
+
+
+def test_a_ledger_in_memory_records_without_a_limit() -> None:
+    assert default_ledger() is default_ledger()
+    ledger = PrivacyLedger.in_memory()
     ledger.commit(reserve(ledger, "unlimited", mu=5.0))
     assert ledger.budget("unlimited") is None
     assert ledger.remaining("unlimited") == math.inf
@@ -269,6 +290,10 @@ def test_bad_requests_are_named_and_cost_nothing(
     assert ledger.entries() == []
 
 
+def named(folder: Path, name: str) -> PrivacyLedger:
+    return PrivacyLedger(f"sqlite:///{folder}/{name}.db")
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -280,6 +305,7 @@ def test_bad_requests_are_named_and_cost_nothing(
         (lambda f: PrivacyLedger(f), TypeError, "must be a text"),
         (lambda f: PrivacyLedger(f"sqlite:///{f}/no/p.db"), LedgerError, "does not exist"),
         (lambda f: PrivacyLedger(f"sqlite:///{f}"), LedgerError, "is a folder"),
+        (lambda f: named(f, "a" * 300).create_budget("a", 1, 1e-6), LedgerError, "be opened"),
         (lambda f: PrivacyLedger(f"sqlite:///{f}/p.db", timeout=-1), ValueError, "timeout is -1"),
     ],
 )

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.ledger import PrivacyLedger
+from interpret_dp.ledger.chain import Entry
 from interpret_dp.ledger.database import resolve_url
-from interpret_dp.ledger.store import Store
+from interpret_dp.ledger.store import Log, Store
 from tests.ledger.cut_wire import Cut, CutWire
 from tests.ledger.postgres_server import PostgresServer, running_server, why_not
 from tests.ledger.requests import reserve
@@ -48,12 +50,13 @@ def direct(server: PostgresServer, database: str) -> PrivacyLedger:
 # Lost connections.
 
 
-def test_a_commit_whose_answer_was_lost_is_found(
-    behind: PrivacyLedger, wire: CutWire, postgres_server: PostgresServer, database: str
+@pytest.mark.parametrize("cut", ["before", "after"])
+def test_a_lost_commit_is_found_or_made_again(
+    behind: PrivacyLedger, wire: CutWire, postgres_server: PostgresServer, database: str, cut: Cut
 ) -> None:
-    wire.cut = "after"
+    wire.cut = cut
     reservation = reserve(behind)
-    wire.cut = "after"
+    wire.cut = cut
     head = behind.commit(reservation)
     assert wire.cuts == 2
     ledger = direct(postgres_server, database)
@@ -92,6 +95,7 @@ def test_a_session_ended_by_the_server_writes_nothing(
 ) -> None:
     url = postgres_server.url(database)
     store = Store(resolve_url(url), timeout=5)
+    store.create()
     end = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
 
     def write() -> None:
@@ -106,21 +110,36 @@ def test_a_session_ended_by_the_server_writes_nothing(
 
 
 @pytest.mark.thorough
-def test_a_server_that_restarts_is_waited_for() -> None:
+def test_a_server_that_restarts_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     if why_not() is not None:
         pytest.skip(str(why_not()))
     with running_server() as server:
         database = server.new_database()
         ledger = PrivacyLedger(server.url(database), timeout=60)
         ledger.create_budget("adult", 2.0, 1e-6)
+        append = Log.append
+        restart = threading.Timer(0.5, server.start)
+
+        def append_and_go_down(log: Log, **values: Any) -> Entry:
+            monkeypatch.setattr(Log, "append", append)
+            entry = append(log, **values)
+            server.stop("immediate")
+            restart.start()
+            return entry
+
         reservation = reserve(ledger)
-        # A crash, as long as a training may see it.
+        monkeypatch.setattr(Log, "append", append_and_go_down)
+        head = ledger.commit(reservation)
+        restart.join()
+        assert ledger.verify(head) == head
+        # A crash before the transaction, as a training may see it.
+        reservation = reserve(ledger)
         server.stop("immediate")
         restart = threading.Timer(0.5, server.start)
         restart.start()
         head = ledger.commit(reservation)
         restart.join()
-        assert ledger.verify(head) == head
+        assert [entry["kind"] for entry in ledger.entries()].count("commit") == 2
         server.stop()
         with pytest.raises(LedgerError, match="no server answers there"):
             PrivacyLedger(server.url(database))
@@ -136,7 +155,7 @@ def test_a_server_that_restarts_is_waited_for() -> None:
 def refused(url: str) -> str:
     """Return the message with which a ledger is refused; no part of the chain shows a password."""
     with pytest.raises(LedgerError) as raised:
-        PrivacyLedger(url, timeout=2)
+        PrivacyLedger(url, timeout=2).create_budget("ward", 1.0, 1e-6)
     link: BaseException | None = raised.value
     while link is not None:
         assert "wrong-secret" not in f"{link!s} {link!r}"
@@ -216,8 +235,10 @@ def test_other_tables_do_not_matter_and_half_a_ledger_does(
 def test_no_new_ledger_takes_the_place_of_one_that_is_gone(
     postgres_server: PostgresServer, database: str
 ) -> None:
-    with pytest.raises(LedgerError, match="holds no ledger any more"):
+    with pytest.raises(LedgerError, match="is gone"):
         PrivacyLedger.existing(postgres_server.url(database)).datasets()
+    with pytest.raises(LedgerError, match="There is no ledger"):
+        direct(postgres_server, database).datasets()
     schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'interpret_dp'"
     assert postgres_server.execute(schemas, database=database) == [(0,)]
 

@@ -24,11 +24,11 @@ def purposes(ledger: PrivacyLedger) -> list[str]:
 
 
 def test_copies_and_pickles_keep_it(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("adult", 2.0, 1e-6)
     audit = ledger.for_purpose("quarterly audit")
     assert copy.deepcopy(audit) is audit
     again = pickle.loads(pickle.dumps(audit))
     assert (again, again.purpose) == (ledger, "quarterly audit")
-    again.create_budget("adult", 2.0, 1e-6)
     reserve(again)
     assert purposes(ledger) == ["quarterly audit"]
 

@@ -66,7 +66,7 @@ def test_the_last_officer_stays(ledger: PrivacyLedger) -> None:
     assert ledger.roles().officers == ("ben",)
 
 
-def test_odd_appointments_are_refused(ledger: PrivacyLedger, tmp_path: Path) -> None:
+def test_odd_appointments_are_refused(ledger: PrivacyLedger) -> None:
     with acting_as("anna"):
         with pytest.raises(LedgerError, match="'anna' is officer already"):
             ledger.appoint("anna", "officer")
@@ -76,9 +76,8 @@ def test_odd_appointments_are_refused(ledger: PrivacyLedger, tmp_path: Path) -> 
             ledger.appoint("dora", "king")
         with pytest.raises(ValueError, match="user is ''"):
             ledger.appoint("", "officer")
-    empty = PrivacyLedger(f"sqlite:///{tmp_path}/other.db")
     with pytest.raises(LedgerError, match="no officer who could appoint analysts"):
-        empty.appoint("carla", "analyst")
+        PrivacyLedger.in_memory().appoint("carla", "analyst")
 
 
 def test_the_error_crosses_process_borders(ledger: PrivacyLedger) -> None:

@@ -247,6 +247,7 @@ def test_a_disk_that_fills_at_commit_leaves_a_reservation_that_counts(
 def test_a_writer_shuts_out_the_next_before_that_one_reads(store_url: str) -> None:
     url = resolve_url(store_url)
     first, second = Store(url, timeout=0.2), Store(url, timeout=0.2)
+    first.create()
     with (
         first.writing(),
         pytest.raises(LedgerError, match="locked by another process"),
@@ -261,6 +262,7 @@ def test_a_writer_shuts_out_the_next_before_that_one_reads(store_url: str) -> No
 def test_a_reader_sees_one_state_of_the_log(store_url: str) -> None:
     url = resolve_url(store_url)
     writer, reader = Store(url, timeout=0.2), Store(url, timeout=10)
+    writer.create()
 
     def write() -> None:
         with writer.writing() as log:

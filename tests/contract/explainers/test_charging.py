@@ -122,15 +122,18 @@ def test_a_second_fit_over_the_budget_is_refused_and_nothing_changes(
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_kept_ledger_without_a_budget_refuses_before_a_row_is_read(
+def test_a_data_set_without_a_budget_is_refused_before_a_row_is_read(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
-    monkeypatch.setattr(ReleaseDoor, "gaussian", lambda *_, **__: pytest.fail("a row was read"))
-    for account in (ledger, ledger.url):
-        with pytest.raises(LedgerError, match=r"no budget.*create_budget"):
+    kept = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    memory = PrivacyLedger.in_memory()
+    monkeypatch.setattr(ReleaseDoor, "__enter__", lambda _: pytest.fail("a request was begun"))
+    for ledger in (kept, memory):
+        ledger.create_budget(f"{DATASET}s", 9.0, 1e-5)
+    for account in (kept, kept.url, memory):
+        with pytest.raises(LedgerError, match=r"no budget.*Did you mean.*create_budget"):
             requested(name, account)
-    assert ledger.entries() == []
+    assert len(kept.entries()) == len(memory.entries()) == 1
 
 
 @pytest.mark.parametrize("name", names())
