@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from interpret_dp._figures import floor_text
+from interpret_dp.cli.user_folder import default_ledger
 from interpret_dp.exceptions import InterpretDPError
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
 __all__ = [
-    "DEFAULT_LEDGER",
     "CommandError",
     "FailedError",
     "Help",
@@ -37,8 +37,6 @@ __all__ = [
     "say_table",
     "step",
 ]
-
-DEFAULT_LEDGER = "sqlite:///privacy.db"
 
 _LABEL_WIDTH = 11
 _STEP_WIDTH = 64
@@ -201,13 +199,13 @@ def add_command(
     )
 
 
-def add_ledger_option(parser: argparse.ArgumentParser) -> None:
+def add_ledger_option(parser: argparse.ArgumentParser, what: str = "which ledger") -> None:
     """Add ``--ledger``."""
     parser.add_argument(
         "--ledger",
         metavar="URL",
-        default=DEFAULT_LEDGER,
-        help=f"which ledger (default: {DEFAULT_LEDGER}, in the working folder)",
+        default=default_ledger(),
+        help=f"{what} (default: this user's, %(default)s)",
     )
 
 

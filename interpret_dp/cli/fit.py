@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp.accounting.neighbourhood import RELATIONS
 from interpret_dp.cli.console import (
-    DEFAULT_LEDGER,
     FailedError,
     add_command,
+    add_ledger_option,
     count,
     left_text,
     positive_number,
     probability,
     say_items,
 )
+from interpret_dp.cli.user_folder import open_to_spend, other_ledgers
 from interpret_dp.exceptions import LedgerError
 
 if TYPE_CHECKING:
@@ -62,12 +63,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="whether tables differ by the presence of a row (or person) or by its content "
         f"(default: {RELATIONS[0]}); people are declared in the schema, as [unit]",
     )
-    parser.add_argument(
-        "--ledger",
-        metavar="URL",
-        default=DEFAULT_LEDGER,
-        help=f"where spending is recorded (default: {DEFAULT_LEDGER}, in the working folder)",
-    )
+    add_ledger_option(parser, "where spending is recorded")
     parser.add_argument(
         "--dataset",
         metavar="NAME",
@@ -177,12 +173,14 @@ def _run(arguments: argparse.Namespace) -> None:
     _check_shape(arguments, schema)
     # Claimed before anything is spent: a model that cannot be kept must not cost anything.
     with pending_file(arguments.out, overwrite=arguments.overwrite) as pending:
+        ledger = _open_ledger(arguments)
         table = read_declared(arguments.file, schema, arguments.target)
         # A schema does not say which column its target is: here a wrong one shows.
         say_items([("Target", f"{arguments.target!r}: {schema.target!r}")])
         if table.note:
             say_items([("Note", table.note)])
-        ledger = _open_ledger(arguments)
+        _declare_budget(arguments, ledger)
+        _warn_of_others(arguments.file, ledger)
         model = _estimator(arguments, schema, ledger).fit(table.X, table.y)
         _save(model, pending)
     # The model is paid for and written: neither a full disk nor a locked ledger is a failure now.
@@ -221,14 +219,19 @@ def account_items(privacy: PrivacySpend) -> list[tuple[str, str]]:
 
 
 def _open_ledger(arguments: argparse.Namespace) -> PrivacyLedger:
-    """Open the ledger, and declare the budget if it is asked for and nobody has."""
-    from interpret_dp.ledger import PrivacyLedger
-
-    ledger = PrivacyLedger(arguments.ledger)
+    """Open the ledger; refuse a data set without a budget before the table is read."""
+    ledger = open_to_spend(arguments.ledger)
     if arguments.purpose:
         ledger = ledger.for_purpose(arguments.purpose)
     if arguments.budget is None:
-        return ledger
+        ledger.remaining(arguments.dataset)
+    return ledger
+
+
+def _declare_budget(arguments: argparse.Namespace, ledger: PrivacyLedger) -> None:
+    """Declare the budget, if it is asked for and nobody has."""
+    if arguments.budget is None:
+        return
     name, epsilon = arguments.dataset, arguments.budget
     delta = arguments.delta if arguments.budget_delta is None else arguments.budget_delta
     known = ledger.budget(name)
@@ -244,7 +247,16 @@ def _open_ledger(arguments: argparse.Namespace) -> PrivacyLedger:
             "spent. Leave out --budget to use the one that is there; its owner changes it with "
             "`interpret-dp ledger raise`."
         )
-    return ledger
+
+
+def _warn_of_others(file: str, ledger: PrivacyLedger) -> None:
+    others = other_ledgers(file, ledger.display_url)
+    if others:
+        text = (
+            f"{', '.join(others)} was charged for this file too. Two budgets for the same people "
+            "add up: what is released about them is the sum of both. Charge one ledger alone."
+        )
+        say_items([("Warning", text)])
 
 
 def _estimator(arguments: argparse.Namespace, schema: Schema, ledger: PrivacyLedger) -> Any:

@@ -19,6 +19,7 @@ from interpret_dp.cli.console import (
     say_items,
     say_table,
 )
+from interpret_dp.cli.user_folder import open_to_spend
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import Roles
@@ -115,10 +116,9 @@ def _add_verify(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _create(arguments: argparse.Namespace) -> None:
-    from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.ledger.clock import moment_text
 
-    ledger = PrivacyLedger(arguments.ledger)
+    ledger = open_to_spend(arguments.ledger)
     budget = ledger.create_budget(
         arguments.dataset,
         arguments.epsilon,

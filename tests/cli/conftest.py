@@ -23,8 +23,9 @@ class Outcome:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in an empty folder, as the default ledger is in the working folder."""
+    """Work in an empty folder, which holds the user's ledger too."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("platformdirs.user_data_path", lambda *_, **__: tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     return tmp_path
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from interpret_dp import PrivacyLedger, load_model
+from interpret_dp.cli import main
 from interpret_dp.cli.console import left_text
 from tests.cli.conftest import N_ROWS
 
@@ -69,6 +70,30 @@ def test_a_budget_is_declared_once(fit, patients, spent):
     assert fit(patients, budget=4, budget_delta=1e-5, out="c.json").code == 1
     assert spent() == pytest.approx(once * 2**0.5)
     assert not os.path.exists("c.json")
+
+
+def test_another_ledger_for_the_same_file_is_warned_of(fit, patients, folder, monkeypatch):
+    first = fit(patients, budget=4, epsilon=9)
+    assert "Warning" not in first.out
+    misspelled = fit("absent.parquet", dataset="wart")
+    assert "Did you mean 'ward'?" in misspelled.err
+    monkeypatch.chdir(folder.parent)
+    for gone in (False, True):
+        path = f"{folder.name}/../{folder.name}/patients.parquet"
+        options = {"schema": folder / "schema.toml", "ledger": f"sqlite:///{folder}/b.db"}
+        second = fit(path, budget=4, epsilon=9, **options)
+        assert "Nothing was spent" in second.err
+        assert (f"Warning     sqlite:///{folder}/privacy.db" in second.out) is not gone
+        (folder / "privacy.db").unlink(missing_ok=True)
+
+
+def test_the_default_ledger_is_the_users(capsys, tmp_path, monkeypatch):
+    for name, folder in (("HOME", tmp_path), ("XDG_DATA_HOME", tmp_path / "data")):
+        monkeypatch.setenv(name, str(folder))
+    words = ["ledger", "create", "--dataset", "ward", "--epsilon", "4", "--delta", "1e-6"]
+    assert main(words) == 0
+    (file,) = tmp_path.rglob("privacy.db")
+    assert f"sqlite:///{file}" in "".join(capsys.readouterr().out.split())
 
 
 def test_budget_delta_alone_is_wrong_usage(fit, patients, capsys):

@@ -1,0 +1,63 @@
+"""What the command line keeps for each user: a ledger, and which ledgers are charged for a file."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from interpret_dp._documents import read_json
+
+if TYPE_CHECKING:
+    from interpret_dp.ledger import PrivacyLedger
+
+__all__ = ["default_ledger", "open_to_spend", "other_ledgers"]
+
+
+def _folder() -> Path:
+    from platformdirs import user_data_path
+
+    return user_data_path("interpret_dp", appauthor=False)
+
+
+def default_ledger() -> str:
+    """Return the URL of this user's ledger, the same in every working folder."""
+    return f"sqlite:///{_folder() / 'privacy.db'}"
+
+
+def open_to_spend(url: str) -> PrivacyLedger:
+    """Open a ledger, which a budget may begin; the user's folder is there afterwards."""
+    from interpret_dp.ledger import PrivacyLedger
+
+    _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    return PrivacyLedger(url)
+
+
+def other_ledgers(file: str, url: str) -> list[str]:
+    """Note that a ledger is charged for a file; return the others of this user that are.
+
+    The file counts by its path alone: a hash of its content would tell whether a guessed table is
+    the true one. Of two fits that start at the same moment, one may go unnoted.
+
+    Parameters
+    ----------
+    file : str
+        The table's path.
+    url : str
+        The ledger's, without a password.
+    """
+    notes = _folder() / "charged_files.json"
+    known: dict[str, list[str]] = read_json(notes) if notes.exists() else {}
+    path = os.path.realpath(file)
+    ledgers = known.get(path, [])
+    if url not in ledgers:
+        known[path] = [*ledgers, url]
+        pending = notes.with_suffix(f".{os.getpid()}")
+        pending.write_text(json.dumps(known, indent=1), encoding="utf-8")
+        os.replace(pending, notes)
+    return [other for other in ledgers if other != url and not _is_gone(other)]
+
+
+def _is_gone(url: str) -> bool:
+    return url.startswith("sqlite:") and not os.path.exists(url.removeprefix("sqlite:///"))
