@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interpret_dp._documents import read_json
+from interpret_dp._documents import read_json, write_file
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
@@ -53,9 +53,7 @@ def other_ledgers(file: str, url: str) -> list[str]:
     ledgers = known.get(path, [])
     if url not in ledgers:
         known[path] = [*ledgers, url]
-        pending = notes.with_suffix(f".{os.getpid()}")
-        pending.write_text(json.dumps(known, indent=1), encoding="utf-8")
-        os.replace(pending, notes)
+        write_file(notes, json.dumps(known, indent=1))
     return [other for other in ledgers if other != url and not _is_gone(other)]
 
 

@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from interpret_dp._documents import canonical_json
 from interpret_dp._validate import check_real
@@ -193,7 +194,13 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
             # What is refused here waits in the log for an officer, so the error comes after it.
             approval = ask_for(log, account, wanted) if needs_approval(account, wanted) else None
             if approval is None or approval.status == "approved":
-                facts = {"protected": protected, "approval": approval and approval.number}
+                facts = {
+                    "protected": protected,
+                    "approval": approval and approval.number,
+                    # Two processes may make the same request on the same day. Each knows its own
+                    # entry by the hash, also after a lost connection.
+                    "token": uuid4().hex,
+                }
                 entry = append_act(
                     log,
                     facts,

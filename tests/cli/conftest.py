@@ -26,6 +26,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in an empty folder, which holds the user's ledger too."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("platformdirs.user_data_path", lambda *_, **__: tmp_path)
+    # Of processes that a test starts.
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "100")
     return tmp_path
 

@@ -8,6 +8,7 @@ import json
 import math
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -217,6 +218,7 @@ def test_entries_hold_what_the_audit_needs(ledger: PrivacyLedger) -> None:
         "protected": "add_or_remove_one: one row",
         "user": user,
         "host": current_host(),
+        "token": request["context"]["token"],
     }
     assert request["package_version"]
     assert request["time"] == budget["time"] == today()
@@ -228,6 +230,8 @@ def test_entries_hold_what_the_audit_needs(ledger: PrivacyLedger) -> None:
 def test_no_entry_says_how_long_a_request_ran(monkeypatch: pytest.MonkeyPatch) -> None:
     """The duration may depend on a row: of a black box that is slow on one kind of row it does."""
     start = datetime.datetime(2030, 5, 1, 12, tzinfo=datetime.UTC)
+    # Random: two equal requests of one day are told apart by it.
+    monkeypatch.setattr("interpret_dp.ledger.ledger.uuid4", lambda: uuid.UUID(int=0))
     found = []
     for seconds in (1, 100):
         ledger = PrivacyLedger.in_memory()
@@ -241,6 +245,8 @@ def test_no_entry_says_how_long_a_request_ran(monkeypatch: pytest.MonkeyPatch) -
     assert found[0] == found[1]
     # Control: the day of a request is public, and in its entry.
     assert found[0][0][1]["time"] == "2030-05-01"
+    monkeypatch.undo()
+    assert reserve(PrivacyLedger.in_memory()).hash != reserve(PrivacyLedger.in_memory()).hash
 
 
 def test_report_and_document(ledger: PrivacyLedger) -> None:
