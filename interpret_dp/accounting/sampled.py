@@ -138,15 +138,15 @@ def calibrated_noise(mu: float, delta: float, sampling_probability: float, count
         return math.log(min(covering_mu(multiplier, sampling_probability, count, delta), 1e9) / mu)
 
     upper = sampling_probability * math.sqrt(count) / mu + 0.5
-    while excess(upper) > 0.0:
+    while upper <= _LARGEST_MULTIPLIER and excess(upper) > 0.0:
         upper *= 1.5
-        if upper > _LARGEST_MULTIPLIER:
-            raise ValueError(
-                f"mu is {mu:.3g} for {count} steps at sampling probability "
-                f"{sampling_probability:.3g}, which needs noise of more than "
-                f"{_LARGEST_MULTIPLIER:g} times what one row adds. Ask for a larger epsilon or "
-                "delta, or for fewer epochs."
-            )
+    if upper > _LARGEST_MULTIPLIER:
+        raise ValueError(
+            f"mu is {mu:.3g} for {count} steps at sampling probability "
+            f"{sampling_probability:.3g}, which needs noise of more than "
+            f"{_LARGEST_MULTIPLIER:g} times what one row adds. Ask for a larger epsilon or "
+            "delta, or for fewer epochs."
+        )
     lower = upper / 1.5
     while excess(lower) <= 0.0:
         upper, lower = lower, lower / 1.5

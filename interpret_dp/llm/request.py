@@ -14,7 +14,7 @@ from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, gaussian_part
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
-from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA
+from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA, calibrated_noise
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.fitting.account import (
     account_of,
@@ -346,6 +346,9 @@ def _plan(
         before.append(PlannedRelease(CENTRE, mu * math.sqrt(settings.centring), 1))
     left = math.sqrt(mu**2 - sum(part.count * part.mu**2 for part in before))
     if rate is None:
+        # The count will decide on rate and steps, and by then it is paid for. So the most noise
+        # that any rate asks for, that of rate 1 and a step more, must fit, with room of a factor 2.
+        calibrated_noise(left / 2, own, 1.0, settings.n_steps(1.0) + 1)
         training = PlannedSampling(GRADIENTS, left, own)
     else:
         training = PlannedSampling.calibrated(

@@ -165,6 +165,7 @@ def test_using_a_result_charges_nothing(name: str, tmp_path: Path) -> None:
 
 ADDITIVE, LIME = ("binary", "counts"), ("statistics",)
 ESTIMATORS = (*ADDITIVE, "maps")
+MANY_STEPS = {"batch_size": 10, "sampling_rate": None}
 NUMBERS = (
     *(None, True, "1", -1.0, 0, np.nan, np.inf, -np.inf, 1j, 10**400, [1.0]),
     np.array([1.0, 2.0]),
@@ -226,6 +227,8 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     (("maps",), {"device": "tpu"}, ValueError, "device is 'tpu'"),
     (("maps",), {"engine": "ghost"}, ValueError, "engine is 'ghost'"),
     (("maps",), {"batch_size": 10}, ValueError, "give one of them"),
+    (("maps",), MANY_STEPS | {"epochs": 2e6}, ValueError, "count is 2000001"),
+    (("maps",), MANY_STEPS | {"epochs": 9e5, "epsilon": 1e-3}, ValueError, "fewer epochs"),
     (("maps",), {"sampling_rate": 1.5}, ValueError, "sampling_rate is 1.5"),
     (("maps",), {"smoothing": 1.0}, ValueError, "smoothing is 1.0, and rows are no images"),
     (("maps",), {"image_shape": (2, 3)}, ValueError, "6 pixels, and X has 2 columns"),
