@@ -212,12 +212,8 @@ def lattice_sigma(sensitivity: int, mu: float) -> float:
     Returns
     -------
     float
-        The smallest sigma with mu >= sensitivity / sqrt(sigma^2 - 9), rounded up.
-
-    Raises
-    ------
-    ValueError
-        If sigma would be below 2**10 lattice units, where the lattice rule is not stated.
+        The smallest sigma with mu >= sensitivity / sqrt(sigma^2 - 9), rounded up, and at least
+        2**10: for less noise the lattice rule is not stated, and more protects more.
 
     Notes
     -----
@@ -233,14 +229,7 @@ def lattice_sigma(sensitivity: int, mu: float) -> float:
     sensitivity = check_int("sensitivity", sensitivity, low=1)
     mu = check_real("mu", mu, low=0, low_open=True)
     sigma = sqrt_up(Fraction(sensitivity) ** 2 / Fraction(mu) ** 2 + _SMOOTHING_VARIANCE)
-    if sigma < MINIMUM_LATTICE_SIGMA:
-        factor = 2 ** math.ceil(math.log2(MINIMUM_LATTICE_SIGMA / sigma))
-        raise ValueError(
-            f"Noise for sensitivity {sensitivity} at mu {mu:.6g} has sigma {sigma:.6g} in lattice "
-            f"units; it must be at least {MINIMUM_LATTICE_SIGMA:g}. Choose a lattice at least "
-            f"{factor} times finer, which multiplies sensitivity and sigma alike."
-        )
-    return sigma
+    return max(sigma, MINIMUM_LATTICE_SIGMA)
 
 
 def mu_of_lattice(sensitivity: int, sigma: float) -> float:

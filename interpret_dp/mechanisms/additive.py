@@ -52,13 +52,13 @@ def gaussian_mechanism(
     TypeError
         If ``exact`` holds anything but 64-bit integers, for which nothing is proved.
     ValueError
-        If sigma would be below 2**10 or above 2**56.
+        If sigma would be above 2**56.
 
     Notes
     -----
-    sigma = sqrt((sensitivity / mu)**2 + 9): the discrete Gaussian of scale sigma is a
-    post-processing of a continuous Gaussian of variance sigma**2 - 9, up to 1e-60 in delta
-    (docs/proofs/lattice_gaussian.md).
+    sigma = sqrt((sensitivity / mu)**2 + 9), and at least 2**10: the discrete Gaussian of scale
+    sigma is a post-processing of a continuous Gaussian of variance sigma**2 - 9, up to 1e-60 in
+    delta (docs/proofs/lattice_gaussian.md).
     """
     if exact.dtype != np.int64:
         raise TypeError(
@@ -84,7 +84,7 @@ def noise_scale(name: str, sensitivity: int, mu: float) -> float:
     Raises
     ------
     ValueError
-        If it would be below 2**10 or above 2**56.
+        If it would be above 2**56.
     """
     sigma = lattice_sigma(sensitivity, mu)
     if sigma > LARGEST_SIGMA:

@@ -65,7 +65,7 @@ def sampled_gaussian_mechanism(
     TypeError
         If the sums are not of 64-bit integers.
     ValueError
-        If sigma would be below 2**10 or above 2**56.
+        If sigma would be above 2**56.
     """
     sigma = noise_scale(name, sensitivity, reciprocal_down(noise_multiplier))
     exact = sums(randomness.sample(n_rows, probability))

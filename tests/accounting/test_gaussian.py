@@ -117,9 +117,8 @@ def test_lattice_sigma_is_the_smallest_that_suffices(sensitivity: int, mu: float
     assert mu * (1 - 1e-12) < gaussian.mu_of_lattice(sensitivity, sigma) <= mu
 
 
-def test_a_coarse_lattice_is_refused_with_the_factor_that_mends_it() -> None:
-    with pytest.raises(ValueError, match="at least 2 times finer"):
-        gaussian.lattice_sigma(1000, 1.0)
+def test_noise_is_never_below_the_lattice_rule() -> None:
+    assert gaussian.lattice_sigma(1000, 1.0) == gaussian.lattice_sigma(1, 1e6) == 1024
     assert gaussian.lattice_sigma(2000, 1.0) > 1024
     with pytest.raises(ValueError, match="at least 1024"):
         gaussian.mu_of_lattice(1, 1023.0)
