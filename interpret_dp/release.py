@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.accounting.composition import GdpPair, compose_repeated, reduce_event
-from interpret_dp.accounting.events import composed_json
+from interpret_dp.accounting.composition import GdpPair, compose_repeated
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.accounting.planned import PlannedSampling, SampledSteps, SamplingInProgress
@@ -406,10 +405,7 @@ class ReleaseDoor:
             self.head = self._ledger.commit(reservation)
             return
         used = compose_repeated(
-            [
-                (reduce_event(composed_json([(part.node, 1)])), part.count - self._left[name])
-                for name, part in self._planned.items()
-            ]
+            [(part.pair, part.count - self._left[name]) for name, part in self._planned.items()]
             + [(GdpPair(sampling.mu), 1) for sampling in self._sampled.values()]
         )
         self.charged = GdpPair(min(used.mu, reservation.mu), reservation.delta)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.choices import range_of_mu
-from interpret_dp.accounting.composition import reduce_event
+from interpret_dp.accounting.composition import GdpPair, compose_repeated, reduce_event
 from interpret_dp.accounting.events import (
     composed_json,
     exponential_node,
@@ -17,9 +17,10 @@ from interpret_dp.accounting.guarantee import ReleaseShare
 
 __all__ = ["SMALLEST_MU", "PlannedChoice", "PlannedRelease", "PlannedSelection"]
 
-# With sensitivities of at least half of LATTICE units, sigma stays between 2**10, where the lattice
-# rule begins, and 2**56, where the noise would no longer fit into the integers.
-SMALLEST_MU, _LARGEST_MU = 2.0**-34, 2.0**9
+# Below the first, noise for a row that adds 256 LATTICE units to a sum would leave the integers.
+# (Products of 256 columns add 181, and nothing else as much.) Above the second, noise for LATTICE
+# units would be the lattice's least, whatever is paid.
+SMALLEST_MU, _LARGEST_MU = 2.0**-28, 2.0**10
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,15 @@ class PlannedRelease:
         return gaussian_node(self.mu)
 
     @property
+    def pair(self) -> GdpPair:
+        """What one of them costs: of the event, so that plan, charge and bill are one figure."""
+        return reduce_event(composed_json([(self.node, 1)]))
+
+    @property
     def share(self) -> ReleaseShare:
         """All of them together, as a line of the bill."""
-        # As the event is, so that the bill and the charge are the same numbers.
-        delta = reduce_event(composed_json([(self.node, self.count)])).delta
-        return ReleaseShare(self.name, self.mu * self.count**0.5, self.count, delta)
+        cost = compose_repeated([(self.pair, self.count)])
+        return ReleaseShare(self.name, cost.mu, self.count, cost.delta)
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,7 @@ class PlannedChoice(PlannedRelease):
 
     @property
     def epsilon(self) -> float:
-        """The bounded range of each choice; what it costs is ``mu`` or a trace less."""
+        """The bounded range of each choice: at most 100, which costs less than a large ``mu``."""
         return range_of_mu(self.mu)
 
     @property

@@ -126,6 +126,7 @@ class PrivateEBM(ShowsGuarantee):
             unit=unit,
             reads_dask=True,
         )
+        promise = promise_of(request)
         with ReleaseDoor(
             request.ledger,
             request.dataset,
@@ -151,7 +152,8 @@ class PrivateEBM(ShowsGuarantee):
                     n_threads=request.n_threads,
                     verbose=bool(self.verbose),  # type: ignore[attr-defined]
                 )
-        self._publish(fitted_model(self, request, trained, promise_of(request, door.head)))
+        promise = dataclasses.replace(promise, ledger_head=door.head)
+        self._publish(fitted_model(self, request, trained, promise))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
         self.pair_record_ = tuple(pair.gain for pair in trained.pairs)
         return self

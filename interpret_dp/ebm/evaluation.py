@@ -7,8 +7,9 @@ curve or errors are post-processing of the noisy counts (docs/proofs/evaluation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -144,9 +145,25 @@ def private_metrics(
     neighbourhood = neighbourhood_of(neighboring, privacy_unit)
     refuse_unnamed_unit(ledger, unit, first.schema_)
     account, name = account_of(ledger, dataset, neighbourhood)
-    mu = mu_of_budget(epsilon, delta) / np.sqrt(len(models))
+    mu = mu_of_budget(epsilon, delta) / math.sqrt(len(models))
     plan = ReleasePlan((PlannedRelease("metrics", mu, len(models)),))
     randomness = randomness_of(None)
+    guarantee = Guarantee(
+        epsilon=epsilon,
+        delta=delta,
+        mu=plan.cost.mu,
+        mechanism=_MECHANISM,
+        neighboring=neighbourhood.relation,
+        unit=neighbourhood.unit_text,
+        assumptions=(
+            *DEFAULT_ASSUMPTIONS,
+            *ledger_assumptions(account),
+            *unit_assumptions(neighbourhood),
+        ),
+        releases=plan.shares,
+        dataset=name,
+        tests_only=randomness.tests_only,
+    )
     kinds = {label: cells_of(model) for label, model in models.items()}
     counts = {}
     sigma = 0.0
@@ -167,23 +184,7 @@ def private_metrics(
                 "metrics", exact[np.newaxis], row_norm=LATTICE, aligned=True
             )
             counts[label] = noisy[0] / LATTICE
-    guarantee = Guarantee(
-        epsilon=epsilon,
-        delta=delta,
-        mu=plan.cost.mu,
-        mechanism=_MECHANISM,
-        neighboring=neighbourhood.relation,
-        unit=neighbourhood.unit_text,
-        assumptions=(
-            *DEFAULT_ASSUMPTIONS,
-            *ledger_assumptions(account),
-            *unit_assumptions(neighbourhood),
-        ),
-        releases=plan.shares,
-        dataset=name,
-        ledger_head=door.head,
-        tests_only=randomness.tests_only,
-    )
+    guarantee = replace(guarantee, ledger_head=door.head)
     return _figures(kinds, counts, sigma / LATTICE, randomness.public, guarantee)
 
 

@@ -1,4 +1,4 @@
-"""What a fit that ran promises, and what the promise assumes."""
+"""What a fit promises, and what the promise assumes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,12 @@ _MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu s
 _CHOICE = "; pairs chosen by the exponential mechanism, exactly sampled"
 
 
-def promise_of(request: FitRequest, head: str | None) -> Guarantee:
-    """Return the guarantee of a request that ran.
+def promise_of(request: FitRequest) -> Guarantee:
+    """Return the guarantee of a request, before it is charged: bill and promise must agree.
 
     Parameters
     ----------
     request : FitRequest
-    head : str or None
-        Hash of the ledger after the commit; None before it.
     """
     return Guarantee(
         epsilon=request.epsilon,
@@ -44,7 +42,6 @@ def promise_of(request: FitRequest, head: str | None) -> Guarantee:
         assumptions=tuple(_assumptions(request)),
         releases=request.plan.shares,
         dataset=request.dataset,
-        ledger_head=head,
         tests_only=request.randomness.tests_only,
     )
 

@@ -102,6 +102,10 @@ class AdaptiveConfig:
         """Return the mu of a share of a query's budget."""
         return self.mu * math.sqrt(share) * (1.0 - _ROUNDING)
 
+    def starts(self, count: int) -> PlannedChoice:
+        """Return the choices of where to start for so many queries."""
+        return PlannedChoice(_START, self.mu_of(_START_SHARE), count)
+
     @property
     def gradients_share(self) -> float:
         """Share of a query's budget for all its gradients."""
@@ -172,7 +176,7 @@ def adaptive_plan(
     # The first explanation of all starts from nothing.
     n_choices = n_queries if any(one.origin == "released" for one in history) else n_queries - 1
     if n_choices:
-        planned.append(PlannedChoice(_START, config.mu_of(_START_SHARE), n_choices))
+        planned.append(config.starts(n_choices))
     if config.n_rows is None:
         planned.append(PlannedRelease(_ROWS, config.mu_of(_ROWS_SHARE), 1))
     return tuple(planned)
@@ -314,18 +318,18 @@ class _Computing:
         moments : ExactMoments
             Private.
         """
-        shares = 0.0
+        spent = []
         if self.n_rows is None:
             self.n_rows = self._released_rows()
-            shares += _ROWS_SHARE
+            spent.append(self._config.mu_of(_ROWS_SHARE))
         candidates = self._candidates(query, label)
         chosen = 0
         if len(candidates) > 1:
             phis = np.array([one.fit.coefficients for one in candidates])
             chosen = self._gradients.choose(_START, moments, phis)
-            shares += _START_SHARE
+            spent.append(self._config.starts(1).pair.mu)
         fit, n_steps = self._descent(query, moments, candidates[chosen], self.n_rows)
-        shares += self._config.gradients_share * n_steps / self._config.steps
+        share = self._config.gradients_share * n_steps / self._config.steps
         explained = Explained(
             query.points[0],
             query.outputs[0],
@@ -333,7 +337,7 @@ class _Computing:
             fit,
             self._config.method,
             "released",
-            self._config.mu_of(shares),
+            math.hypot(*spent, self._config.mu_of(share)),
         )
         self._known.add(explained)
         return explained

@@ -144,9 +144,10 @@ def fit_surrogate(
     request, patches, names = _opened(estimator, X, unit, image_shape)
     request = _whole_request(request, each, n_models)
     request = request if randomness is None else replace(request, randomness=randomness)
-    trained, sums, head = _released(request, labels, n_outputs, n_models, verbose=verbose)
-    guarantee = promise_of(request, head)
+    guarantee = promise_of(request)
     guarantee = guarantee if promise is None else promise(guarantee)
+    trained, sums, head = _released(request, labels, n_outputs, n_models, verbose=verbose)
+    guarantee = replace(guarantee, ledger_head=head)
     models = tuple(
         DPExplainableBoostingRegressor.from_released(
             fitted_model(estimator, request, one, guarantee), request.ledger

@@ -1,0 +1,108 @@
+"""Whatever is asked for is refused before the charge, or its plan, charge and bill are one."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import interpret_dp
+from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema
+from interpret_dp.accounting.composition import GdpPair, compose
+from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.mechanisms.additive import noise_scale
+from interpret_dp.release import ReleaseDoor
+from tests.golden.write_golden import FEATURES, FILES, BlackBox, rows
+
+X, IDS, TWO = rows(3), np.arange(3), Categorical([0, 1])
+MODEL = interpret_dp.load_model(FILES / "classification.json")
+# Bounds on what a row adds to a sum of an additive model, in lattice units: the least is a narrowed
+# clip without most of the mean, the most are products of 256 columns.
+NORMS = LATTICE // 5, 181 * LATTICE
+
+
+class OpenedError(Exception):
+    """A request opens the door: it was not refused before."""
+
+
+def fit(estimator: str, target: Any, unit: Any = None, declared: bool = True, **given: Any) -> None:
+    schema = Schema(FEATURES, target, unit=unit) if declared else Schema(unit=unit)
+    more = {key: given.pop(key) for key in ("sample_weight",) if key in given}
+    model = getattr(interpret_dp, estimator)(schema=schema, **given)
+    model.fit(X, IDS, unit=None if unit is None else IDS, **more)
+
+
+def measure(**given: Any) -> None:
+    interpret_dp.private_metrics({"a": MODEL, "b": MODEL}, X, IDS, **given)
+
+
+def explain(**given: Any) -> None:
+    given |= {"schema": Schema(FEATURES), "trained_on_same_people": False}
+    interpret_dp.DPLimeTabular(BlackBox(), X, **given).explain_local(X)
+
+
+RELATION = {"neighboring": ["replace_one"]}
+OPTIONS = RELATION | {
+    "unit": [PrivacyUnit("id", max_rows=1), PrivacyUnit("id", max_rows=1000)],
+    "sample_weight": [IDS],
+    "max_rounds": [0, 1, 1000],
+    "bin_budget_frac": [1e-9, 0.999],
+    "composition": ["classic"],
+}
+KNOWN = {"interactions": [1, 2, [("dose", "stage")]], "monotone_constraints": [{"age": 1}]}
+CLASSIFIER, REGRESSOR = "DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor"
+METHODS = ["statistics", "interactive", "adaptive", "enhanced", "surrogate"]
+# What is called, what it is always given, and what it may be given.
+REQUESTS: dict[str, tuple[Any, dict[str, Any], dict[str, list[Any]]]] = {
+    "pairs": (fit, {"estimator": CLASSIFIER, "target": TWO, "interactions": 1}, OPTIONS),
+    "more classes": (fit, {"estimator": CLASSIFIER, "target": Categorical([0, 1, 2])}, OPTIONS),
+    "undeclared": (fit, {"estimator": CLASSIFIER, "target": None, "declared": False}, OPTIONS),
+    "regression": (
+        fit,
+        {"estimator": REGRESSOR, "target": Continuous(1, 9)},
+        OPTIONS | KNOWN | {"objective": ["poisson_deviance", "gamma_deviance"]},
+    ),
+    "maps": (
+        fit,
+        {"estimator": "DPLocallyLinearClassifier", "target": TWO, "sampling_rate": 1.0},
+        {"declared": [False], "epochs": [1.0, 1e5], "centring": [0.0, 0.5]},
+    ),
+    "metrics": (measure, {}, RELATION),
+    "explanations": (
+        explain,
+        {},
+        RELATION | {"method": METHODS, "steps": [8], "c": [2**-10, 2**10]},
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::interpret_dp.UndeclaredWarning")
+@pytest.mark.parametrize("name", REQUESTS)
+@given(epsilon=st.floats(-3, 8), delta=st.floats(-12, -2), data=st.data())
+def test_what_is_charged_can_be_carried_out(name: str, epsilon: float, delta: float, data: Any):
+    if name == "maps":
+        pytest.importorskip("torch")
+    call, always, optional = REQUESTS[name]
+    choices = {option: st.sampled_from(values) for option, values in optional.items()}
+    asked = always | data.draw(st.fixed_dictionaries({}, optional=choices))
+    enter = mock.patch.object(ReleaseDoor, "__enter__", autospec=True, side_effect=OpenedError)
+    with enter as entered:
+        try:
+            call(epsilon=10.0**epsilon, delta=10.0**delta, **asked)
+        except OpenedError:
+            (door,) = entered.call_args.args
+        except ValueError:
+            return
+    (epsilon, delta), shares, cost = door._asked, door._plan.shares, door._plan.cost
+    Guarantee(epsilon=epsilon, delta=delta, mu=None, mechanism="any", releases=shares)
+    billed = compose(GdpPair(share.mu, share.delta) for share in shares)
+    assert (billed.mu, billed.delta) == pytest.approx((cost.mu, cost.delta), rel=1e-12)
+    if "DPExplainable" in asked.get("estimator", ""):
+        for part, norm in itertools.product(door._planned.values(), NORMS):
+            noise_scale(part.name, door.neighbourhood.sensitivity(norm, aligned=False), part.mu)
