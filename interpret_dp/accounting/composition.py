@@ -24,7 +24,14 @@ from interpret_dp.accounting.sampled import covering_mu
 if TYPE_CHECKING:
     from dp_accounting import dp_event
 
-__all__ = ["GdpPair", "compose", "compose_repeated", "gaussian_part", "reduce_event"]
+__all__ = [
+    "GdpPair",
+    "compose",
+    "compose_each",
+    "compose_repeated",
+    "gaussian_part",
+    "reduce_event",
+]
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,19 @@ def compose_repeated(pairs: Iterable[tuple[GdpPair, int]]) -> GdpPair:
     for pair, count in pairs:
         square += Fraction(pair.mu) ** 2 * count
         delta += Fraction(pair.delta) * count
+    return _rounded_up(square, delta)
+
+
+def compose_each(pairs: Iterable[GdpPair]) -> Iterator[GdpPair]:
+    """Yield :func:`compose` of the first pair, of the first two, and so on, from running sums."""
+    square, delta = Fraction(0), Fraction(0)
+    for pair in pairs:
+        square += Fraction(pair.mu) ** 2
+        delta += Fraction(pair.delta)
+        yield _rounded_up(square, delta)
+
+
+def _rounded_up(square: Fraction, delta: Fraction) -> GdpPair:
     nearest = float(delta)
     rounded = nearest if Fraction(nearest) >= delta else math.nextafter(nearest, math.inf)
     return GdpPair(sqrt_up(square), min(1.0, rounded))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._figures import ceil_text
 from interpret_dp.dashboard.accounts import ShownAccount
-from interpret_dp.explanation.figure_parts import COLORS, date_axis, dress, literal
+from interpret_dp.explanation.figure_parts import COLORS, date_axis, dress, literal, thinned
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -19,7 +19,8 @@ _OURS, _OTHERS, _LIMIT = "#0072b2", "#e69f00", "#d55e00"
 def spending_figure(account: ShownAccount) -> Figure:
     """Return all spending up to each request, as steps, below the limit.
 
-    In epsilon at the budget's delta; in mu where no limit was declared.
+    In epsilon at the budget's delta; in mu where no limit was declared. Of very many requests a few
+    are shown, and those of this dashboard; totals count all of them.
     """
     import plotly.graph_objects as go
 
@@ -27,6 +28,9 @@ def spending_figure(account: ShownAccount) -> Figure:
     if requests is None or requests.empty:
         raise ValueError(f"Data set {account.dataset!r} has no request; there is nothing to draw.")
     column = "total_mu" if account.budget is None else "total_epsilon"
+    shown_here = {model.request for model in account.models}
+    own = {place for place, number in enumerate(requests.index) if number in shown_here}
+    requests = requests.iloc[sorted(own.union(thinned(len(requests))))]
     numbers = [int(number) for number in requests.index]
     totals = [float(total) for total in requests[column]]
     figure = go.Figure(
@@ -39,7 +43,6 @@ def spending_figure(account: ShownAccount) -> Figure:
             hoverinfo="skip",
         )
     )
-    shown_here = {model.request for model in account.models}
     for ours, name, color, symbol in (
         (True, "models of this dashboard", _OURS, "circle"),
         (False, "other requests", _OTHERS, "diamond"),

@@ -29,6 +29,7 @@ __all__ = [
     "place_legend",
     "score_unit",
     "shortened",
+    "thinned",
     "value_text",
 ]
 
@@ -53,6 +54,7 @@ _LETTERS_IN_LINE = 100
 _TITLE, _LINE, _MENU = 40, 16, 40
 _LEGEND = 34
 _MOST_DATES = 6
+_MOST_POINTS = 1_000
 
 
 def score_unit(model: AdditiveModel) -> str:
@@ -76,6 +78,11 @@ def date_axis(figure: Figure, numbers: Sequence[int], dates: Sequence[str]) -> N
         tickvals=[numbers[place] for place in shown],
         ticktext=[dates[place] for place in shown],
     )
+
+
+def thinned(n: int) -> list[int]:
+    """Return the places, among ``n``, of the points that a figure shows: the last, and a few."""
+    return sorted({*range(0, n, math.ceil(n / _MOST_POINTS)), n - 1})
 
 
 def dress(figure: Figure, *, height: int, margin: dict[str, int]) -> None:

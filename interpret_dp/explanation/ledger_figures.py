@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._figures import ceil_text
-from interpret_dp.explanation.figure_parts import COLORS, date_axis, dress, literal, shortened
+from interpret_dp.explanation.figure_parts import (
+    COLORS,
+    date_axis,
+    dress,
+    literal,
+    shortened,
+    thinned,
+)
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -25,7 +32,7 @@ def timeline_figure(account: Mapping[str, Any]) -> Figure:
     """Return everything that was spent up to each request, as steps, and the limits over time.
 
     In epsilon at the budget's delta; in mu where no limit was declared. Requests stand in the order
-    of the log, for it holds dates alone.
+    of the log, for it holds dates alone. Of very many a few are shown; totals count all of them.
 
     Parameters
     ----------
@@ -34,10 +41,12 @@ def timeline_figure(account: Mapping[str, Any]) -> Figure:
     """
     import plotly.graph_objects as go
 
-    budget, requests = account["budget"], account["requests"]
+    budget = account["budget"]
     unit = "mu" if budget is None else "epsilon"
+    shown = thinned(len(account["requests"]))
+    requests = [account["requests"][place] for place in shown]
     # What no figure can state is infinite; the line stops there.
-    totals = [total[unit] for total in account["totals"]]
+    totals = [account["totals"][place][unit] for place in shown]
     numbers = [request["number"] for request in requests]
     end = numbers[-1] + 1
     known = [total for total in totals if total is not None]

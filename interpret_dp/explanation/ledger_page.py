@@ -13,7 +13,7 @@ from interpret_dp._figures import ceil_text, floor_text, moment
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, REPLACE_ONE, Neighbourhood
 from interpret_dp.explanation.budget import FALSE_ALARMS, OF_SEVERAL_ROWS, attackers_aim
-from interpret_dp.explanation.figure_parts import COLORS
+from interpret_dp.explanation.figure_parts import COLORS, thinned
 from interpret_dp.explanation.html_page import Plots, whole_page
 from interpret_dp.explanation.ledger_figures import share_figure, timeline_figure
 from interpret_dp.explanation.ledger_tables import (
@@ -130,6 +130,13 @@ def _account(account: Mapping[str, Any], plots: Plots) -> str:
     ]
     if has_requests:
         parts.append(f"<h3>Spending over time</h3>{plots.place(timeline_figure(account))}")
+        n_requests = len(account["requests"])
+        n_drawn = len(thinned(n_requests))
+        if n_drawn < n_requests:
+            parts.append(
+                f"<p class=note>Drawn are {n_drawn:,} of {n_requests:,} requests; each total "
+                "counts all requests before it.</p>"
+            )
     if has_spent:
         parts.append("<div class=pair>")
         for by, title in (("explainer", "By class"), ("user", "By user")):

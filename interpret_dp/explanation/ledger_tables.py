@@ -21,6 +21,7 @@ __all__ = [
 ]
 
 _SHORT_HASH = 12
+_MOST_ROWS = 1_000
 _DATE = 10
 _WITHOUT_BREAK = {"Date (UTC)", "Until", "Hash"}
 
@@ -63,12 +64,13 @@ def acts_table(account: Mapping[str, Any]) -> str:
             _ACTS[act["kind"]](act),
             act["purpose"],
         ]
-        for act in account["acts"]
+        for act in account["acts"][-_MOST_ROWS:]
     ]
     if not rows:
         return ""
     head = ["Entry", "Date (UTC)", "User", "Decision", "Reason"]
-    return f"<h3>Decisions</h3>{html_table(head, rows, numeric={0})}"
+    note = _left_out(len(account["acts"]))
+    return f"<h3>Decisions</h3>{note}{html_table(head, rows, numeric={0})}"
 
 
 def approvals_table(account: Mapping[str, Any]) -> str:
@@ -85,20 +87,22 @@ def approvals_table(account: Mapping[str, Any]) -> str:
             approval["decided_by"],
             approval["reason"],
         ]
-        for approval in reversed(account["approvals"])
+        for approval in account["approvals"][: -_MOST_ROWS - 1 : -1]
     ]
     if not rows:
         return ""
     head = ["Entry", "Date (UTC)", "User", "Data set", "Epsilon at delta", "Purpose", "Status",
             "Answered by", "Reason"]  # fmt: skip
-    return f"<h3>Approvals</h3>{html_table(head, rows, numeric={0})}"
+    note = _left_out(len(account["approvals"]))
+    return f"<h3>Approvals</h3>{note}{html_table(head, rows, numeric={0})}"
 
 
 def requests_table(account: Mapping[str, Any]) -> str:
-    """Return all requests with what had been spent up to each, the latest first."""
+    """Return the latest requests with what had been spent up to each, the latest first."""
     unit = "mu" if account["budget"] is None else "epsilon"
-    rows = []
-    for request, total in zip(account["requests"], account["totals"], strict=True):
+    rows, n_requests = [], len(account["requests"])
+    latest = (account[key][: -_MOST_ROWS - 1 : -1] for key in ("requests", "totals"))
+    for request, total in zip(*latest, strict=True):
         figure = total[unit]
         rows.append(
             [
@@ -120,13 +124,13 @@ def requests_table(account: Mapping[str, Any]) -> str:
     if not rows:
         return "<p class=note>Nothing was asked for yet.</p>"
     return (
-        f"<details><summary>Requests ({len(rows):,})</summary>"
-        f"{html_table(head, rows[::-1], numeric={0, 6, 7, 8, 9})}</details>"
+        f"<details><summary>Requests ({n_requests:,})</summary>{_left_out(n_requests)}"
+        f"{html_table(head, rows, numeric={0, 6, 7, 8, 9})}</details>"
     )
 
 
 def entries_table(entries: Sequence[Mapping[str, Any]]) -> str:
-    """Return the log, entry by entry; hashes cut to their beginnings."""
+    """Return the end of the log, entry by entry; hashes cut to their beginnings."""
     rows = [
         [
             str(entry["number"]),
@@ -142,11 +146,21 @@ def entries_table(entries: Sequence[Mapping[str, Any]]) -> str:
             entry["package_version"],
             entry["hash"][:_SHORT_HASH],
         ]
-        for entry in entries
+        for entry in entries[-_MOST_ROWS:]
     ]
     head = ["Entry", "Date (UTC)", "Kind", "Data set", "User", "Class", "Purpose or reason", "mu",
             "delta", "Closes", "Version", "Hash"]  # fmt: skip
-    return html_table(head, rows, numeric={0, 7, 8, 9})
+    return f"{_left_out(len(entries))}{html_table(head, rows, numeric={0, 7, 8, 9})}"
+
+
+def _left_out(n: int) -> str:
+    """Return a note on the rows that a long table lacks; empty if it has all."""
+    if n <= _MOST_ROWS:
+        return ""
+    return (
+        f"<p class=note>Shown are the latest {_MOST_ROWS:,}; {n - _MOST_ROWS:,} earlier ones are "
+        "left out. <code>interpret-dp ledger export --out log.csv</code> writes the whole log.</p>"
+    )
 
 
 def _status(approval: Mapping[str, Any]) -> str:

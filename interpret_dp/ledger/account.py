@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
@@ -189,12 +190,12 @@ class Account:
     renewed: tuple[Entry, ...] = field(default=(), repr=False)
     acts: tuple[Entry, ...] = field(default=(), repr=False)
 
-    @property
+    @cached_property
     def ever(self) -> list[Request]:
         """Requests that were not cancelled."""
         return [request for request in self.requests if request.state != "cancelled"]
 
-    @property
+    @cached_property
     def counted(self) -> list[Request]:
         """Requests that count against the budget in force."""
         return [request for request in self.ever if request.counts]
@@ -206,12 +207,16 @@ class Account:
             return self.budget.protected
         return next((request.protected for request in self.ever), None)
 
-    @property
+    @cached_property
     def spent(self) -> Spent:
         """What was ever spent."""
         counted, ever = self.counted, self.ever
-        total = total_of(counted)
-        start = self.renewed[-1].number if self.renewed else 0
+        total = whole = period = total_of(counted)
+        if len(ever) > len(counted):
+            whole = total_of(ever)
+        if self.renewed:
+            start = self.renewed[-1].number
+            period = total_of(request for request in counted if request.number > start)
         return Spent(
             dataset=self.dataset,
             mu=total.mu,
@@ -219,6 +224,6 @@ class Account:
             epsilon=None if self.budget is None else total.epsilon_at(self.budget.delta),
             open_reservations=sum(request.state == "open" for request in counted),
             n_requests=len(counted),
-            period=total_of(request for request in counted if request.number > start),
-            ever=total_of(ever),
+            period=period,
+            ever=whole,
         )

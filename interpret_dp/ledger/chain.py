@@ -142,7 +142,7 @@ class Entry:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry with its event and context as JSON documents."""
-        document = dataclasses.asdict(self)
+        document = dict(vars(self))
         document["event"] = self._document("event", self.event) if self.event else None
         document["context"] = self.facts
         return document

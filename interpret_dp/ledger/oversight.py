@@ -121,6 +121,8 @@ def _accounts(entries: list[Entry]) -> list[Account]:
 def _shown(entry: Entry) -> dict[str, Any]:
     """Return an entry with who wrote it; as it stands, if it was damaged."""
     try:
-        return entry.to_dict() | {"user": entry.user, "host": entry.host}
+        document = entry.to_dict()
     except LedgerError:
         return dataclasses.asdict(entry) | {"user": "", "host": ""}
+    facts = document["context"]
+    return document | {key: str(facts.get(key, "")) for key in ("user", "host")}

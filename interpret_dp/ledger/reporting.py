@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._figures import ceil_text, floor_text
-from interpret_dp.accounting.composition import GdpPair, compose
+from interpret_dp.accounting.composition import GdpPair, compose_each, gaussian_part
+from interpret_dp.accounting.gaussian import epsilons_of_mu
 from interpret_dp.ledger.account import Account, Request, total_of
 from interpret_dp.ledger.filter import largest_epsilon, remaining_mu
 
@@ -23,7 +23,6 @@ __all__ = [
     "oversight_document",
     "overview_row",
     "report_frame",
-    "running_totals",
 ]
 
 NO_LIMIT = "no limit declared"
@@ -57,32 +56,39 @@ def report_frame(accounts: Sequence[Account]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(REPORT_COLUMNS))
 
 
-def _rows(account: Account) -> Iterator[dict[str, Any]]:
-    delta = account.budget.delta if account.budget else None
-    for request, total in running_totals(account):
-        yield {
-            "dataset": request.dataset,
-            "time": request.time,
-            "explainer": request.explainer,
-            "purpose": request.purpose,
-            "user": request.user,
-            "host": request.host,
-            "asked_epsilon": request.epsilon,
-            "asked_delta": request.epsilon_delta,
-            "mu": request.mu,
-            "delta": request.delta,
-            "state": request.state,
-            "total_mu": total.mu,
-            "total_epsilon": math.nan if delta is None else total.epsilon_at(delta),
-        }
+def _rows(account: Account) -> Iterator[tuple[Any, ...]]:
+    totals = list(compose_each(request.pair for request in account.requests))
+    epsilons = _epsilons(totals, account.budget.delta if account.budget else None)
+    for request, total, epsilon in zip(account.requests, totals, epsilons, strict=True):
+        yield (
+            request.dataset,
+            request.time,
+            request.explainer,
+            request.purpose,
+            request.user,
+            request.host,
+            request.epsilon,
+            request.epsilon_delta,
+            request.mu,
+            request.delta,
+            request.state,
+            total.mu,
+            epsilon,
+        )
 
 
-def running_totals(account: Account) -> Iterator[tuple[Request, GdpPair]]:
-    """Yield each request with everything that had been spent up to it, rounded up."""
-    total = GdpPair(0.0)
-    for request in account.requests:
-        total = compose([total, request.pair])
-        yield request, total
+def _epsilons(totals: Sequence[GdpPair], delta: float | None) -> list[float]:
+    """Return the epsilon of each total: NaN without a delta, infinite if it is too small."""
+    import numpy as np
+
+    if delta is None:
+        return [math.nan] * len(totals)
+    mus = np.array([total.mu for total in totals])
+    left = np.array([gaussian_part(delta, total.delta) for total in totals])
+    epsilons = np.full(len(totals), math.inf)
+    epsilons[left > 0] = epsilons_of_mu(mus[left > 0], left[left > 0])
+    found: list[float] = epsilons.tolist()
+    return found
 
 
 def account_document(account: Account) -> dict[str, Any]:
@@ -98,7 +104,8 @@ def account_document(account: Account) -> dict[str, Any]:
         "approval_above": account.approval_above,
         "spent": account.spent.to_dict(),
         "remaining_epsilon": _remaining(account),
-        "requests": [dataclasses.asdict(request) for request in account.requests],
+        # Their fields are plain values, which need no deep copy.
+        "requests": [dict(vars(request)) for request in account.requests],
     }
 
 
@@ -123,9 +130,10 @@ def overview_row(document: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
 def oversight_document(account: Account) -> dict[str, Any]:
     """Return an account for an officer: also totals over time, by class, user and purpose, acts."""
     spent, delta = account.spent, account.budget.delta if account.budget else None
+    pairs = list(compose_each(request.pair for request in account.requests))
     totals = [
-        {"mu": total.mu, "delta": total.delta, "epsilon": _epsilon(total, delta)}
-        for _, total in running_totals(account)
+        {"mu": pair.mu, "delta": pair.delta, "epsilon": value if math.isfinite(value) else None}
+        for pair, value in zip(pairs, _epsilons(pairs, delta), strict=True)
     ]
     return account_document(account) | {
         "spent_epsilon": {
@@ -155,11 +163,11 @@ def _grouped(account: Account, field: str) -> list[dict[str, Any]]:
     for request in account.ever:
         groups.setdefault(getattr(request, field), []).append(request)
     delta = account.budget.delta if account.budget else None
-    squares = {name: _squares(requests) for name, requests in groups.items()}
-    whole = sum(squares.values())
+    pairs = {name: total_of(requests) for name, requests in groups.items()}
+    whole = math.fsum(pair.mu**2 for pair in pairs.values())
     lines = []
     for name, requests in groups.items():
-        pair = total_of(requests)
+        pair = pairs[name]
         lines.append(
             {
                 field: name,
@@ -167,14 +175,10 @@ def _grouped(account: Account, field: str) -> list[dict[str, Any]]:
                 "mu": pair.mu,
                 "delta": pair.delta,
                 "epsilon": _epsilon(pair, delta),
-                "share": float(squares[name] / whole) if whole else 0.0,
+                "share": pair.mu**2 / whole if whole else 0.0,
             }
         )
     return sorted(lines, key=lambda line: (-line["mu"], line[field]))
-
-
-def _squares(requests: Sequence[Request]) -> Fraction:
-    return sum((Fraction(request.mu) ** 2 for request in requests), Fraction(0))
 
 
 def _epsilon(pair: GdpPair, delta: float | None) -> float | None:

@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp.accounting import composition
-from interpret_dp.accounting.composition import GdpPair, compose, gaussian_part, reduce_event
+from interpret_dp.accounting.composition import (
+    GdpPair,
+    compose,
+    compose_each,
+    gaussian_part,
+    reduce_event,
+)
 from interpret_dp.accounting.events import gaussian_events_json
 from interpret_dp.accounting.gaussian import delta_of_mu, epsilon_of_mu
 
@@ -28,6 +34,7 @@ def test_composition_is_rounded_up_by_at_most_one_step(pairs: list[GdpPair]) -> 
     assert total.mu == 0 or Fraction(math.nextafter(total.mu, 0)) ** 2 < square
     assert Fraction(total.delta) >= delta
     assert total.delta <= math.nextafter(float(delta), math.inf)
+    assert list(compose_each(pairs)) == [compose(pairs[: n + 1]) for n in range(len(pairs))]
 
 
 def test_a_gaussian_tree_reduces_to_what_dp_accounting_says() -> None:

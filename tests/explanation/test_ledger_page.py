@@ -6,6 +6,7 @@ import html
 
 import pytest
 
+from interpret_dp.explanation import figure_parts, ledger_tables
 from interpret_dp.explanation.ledger_figures import share_figure, timeline_figure
 from interpret_dp.explanation.ledger_page import render_ledger_page
 from interpret_dp.ledger import PrivacyLedger
@@ -52,6 +53,24 @@ def test_the_page_tells_the_documents_figures(ledger):
     assert page.count('class="plot"') == 3
     for wanted in ("http:", "https:", "src=", "@import", "url("):
         assert wanted not in page
+
+
+def test_of_a_long_log_the_latest_rows_are_shown(ledger, monkeypatch):
+    monkeypatch.setattr(ledger_tables, "_MOST_ROWS", 2)
+    monkeypatch.setattr(figure_parts, "_MOST_POINTS", 2)
+    for _ in range(3):
+        ledger.commit(reserve(ledger, f"ward {HOSTILE}", mu=0.2))
+    document = ledger.oversight()
+    page = body(render_ledger_page(document))
+    (account,) = document["datasets"]
+    entries = document["entries"]
+    assert "latest 2; 3 earlier ones are left out" in page  # requests
+    assert f"latest 2; {len(entries) - 2} earlier ones are left out" in page
+    shown = [entry["number"] for entry in entries if f">{entry['hash'][:12]}<" in page]
+    assert shown == [entry["number"] for entry in entries[-2:]]
+    assert "Drawn are 3 of 5 requests" in page
+    drawn = [account["totals"][place]["epsilon"] for place in (0, 3, 4)]
+    assert list(timeline_figure(account).data[0].y) == [0.0, *drawn, drawn[-1]]
 
 
 @pytest.mark.parametrize(
