@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-__all__ = ["ceil_text", "floor_text", "moment"]
+__all__ = ["ceil_text", "floor_text", "left_for_selections", "moment", "selections_text"]
 
 
 def ceil_text(value: float, digits: int = 3) -> str:
@@ -25,6 +25,19 @@ def moment(time: str) -> str:
     """Return a moment of the ledger's log to the second, without its zone, which is UTC."""
     utc = datetime.datetime.fromisoformat(time).astimezone(datetime.UTC)
     return f"{utc:%Y-%m-%d %H:%M:%S}"
+
+
+def selections_text(delta_x: float) -> str:
+    """Return what follows a budget in words: the part of delta that it keeps for selections."""
+    return f", of which {delta_x:.3g} for selections" if delta_x else ""
+
+
+def left_for_selections(delta_x: float, spent_delta: float) -> str:
+    """Return what follows what is left of a budget: what it has left for selections."""
+    left = delta_x - spent_delta
+    # Rounding errors of sums are nothing that a request could use.
+    rest = f"delta {floor_text(left)}" if left > 1e-9 * delta_x else "nothing"
+    return f"; {rest} left for selections" if delta_x else ""
 
 
 def _rounded(value: float, digits: int, rounding: str) -> str:

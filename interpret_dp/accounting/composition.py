@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dp_accounting import dp_event
 
 __all__ = [
+    "SELECTIONS_SHARE",
     "GdpPair",
     "compose",
     "compose_each",
@@ -32,6 +33,10 @@ __all__ = [
     "gaussian_part",
     "reduce_event",
 ]
+
+
+SELECTIONS_SHARE = 0.1
+"""Part of delta that fits use, and budgets keep, for selections of undeclared levels and labels."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,8 @@ def _add_create(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--delta-x",
         type=probability,
         metavar="DELTA",
-        help="the part of delta for fits that select undeclared levels or labels (default: none)",
+        help="the part of delta for fits that select undeclared levels or labels (default: a "
+        "tenth of it)",
     )
     create.add_argument(
         "--unit",
@@ -116,6 +117,7 @@ def _add_verify(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _create(arguments: argparse.Namespace) -> None:
+    from interpret_dp._figures import selections_text
     from interpret_dp.ledger.clock import moment_text
 
     ledger = open_to_spend(arguments.ledger)
@@ -123,7 +125,7 @@ def _create(arguments: argparse.Namespace) -> None:
         arguments.dataset,
         arguments.epsilon,
         arguments.delta,
-        delta_x=arguments.delta_x or 0.0,
+        delta_x=arguments.delta_x,
         purpose=arguments.purpose,
         unit=arguments.unit,
         neighboring=arguments.neighboring,
@@ -134,8 +136,7 @@ def _create(arguments: argparse.Namespace) -> None:
             (
                 "Budget",
                 f"epsilon {budget.epsilon:g} at delta {budget.delta:g} declared for "
-                f"{budget.dataset!r}"
-                + (f", of which {budget.delta_x:g} for selections" if budget.delta_x else ""),
+                f"{budget.dataset!r}" + selections_text(budget.delta_x),
             ),
             *([("Protects", budget.protected)] if budget.protected else []),
             *([("Expires", moment_text(budget.expires))] if budget.expires else []),
@@ -189,7 +190,7 @@ def _say_account(account: Mapping[str, Any]) -> None:
 
 
 def _account_items(account: Mapping[str, Any]) -> list[tuple[str, str]]:
-    from interpret_dp._figures import ceil_text
+    from interpret_dp._figures import ceil_text, left_for_selections, selections_text
     from interpret_dp.ledger.clock import moment_text
 
     budget, spent = account["budget"], account["spent"]
@@ -202,7 +203,10 @@ def _account_items(account: Mapping[str, Any]) -> list[tuple[str, str]]:
         at_delta = f"at delta {budget['delta']:g}"
         total = ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
         items += [
-            ("Budget", f"epsilon {budget['epsilon']:g} {at_delta}"),
+            (
+                "Budget",
+                f"epsilon {budget['epsilon']:g} {at_delta}{selections_text(budget['delta_x'])}",
+            ),
             ("Spent", f"epsilon {total} {at_delta} (mu {ceil_text(spent['mu'])})"),
         ]
         if spent["ever"]["mu"] > spent["mu"]:
@@ -211,6 +215,7 @@ def _account_items(account: Mapping[str, Any]) -> list[tuple[str, str]]:
                  "before the renewal for new ones")
             )  # fmt: skip
         left = left_text(account["remaining_epsilon"], budget["delta"])
+        left += left_for_selections(budget["delta_x"], spent["delta"])
         if budget["expired"]:
             left = (
                 "nothing: the budget has expired. An officer renews it: interpret-dp ledger renew"

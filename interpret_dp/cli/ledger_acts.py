@@ -156,6 +156,8 @@ def _add_reason(parser: argparse.ArgumentParser, *, required: bool = True) -> No
 
 
 def _raise(arguments: argparse.Namespace) -> None:
+    from interpret_dp._figures import selections_text
+
     ledger = open_existing(arguments.ledger)
     budget = ledger.raise_budget(
         arguments.dataset,
@@ -165,9 +167,7 @@ def _raise(arguments: argparse.Namespace) -> None:
         reason=arguments.reason,
     )
     told = f"epsilon {budget.epsilon:g} at delta {budget.delta:g} for {budget.dataset!r} now"
-    if budget.delta_x:
-        told += f", of which {budget.delta_x:g} for selections"
-    say_items([("Budget", told)])
+    say_items([("Budget", f"{told}{selections_text(budget.delta_x)}")])
 
 
 def _renew(arguments: argparse.Namespace) -> None:

@@ -13,14 +13,14 @@ from dash import dcc, html
 from dash.dependencies import Input, Output
 from dash.development.base_component import Component
 
-from interpret_dp._figures import ceil_text, floor_text
+from interpret_dp._figures import ceil_text, floor_text, left_for_selections, selections_text
 from interpret_dp.dashboard.accounts import ShownAccount, collect_accounts
 from interpret_dp.dashboard.errors import error_message, message_on_error
 from interpret_dp.dashboard.host import explanations_of, shows_ours
 from interpret_dp.dashboard.panel import to_component
 from interpret_dp.dashboard.registry import figure_component
 from interpret_dp.dashboard.spending_figure import spending_figure
-from interpret_dp.explanation.panel import SHARES_OF, budget_bar
+from interpret_dp.explanation.panel import budget_bar, shares_text
 
 __all__ = ["register", "with_tab"]
 
@@ -129,9 +129,11 @@ def _summary(account: ShownAccount) -> Component:
     ]
     spent = "0" if not budget.n_requests else ceil_text(budget.spent_epsilon)
     words = (
-        f"Spent epsilon {spent} of {budget.epsilon:g} at delta {budget.delta:g}, in "
+        f"Spent epsilon {spent} of {budget.epsilon:g} at delta {budget.delta:g}"
+        f"{selections_text(budget.delta_x)}, in "
         f"{budget.n_requests:,} request{'' if budget.n_requests == 1 else 's'}. Left for one more "
-        f"release: epsilon {floor_text(budget.remaining_epsilon)} at delta {budget.delta:g}. "
+        f"release: epsilon {floor_text(budget.remaining_epsilon)} at delta {budget.delta:g}"
+        f"{left_for_selections(budget.delta_x, budget.spent_delta)}. "
     )
     waiting = "The budget has expired: an officer renews it. " if budget.expired else ""
     if budget.open_reservations:
@@ -143,7 +145,7 @@ def _summary(account: ShownAccount) -> Component:
         [
             html.Div([html.B(words), waiting], style={"marginBottom": "6px"}),
             to_component(budget_bar(parts)),
-            html.Div(SHARES_OF, className="idp-muted"),
+            html.Div(shares_text(*budget.spent_shares), className="idp-muted"),
         ]
     )
 

@@ -11,7 +11,7 @@ from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, REPLACE_ONE
 
-__all__ = ["OF_SEVERAL_ROWS", "Account", "BudgetState", "attackers_aim"]
+__all__ = ["OF_SEVERAL_ROWS", "Account", "BudgetState", "attackers_aim", "spent_shares"]
 
 FALSE_ALARMS = 0.05
 """Share of absent persons whom the attacker of our plain sentences is ready to accuse."""
@@ -39,6 +39,15 @@ def attackers_aim(relation: str, *, of_rows: bool) -> str:
         Whether one row is protected, and not all rows of a person.
     """
     return _AIMS[relation][of_rows]
+
+
+def spent_shares(
+    mu: float, delta_x: float, spent_mu: float, spent_delta: float
+) -> tuple[float, float]:
+    """Return the parts of a budget's mu squared and ``delta_x`` that are spent, 0 to 1."""
+    of_mu = (spent_mu / mu) ** 2 if mu else 1.0
+    of_delta = spent_delta / delta_x if delta_x else 0.0
+    return min(1.0, of_mu), min(1.0, of_delta)
 
 
 class Account(Protocol):
@@ -118,20 +127,22 @@ class BudgetState:
         return GdpPair(self.spent_mu, self.spent_delta).epsilon_at(self.delta)
 
     @property
+    def spent_shares(self) -> tuple[float, float]:
+        """The parts of mu squared and of ``delta_x`` that are spent, 0 to 1."""
+        return spent_shares(self.mu, self.delta_x, self.spent_mu, self.spent_delta)
+
+    @property
     def spent_share(self) -> float:
         """The part of the budget that is spent, 0 to 1.
 
         Of mu squared, which adds up exactly from request to request as epsilon does not; of the
         reserved delta instead where that is the scarcer one.
         """
-        of_mu = (self.spent_mu / self.mu) ** 2 if self.mu else 1.0
-        of_delta = self.spent_delta / self.delta_x if self.delta_x else 0.0
-        return min(1.0, max(of_mu, of_delta))
+        return max(self.spent_shares)
 
     def share_of(self, pair: GdpPair) -> float:
         """Return the part of the budget that one request took, measured as ``spent_share`` is."""
-        of_mu = (self.spent_mu / self.mu) ** 2 if self.mu else 1.0
-        of_delta = self.spent_delta / self.delta_x if self.delta_x else 0.0
+        of_mu, of_delta = self.spent_shares
         if of_delta > of_mu:
             part = pair.delta / self.delta_x
         else:
@@ -147,6 +158,8 @@ class BudgetState:
             )
         if self.expired:
             return 0
+        # The first request may use the whole budget, and what is kept for selections with it.
+        first = int(not self.n_requests and pair.epsilon_at(self.delta) <= self.epsilon)
         rooms = []
         if pair.mu > 0:
             rooms.append((self.mu**2 - self.spent_mu**2) / pair.mu**2)
@@ -154,7 +167,7 @@ class BudgetState:
             rooms.append((self.delta_x - self.spent_delta) / pair.delta)
         # A budget made for a whole number of requests leaves room for the last of them up to
         # rounding, which the ledger's filter forgives as well.
-        return max(0, math.floor(min(rooms) * (1.0 + 1e-9) + 1e-9))
+        return max(first, math.floor(min(rooms) * (1.0 + 1e-9) + 1e-9))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, and what follows from them, as plain JSON values."""
@@ -163,6 +176,7 @@ class BudgetState:
         return dataclasses.asdict(self) | {
             "spent_epsilon": epsilon if math.isfinite(epsilon) else None,
             "spent_share": self.spent_share,
+            "spent_shares": list(self.spent_shares),
             "detection_spent": detection_power(ever.mu, FALSE_ALARMS, ever.delta),
             "detection_limit": detection_power(self.mu, FALSE_ALARMS, self.delta_x),
         }

@@ -9,10 +9,21 @@ import html
 from collections.abc import Mapping
 from typing import Any
 
-from interpret_dp._figures import ceil_text, floor_text, moment
+from interpret_dp._figures import (
+    ceil_text,
+    floor_text,
+    left_for_selections,
+    moment,
+    selections_text,
+)
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, REPLACE_ONE, Neighbourhood
-from interpret_dp.explanation.budget import FALSE_ALARMS, OF_SEVERAL_ROWS, attackers_aim
+from interpret_dp.explanation.budget import (
+    FALSE_ALARMS,
+    OF_SEVERAL_ROWS,
+    attackers_aim,
+    spent_shares,
+)
 from interpret_dp.explanation.figure_parts import COLORS, thinned
 from interpret_dp.explanation.html_page import Plots, whole_page
 from interpret_dp.explanation.ledger_figures import share_figure, timeline_figure
@@ -24,7 +35,7 @@ from interpret_dp.explanation.ledger_tables import (
     requests_table,
 )
 from interpret_dp.explanation.markup import to_html
-from interpret_dp.explanation.panel import SHARES_OF, budget_bar
+from interpret_dp.explanation.panel import SHARES_OF, budget_bar, shares_text
 
 __all__ = ["render_ledger_page"]
 
@@ -184,10 +195,9 @@ def _bar(account: Mapping[str, Any]) -> str:
     budget, spent = account["budget"], account["spent"]
     if budget is None:
         return ""
-    of_mu = (spent["mu"] / budget["mu"]) ** 2 if budget["mu"] else 1.0
-    of_delta = spent["delta"] / budget["delta_x"] if budget["delta_x"] else 0.0
-    share = min(1.0, max(of_mu, of_delta))
-    return to_html(budget_bar([("spent", share, "#0072b2")]))
+    shares = spent_shares(budget["mu"], budget["delta_x"], spent["mu"], spent["delta"])
+    bar = to_html(budget_bar([("spent", max(shares), "#0072b2")]))
+    return f"{bar}<p class=note>{html.escape(shares_text(*shares))}</p>"
 
 
 def _sentence(account: Mapping[str, Any]) -> str:
@@ -270,7 +280,8 @@ _WORDS = (
     ),
     (
         "delta_x",
-        "The part of the budget's delta that releases which are not purely Gaussian may use up.",
+        "The part of the budget's delta that is kept for selections: fits that find out undeclared "
+        "levels or labels use it up. What is left of it is told beside what is left of epsilon.",
     ),
     (
         "States",
@@ -307,7 +318,7 @@ def _name(account: Mapping[str, Any]) -> str:
 
 
 def _epsilon(epsilon: float, budget: Mapping[str, Any]) -> str:
-    return f"epsilon {epsilon:.6g} at delta {budget['delta']:g}"
+    return f"epsilon {epsilon:.6g} at delta {budget['delta']:g}{selections_text(budget['delta_x'])}"
 
 
 def _spent(account: Mapping[str, Any], which: str) -> str:
@@ -328,7 +339,8 @@ def _left(account: Mapping[str, Any]) -> str:
         return "no limit declared"
     if budget["expired"]:
         return "nothing: expired"
-    return f"epsilon {floor_text(left)}" if left else "nothing"
+    rest = f"epsilon {floor_text(left)}" if left else "nothing"
+    return rest + left_for_selections(budget["delta_x"], account["spent"]["delta"])
 
 
 def _end(budget: Mapping[str, Any] | None) -> str:

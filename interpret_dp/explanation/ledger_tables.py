@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from interpret_dp._figures import ceil_text, moment
+from interpret_dp._figures import ceil_text, moment, selections_text
 
 __all__ = [
     "acts_table",
@@ -172,8 +172,7 @@ def _status(approval: Mapping[str, Any]) -> str:
 
 def _budget_words(act: Mapping[str, Any], verb: str) -> str:
     words = f"{verb} epsilon {act['epsilon']:.6g} at delta {act['epsilon_delta']:g}"
-    if act["delta"]:
-        words += f", of which {act['delta']:g} for selections"
+    words += selections_text(act["delta"])
     if act["context"].get("expires"):
         words += f", until {moment(act['context']['expires'])}"
     return words

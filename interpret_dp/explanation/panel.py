@@ -9,14 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interpret_dp._figures import ceil_text, floor_text
+from interpret_dp._figures import ceil_text, floor_text, left_for_selections, selections_text
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, attackers_aim
 from interpret_dp.explanation.markup import Element, element
 from interpret_dp.explanation.query_panel import answer_words, query_tiles, sources_table
 from interpret_dp.released.edits import edits_text
 
-__all__ = ["SHARES_OF", "budget_bar", "meaning_text", "privacy_panel", "share_text"]
+__all__ = [
+    "SHARES_OF",
+    "budget_bar",
+    "meaning_text",
+    "privacy_panel",
+    "share_text",
+    "shares_text",
+]
 
 # Wong's palette: told apart by people who do not see red and green as different, and in grey.
 _MODEL, _OTHERS, _LEFT = "#0072b2", "#e69f00", "#e4e9ee"
@@ -47,6 +54,23 @@ _NEIGHBORING_WORDS = {
 
 
 SHARES_OF = "Shares are of mu squared, which adds up from request to request; epsilon does not."
+
+
+def shares_text(of_mu: float, of_delta: float) -> str:
+    """Say of what the shares of a bar are: of the scarcer of a budget's two limits.
+
+    Parameters
+    ----------
+    of_mu, of_delta : float
+        What is spent of mu squared and of the part of delta for selections, 0 to 1.
+    """
+    if of_delta <= of_mu:
+        return SHARES_OF
+    return (
+        "The bar shows the part of delta for selections, which is used up sooner than mu squared "
+        f"({share_text(of_mu)} spent). What is left of epsilon is for requests without selections, "
+        "such as fits whose schema declares all levels and labels."
+    )
 
 
 def privacy_panel(
@@ -214,7 +238,8 @@ def _tiles(document: Mapping[str, Any]) -> Element:
             (
                 "Left for one more release",
                 f"epsilon {floor_text(budget['remaining_epsilon'])}",
-                f"at delta {ceil_text(budget['delta'])}",
+                f"at delta {ceil_text(budget['delta'])}"
+                f"{left_for_selections(budget['delta_x'], budget['spent_delta'])}",
             ),
         ]
     return element(
@@ -247,7 +272,8 @@ def _budget(document: Mapping[str, Any]) -> Element:
         ]
     words = (
         f"Budget of data set {budget['dataset']!r}: epsilon {floor_text(budget['epsilon'])} at "
-        f"delta {floor_text(budget['delta'])} for everything ever released. "
+        f"delta {floor_text(budget['delta'])}{selections_text(budget['delta_x'])}, for everything "
+        "ever released. "
     )
     if budget["ever"] is not None:
         words += (
@@ -265,7 +291,7 @@ def _budget(document: Mapping[str, Any]) -> Element:
         "div",
         element("div", words, room, style="margin-bottom: 4px"),
         budget_bar(parts),
-        element("div", SHARES_OF, style=_MUTED),
+        element("div", shares_text(*budget["spent_shares"]), style=_MUTED),
         style="margin: 4px 0 8px",
         css_class="interpret-dp-budget",
     )

@@ -14,7 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.accounting.composition import GdpPair, compose_repeated, gaussian_part
+from interpret_dp.accounting.composition import (
+    SELECTIONS_SHARE,
+    GdpPair,
+    compose_repeated,
+    gaussian_part,
+)
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.exceptions import UndeclaredWarning
 from interpret_dp.fitting.rows import PrivateRows
@@ -41,7 +46,6 @@ NO_LEVEL = "(no level was released)"
 # label that is not found cannot be predicted, and a regression's noise grows with its range.
 _TARGET_SHARE = 0.025
 _FEATURES_SHARE = 0.075
-_SELECTION_SHARE_OF_DELTA = 0.1
 
 _FEATURE_GRID = MagnitudeGrid(steps=1)
 # The range of a regression's target scales all of its noise, so that it is worth finer steps.
@@ -115,7 +119,7 @@ class DeclaringTask:
         return gaussian_part(delta, compose_repeated([(own, self._n_selections)]).delta)
 
     def _selection_delta(self, delta: float) -> float:
-        return _SELECTION_SHARE_OF_DELTA * delta / max(self._n_selections, 1)
+        return SELECTIONS_SHARE * delta / max(self._n_selections, 1)
 
     def plan(self, mu: float, delta: float) -> tuple[PlannedRelease, ...]:
         """Return the releases that fill the gaps.

@@ -6,9 +6,9 @@ import dataclasses
 import datetime
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._figures import ceil_text
+from interpret_dp._figures import ceil_text, selections_text
 from interpret_dp._validate import check_real
-from interpret_dp.accounting.composition import GdpPair
+from interpret_dp.accounting.composition import SELECTIONS_SHARE, GdpPair
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account, Budget
@@ -38,7 +38,7 @@ class LedgerBudgets(LedgerReader):
         epsilon: float,
         delta: float,
         *,
-        delta_x: float = 0.0,
+        delta_x: float | None = None,
         purpose: str = "",
         unit: str | None = None,
         neighboring: str | None = None,
@@ -55,8 +55,10 @@ class LedgerBudgets(LedgerReader):
         epsilon, delta : float
             Everything ever released is (epsilon, delta)-differentially private together; above 0,
             delta below 1.
-        delta_x : float
-            The part of delta for requests that are not purely Gaussian; below delta.
+        delta_x : float, optional
+            The part of delta that is kept for requests that are not purely Gaussian, as fits with
+            undeclared levels or labels are; below delta. By default a tenth, as much as one such
+            fit at this delta needs; 0.0 keeps nothing.
         purpose : str
             The owner's words.
         unit : str, optional
@@ -68,10 +70,15 @@ class LedgerBudgets(LedgerReader):
             The last day (UTC), or the moment, until which it may be spent. Then every request is
             refused until :meth:`renew_budget`; what was spent stays spent.
 
+        Returns
+        -------
+        Budget
+            The budget in force. The same call again changes nothing: notebooks are run twice.
+
         Raises
         ------
         LedgerError
-            If the data set has a budget already, its requests protect something else, or the ledger
+            If the data set has another budget, its requests protect something else, or the ledger
             has a name that differs in letter case, spaces and punctuation alone.
         RoleError
             If officers are named and the user is none.
@@ -79,7 +86,8 @@ class LedgerBudgets(LedgerReader):
             If an argument is out of range.
         """
         dataset = check_name("dataset", dataset)
-        budget = fix_budget(dataset, epsilon, delta, delta_x, check_text(purpose))
+        kept = SELECTIONS_SHARE * delta if delta_x is None else delta_x
+        budget = fix_budget(dataset, epsilon, delta, kept, check_text(purpose))
         if expires is not None:
             budget = dataclasses.replace(budget, expires=until("expires", expires))
         if unit is not None or neighboring is not None:
@@ -87,16 +95,12 @@ class LedgerBudgets(LedgerReader):
             protected = Neighbourhood(relation=relation, unit=unit).protected
             budget = dataclasses.replace(budget, protected=protected)
         with self._opened(creates=True).writing() as log:
-            require_officer(log, "declare a budget")
             account = account_of(log, dataset)
+            if account.budget is not None and _is_same(budget, account.budget, delta_x):
+                return account.budget
+            require_officer(log, "declare a budget")
             if account.budget is not None:
-                raise LedgerError(
-                    f"Data set {dataset!r} has a budget already (epsilon "
-                    f"{account.budget.epsilon:g}, delta {account.budget.delta:g}), which stands: "
-                    "to go on with it, leave this call out. See it with "
-                    f"ledger.budget({dataset!r}) or `interpret-dp ledger show`; change it with "
-                    "ledger.raise_budget(...) or `interpret-dp ledger raise`."
-                )
+                raise _other_budget(dataset, account.budget)
             _refuse_look_alike(log, dataset)
             if budget.protected and account.protected not in (None, budget.protected):
                 raise other_promise(account, budget.protected)
@@ -150,6 +154,13 @@ class LedgerBudgets(LedgerReader):
             old = require_budget(log, dataset)
             new_delta_x = old.delta_x if delta_x is None else delta_x
             budget = fix_budget(old.dataset, epsilon, delta, new_delta_x, reason)
+            spent = account_of(log, dataset).spent
+            if (spent.epsilon or 0.0) <= old.epsilon and spent.epsilon_at(delta) > epsilon:
+                raise ValueError(
+                    f"Data set {dataset!r} has spent epsilon {ceil_text(spent.epsilon_at(delta))} "
+                    f"at delta {delta:g}, which epsilon {epsilon:g} does not cover. Nothing was "
+                    "changed. Raise epsilon or delta further."
+                )
             grows = budget.mu > old.mu or budget.delta_x > old.delta_x
             if not grows or budget.mu < old.mu or budget.delta_x < old.delta_x:
                 raise ValueError(
@@ -328,6 +339,23 @@ def other_promise(account: Account, protected: str) -> LedgerError:
         "Nothing was spent. Use the same PrivacyUnit and the same neighboring as before, or "
         "another data set name with a budget of its own: each name's total then holds for its own "
         "releases alone."
+    )
+
+
+def _is_same(asked: Budget, known: Budget, delta_x: float | None) -> bool:
+    """Whether a budget is the one in force; by default with whatever that keeps for selections."""
+    split = known.delta_x if delta_x is None else asked.delta_x
+    # mu follows from the rest.
+    return dataclasses.replace(asked, delta_x=split, mu=known.mu) == known
+
+
+def _other_budget(dataset: str, known: Budget) -> LedgerError:
+    return LedgerError(
+        f"Data set {dataset!r} has another budget already (epsilon {known.epsilon:g} at delta "
+        f"{known.delta:g}{selections_text(known.delta_x)}; purpose {known.purpose!r}), which "
+        f"stands. To use it, leave this call out. See it with ledger.budget({dataset!r}) or "
+        f"`interpret-dp ledger show`. To raise it: ledger.raise_budget({dataset!r}, epsilon=..., "
+        "delta=..., reason=...) or `interpret-dp ledger raise`."
     )
 
 

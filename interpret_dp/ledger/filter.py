@@ -2,8 +2,9 @@
 
 An analyst chooses each request after seeing earlier outputs. Under such adaptive choice a running
 total of privacy loss distributions is no valid stopping rule, but these two conditions are:
-sum mu_i^2 <= B^2 and sum delta_i <= delta_x, each on its own, open reservations counted. Statement
-and proof: ``docs/proofs/ledger-filter.md``.
+sum mu_i^2 <= B^2 and sum delta_i <= delta_x, each on its own, open reservations counted. The first
+request, which no output has preceded, may use the whole budget instead. Statement and proof:
+``docs/proofs/ledger-filter.md``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import GdpPair, gaussian_part
 from interpret_dp.accounting.gaussian import epsilon_of_mu, largest_mu, mu_of_budget
@@ -26,6 +28,7 @@ __all__ = [
     "refusal",
     "remaining_delta_x",
     "remaining_mu",
+    "within_limits",
 ]
 
 _ROUNDING = 1e-12
@@ -46,10 +49,16 @@ class DeltaExceededError(BudgetExceededError):
         The delta of the request's (mu, delta) pair.
     remaining_delta_part : float
         What is left of ``delta_x``.
+    mend : str
+        The call that raises the budget far enough.
     """
 
     def __init__(
-        self, error: BudgetExceededError, requested_delta_part: float, remaining_delta_part: float
+        self,
+        error: BudgetExceededError,
+        requested_delta_part: float,
+        remaining_delta_part: float,
+        mend: str,
     ) -> None:
         super().__init__(
             error.dataset,
@@ -61,14 +70,14 @@ class DeltaExceededError(BudgetExceededError):
         )
         self.requested_delta_part = requested_delta_part
         self.remaining_delta_part = remaining_delta_part
+        self.mend = mend
         self.args = (
             f"The budget of data set {error.dataset!r} does not cover this request: it is not "
             f"purely Gaussian and needs {requested_delta_part:.4g} of the budget's delta_x, of "
             f"which {remaining_delta_part:.4g} is left. Nothing was spent. Either declare every "
             "level and class label in the schema, which makes the fit of an additive model purely "
             "Gaussian (that of a DPLocallyLinearClassifier never is); or have the owner of the "
-            "data declare a budget with a larger delta_x: create_budget(..., delta_x=...) for a "
-            "new one, raise_budget(..., delta_x=...) for one that is there.",
+            f"data raise the budget: {mend}.",
         )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -76,14 +85,14 @@ class DeltaExceededError(BudgetExceededError):
         rebuild, arguments = super().__reduce__()[:2]
         return (
             _rebuild_delta_error,
-            (rebuild, arguments, self.requested_delta_part, self.remaining_delta_part),
+            (rebuild, arguments, self.requested_delta_part, self.remaining_delta_part, self.mend),
         )
 
 
 def _rebuild_delta_error(
-    rebuild: Any, arguments: Any, requested: float, remaining: float
+    rebuild: Any, arguments: Any, requested: float, remaining: float, mend: str
 ) -> DeltaExceededError:
-    return DeltaExceededError(rebuild(*arguments), requested, remaining)
+    return DeltaExceededError(rebuild(*arguments), requested, remaining, mend)
 
 
 def fix_budget(
@@ -120,6 +129,17 @@ def fix_budget(
 
 def admits(account: Account, pair: GdpPair) -> bool:
     """Whether the filter lets one more request of this pair through."""
+    if within_limits(account, pair):
+        return True
+    budget = account.budget
+    if budget is None or account.counted or not admits_delta(account, pair.delta):
+        return False
+    # Its mu is above B, and a commit charges all of it: nothing else fits any more.
+    return pair.epsilon_at(budget.delta) <= budget.epsilon
+
+
+def within_limits(account: Account, pair: GdpPair) -> bool:
+    """Whether one more request of this pair keeps both sums within B^2 and delta_x."""
     if account.budget is None:
         return True
     squares = math.fsum((*(r.mu * r.mu for r in account.counted), pair.mu * pair.mu))
@@ -142,6 +162,8 @@ def remaining_mu(account: Account) -> float:
     """
     if account.budget is None:
         return math.inf
+    if not account.counted:
+        return largest_mu(account.budget.epsilon, account.budget.delta) * (1.0 - _ROUNDING)
     limit = account.budget.mu**2
     left = math.fsum((limit, *(-r.mu * r.mu for r in account.counted)))
     return math.sqrt(left) if left > _LEFTOVER * limit else 0.0
@@ -191,4 +213,20 @@ def refusal(
     )
     if admits_delta(account, pair.delta):
         return error
-    return DeltaExceededError(error, pair.delta, remaining_delta_x(account))
+    return DeltaExceededError(
+        error, pair.delta, remaining_delta_x(account), _raise_for(account, pair.delta)
+    )
+
+
+def _raise_for(account: Account, delta: float) -> str:
+    """Return the call that makes room for one more request of this delta."""
+    budget = account.budget
+    if budget is None:
+        raise ValueError(f"Data set {account.dataset!r} has no budget; every delta fits.")
+    delta_x = ceil_text(math.fsum((*(r.delta for r in account.counted), delta)))
+    # As much more in all as for selections: a raise may not lower mu.
+    whole = ceil_text(budget.delta + max(0.0, float(delta_x) - budget.delta_x))
+    return (
+        f"ledger.raise_budget({budget.dataset!r}, epsilon={budget.epsilon!r}, delta={whole}, "
+        f"delta_x={delta_x}, reason=...)"
+    )

@@ -7,6 +7,7 @@ cannot be known. The ledger never sees rows and stores no figure of them.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 from collections.abc import Mapping
@@ -32,7 +33,7 @@ from interpret_dp.ledger.approving import (
 from interpret_dp.ledger.budgets import LedgerBudgets, other_promise
 from interpret_dp.ledger.clock import moment_text
 from interpret_dp.ledger.errors import BudgetExpiredError
-from interpret_dp.ledger.filter import admits, refusal
+from interpret_dp.ledger.filter import admits, refusal, within_limits
 from interpret_dp.ledger.handle import tried_again
 from interpret_dp.ledger.names import check_name, check_text
 from interpret_dp.ledger.oversight import LedgerOversight
@@ -228,7 +229,8 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         charged_mu : float, optional
             For a request that chose its parameters while it ran: the composition of what it
             released, at most the reserved mu. It must follow from released figures alone. By
-            default the whole reservation is charged.
+            default the whole reservation is charged; always so if it took the whole budget, beyond
+            what is kept for selections.
 
         Raises
         ------
@@ -286,6 +288,9 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     f"Reservation {entry.number} of data set {entry.dataset!r} is {state} already; "
                     "a reservation is closed once. Make a new one for a new request."
                 )
+            alone = dataclasses.replace(account, requests=())
+            if kind == "commit" and not within_limits(alone, GdpPair(entry.mu, entry.delta)):
+                mu = entry.mu
             if mu < entry.mu and entry.hash not in _made_here:
                 raise LedgerError(
                     f"Reservation {entry.number} of data set {entry.dataset!r} was made by another "

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._figures import ceil_text, floor_text
+from interpret_dp._figures import ceil_text, floor_text, left_for_selections, selections_text
 from interpret_dp.accounting.composition import GdpPair, compose_each, gaussian_part
 from interpret_dp.accounting.gaussian import epsilons_of_mu
 from interpret_dp.ledger.account import Account, Request, total_of
@@ -120,9 +120,12 @@ def overview_row(document: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
     left = document["remaining_epsilon"]
     return (
         names,
-        f"epsilon {budget['epsilon']:g} {at_delta}",
+        f"epsilon {budget['epsilon']:g} {at_delta}{selections_text(budget['delta_x'])}",
         f"epsilon {total}",
-        "nothing: expired" if budget["expired"] else f"epsilon {floor_text(left) if left else 0}",
+        "nothing: expired"
+        if budget["expired"]
+        else f"epsilon {floor_text(left) if left else 0}"
+        f"{left_for_selections(budget['delta_x'], spent['delta'])}",
         n_requests,
     )
 

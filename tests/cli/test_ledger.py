@@ -70,6 +70,11 @@ def test_a_budget_may_set_a_part_of_delta_aside_for_selections(command, folder):
     from interpret_dp import PrivacyLedger
 
     assert PrivacyLedger("sqlite:///privacy.db").budget("x").delta_x == 4e-7
+    shown = " ".join(command("ledger", "show").out.split())
+    assert "of which 4e-07 for selections" in shown
+    assert "delta 4e-07 left for selections" in shown
+    usual = command("ledger", "create", "--dataset", "z", "--epsilon", 2, "--delta", 1e-6)
+    assert "of which 1e-07 for selections" in usual.out
     refused = command(
         "ledger", "create", "--dataset", "y", "--epsilon", 2, "--delta", 1e-6, "--delta-x", 1e-6
     )

@@ -18,7 +18,7 @@ def model(fit, patients, folder):
 def test_html_is_written_with_the_guarantee_and_the_account(command, model, folder):
     outcome = command("show", model, "--ledger", "sqlite:///privacy.db", "--html", "page.html")
     assert outcome.code == 0, outcome.err
-    assert "one more release of at most epsilon 3.8" in outcome.out
+    assert "one more release of at most epsilon 3.79" in outcome.out
     page = (folder / "page.html").read_text()
     assert "<h1>Model of ward</h1>" in page
     assert "For any two tables that differ by adding or removing one row" in page

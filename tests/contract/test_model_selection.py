@@ -40,7 +40,7 @@ def ledger_for(tmp_path: Path) -> Callable[[int], PrivacyLedger]:
     def create(n_fits: int) -> PrivacyLedger:
         ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
         mu = mu_of_budget(EPSILON, DELTA) * np.sqrt(n_fits)
-        ledger.create_budget("survey", epsilon_of_mu(mu, DELTA) * (1 + 1e-6), DELTA)
+        ledger.create_budget("survey", epsilon_of_mu(mu, DELTA) * (1 + 1e-6), DELTA, delta_x=0.0)
         return ledger
 
     return create

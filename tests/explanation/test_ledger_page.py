@@ -62,12 +62,10 @@ def test_of_a_long_log_the_latest_rows_are_shown(ledger, monkeypatch):
         ledger.commit(reserve(ledger, f"ward {HOSTILE}", mu=0.2))
     document = ledger.oversight()
     page = body(render_ledger_page(document))
-    (account,) = document["datasets"]
-    entries = document["entries"]
+    (account,), entries = document["datasets"], document["entries"]
     assert "latest 2; 3 earlier ones are left out" in page  # requests
     assert f"latest 2; {len(entries) - 2} earlier ones are left out" in page
-    shown = [entry["number"] for entry in entries if f">{entry['hash'][:12]}<" in page]
-    assert shown == [entry["number"] for entry in entries[-2:]]
+    assert [entry for entry in entries if f">{entry['hash'][:12]}<" in page] == entries[-2:]
     assert "Drawn are 3 of 5 requests" in page
     drawn = [account["totals"][place]["epsilon"] for place in (0, 3, 4)]
     assert list(timeline_figure(account).data[0].y) == [0.0, *drawn, drawn[-1]]
@@ -88,6 +86,15 @@ def test_nobody_is_said_to_be_protected_whom_the_budget_leaves_out(protected, ai
     assert aim in page
     assert ("several rows is protected less" in page) == ("unit" not in protected)
     assert (tile if protected else "decided by the first request") in page
+
+
+def test_the_scarcer_limit_is_the_one_that_the_bar_shows():
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("ward", 8.0, 1e-6)
+    ledger.commit(reserve(ledger, "ward", mu=0.1, delta=1e-7))
+    page = body(render_ledger_page(ledger.oversight()))
+    bar, words = page.index("left 0 %"), page.index("The bar shows the part of delta")
+    assert page.index("nothing left for selections") < bar < words
 
 
 def test_a_failed_check_comes_first_and_loud(ledger):

@@ -409,6 +409,10 @@ def test_exactly_as_many_fit_as_is_said(spent, pair):
 def test_the_scarcer_part_of_a_budget_is_the_one_that_is_shown():
     state = budget_state(delta_x=4e-6, spent_delta=3e-6)
     assert state.spent_share == pytest.approx(0.75)
+    panel = privacy_panel(spend(budget=state).to_dict()).text
+    assert "of which 4e-06 for selections" in panel
+    assert "; delta 9.999e-07 left for selections" in panel
+    assert f"mu squared ({share_text(state.spent_shares[0])} spent)" in panel
     assert state.share_of(GdpPair(0.1, 1e-6)) == pytest.approx(0.25)
     plain = budget_state()
     assert plain.spent_share == pytest.approx((plain.spent_mu / plain.mu) ** 2)

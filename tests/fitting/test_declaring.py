@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ import pandas as pd
 import pytest
 
 from interpret_dp import (
-    BudgetExceededError,
     Categorical,
     Continuous,
     DPExplainableBoostingClassifier,
@@ -29,6 +29,7 @@ from interpret_dp.audit import replay
 from interpret_dp.exceptions import UndeclaredWarning
 from interpret_dp.fitting import declaring
 from interpret_dp.fitting.declaring import NO_LEVEL
+from interpret_dp.ledger import DeltaExceededError
 from interpret_dp.mechanisms.selection import threshold
 from interpret_dp.schema import occurrences
 from interpret_dp.schema.magnitudes import MagnitudeGrid
@@ -192,20 +193,24 @@ def test_the_guarantee_says_what_was_not_declared(model: Classifier) -> None:
 def test_a_budget_without_delta_x_says_what_to_do(tmp_path: Path) -> None:
     X, y = table()
     ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
-    ledger.create_budget("people", epsilon=4.0, delta=1e-5)
-    ledger.create_budget("others", epsilon=4.0, delta=1e-5, delta_x=1e-6)
+    ledger.create_budget("people", epsilon=4.0, delta=1e-6, delta_x=0.0)
     fit = Classifier(epsilon=1.0, delta=1e-6, ledger=ledger, dataset="people", max_rounds=1)
-    with pytest.raises(BudgetExceededError, match=r"delta_x=\.\.\."):
+    with pytest.raises(DeltaExceededError) as refused:
         fit.fit(X, y)
     assert ledger.spent("people").mu == 0.0
+    # What the message says is enough, and so is a budget as the README makes it.
+    delta, delta_x = map(float, re.findall(r"delta(?:_x)?=([^,]+)", str(refused.value)))
+    ledger.raise_budget("people", 4.0, delta, delta_x=delta_x, reason="x")
+    fit.fit(X, y)
+    ledger.create_budget("others", epsilon=4.0, delta=1e-6)
     fitted = fit.set_params(dataset="others").fit(X, y)
     spent = ledger.spent("others")
     assert spent.delta == pytest.approx(1e-7)
     assert spent.mu == pytest.approx(math.hypot(*(s.mu for s in fitted.guarantee_.releases)))
     # Bounds alone are Gaussian and need no delta_x.
     schema = Schema(target=Categorical(["old", "young"]))
-    fit.set_params(dataset="people", schema=schema).fit(X[["age"]], y)
-    assert ledger.spent("people").delta == 0.0
+    fit.set_params(schema=schema).fit(X[["age"]], y)
+    assert ledger.spent("others").delta == spent.delta
 
 
 # -------------------------------------------------------------------------- the one hint

@@ -59,7 +59,8 @@ class AnyAnalyst(RuleBasedStateMachine):
         if reservation.number:
             charged = None if share is None else reservation.mu * share
             self.ledger.commit(reservation, charged_mu=charged)
-            mu = reservation.mu if charged is None else charged
+            is_whole = reservation.mu > self.budget.mu
+            mu = reservation.mu if charged is None or is_whole else charged
             self.charges[reservation.number] = (Fraction(mu) ** 2, Fraction(reservation.delta))
 
     @rule(reservation=consumes(open_reservations))

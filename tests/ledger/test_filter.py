@@ -22,6 +22,7 @@ from interpret_dp.ledger.filter import (
     refusal,
     remaining_delta_x,
     remaining_mu,
+    within_limits,
 )
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -87,6 +88,16 @@ def test_a_budget_used_up_keeps_its_promise(epsilon: float, delta: float, share:
     # Worst case of the comparison's tolerance, on both sides at once.
     mu, own = budget.mu * math.sqrt(1 + 1e-12), budget.delta_x * (1 + 1e-12)
     assert own + (1 - own) * delta_of_mu(mu, epsilon) <= delta
+
+
+@given(st.floats(0.9, 1.1), st.floats(0, 1.1), st.floats(0, 0.99))
+def test_the_first_request_may_use_the_whole_budget(mu: float, own: float, share: float) -> None:
+    budget = fix_budget("adult", EPSILON, DELTA, delta_x=share * DELTA)
+    pair = GdpPair(mu * mu_of_budget(EPSILON, DELTA), own * budget.delta_x)
+    if admits(account(budget), pair):
+        assert pair.delta + (1 - pair.delta) * delta_of_mu(pair.mu, EPSILON) <= DELTA
+        after = account(budget, (pair.mu, pair.delta))
+        assert within_limits(account(budget), pair) or not admits(after, GdpPair(0.0))
 
 
 @given(st.lists(st.floats(0.001, 0.2), max_size=20), st.floats(1e-9, 1e-4))

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from interpret_dp.accounting import gaussian_events_json, mu_of_budget
+from interpret_dp.accounting.composition import gaussian_part
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.fitting.account import account_of
@@ -32,7 +33,7 @@ from tests.ledger.requests import reserve, reserve_epsilon
 
 
 def test_from_budget_to_refusal(ledger: PrivacyLedger) -> None:
-    budget = ledger.create_budget("adult", epsilon=2, delta=1e-6, purpose="survey of 2026")
+    budget = ledger.create_budget("adult", epsilon=2, delta=1e-6, delta_x=0.0, purpose="survey")
     assert ledger.budget("adult") == budget
     assert ledger.remaining("adult") == 2.0
     head = ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6))
@@ -140,10 +141,17 @@ def test_data_sets_have_budgets_of_their_own(ledger: PrivacyLedger) -> None:
 
 
 def test_a_budget_is_created_once_and_raised_as_a_logged_act(ledger: PrivacyLedger) -> None:
-    ledger.create_budget("adult", 1.0, 1e-6)
-    for epsilon in (1.0, 3.0):
-        with pytest.raises(LedgerError, match=r"See it with ledger\.budget\('adult'\)"):
-            ledger.create_budget("adult", epsilon, 1e-6)
+    asked: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "purpose": "x", "expires": "2099-12-31"}
+    budget = ledger.create_budget("adult", **asked)
+    assert budget.delta_x == pytest.approx(1e-7)
+    assert ledger.create_budget("adult", **asked) == budget
+    assert ledger.create_budget("adult", **asked, delta_x=budget.delta_x) == budget
+    others = ({"epsilon": 3.0}, {"delta": 1e-5}, {"delta_x": 0.0}, {"purpose": "y"},
+              {"unit": "id"}, {"expires": "2099-12-30"})  # fmt: skip
+    for other in others:
+        with pytest.raises(LedgerError, match=r"raise it: ledger\.raise_budget\('adult', epsilon="):
+            ledger.create_budget("adult", **asked | other)
+    assert len(ledger.entries()) == 1
     ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6))
     raised = ledger.raise_budget("adult", 2.0, 1e-6, reason="board, 3 May")
     assert ledger.budget("adult") == raised
@@ -158,7 +166,28 @@ def test_a_budget_is_created_once_and_raised_as_a_logged_act(ledger: PrivacyLedg
         ledger.raise_budget("adult", 3.0, 1e-6, reason="")
     with pytest.raises(LedgerError, match="no budget for data set 'wine'"):
         ledger.raise_budget("wine", 3.0, 1e-6, reason="more")
-    assert ledger.raise_budget("adult", 3.0, 1e-6, reason="x", delta_x=1e-7).delta_x == 1e-7
+    assert ledger.raise_budget("adult", 3.0, 1e-6, reason="x", delta_x=2e-7).delta_x == 2e-7
+
+
+def test_the_first_request_may_use_the_whole_budget_and_is_then_the_only_one(
+    ledger: PrivacyLedger,
+) -> None:
+    for name in ("declared", "undeclared", "second"):
+        ledger.create_budget(name, 1.0, 1e-6)
+    whole, without_selections = mu_of_budget(1.0, 1e-6), gaussian_part(1e-6, 1e-7)
+    reserve(ledger, "undeclared", mu=mu_of_budget(1.0, without_selections), delta=1e-7)
+    reserve(ledger, "second", mu=1e-3)
+    # What it leaves unused must not be spent on selections, so it is charged in full.
+    ledger.commit(reserve(ledger, "declared", mu=whole), charged_mu=0.01)
+    assert ledger.spent("declared").mu == pytest.approx(whole, rel=1e-12)
+    refused = (("second", whole - 1e-3, 0.0), ("declared", 1e-3, 0.0), ("declared", 0.0, 1e-9))
+    for name, mu, delta in refused:
+        with pytest.raises(BudgetExceededError):
+            reserve(ledger, name, mu=mu, delta=delta)
+    with pytest.raises(ValueError, match=r"which epsilon 0\.5 does not cover"):
+        ledger.raise_budget("declared", 0.5, 1.85e-3, reason="x")
+    ledger.raise_budget("declared", 1.2, 1e-6, reason="more")
+    reserve(ledger, "declared", mu=1e-3, delta=1e-9)
 
 
 def _charged_by_a_fit(ledger: PrivacyLedger, dataset: str) -> object:

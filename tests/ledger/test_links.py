@@ -15,7 +15,7 @@ from tests.ledger.requests import reserve, reserve_epsilon
 def ledger() -> PrivacyLedger:
     """Return two accounts of mu 0.1 and 0.2, and a budget that is too small for neither."""
     ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("ward", 2.0, 1e-6)
+    ledger.create_budget("ward", 2.0, 1e-6, delta_x=0.0)
     ledger.create_budget("clinic", 3.0, 1e-6, delta_x=1e-7)
     ledger.commit(reserve(ledger, "ward", mu=0.1))
     ledger.commit(reserve(ledger, "clinic", mu=0.2))
@@ -44,7 +44,7 @@ def test_three_names_and_later_acts(ledger: PrivacyLedger) -> None:
     assert ledger.budget("ward") == ledger.budget("clinic")
     assert ledger.budget("ward").epsilon == 4.0  # type: ignore[union-attr]
     assert set(ledger.to_dict()["datasets"][0]["names"]) == {"ward", "clinic", "new name"}
-    with pytest.raises(LedgerError, match="has a budget already"):
+    with pytest.raises(LedgerError, match="has another budget already"):
         ledger.create_budget("new name", 1.0, 1e-6)
 
 

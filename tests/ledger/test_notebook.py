@@ -36,9 +36,9 @@ def test_a_ledger_is_a_table_of_budgets(ledger):
     assert page.count("<tr>") == 3
     assert "&lt;b&gt;ward" in page
     assert "<b>ward" not in page
-    assert "epsilon 4 at delta 1e-06" in page
+    assert "epsilon 4 at delta 1e-06, of which 1e-07 for selections" in page
     assert ">epsilon 1<" in page
-    assert ">epsilon 3.817<" in page
+    assert ">epsilon 3.798; delta 1e-07 left for selections<" in page
     assert ledger.head in page
 
 

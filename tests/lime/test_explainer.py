@@ -70,7 +70,7 @@ def explainer(model: Any = None, data: Any = None, **given: Any) -> DPLimeTabula
 
 def account(epsilon: float = 1.0) -> PrivacyLedger:
     ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("people", epsilon, 1e-6)
+    ledger.create_budget("people", epsilon, 1e-6, delta_x=0.0)
     return ledger
 
 
