@@ -152,8 +152,8 @@ def test_the_timeline_follows_requests_and_limits(ledger):
 
 def test_renewals_for_new_people_and_the_end_are_told(ledger):
     name = f"ward {HOSTILE}"
-    ledger.commit(reserve(ledger, "clinic", mu=0.2))
     ledger.create_budget("clinic", 1.0, 1e-6)
+    ledger.commit(reserve(ledger, "clinic", mu=0.1))
     renewal = {"new_people": "all were deleted", "expires": "2099-12-31"}
     ledger.renew_budget("clinic", reason="2027", **renewal)
     page = body(render_ledger_page(ledger.oversight("clinic")))
