@@ -32,7 +32,7 @@ settings.load_profile("default")
 _LENGTHY = (
     *("audit", "cli", "contract"),
     *("backends/test_dask.py", "backends/test_local.py"),
-    *("benchmarks/test_rules.py", "benchmarks/test_speed_figures.py"),
+    "benchmarks/test_rules.py",
     *("dashboard/test_cards.py", "dashboard/test_editor_callbacks.py"),
     "docs/test_migration.py",
     *("ebm/noise/test_denoising.py", "ebm/noise/test_intercepts.py"),

@@ -8,18 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.compare import Ratio, checked_out, compared, environment, main, turns_in_order
+from benchmarks.compare import Ratio, checked_out, compared, environment, turns_in_order
 
 
 def test_each_side_begins_every_other_turn():
-    assert turns_in_order(3) == [
-        (0, "base"),
-        (0, "now"),
-        (1, "now"),
-        (1, "base"),
-        (2, "base"),
-        (2, "now"),
-    ]
+    assert turns_in_order(2) == [(0, "base"), (0, "now"), (1, "now"), (1, "base")]
 
 
 def test_ratios_are_of_the_same_turn():
@@ -89,34 +82,3 @@ def test_another_commit_is_checked_out_beside_the_first_and_its_package_imported
             assert finished.stdout.strip() == expected
     assert not base.exists()
     assert len(_git(repository, "worktree", "list").splitlines()) == 1
-
-
-def test_what_is_no_commit_is_refused_in_words(repository):
-    with pytest.raises(ValueError, match="'gone' is no commit"), checked_out(repository, "gone"):
-        pass
-
-
-@pytest.mark.thorough
-def test_the_suite_refuses_another_checkout_than_the_one_it_is_told(tmp_path):
-    """The control of all of it: without it two commits could be the same one."""
-    pytest.importorskip("pytest_benchmark")
-    suite = Path(__file__).parents[2] / "benchmarks" / "regressions"
-    command = [sys.executable, "-m", "pytest", "-c", str(suite / "pytest.ini"), str(suite)]
-    other = {**environment(suite.parents[1]), "INTERPRET_DP_ROOT": str(tmp_path)}
-    finished = subprocess.run(
-        [*command, "--collect-only"],
-        cwd=tmp_path,
-        env=other,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "they must be the same" in finished.stdout + finished.stderr
-
-
-@pytest.mark.parametrize("turns", ["0", "-1"])
-def test_no_turns_are_refused(turns, capsys):
-    with pytest.raises(SystemExit):
-        main(["HEAD", "--turns", turns])
-    assert "it must be at least 1" in capsys.readouterr().err

@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-
 import pytest
 
 from benchmarks import rules
 from interpret_dp.ebm import config
-
-
-@pytest.mark.parametrize(
-    ("text", "change"),
-    [("ebm.config._ROUNDS=80", ("ebm.config._ROUNDS", 80)), ("a.b.C=None", ("a.b.C", None))],
-)
-def test_a_change_is_read(text, change):
-    assert rules.parsed(text) == change
-
-
-@pytest.mark.parametrize("text", ["ebm.config._ROUNDS", "_ROUNDS=80", "ebm.config._ROUNDS=many"])
-def test_a_change_that_is_none_is_refused(text):
-    with pytest.raises(argparse.ArgumentTypeError, match="is not a"):
-        rules.parsed(text)
 
 
 def test_a_constant_is_changed_for_a_while():

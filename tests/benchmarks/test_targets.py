@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from benchmarks.paired import corrected_standard_error, paired
 from benchmarks.problems import metric_of
 from benchmarks.records import Results
-from benchmarks.summary import compare, write_summary
+from benchmarks.summary import compare
 from benchmarks.targets import Check, check_targets
 from interpret_dp.datasets import BENCHMARKS
 from tests.benchmarks.records import add
@@ -131,28 +130,6 @@ def test_what_was_not_measured_is_open(tmp_path):
     # One problem that is lost settles what all five must hold, and not what four must.
     assert check_of(empty, "reference at 2 on 5 of 5").holds is False
     assert check_of(empty, "reference at 4 on 4 of 5").holds is None
-
-
-def test_the_summary_has_every_check_and_the_constant(results, tmp_path):
-    text = write_summary(results, tmp_path / "accuracy.json")
-    assert (
-        "| floor | ours at epsilon 0.5 at least as good as the reference at 2 on 5 of 5 |" in text
-    )
-    assert "| goal | ours at epsilon 0.5 at least as good as the reference at 8 on 5 of 5 |" in text
-    rows = compare(results)
-    assert len(rows) == 30
-    assert all(row.constant is not None for row in rows)
-
-
-def test_results_of_an_older_version_are_read(results, tmp_path):
-    """A file without constants: their requirement is open, everything else is decided."""
-    document = json.loads((tmp_path / "accuracy.json").read_text(encoding="utf-8"))
-    document["fits"] = [fit for fit in document["fits"] if fit["engine"] != "constant"]
-    path = tmp_path / "old.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
-    old = Results(path)
-    assert check_of(old, "predicting a constant").holds is None
-    assert check_of(old, "better than the reference").holds is True
 
 
 def test_gains_are_positive_where_the_first_is_better(results):
