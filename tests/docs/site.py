@@ -1,13 +1,12 @@
-"""Reads built pages: what they load, and where their links lead."""
+"""Reads what built pages load."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 # Elements and the attribute by which a browser loads something, without a click.
 _LOADING = {
@@ -31,17 +30,12 @@ class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.loaded: list[str] = []
-        self.links: list[str] = []
-        self.anchors: set[str] = set()
         self.code = {"script": "", "style": ""}
         self._inside = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
         self._inside = tag if tag in self.code else ""
-        self.anchors |= {found[name] for name in ("id", "name") if name in found}
-        if tag == "a" and "href" in found:
-            self.links.append(found["href"])
         noted = tag == "link" and set(found.get("rel", "").split()) <= _NOTED
         for name, value in found.items():
             if (tag, name) in _LOADING and not noted:
@@ -57,13 +51,6 @@ class _Reader(HTMLParser):
             self.code[self._inside] += data + "\n"
 
 
-@cache
-def _read(page: Path) -> _Reader:
-    reader = _Reader()
-    reader.feed(page.read_text(encoding="utf-8"))
-    return reader
-
-
 def _is_elsewhere(address: str) -> bool:
     parts = urlsplit(address)
     return bool(parts.netloc) or parts.scheme in ("http", "https", "ftp")
@@ -71,7 +58,8 @@ def _is_elsewhere(address: str) -> bool:
 
 def loaded_from_elsewhere(page: Path) -> Iterator[str]:
     """Yield what a page would load from another machine, if a browser opened it."""
-    read = _read(page)
+    read = _Reader()
+    read.feed(page.read_text(encoding="utf-8"))
     yield from filter(_is_elsewhere, read.loaded)
     for kind, pattern in (("style", _STYLE), ("script", _SCRIPT)):
         yield from (match.group(0) for match in pattern.finditer(read.code[kind]))
@@ -81,17 +69,3 @@ def styles_from_elsewhere(sheet: Path) -> Iterator[str]:
     """Yield what a style sheet would load from another machine."""
     for match in _STYLE.finditer(sheet.read_text(encoding="utf-8")):
         yield match.group(0)
-
-
-def dead_links(page: Path) -> Iterator[str]:
-    """Yield links to files, or to places in pages, that were not built."""
-    for link in _read(page).links:
-        parts = urlsplit(link)
-        if _is_elsewhere(link) or parts.scheme:
-            continue
-        target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-        place = unquote(parts.fragment)
-        if not target.is_file() or (
-            place and target.suffix == ".html" and place not in _read(target).anchors
-        ):
-            yield link

@@ -1,4 +1,4 @@
-"""The site is built without a warning, works without a network, and leads nowhere in vain."""
+"""The site is built without a warning, which a broken link is, and works without a network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.docs.site import dead_links, loaded_from_elsewhere, styles_from_elsewhere
+from tests.docs.site import loaded_from_elsewhere, styles_from_elsewhere
 
 ROOT = Path(__file__).parents[2]
 # Pages of each kind: landing, concept, formulas, class, notebook, wide tables.
@@ -57,12 +57,6 @@ def test_pages_load_nothing_from_elsewhere(site):
     sheets = sorted(site.rglob("*.css"))
     assert sheets
     assert [found for sheet in sheets for found in styles_from_elsewhere(sheet)] == []
-
-
-@pytest.mark.slow
-def test_links_of_built_pages_lead_somewhere(site):
-    dead = {str(page.relative_to(site)): list(dead_links(page)) for page in _pages(site)}
-    assert {page: links for page, links in dead.items() if links} == {}
 
 
 @pytest.mark.slow
@@ -158,12 +152,3 @@ def test_what_is_only_linked_is_let_through(tmp_path):
         '<img src="data:image/png;base64,AA=="><a href="#here">a</a>'
     )
     assert list(loaded_from_elsewhere(page)) == []
-    assert list(dead_links(page)) == []
-
-
-@pytest.mark.parametrize("link", ["gone.html", "#gone", "other.html#gone", "../gone/"])
-def test_a_dead_link_is_found(link, tmp_path):
-    (tmp_path / "other.html").write_text('<p id="there">')
-    page = tmp_path / "page.html"
-    page.write_text(f'<a href="other.html#there">a</a><a href="{link}">b</a>')
-    assert list(dead_links(page)) == [link]
