@@ -40,8 +40,8 @@ def _with_parameters_of(other: type) -> Callable[[_Class], _Class]:
         if cls.__doc__ is not None and other.__doc__ is not None:
             own, further = inspect.cleandoc(cls.__doc__), inspect.cleandoc(other.__doc__)
             entries = further.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
-            head, _, tail = own.partition("\n\nSee Also\n")
-            cls.__doc__ = f"{head}\n{entries}\n\nSee Also\n{tail}"
+            head, _, tail = own.partition("\n\nAttributes\n")
+            cls.__doc__ = f"{head}\n{entries}\n\nAttributes\n{tail}"
         return cls
 
     return decorate
@@ -290,16 +290,16 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         quarter of the range at most; those of gamma deviance at twice the mean. A given
         ``learning_rate`` is the share of a Newton step.
 
-    See Also
-    --------
-    DPExplainableBoostingClassifier : All other attributes are alike.
-
     Attributes
     ----------
     min_target_, max_target_ : float
         The declared bounds, or those found privately.
     link_ : {"identity", "log"}
         Of which scale the scores are.
+
+    See Also
+    --------
+    DPExplainableBoostingClassifier : All other attributes are alike.
 
     Examples
     --------

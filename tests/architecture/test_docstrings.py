@@ -15,8 +15,9 @@ import interpret_dp
 
 PUBLIC = [name for name in interpret_dp.__all__ if name != "__version__"]
 LONGEST_SUMMARY = 100
-# No docstring; a summary without capital or full stop, or of several lines.
-SUMMARY = ("GL08", "SS02", "SS03", "SS06")
+# Sections out of order, as examples before errors; no docstring; a summary without capital or full
+# stop, or of several lines.
+SUMMARY = ("GL07", "GL08", "SS02", "SS03", "SS06")
 # A parameter that is not documented; one that is documented and not there.
 PARAMETERS = ("PR01", "PR02")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import inspect
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -86,11 +85,3 @@ def test_the_reference_lists_every_public_name():
     ):
         missing = [one for one in public(module) if id(getattr(module, one)) not in shown]
         assert missing == [], module.__name__
-
-
-def test_examples_are_at_the_end_of_their_docstrings():
-    """Numpydoc's order: whoever reads the promise comes to it before the example."""
-    for name in public(interpret_dp):
-        documentation = inspect.getdoc(getattr(interpret_dp, name)) or ""
-        _, found, after = documentation.partition("\nExamples\n")
-        assert not found or "\n-----" not in after.partition("\n")[2], name
