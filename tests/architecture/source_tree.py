@@ -88,16 +88,6 @@ class Module:
                     known[alias.asname or alias.name] = f"{base}.{alias.name}"
         return known
 
-    def dotted(self, node: ast.expr) -> str | None:
-        """Return the full dotted name of ``a.b.c``, imports resolved; None for anything else."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return None
-        return ".".join([self.aliases.get(node.id, node.id), *reversed(parts)])
-
 
 class SourceTree:
     """All modules of one package.
