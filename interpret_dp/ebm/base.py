@@ -207,9 +207,8 @@ class PrivateEBM(ShowsGuarantee):
     def has_fitted_(self, value: bool) -> None:
         # interpret's merge_ebms and reader of JSON make a machine without a fit, and set this.
         raise ValueError(
-            f"This {type(self).__name__} has neither a schema nor a guarantee: interpret's "
-            "merge_ebms and JSON keep neither. Do not merge private models: fit once on all rows, "
-            "or average what the models predict. load_model reads what save wrote."
+            f"This {type(self).__name__} has no guarantee: merge_ebms and interpret's JSON keep "
+            "none. Fit once on all rows, or average predictions. load_model reads what save wrote."
         )
 
     def __sklearn_tags__(self) -> Any:

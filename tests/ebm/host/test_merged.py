@@ -22,7 +22,7 @@ def private(cost_cohort, table):
 
 
 def test_private_models_are_not_merged(private):
-    with pytest.raises(ValueError, match=r"merge_ebms .* average what the models predict"):
+    with pytest.raises(ValueError, match=r"merge_ebms .* average predictions"):
         merge_ebms([private, private])
 
 
