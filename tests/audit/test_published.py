@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp.audit import published_parts
+from interpret_dp.audit import differences, published_parts
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.audit.fits import base_records, classifier, frame, regressor
 
@@ -54,6 +54,12 @@ SOMETHING_DIFFERS: list[tuple[Any, Any, str]] = [
     (slice(1, 2), slice(1, 3), ".pickle"),
     (len, max, ""),
 ]
+
+
+@pytest.mark.parametrize(("first", "second", "path"), SOMETHING_DIFFERS)
+def test_different_structures(first: Any, second: Any, path: str) -> None:
+    assert differences(first, first) == []
+    assert differences({"x": [first]}, {"x": [second]}) == [f"['x'][0]{path}"]
 
 
 @pytest.mark.parametrize("fit", [classifier, regressor])
