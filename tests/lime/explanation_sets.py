@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
 from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema
 from interpret_dp.accounting.neighbourhood import Neighbourhood
@@ -18,7 +18,7 @@ from interpret_dp.lime.moments import ExplanationData, Queries
 from interpret_dp.lime.statistics import moments_release, release_moments
 from interpret_dp.lime.weighting import WeightTable, stable_weight, weight_table
 from interpret_dp.mechanisms import Randomness, SeededRandomness, active_randomness
-from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
+from interpret_dp.release import ReleaseDoor, ReleasePlan
 from interpret_dp.schema import open_table
 
 SCHEMA = Schema(
@@ -32,7 +32,17 @@ SCHEMA = Schema(
 FEATURES = LocalFeatures.of_schema(SCHEMA, tuple(SCHEMA.features))
 STEPS = 3
 
+RELATIONS = ["add_or_remove_one", "replace_one"]
+
 Record = tuple[Any, Any, Any, Any]
+EXTREMES: list[Record] = [
+    (100, 1e6, "rare", 5),
+    (0, 0.0, "b", 5),
+    (None, None, None, None),
+    (np.inf, -np.inf, "never seen", "x"),
+    (10**400, np.nan, 3, 5),
+    (30, 2e5, "a", 5),
+]
 
 
 def records(n_rows: int = 30, seed: int = 0) -> list[Record]:
@@ -46,6 +56,14 @@ def records(n_rows: int = 30, seed: int = 0) -> list[Record]:
         )
         for _ in range(n_rows)
     ]
+
+
+def neighbours(relation: str, extreme: Record) -> list[tuple[list[Record], list[Record]]]:
+    """Return rows with an extreme one among them and a neighbouring set, in both orders."""
+    rows = records()
+    whole = [*rows[:7], extreme, *rows[7:]]
+    other = rows if relation == "add_or_remove_one" else [*rows[:7], EXTREMES[1], *rows[7:]]
+    return [(whole, other), (other, whole)]
 
 
 def cells(rows: list[Record]) -> Any:
@@ -65,15 +83,34 @@ def model(rows: Any) -> Any:
     return np.array([one(row) for row in rows], dtype=np.float64)
 
 
-def explanation_data(rows: list[Record], box: Callable[[Any], Any] = model) -> ExplanationData:
-    table = cells(rows)
-    points = FEATURES.points(open_table(table, FEATURES.names))
-    return ExplanationData(points, black_box(box).labels(table, len(rows), 1))
+def points(rows: Any, features: LocalFeatures = FEATURES) -> Any:
+    return features.points(open_table(cells(rows), features.names))
 
 
-def queries(rows: list[Record]) -> Queries:
-    points = FEATURES.points(open_table(cells(rows), FEATURES.names))
-    return Queries(points, (0,) * len(rows))
+def explanation_data(rows: list[Record], features: LocalFeatures = FEATURES) -> ExplanationData:
+    labels = black_box(model).labels(cells(rows), len(rows), 1)
+    return ExplanationData(points(rows, features), labels)
+
+
+def queries(rows: list[Record], features: LocalFeatures = FEATURES) -> Queries:
+    return Queries(points(rows, features), (0,) * len(rows))
+
+
+NUMBERS = st.sampled_from([-(2**15), -128, -1, 0, 1, 77, 128, 256, 2**15 - 1])
+"""Coordinates and labels of 16 bits, also such as no encoder makes."""
+
+
+def extreme_data(data: Any, n_rows: int, n_coordinates: int) -> ExplanationData:
+    """Draw rows of extreme integers by Hypothesis."""
+    row = st.lists(NUMBERS, min_size=n_coordinates, max_size=n_coordinates)
+    points = np.array([data.draw(row) for _ in range(n_rows)], np.int16)
+    labels = np.array([data.draw(NUMBERS) for _ in range(n_rows)], np.int16)
+    return ExplanationData(points.reshape(n_rows, n_coordinates), labels.reshape(n_rows, 1))
+
+
+def extreme_pair(data: Any, relation: str, n: int) -> tuple[ExplanationData, ExplanationData]:
+    n_others = 1 if relation == "replace_one" else 0
+    return extreme_data(data, 1, n), extreme_data(data, n_others, n)
 
 
 ASKED = [(30, 2e5, "a", 5), (99, 0, "rare", 5), (None, 5e5, None, 5)]
@@ -85,17 +122,19 @@ def weights(c: float = 0.5) -> WeightTable:
 
 
 def door_of(
-    planned: PlannedRelease,
+    *planned: Any,
     randomness: Randomness | None = None,
     neighbourhood: Neighbourhood | None = None,
     ledger: PrivacyLedger | None = None,
+    charges_used: bool = False,
 ) -> ReleaseDoor:
     return ReleaseDoor(
         ledger or PrivacyLedger.in_memory(),
         "explained",
-        ReleasePlan((planned,)),
+        ReleasePlan(planned),
         randomness or active_randomness() or SeededRandomness(0),
         neighbourhood=neighbourhood or Neighbourhood(),
+        charges_used=charges_used,
         explainer="test",
         epsilon=1.0,
         delta=1e-6,
@@ -119,7 +158,13 @@ def request(
         planned = moments_release(table, neighbourhood, mu, len(asked))
     else:
         planned = gradients_release(table, neighbourhood, mu, len(asked), steps)
-    with door_of(planned, randomness, neighbourhood) as door:
+    with door_of(planned, randomness=randomness, neighbourhood=neighbourhood) as door:
         if method == "statistics":
             return [one.solve() for one in release_moments(door, data, asked, table)]
         return descend(door, data, asked, table, steps)
+
+
+def published(fits: list[LinearFit]) -> dict[str, Any]:
+    return {
+        f"{at}.{name}": value for at, fit in enumerate(fits) for name, value in vars(fit).items()
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -25,25 +26,22 @@ from interpret_dp.lime.fitted import LinearFit
 from interpret_dp.lime.history import Explained, History
 from interpret_dp.lime.moments import ExplanationData, Queries
 from interpret_dp.lime.weighting import stable_weight, weight_table
-from interpret_dp.mechanisms import Randomness, SeededRandomness, active_randomness
 from interpret_dp.release import ReleaseDoor, ReleasePlan
 from tests.lime.explanation_sets import (
     ASKED,
+    EXTREMES,
+    RELATIONS,
     Record,
+    door_of,
     explanation_data,
+    extreme_data,
+    extreme_pair,
+    neighbours,
     queries,
     records,
     weights,
 )
 
-RELATIONS = ["add_or_remove_one", "replace_one"]
-EXTREMES: list[Record] = [
-    (100, 1e6, "rare", 5),
-    (0, 0.0, "b", 5),
-    (None, None, None, None),
-    (np.inf, -np.inf, "never seen", "x"),
-    (30, 2e5, "a", 5),
-]
 BATCH = [*ASKED, (31, 2.1e5, "a", 5), (70, 9e5, "b", 5)]
 
 
@@ -57,14 +55,8 @@ def anchored(rows: list[Record]) -> Queries:
 
 
 def config(**changes: Any) -> AdaptiveConfig:
-    chosen: dict[str, Any] = {
-        "steps": 12,
-        "mu": 1.0,
-        "enhanced": False,
-        "reuse_distance": 0.0,
-        "n_rows": None,
-    }
-    return AdaptiveConfig(**(chosen | changes))
+    chosen = AdaptiveConfig(steps=12, mu=1.0, enhanced=False, reuse_distance=0.0, n_rows=None)
+    return dataclasses.replace(chosen, **changes)
 
 
 def explain(
@@ -75,26 +67,15 @@ def explain(
     *,
     history: History | None = None,
     neighbourhood: Neighbourhood | None = None,
-    randomness: Randomness | None = None,
     ledger: PrivacyLedger | None = None,
     table: Any = None,
 ) -> tuple[AdaptiveAnswer, ReleaseDoor]:
     """Answer a batch, as an explainer would, and return the door with what it charged."""
     history, table = history or History(), table or weights()
     neighbourhood = neighbourhood or Neighbourhood()
-    plan = ReleasePlan(adaptive_plan(table, neighbourhood, chosen, len(asked), history))
-    assert plan.cost.mu <= chosen.mu * math.sqrt(len(asked))
-    with ReleaseDoor(
-        ledger or PrivacyLedger.in_memory(),
-        "explained",
-        plan,
-        randomness or active_randomness() or SeededRandomness(0),
-        neighbourhood=neighbourhood,
-        charges_used=True,
-        explainer="test",
-        epsilon=1.0,
-        delta=1e-6,
-    ) as door:
+    planned = adaptive_plan(table, neighbourhood, chosen, len(asked), history)
+    assert ReleasePlan(planned).cost.mu <= chosen.mu * math.sqrt(len(asked))
+    with door_of(*planned, neighbourhood=neighbourhood, ledger=ledger, charges_used=True) as door:
         answer = explain_adaptively(door, data, asked, labels, table, chosen, history)
     return answer, door
 
@@ -139,11 +120,8 @@ def replayed(
 def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
     enhanced: bool, relation: str, extreme: Record
 ) -> None:
-    rows = records()
-    table = [*rows[:7], extreme, *rows[7:]]
-    neighbour = rows if relation == "add_or_remove_one" else [*rows[:7], EXTREMES[1], *rows[7:]]
     for asked in (queries(BATCH), anchored(BATCH)):
-        for pair in ((table, neighbour), (neighbour, table)):
+        for pair in neighbours(relation, extreme):
             report = replayed(
                 *pair,
                 neighbourhood=Neighbourhood(relation=relation),
@@ -177,35 +155,20 @@ def test_all_rows_of_a_person_may_change(relation: str) -> None:
 def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
     """Any coordinates, labels and starts in the history; both relations."""
     n = data.draw(st.integers(1, 3))
-    number = st.sampled_from([-(2**15), -128, -1, 0, 1, 77, 128, 256, 2**15 - 1])
-    points = st.lists(number, min_size=n, max_size=n)
-
-    def drawn(n_rows: int) -> ExplanationData:
-        return ExplanationData(
-            np.array([data.draw(points) for _ in range(n_rows)], np.int16).reshape(n_rows, n),
-            np.array([data.draw(number) for _ in range(n_rows)], np.int16).reshape(n_rows, 1),
-        )
-
     phis = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=4 * n, max_size=4 * n)))
     phis = phis.reshape(4, n)
     phis /= np.maximum(1.0, np.linalg.norm(phis, axis=1, keepdims=True))
     history = History(
         tuple(
             Explained(
-                np.array(data.draw(points), np.int16),
-                0,
-                5,
-                LinearFit(phi, phi * 0),
-                "x",
-                "released",
+                extreme_data(data, 1, n).points[0], 0, 5, LinearFit(phi, phi * 0), "x", "released"
             )
             for phi in phis
         )
     )
     table = weight_table(stable_weight, 0.5, n * UNITS**2, 1)
-    asked = Queries(np.array([data.draw(points)], np.int16), (0,))
+    asked = Queries(extreme_data(data, 1, n).points, (0,))
     relation = data.draw(st.sampled_from(RELATIONS))
-    one, other = drawn(1), drawn(1 if relation == "replace_one" else 0)
     report = replay(
         lambda rows: explain(
             rows,
@@ -216,8 +179,7 @@ def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
             neighbourhood=Neighbourhood(relation=relation),
             table=table,
         ),
-        one,
-        other,
+        *extreme_pair(data, relation, n),
         published=published,
     )
     assert report.ok, report
@@ -334,40 +296,16 @@ def test_no_query_costs_more_than_its_mu(enhanced: bool, n_rows: float | None, m
     assert (answer.n_rows == n_rows) is (n_rows is not None)
 
 
-# ----------------------------------------------------------------------------------------- steps
-
-
 # ----------------------------------------------------------------------------------------- reuse
 
 
-def made(
-    row: Record,
-    phi: Any = None,
-    errors: Any = None,
-    *,
-    origin: str = "released",
-    output: int = 0,
-    label: int | None = None,
-) -> Explained:
-    fit = LinearFit(
-        np.full(6, 0.1) if phi is None else phi, np.full(6, 0.01) if errors is None else errors
-    )
-    own = labels_of([row])[0] if label is None else label
-    return Explained(queries([row]).points[0], output, own, fit, "statistics", origin, 0.2)
+def made(row: Record, origin: str = "released", output: int = 0) -> Explained:
+    fit = LinearFit(np.full(6, 0.1), np.full(6, 0.01))
+    (point,), (label,) = queries([row]).points, labels_of([row])
+    return Explained(point, output, label, fit, "statistics", origin, 0.2)
 
 
-NEAR = [(30, 2e5, "a", 5), (31, 2e5, "a", 5)]
-
-
-def reuse(asked: Queries, history: History, distance: float = 0.05) -> tuple[list[Any], float]:
-    answer, door = explain(
-        explanation_data(records(50)),
-        asked,
-        labels_of(NEAR)[: len(asked)],
-        config(reuse_distance=distance, n_rows=50.0),
-        history=history,
-    )
-    return answer.explained, door.charged.mu
+NEAR: list[Record] = [(30, 2e5, "a", 5), (31, 2e5, "a", 5)]
 
 
 @pytest.mark.parametrize(
@@ -382,28 +320,27 @@ def reuse(asked: Queries, history: History, distance: float = 0.05) -> tuple[lis
     ids=["empty", "reused", "post-processed", "other output", "far"],
 )
 def test_nothing_else_is_taken_over(history: History) -> None:
-    (one,), charged = reuse(queries(NEAR[1:]), history)
-    assert one.origin == "released"
-    assert charged > 0
+    answer, door = explain(
+        explanation_data(records(50)),
+        queries(NEAR[1:]),
+        labels_of(NEAR[1:]),
+        config(reuse_distance=0.05, n_rows=50.0),
+        history=history,
+    )
+    assert answer.explained[0].origin == "released"
+    assert door.charged.mu > 0
 
 
 # ----------------------------------------------------------------------------------------- checks
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"steps": 1}, "steps is 1"),
-        ({"steps": 2.5}, "steps is 2.5"),
-        ({"mu": 0.0}, "mu is 0.0"),
-        ({"reuse_distance": -0.1}, "reuse_distance is -0.1"),
-        ({"n_rows": 0.5}, "n_rows is 0.5"),
-        ({"n_rows": math.inf}, "n_rows is inf"),
-    ],
+    ("name", "value"),
+    [("steps", 1), ("steps", 2.5), ("mu", 0.0), ("reuse_distance", -0.1), ("n_rows", 0.5)],
 )
-def test_settings_out_of_range_are_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=message):
-        config(**changes)
+def test_settings_out_of_range_are_refused(name: str, value: float) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"{name} is {value}"):
+        config(**{name: value})
 
 
 def test_a_budget_too_small_for_64_bits_is_refused_before_anything_is_spent() -> None:

@@ -13,26 +13,30 @@ from interpret_dp.audit import replay
 from interpret_dp.lime.features import UNITS, LocalFeatures, differences
 from interpret_dp.lime.fitted import LinearFit
 from interpret_dp.lime.history import Explained, History
-from interpret_dp.lime.labels import black_box
 from interpret_dp.lime.moments import ExplanationData, Queries, exact_moments
 from interpret_dp.lime.weighting import WeightTable, stable_weight, weight_table
-from interpret_dp.schema import open_table
-from tests.lime.explanation_sets import ASKED, SCHEMA, Record, cells, model, records, request
+from tests.lime import explanation_sets as sets
+from tests.lime.explanation_sets import (
+    ASKED,
+    EXTREMES,
+    RELATIONS,
+    SCHEMA,
+    Record,
+    explanation_data,
+    neighbours,
+    published,
+    queries,
+    request,
+)
 
 FEATURES = LocalFeatures.of_schema(SCHEMA, tuple(SCHEMA.features), representation="bins")
-EXTREMES: list[Record] = [
-    (100, 1e6, "rare", 5),
-    (None, None, None, None),
-    (np.inf, -np.inf, "never seen", "x"),
-    (10**400, np.nan, 3, 5),
-]
 AWKWARD = st.one_of(
     st.none(), st.floats(), st.integers(), st.sampled_from(["a", "b", "rare", "never seen", "1"])
 )
 
 
-def points(rows: Any, features: LocalFeatures = FEATURES) -> Any:
-    return features.points(open_table(cells(rows), features.names))
+def points(rows: Any) -> Any:
+    return sets.points(rows, FEATURES)
 
 
 def table(c: float = 0.5) -> WeightTable:
@@ -81,32 +85,19 @@ def test_a_row_s_bins_are_its_own_and_within_the_bound(rows: Any) -> None:
         assert squares.max() <= FEATURES.largest_square
 
 
-def explanation_data(rows: list[Record]) -> ExplanationData:
-    return ExplanationData(points(rows), black_box(model).labels(cells(rows), len(rows), 1))
-
-
 @pytest.mark.parametrize("extreme", EXTREMES, ids=range(len(EXTREMES)))
-@pytest.mark.parametrize("relation", ["add_or_remove_one", "replace_one"])
+@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("method", ["statistics", "interactive"])
 def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
     method: str, relation: str, extreme: Record
 ) -> None:
-    rows = records()
-    whole = [*rows[:7], extreme, *rows[7:]]
-    other = rows if relation == "add_or_remove_one" else [*rows[:7], (0, 0.0, "b", 5), *rows[7:]]
-    asked = Queries(points(ASKED), (0,) * len(ASKED))
+    asked = queries(ASKED, FEATURES)
 
-    def fit(given: Any) -> Any:
-        return request(explanation_data(given), asked, table(), method=method, relation=relation)
+    def fit(rows: Any) -> Any:
+        data = explanation_data(rows, FEATURES)
+        return request(data, asked, table(), method=method, relation=relation)
 
-    def published(fits: Any) -> dict[str, Any]:
-        return {
-            f"{at}.{name}": value
-            for at, one in enumerate(fits)
-            for name, value in vars(one).items()
-        }
-
-    for pair in ((whole, other), (other, whole)):
+    for pair in neighbours(relation, extreme):
         report = replay(fit, *pair, published=published)
         assert report.ok, report
         assert report.mu == pytest.approx(1.0, rel=1e-6)

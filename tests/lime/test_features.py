@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interpret_dp import Categorical, Continuous, Schema, SchemaError
 from interpret_dp.lime.features import UNITS, LocalFeatures
 from interpret_dp.schema import open_table
-from tests.lime.explanation_sets import FEATURES, cells
+from tests.lime.explanation_sets import FEATURES, points
 
 AWKWARD = st.one_of(
     st.none(),
@@ -21,10 +21,6 @@ AWKWARD = st.one_of(
     st.booleans(),
     st.sampled_from(["a", "b", "rare", "never seen", "1", ""]),
 )
-
-
-def points(rows: Any) -> Any:
-    return FEATURES.points(open_table(cells(rows), FEATURES.names))
 
 
 def test_a_schema_that_lacks_a_column_is_refused() -> None:

@@ -20,8 +20,14 @@ from interpret_dp.lime.weighting import WeightTable, stable_weight, weight_table
 from interpret_dp.release import ReleaseDoor
 from tests.lime.explanation_sets import (
     ASKED,
+    EXTREMES,
+    RELATIONS,
     Record,
     explanation_data,
+    extreme_data,
+    extreme_pair,
+    neighbours,
+    published,
     queries,
     records,
     request,
@@ -29,21 +35,6 @@ from tests.lime.explanation_sets import (
 )
 
 METHODS = ["statistics", "interactive"]
-RELATIONS = ["add_or_remove_one", "replace_one"]
-EXTREMES: list[Record] = [
-    (100, 1e6, "rare", 5),
-    (0, 0.0, "b", 5),
-    (None, None, None, None),
-    (np.inf, -np.inf, "never seen", "x"),
-    (10**400, np.nan, 3, 5),
-    (30, 2e5, "a", 5),
-]
-
-
-def published(fits: Any) -> dict[str, Any]:
-    return {
-        f"{at}.{name}": value for at, fit in enumerate(fits) for name, value in vars(fit).items()
-    }
 
 
 def replayed(
@@ -73,10 +64,7 @@ def replayed(
 def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
     method: str, relation: str, extreme: Record
 ) -> None:
-    rows = records()
-    table = [*rows[:7], extreme, *rows[7:]]
-    neighbour = rows if relation == "add_or_remove_one" else [*rows[:7], EXTREMES[1], *rows[7:]]
-    for pair in ((table, neighbour), (neighbour, table)):
+    for pair in neighbours(relation, extreme):
         report = replayed(method, relation, *pair)
         assert report.ok, report
         assert report.mu == pytest.approx(1.0, rel=1e-6)
@@ -122,23 +110,12 @@ def test_the_sensitivity_of_the_gradient_is_reached() -> None:
 def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(method: str, data: Any) -> None:
     """Any coordinates, labels, weight constants and queries; both relations."""
     n = data.draw(st.integers(1, 3))
-    number = st.sampled_from([-(2**15), -128, -1, 0, 1, 77, 128, 256, 2**15 - 1])
-    rows = st.lists(number, min_size=n, max_size=n)
-
-    def drawn(n_rows: int) -> ExplanationData:
-        points = [data.draw(rows) for _ in range(n_rows)]
-        labels = [[data.draw(number)] for _ in range(n_rows)]
-        return ExplanationData(
-            np.array(points, dtype=np.int16).reshape(n_rows, n),
-            np.array(labels, dtype=np.int16).reshape(n_rows, 1),
-        )
-
     c, stretch = data.draw(st.sampled_from([0.01, 0.5, 8])), data.draw(st.integers(1, 3))
     table = weight_table(stable_weight, c, n * UNITS**2, stretch)
-    asked = Queries(np.array([data.draw(rows)], dtype=np.int16), (0,))
+    asked = Queries(extreme_data(data, 1, n).points, (0,))
     relation = data.draw(st.sampled_from(RELATIONS))
-    one, other = drawn(1), drawn(1 if relation == "replace_one" else 0)
-    report = replayed(method, relation, one, other, table, asked, lambda own: own)
+    pair = extreme_pair(data, relation, n)
+    report = replayed(method, relation, *pair, table, asked, lambda own: own)
     assert report.ok, report
 
 
