@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import pickle
 import threading
@@ -16,7 +15,6 @@ from interpret_dp import (
     BudgetExceededError,
     Categorical,
     Continuous,
-    LedgerError,
     PrivacyLedger,
     PrivacyWarning,
     Schema,
@@ -78,7 +76,7 @@ def account(epsilon: float = 1.0) -> PrivacyLedger:
 
 
 def test_more_classes_explain_the_predicted_one_or_the_chosen_one() -> None:
-    own = explainer(Three())
+    own = explainer(Three(), feature_types=["continuous", "nominal", None])
     query = pd.DataFrame({"age": [10.0, 99.0], "site": ["b", "a"], "noise": [0.0, 0.0]})
     first = own.explain_local(query)
     assert [first.data(row)["output"] for row in (0, 1)] == ["probability of z"] * 2
@@ -110,49 +108,23 @@ def test_a_regression_needs_bounds_and_explains_its_value() -> None:
         own.explain_local(table(1), explained_class=1)
 
 
-def test_arrays_and_callables_do_as_for_limetabular() -> None:
-    data = table().assign(site=1.0).to_numpy(dtype=float)
-    own = DPLimeTabular(
-        lambda rows: np.clip(rows[:, 0] / 100, 0, 1),
-        data,
-        ["age", "site", "noise"],
-        ["continuous", "continuous", "continuous"],
-        schema=Schema(default=Continuous(-1, 100)),
-        trained_on_same_people=False,
-    )
-    explanation = own.explain_local(data[:2])
-    assert explanation.feature_names == ["age", "site", "noise"]
-    assert explanation.data(1)["output"] == "probability of 1"
-
-
-def test_actual_labels_are_shown_beside_the_prediction() -> None:
-    own = explainer()
-    explanation = own.explain_local(table(3, seed=2), y=["high", "low", "unknown"])
-    actual = [explanation.data(row)["perf"]["actual"] for row in range(3)]
-    assert actual[:2] == [1.0, 0.0]
-    assert math.isnan(actual[2])
-    with pytest.raises(ValueError, match=r"y has shape \(2,\)"):
-        own.explain_local(table(3), y=["high", "low"])
-
-
-@pytest.mark.parametrize("classes", [["0.0", "1.0"], [0.0, 1.0], [0, 1], [False, True]])
-def test_labels_that_are_fractions_are_found_among_those_of_any_model(classes: Any) -> None:
+@pytest.mark.parametrize(
+    ("classes", "y"),
+    [
+        (["low", "high"], ["high", "low", "unknown"]),
+        *(
+            (classes, [1.0, 0.0, math.nan])
+            for classes in (["0.0", "1.0"], [0.0, 1.0], [0, 1], [False, True])
+        ),
+    ],
+)
+def test_actual_labels_are_shown_beside_the_prediction(classes: Any, y: Any) -> None:
     own = explainer(type("Labelled", (Risk,), {"classes_": np.array(classes)})())
-    explanation = own.explain_local(table(3, seed=2), y=[1.0, 0.0, math.nan])
+    explanation = own.explain_local(table(3, seed=2), y=y)
     actual = [explanation.data(row)["perf"]["actual"] for row in range(3)]
     np.testing.assert_array_equal(actual, [1.0, 0.0, math.nan])
-
-
-def test_a_summary_is_free_and_shows_no_query() -> None:
-    own = explainer()
-    with pytest.raises(ValueError, match="Nothing was explained yet"):
-        own.explain_global()
-    own.explain_local(table(4, seed=3))
-    spent = own.guarantee_.ledger_head
-    summary = own.explain_global()
-    assert summary.explanation_type == "global"
-    assert summary.privacy.explanation_epsilon == 0
-    assert own.guarantee_.ledger_head == spent
+    with pytest.raises(ValueError, match=r"y has shape \(2,\)"):
+        own.explain_local(table(3), y=y[:2])
 
 
 # -------------------------------------------------------------------------------- what it costs
@@ -212,6 +184,8 @@ def test_a_budget_without_history_refuses_before_it_spends() -> None:
     own = explainer(epsilon=0.1, per_query=0.1)
     with pytest.raises(ValueError, match="nothing to explain it from"):
         own.explain_local(table(1), method="non_interactive")
+    with pytest.raises(ValueError, match="Nothing was explained yet"):
+        own.explain_global()
     own.explain_local(table(1))
     own = explainer(Three(), epsilon=0.1, per_query=0.1)
     own.explain_local(table(1), explained_class="x")
@@ -281,14 +255,6 @@ def test_the_model_sees_private_rows_once() -> None:
     assert sorted(asked) == [2, 2, 2, 300]
 
 
-def test_copies_are_refused() -> None:
-    own = explainer()
-    for act in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(TypeError, match="could spend as much again"):
-            act(own)
-    assert "Risk" not in repr(own)
-
-
 # ---------------------------------------------------------------------------- whom it protects
 
 
@@ -339,51 +305,9 @@ def test_the_promise_of_our_own_models_is_found_and_composed_exactly() -> None:
 # ------------------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "says"),
-    [
-        ({"epsilon": -1.0}, ValueError, r"epsilon is -1.0 \(float\)"),
-        ({"delta": 0.0}, ValueError, "delta is 0.0"),
-        ({"per_query": 2.0}, ValueError, "per_query is 2.0"),
-        ({"method": "lime"}, ValueError, "method is 'lime'"),
-        ({"weight": "far"}, ValueError, "weight is 'far'"),
-        ({"weight": lambda d: -d}, ValueError, "weights must be finite and at least 0"),
-        ({"c": 0.0}, ValueError, "c is 0.0"),
-        ({"steps": 1}, ValueError, "steps is 1"),
-        ({"reuse_distance": -0.5}, ValueError, "reuse_distance is -0.5"),
-        ({"n_rows": 0}, ValueError, "n_rows is 0"),
-        ({"schema": None}, SchemaError, "Schema.draft"),
-        ({"schema": Schema({"age": Continuous(0, 100)})}, SchemaError, "does not declare"),
-        ({"trained_on_same_people": "no"}, TypeError, "trained_on_same_people is 'no'"),
-        ({"verbose": 1}, TypeError, "verbose is 1"),
-        ({"model_guarantee": 1.0}, TypeError, "model_guarantee is 1.0"),
-        ({"model_guarantee": (-1.0, 0.0)}, ValueError, "epsilon of model_guarantee"),
-        ({"output_bounds": 3}, TypeError, "output_bounds is 3"),
-        ({"output_bounds": (1, 1)}, SchemaError, "they must differ"),
-        ({"representation": "words"}, ValueError, "representation is 'words'"),
-        ({"neighboring": "swap"}, ValueError, "neighboring is 'swap'"),
-        ({"image_shape": 3}, TypeError, "image_shape is 3"),
-        ({"feature_types": ["continuous"] * 3}, SchemaError, "'site' is 'continuous'"),
-        ({"feature_types": ["continuous"]}, ValueError, "feature_types has 1 items"),
-        ({"ledger": PrivacyLedger.in_memory()}, LedgerError, "without dataset="),
-        ({"ledger": 3, "dataset": "people"}, TypeError, "ledger is 3"),
-        ({"model": 3}, TypeError, "has no predict_proba"),
-        ({"data": {"age": [1]}}, TypeError, "X is"),
-    ],
-)
-def test_bad_arguments_are_named(given: Any, error: type[Exception], says: str) -> None:
-    with pytest.raises(error, match=says):
-        explainer(**given)
-
-
 def test_whom_the_model_was_trained_on_must_be_said() -> None:
     with pytest.raises(TypeError, match="trained_on_same_people"):
         DPLimeTabular(Risk(), table(), schema=SCHEMA)  # type: ignore[call-arg]
-
-
-def test_a_persistent_ledger_without_a_budget_is_named_at_once(tmp_path: Any) -> None:
-    with pytest.raises(LedgerError, match="create_budget"):
-        explainer(ledger=f"sqlite:///{tmp_path}/privacy.db", dataset="people")
 
 
 @pytest.mark.parametrize(

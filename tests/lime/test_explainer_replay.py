@@ -10,12 +10,11 @@ import pytest
 
 from interpret_dp import PrivacyUnit, Schema
 from interpret_dp.audit import ReplayReport, replay
-from interpret_dp.lime.explainer import DPLimeTabular
 from interpret_dp.lime.labels import BlackBox
-from tests.lime.test_explainer import SCHEMA, Risk, Three, table
+from tests.lime.explanation_sets import RELATIONS
+from tests.lime.test_explainer import SCHEMA, Risk, Three, explainer, table
 
 METHODS = ["auto", "statistics", "interactive", "adaptive", "enhanced", "surrogate"]
-RELATIONS = ["add_or_remove_one", "replace_one"]
 QUERIES = pd.concat(
     [table(3, seed=8), pd.DataFrame({"age": [np.nan], "site": [None], "noise": [9.0]})]
 )
@@ -48,20 +47,11 @@ def published(explanations: Any) -> dict[str, Any]:
 def replayed(
     method: str, relation: str, first: pd.DataFrame, second: pd.DataFrame, **given: Any
 ) -> ReplayReport:
-    arguments = {"schema": SCHEMA, "trained_on_same_people": False, "steps": 24} | given
-    model = arguments.pop("model", Touchy())
+    model = given.pop("model", Touchy())
+    asked = {"epsilon": 2.0, "per_query": 0.5, "method": method, "neighboring": relation}
 
     def explain(data: pd.DataFrame) -> Any:
-        own = DPLimeTabular(
-            model,
-            data,
-            epsilon=2.0,
-            per_query=0.5,
-            method=method,
-            neighboring=relation,
-            n_rows=None,
-            **arguments,
-        )
+        own = explainer(model, data, steps=24, **asked, **given)
         queries = QUERIES.iloc[:3] if isinstance(model, Touchy) else QUERIES
         return [own.explain_local(queries), own.explain_local(queries.iloc[::-1], y=None)]
 
@@ -125,16 +115,7 @@ def test_descents_that_start_from_explanations_of_a_larger_ball(method: str) -> 
     """Explanations by "statistics" may be longer than the noise of gradients is made for."""
 
     def explain(data: pd.DataFrame) -> Any:
-        own = DPLimeTabular(
-            Risk(),
-            data,
-            schema=SCHEMA,
-            trained_on_same_people=False,
-            steps=24,
-            epsilon=60.0,
-            per_query=20.0,
-            reuse_distance=0.0,
-        )
+        own = explainer(data=data, steps=24, epsilon=60.0, per_query=20.0, reuse_distance=0.0)
         first = own.explain_local(QUERIES, method="statistics")
         assert any(np.linalg.norm(one.fit.coefficients) > 1.0 for one in own.history_)
         return [first, own.explain_local(QUERIES, method=method)]

@@ -41,20 +41,5 @@ def test_figures_of_any_sums_are_possible_ones(sums: list[float], n_rows: float)
     assert np.isnan(share) == (sums[0] <= 400)
     assert np.isnan(found.standard_errors.loc[0, "r2"]) == np.isnan(share)
     assert (found.standard_errors.loc[0, ["rmse", "mean_absolute_error"]] > 0).all()
-    assert found.sentence(0)
-
-
-@pytest.mark.parametrize(
-    ("sums", "expected"),
-    [
-        ([1000, 400, 130], "explains about 87 % (± 4 %) of the variance of the model's output 0"),
-        ([1000, 4000, 1500], "does not explain the model's output 0: a constant"),
-        ([20, 400, 130], "cannot be told: the noise is as large as the output's variance"),
-    ],
-)
-def test_the_sentence_says_what_the_figures_mean(sums: list[float], expected: str) -> None:
-    released = FidelitySums(np.array(sums, dtype=float), np.array([60.0, 60.0, 30.0]), 10_000.0)
-    found = fidelity_of([released], [0], 1.0)
-    assert expected in found.sentence(0)
-    assert "on average (root mean square" in str(found)
-    assert "±" in found._repr_html_()
+    assert found.sentence(0) in str(found)
+    assert found._repr_html_()

@@ -1,4 +1,4 @@
-"""Both methods: right where noise is small, honest about it where it is not, refused when wrong."""
+"""Both methods: standard errors are those of the noise; releases are planned, or refused."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from interpret_dp import BudgetExceededError, PrivacyLedger, ReleaseError
+from interpret_dp import ReleaseError
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.lime import descent, statistics
-from interpret_dp.lime.ball import minimum_on_ball
 from interpret_dp.lime.descent import descend, gradients_release
-from interpret_dp.lime.fitted import LinearFit
-from interpret_dp.lime.moments import ExplanationData, Queries, exact_moments
+from interpret_dp.lime.moments import ExplanationData, exact_moments
 from interpret_dp.lime.statistics import moments_release, release_moments
 from interpret_dp.mechanisms import SeededRandomness
 from tests.lime.explanation_sets import (
@@ -33,30 +31,6 @@ N_ROWS = 20_000
 @pytest.fixture(scope="module")
 def data() -> ExplanationData:
     return explanation_data(records(N_ROWS))
-
-
-def excess_loss(data: ExplanationData, asked: Queries, fits: list[LinearFit]) -> list[float]:
-    """Return equation 4 of each fit, over the loss of explaining nothing."""
-    found = []
-    for exact, fit in zip(exact_moments(data, asked, weights()), fits, strict=True):
-        second, first = exact.second / weights().scale, exact.first / weights().scale
-
-        def loss(phi: Any, a: Any = second, b: Any = first) -> float:
-            return float(phi @ a @ phi - 2 * b @ phi)
-
-        least = loss(minimum_on_ball(second, first)[0])
-        found.append((loss(fit.coefficients) - least) / -least)
-    return found
-
-
-@pytest.mark.parametrize(
-    ("method", "steps", "limit"), [("statistics", 2, 0.02), ("interactive", 400, 0.05)]
-)
-def test_with_little_noise_the_explanation_is_the_optimal_one(
-    data: ExplanationData, method: str, steps: int, limit: float
-) -> None:
-    fits = request(data, queries(ASKED), weights(), method=method, mu=300.0, steps=steps)
-    assert max(excess_loss(data, queries(ASKED), fits)) < limit
 
 
 @pytest.mark.statistical
@@ -105,14 +79,6 @@ def test_the_plan_is_all_there_is(data: ExplanationData, method: str) -> None:
 
     with pytest.raises(ReleaseError):
         more_than_planned()
-
-
-def test_a_query_that_does_not_fit_is_refused_before_the_rows_are_read() -> None:
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("explained", epsilon=0.1, delta=1e-6)
-    planned = moments_release(weights(), Neighbourhood(), 1.0, 1)
-    with pytest.raises(BudgetExceededError), door_of(planned, ledger=ledger):
-        pytest.fail("the door opened")
 
 
 def test_a_budget_too_small_for_64_bits_is_refused_before_anything_is_spent() -> None:

@@ -121,20 +121,6 @@ def test_images_are_pixels_to_the_explanation_and_images_to_the_model(flat: bool
                 sparse.coo_array([1, 2]).ndim == 2, reason="this scipy makes one row of them"
             ),
         ),
-        (pd.DataFrame({"x": [1.0]}), {"schema": PEOPLE}, SchemaError, r"LimeTabular\(.*unit=ids"),
-        (
-            pd.DataFrame({"patient": [1.0], "x": [1]}),
-            {"schema": PEOPLE},
-            SchemaError,
-            "read as float64, in which large integers",
-        ),
-        (pd.DataFrame(COLUMNS), {"schema": PEOPLE, "unit": [1, 2, 3]}, SchemaError, "Drop one of"),
-        (
-            pd.DataFrame(COLUMNS),
-            {"unit": [1, 2]},
-            SchemaError,
-            "X and unit must have the same number of rows",
-        ),
         ({"x": [1]}, {}, TypeError, "X is of type builtins.dict"),
         (pl.DataFrame(COLUMNS).lazy(), {}, TypeError, "X is lazy"),
     ],
