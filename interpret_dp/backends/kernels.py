@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._compiled import compiled
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE
 
@@ -24,13 +21,6 @@ _CHUNK = 4096  # rows per pass: scores, residuals and codes of a chunk stay in t
 _TABLE_BITS = 12  # logits are looked up in steps of 2**12 / 2**20 = 1/256
 _TABLE_HALF = 4096  # entries on each side of zero: logits from -16 to 16
 
-_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
-
-
-def _compile(function: _Kernel) -> _Kernel:
-    # No fastmath: a row's contribution must not depend on how the compiler groups rows.
-    return numba.njit(cache=True, nogil=True, boundscheck=False)(function)  # type: ignore[return-value]
-
 
 def sigmoid_table() -> NDArray[np.int32]:
     """Tabulate the probability of class 1 on the lattice, truncated into [0, LATTICE]."""
@@ -38,7 +28,7 @@ def sigmoid_table() -> NDArray[np.int32]:
     return np.clip(np.floor(LATTICE / (1.0 + np.exp(-logits))), 0, LATTICE).astype(np.int32)
 
 
-@_compile
+@compiled()
 def _fill_cells(
     codes: NDArray[np.unsignedinteger],
     group: NDArray[np.int64],
@@ -61,7 +51,7 @@ def _fill_cells(
             cells[row] = cells[row] * width + column[row]
 
 
-@_compile
+@compiled()
 def _add_updates(
     codes: NDArray[np.unsignedinteger],
     widths: NDArray[np.int64],
@@ -86,7 +76,7 @@ def _add_updates(
                 chunk[row] += change[cells[row]]
 
 
-@_compile
+@compiled()
 def _sum_residuals(
     codes: NDArray[np.unsignedinteger],
     widths: NDArray[np.int64],
@@ -104,13 +94,13 @@ def _sum_residuals(
             total[cells[row]] += residuals[row]
 
 
-@_compile
+@compiled()
 def _weighted(residual: int, weight: int) -> int:
     """Multiply by a weight's share of LATTICE, truncated: no norm grows."""
     return abs(residual) * weight // LATTICE * (1 if residual > 0 else -1)
 
 
-@_compile
+@compiled()
 def _weigh(weights: NDArray[np.int32], residuals: NDArray[np.int32], start: int, stop: int) -> None:
     if weights.shape[0] == 0:  # every row has the largest weight
         return
@@ -118,7 +108,7 @@ def _weigh(weights: NDArray[np.int32], residuals: NDArray[np.int32], start: int,
         residuals[row - start] = _weighted(int(residuals[row - start]), int(weights[row]))
 
 
-@_compile
+@compiled()
 def advance_binary(
     codes: NDArray[np.unsignedinteger],
     widths: NDArray[np.int64],
@@ -150,7 +140,7 @@ def advance_binary(
         _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
 
 
-@_compile
+@compiled()
 def advance_regression(
     codes: NDArray[np.unsignedinteger],
     widths: NDArray[np.int64],
@@ -178,7 +168,7 @@ def advance_regression(
         _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
 
 
-@_compile
+@compiled()
 def advance_multiclass(
     codes: NDArray[np.unsignedinteger],
     weights: NDArray[np.int32],

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._compiled import compiled
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.kernels import (
     _CHUNK,
     _TABLE_BITS,
     _add_updates,
-    _compile,
     _sum_residuals,
     _weigh,
 )
@@ -109,7 +109,7 @@ def log_edges(lower: float, upper: float) -> NDArray[np.float64]:
     return np.exp(np.arange(first + 1, last + 1) / _STEPS)
 
 
-@_compile
+@compiled()
 def advance_poisson(
     codes: NDArray[np.unsignedinteger],
     widths: NDArray[np.int64],
@@ -141,7 +141,7 @@ def advance_poisson(
         _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
 
 
-@_compile
+@compiled()
 def advance_gamma(
     codes: NDArray[np.unsignedinteger],
     widths: NDArray[np.int64],

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._compiled import compiled
 from interpret_dp.lime.features import UNITS
 
 __all__ = ["add_rows"]
@@ -15,7 +15,7 @@ __all__ = ["add_rows"]
 _BIN_APART = -UNITS
 
 
-@numba.njit(cache=True, nogil=True, boundscheck=False)
+@compiled()
 def add_rows(
     points: NDArray[Any],
     are_bins: bool,

@@ -7,16 +7,13 @@ a row adds is the same bits beside any other rows, in a vector register or left 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._compiled import compiled
+
 __all__ = ["clipped_limbs", "split_wholes"]
 
-_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 _Floats = NDArray[np.float32]
 
 _LANES = 128
@@ -36,13 +33,7 @@ _WIDE_BITS, _WIDE_LOW, _WIDE_SIGNED = np.int64(8), np.int64(255), np.int64(128)
 _HALVES = (0.5 ** np.arange(128)).astype(np.float32)
 
 
-def _compile(function: _Kernel) -> _Kernel:
-    # No fastmath: a row's numbers must not depend on how the compiler groups rows.
-    compiler = numba.njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
-    return compiler(function)  # type: ignore[return-value]
-
-
-@_compile
+@compiled(error_model="numpy")
 def _exp(x: np.float32) -> np.float32:
     """Return exp(x) for x from -87 to 0; what is beyond counts as the end, no number as -87."""
     x = x if x > _LOWEST else _LOWEST
@@ -53,7 +44,7 @@ def _exp(x: np.float32) -> np.float32:
     return np.float32((p * f * f + f + _ONE) * _HALVES[np.uintp(-n)])
 
 
-@_compile
+@compiled(error_model="numpy")
 def _weigh_maps(
     products: NDArray[np.int32],
     scales: _Floats,
@@ -94,7 +85,7 @@ def _weigh_maps(
             scores[k, r] /= sums[k, r]
 
 
-@_compile
+@compiled(error_model="numpy")
 def _divide_errors(classes: NDArray[np.int64], scores: _Floats, sums: _Floats) -> None:
     """Replace the sums of powers by the errors of the classes over them."""
     n_classes, width = scores.shape
@@ -116,7 +107,7 @@ def _divide_errors(classes: NDArray[np.int64], scores: _Floats, sums: _Floats) -
             sums[k, r] = error / sums[k, r] if classes[r] >= 0 else _ZERO
 
 
-@_compile
+@compiled(error_model="numpy")
 def _find_gradients(
     temperature: np.float32,
     scores: _Floats,
@@ -143,7 +134,7 @@ def _find_gradients(
             lengths[r] += squares[r] * norms[group, r]
 
 
-@_compile
+@compiled(error_model="numpy")
 def _round_rows(
     gradients: _Floats,
     factors: _Floats,
@@ -184,7 +175,7 @@ def _round_rows(
     return count > 0
 
 
-@_compile
+@compiled(error_model="numpy")
 def _split(wholes: _Floats, dropped: _Floats, limbs: NDArray[np.int8]) -> None:
     """Write integers of the rows that are not dropped as limbs of base 256, high ones first."""
     n_limbs, n_maps, n_classes, width = limbs.shape
@@ -200,7 +191,7 @@ def _split(wholes: _Floats, dropped: _Floats, limbs: NDArray[np.int8]) -> None:
                     left[r] = np.int32((left[r] - low) >> _BITS)
 
 
-@_compile
+@compiled(error_model="numpy")
 def split_wholes(wholes: NDArray[np.int64], limbs: NDArray[np.int8]) -> None:
     """Write integers as limbs of base 256, from -128 to 127, high ones first.
 
@@ -219,7 +210,7 @@ def split_wholes(wholes: NDArray[np.int64], limbs: NDArray[np.int8]) -> None:
             wholes[r] = (wholes[r] - low) >> _WIDE_BITS
 
 
-@_compile
+@compiled(error_model="numpy")
 def clipped_limbs(
     products: NDArray[np.int32],
     scales: NDArray[np.float32],

@@ -11,6 +11,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._compiled import compiled
+
 __all__ = ["LOW_BITS", "propose"]
 
 # Of a word: which layer, the sign, low bits of the place, and 32 bits for its step.
@@ -24,7 +26,7 @@ _TAKEN = (_WORDS, _WORDS, numba.uint64, _WORDS, _WORDS, *([numba.int64[::1]] * 3
 _SIGNATURE = numba.types.UniTuple(numba.int64, 2)(*_TAKEN)  # type: ignore[no-untyped-call]
 
 
-@numba.njit([_SIGNATURE], cache=True, nogil=True, boundscheck=False, error_model="numpy")
+@compiled(_SIGNATURE, error_model="numpy")
 def _propose(
     words: NDArray[np.uint64],
     low_words: NDArray[np.uint64],

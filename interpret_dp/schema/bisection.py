@@ -12,6 +12,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from interpret_dp._compiled import compiled
+
 __all__ = ["write_bins"]
 
 # Of arrays that may be read-only, as pandas hands them out: one compilation serves both.
@@ -22,7 +24,7 @@ _SIGNATURES = [
 ]
 
 
-@numba.njit(_SIGNATURES, cache=True, nogil=True, boundscheck=False, error_model="numpy")
+@compiled(*_SIGNATURES, error_model="numpy")
 def _write_bins(
     numbers: npt.NDArray[np.float64],
     cuts: npt.NDArray[np.float64],

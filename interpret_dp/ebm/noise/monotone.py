@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._compiled import compiled
 from interpret_dp.ebm.noise.propagation import cells_of_bins, noises_of_sums, run_starts
 from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.partitions import TermUpdate, centred_change
@@ -94,7 +94,7 @@ def _simulated(
     return average
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def project_columns(curves: FloatArray, weights: FloatArray) -> None:
     """Replace each column by the nearest increasing curve, in place: pool adjacent violators.
 

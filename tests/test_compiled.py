@@ -1,0 +1,36 @@
+"""Compiled loops: where nothing can be kept on disk they are compiled, and fail nobody."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import pytest
+
+from interpret_dp._compiled import compiled
+
+
+@pytest.mark.parametrize(
+    ("method", "error"),
+    [
+        # Neither the package's folder nor the user's can be written; the disk is full.
+        ("__init__", RuntimeError("cannot cache function: no locator available")),
+        ("save_overload", OSError(28, "No space left on device")),
+    ],
+)
+def test_code_that_cannot_be_kept_runs(
+    monkeypatch: pytest.MonkeyPatch, method: str, error: Exception
+) -> None:
+    tried = []
+
+    def fail(*arguments: object) -> NoReturn:
+        tried.append(arguments)
+        raise error
+
+    monkeypatch.setattr(f"numba.core.caching.FunctionCache.{method}", fail)
+
+    @compiled()
+    def doubled(number: int) -> int:
+        return 2 * number
+
+    assert doubled(4) == 8
+    assert len(tried) == 1
