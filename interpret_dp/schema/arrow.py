@@ -92,7 +92,7 @@ def arrow_values(column: Any) -> Values:
     # Text: most columns repeat few values, of which each then becomes a Python string once.
     if str(chunked.type) == "string_view":
         # The oldest pyarrow that is supported can neither cast nor encode it.
-        chunked = pa.chunked_array([chunked.to_pylist()], type=pa.large_string())
+        chunked = pa.chunked_array([_texts(chunked)], type=pa.large_string())
     return _coded(chunked.dictionary_encode())
 
 
@@ -109,6 +109,24 @@ def _is_wide_integer(series: nw.Series[Any]) -> bool:
 
 def _to_numpy(column: Any) -> Any:
     return column.to_numpy(zero_copy_only=False)
+
+
+def _texts(column: Any) -> Any:
+    """Return strings as an array of objects.
+
+    Arrow does not check that they are UTF-8. One that is none must not be an error, which would
+    quote it; its bytes are replaced, as those of a CSV file are.
+    """
+    import pyarrow as pa
+
+    try:
+        return _to_numpy(column)
+    except (pa.ArrowException, UnicodeDecodeError):
+        cells = (cell.as_buffer() for cell in column)
+        texts = [
+            None if cell is None else cell.to_pybytes().decode("utf-8", "replace") for cell in cells
+        ]
+        return np.array(texts, dtype=np.object_)
 
 
 def _nullable_integers(column: Any) -> Values:
@@ -144,7 +162,7 @@ def _coded(column: Any) -> CodedColumn:
     # Unsigned codes have no room for the -1 of a missing cell.
     codes = [_to_numpy(chunk.indices.cast(pa.int64()).fill_null(-1)) for chunk in column.chunks]
     dictionary = column.chunk(0).dictionary
-    values = _to_numpy(dictionary) if is_text(dictionary.type) else arrow_values(dictionary)
+    values = _texts(dictionary) if is_text(dictionary.type) else arrow_values(dictionary)
     # With its dtype given, pandas infers none from the values.
     categories = pd.Index(values, dtype=values.dtype, copy=False)
     return CodedColumn(np.concatenate(codes), categories, ordered)

@@ -193,8 +193,9 @@ def _pandas_frame(frame: Any) -> Source:
 def _series_values(series: Any) -> Values:
     if isinstance(series.dtype, np.dtype):
         return series.to_numpy()
-    arrow_type = getattr(series.dtype, "pyarrow_dtype", None)
-    if arrow_type is not None and str(arrow_type).startswith(("decimal", "dictionary")):
+    arrow_type = str(getattr(series.dtype, "pyarrow_dtype", ""))
+    is_text = "string" in arrow_type or getattr(series.dtype, "storage", "") == "pyarrow"
+    if is_text or arrow_type.startswith(("decimal", "dictionary")):
         return arrow_values(series.array.__arrow_array__())
     return series.array
 

@@ -131,6 +131,21 @@ def test_codes_are_a_function_of_the_cell(kind: str, data: st.DataObject) -> Non
         assert encode_column(column, spec, N_BINS).tolist() == expected
 
 
+TEXT_TYPES = ((pa.binary(), pa.string()), (pa.large_binary(), pa.large_string()))
+
+
+@pytest.mark.parametrize("types", [*TEXT_TYPES, (pa.binary_view(), pa.string_view())], ids=str)
+def test_bytes_that_are_no_text_are_an_undeclared_level(types: tuple[Any, Any]) -> None:
+    """Arrow does not check them. An error would quote the cell, and stop everybody's fit."""
+    cells = pa.array([b"b", b"secret \xff", None, b"\xfe", b"b"], types[0]).view(types[1])
+    forms = [pa.table({"a": cells}), pd.DataFrame({"a": pd.arrays.ArrowExtensionArray(cells)})]
+    if types in TEXT_TYPES:
+        forms.append(pa.table({"a": cells.dictionary_encode()}))
+    for form in forms:
+        column = open_table(form).column(0)
+        assert encode_column(column, Categorical(["a", "b"]), N_BINS).tolist() == [2, 3, 0, 3, 2]
+
+
 def mixed_frame() -> pd.DataFrame:
     return pd.DataFrame(
         {
