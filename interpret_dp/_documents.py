@@ -133,13 +133,17 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     # A link stays a link, to the new file.
     final = Path(os.path.realpath(path))
     old = Path(path)
-    if old.exists() and not old.is_file():
+    # The standard output, too, if it was redirected to a file: what is in it stays.
+    is_device = os.path.abspath(path).startswith(("/dev/", "/proc/"))
+    if is_device or (old.exists() and not old.is_file()):
         yield old
         return
     # The suffix stays: it says in which form some results are written.
     pending = final.with_name(f".{uuid4().hex}{final.suffix}")
     try:
-        pending.touch(exist_ok=False)
+        # What only its owner may read stays so at every moment.
+        mode = 0o600 if final.exists() else 0o666
+        os.close(os.open(pending, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
     except OSError as error:
         error.filename = os.fspath(path)  # the name that the caller knows
         raise

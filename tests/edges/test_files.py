@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interpret_dp import load_model
-from interpret_dp._documents import SEAL, sealed
+from interpret_dp._documents import SEAL, replaced_file, sealed
 from tests.edges.formats import FORMATS, JSON_WITH_SEAL, SCHEMA, WRITERS, Format
 
 MENDS = (
@@ -187,6 +187,12 @@ def test_rights_links_pipes_and_messages_stay_what_they_are(tmp_path: Path) -> N
     SCHEMA.save(link)
     assert link.is_symlink()
     assert path.stat().st_mode & 0o777 == 0o640
+    with replaced_file(path) as pending:
+        # At no moment may others read what is written.
+        assert pending.stat().st_mode & 0o007 == 0
+        pending.write_text("x")
+    with replaced_file("/dev/stdout") as pending:
+        assert pending == Path("/dev/stdout")
     path.chmod(0o440)
     if not os.access(path, os.W_OK):
         with pytest.raises(PermissionError):
