@@ -137,6 +137,22 @@ def document_of(mu: float, repetitions: Repetitions) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.parametrize(
+    ("mu", "shape", "stopping", "mean", "cover"),
+    [
+        (0.1, 1.0, 0.2, 5.0, 0.17521832048771832),
+        (0.4, 0.5, 0.05, 12.236067977499788, 0.8304527195804529),
+        (1.5, 0.0, 0.01, 21.49757685421097, 2.7079262214579263),
+    ],
+)
+def test_stored_requests_go_on_to_cost_what_they_were_charged(
+    mu: float, shape: float, stopping: float, mean: float, cover: float
+) -> None:
+    repetitions = Repetitions(shape, stopping)
+    assert repetitions.mean == pytest.approx(mean, rel=1e-12)
+    assert selection_mu(mu, repetitions) == pytest.approx(cover, rel=1e-9)
+
+
 def test_new_requests_of_this_kind_are_refused_and_cost_nothing() -> None:
     ledger = PrivacyLedger.in_memory()
     event = document_of(0.25, law(1.0, 5.0))
