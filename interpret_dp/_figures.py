@@ -32,12 +32,14 @@ def selections_text(delta_x: float) -> str:
     return f", of which {delta_x:.3g} for selections" if delta_x else ""
 
 
-def left_for_selections(delta_x: float, spent_delta: float) -> str:
-    """Return what follows what is left of a budget: what it has left for selections."""
+def left_for_selections(epsilon: float, delta_x: float, spent_delta: float) -> str:
+    """Return what follows the epsilon that is left of a budget: what is left for selections."""
+    if not (epsilon and delta_x):
+        return ""
     left = delta_x - spent_delta
     # Rounding errors of sums are nothing that a request could use.
     rest = f"delta {floor_text(left)}" if left > 1e-9 * delta_x else "nothing"
-    return f"; {rest} left for selections" if delta_x else ""
+    return f"; {rest} left for selections"
 
 
 def _rounded(value: float, digits: int, rounding: str) -> str:

@@ -144,15 +144,15 @@ class BudgetExceededError(InterpretDPError, RuntimeError):
         self.requested_mu = requested_mu
         self.remaining_mu = remaining_mu
         self.largest_epsilon = largest_epsilon
+        mend = "Have the owner of the data raise the budget"
         if largest_epsilon > 0:
-            mend = f"ask for epsilon <= {floor_text(largest_epsilon)} at delta {requested_delta:g}"
-        else:
-            mend = "nothing is left at this delta"
+            most = f"epsilon <= {floor_text(largest_epsilon)} at delta {requested_delta:g}"
+            mend = f"Either ask for {most}, or have the owner of the data raise the budget"
         super().__init__(
             f"The budget of data set {dataset!r} does not cover this request: it needs epsilon "
             f"{requested_epsilon:.4g} at delta {requested_delta:g} (mu {requested_mu:.4g}), and mu "
-            f"{remaining_mu:.4g} is left. Nothing was spent. Either {mend}, or have the owner of "
-            "the data raise the budget (ledger.raise_budget, `interpret-dp ledger raise`)."
+            f"{remaining_mu:.4g} is left. Nothing was spent. {mend} (ledger.raise_budget, "
+            "`interpret-dp ledger raise`)."
         )
 
     def __reduce__(self) -> tuple[object, ...]:

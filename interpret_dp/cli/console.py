@@ -32,6 +32,7 @@ __all__ = [
     "port_number",
     "positive_number",
     "probability",
+    "probability_or_zero",
     "say",
     "say_items",
     "say_table",
@@ -157,6 +158,11 @@ def probability(text: str) -> float:
     return _number(text, high=1.0, allowed="a number above 0 and below 1, such as 1e-6")
 
 
+def probability_or_zero(text: str) -> float:
+    """Read a number between 0 and 1, or 0, for argparse."""
+    return _number(text, high=1.0, allowed="0, or a number below 1 such as 1e-7", zero=True)
+
+
 def port_number(text: str) -> int:
     """Read the number of a port, for argparse."""
     if text.isdecimal() and 1 <= int(text) <= 65535:
@@ -171,12 +177,12 @@ def count(text: str) -> int:
     raise argparse.ArgumentTypeError(f"{text!r} is out of range; give a whole number above 0")
 
 
-def _number(text: str, *, high: float, allowed: str) -> float:
+def _number(text: str, *, high: float, allowed: str, zero: bool = False) -> float:
     try:
         value = float(text)
     except ValueError:
         value = float("nan")
-    if 0.0 < value < high:
+    if 0.0 < value < high or (zero and value == 0.0):
         return value
     raise argparse.ArgumentTypeError(f"{text!r} is out of range; give {allowed}")
 

@@ -202,7 +202,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def account_items(privacy: PrivacySpend) -> list[tuple[str, str]]:
     """Return what a model cost, what its data set cost so far, and what is left."""
-    from interpret_dp._figures import ceil_text
+    from interpret_dp._figures import ceil_text, left_for_selections
 
     guarantee = privacy.guarantee
     at_delta = f"at delta {ceil_text(privacy.delta)}"
@@ -214,7 +214,11 @@ def account_items(privacy: PrivacySpend) -> list[tuple[str, str]]:
         )
     items = [("Spent", spent)]
     if privacy.remaining_epsilon is not None:
-        items.append(("Left", left_text(privacy.remaining_epsilon, privacy.delta)))
+        left = left_text(privacy.remaining_epsilon, privacy.delta)
+        if privacy.budget is not None:
+            known = privacy.budget
+            left += left_for_selections(known.remaining_epsilon, known.delta_x, known.spent_delta)
+        items.append(("Left", left))
     return items
 
 

@@ -15,6 +15,7 @@ from interpret_dp.cli.console import (
     open_existing,
     positive_number,
     probability,
+    probability_or_zero,
     say,
     say_items,
     say_table,
@@ -71,7 +72,7 @@ def _add_create(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     create.add_argument("--delta", type=probability, required=True, help="of the whole")
     create.add_argument(
         "--delta-x",
-        type=probability,
+        type=probability_or_zero,
         metavar="DELTA",
         help="the part of delta for fits that select undeclared levels or labels (default: a "
         "tenth of it)",
@@ -121,6 +122,7 @@ def _create(arguments: argparse.Namespace) -> None:
     from interpret_dp.ledger.clock import moment_text
 
     ledger = open_to_spend(arguments.ledger)
+    verb = "declared" if ledger.budget(arguments.dataset) is None else "was declared before"
     budget = ledger.create_budget(
         arguments.dataset,
         arguments.epsilon,
@@ -135,7 +137,7 @@ def _create(arguments: argparse.Namespace) -> None:
         [
             (
                 "Budget",
-                f"epsilon {budget.epsilon:g} at delta {budget.delta:g} declared for "
+                f"epsilon {budget.epsilon:g} at delta {budget.delta:g} {verb} for "
                 f"{budget.dataset!r}" + selections_text(budget.delta_x),
             ),
             *([("Protects", budget.protected)] if budget.protected else []),
@@ -215,7 +217,7 @@ def _account_items(account: Mapping[str, Any]) -> list[tuple[str, str]]:
                  "before the renewal for new ones")
             )  # fmt: skip
         left = left_text(account["remaining_epsilon"], budget["delta"])
-        left += left_for_selections(budget["delta_x"], spent["delta"])
+        left += left_for_selections(account["remaining_epsilon"], budget["delta_x"], spent["delta"])
         if budget["expired"]:
             left = (
                 "nothing: the budget has expired. An officer renews it: interpret-dp ledger renew"

@@ -10,6 +10,7 @@ from interpret_dp.cli.console import (
     open_existing,
     positive_number,
     probability,
+    probability_or_zero,
     say_items,
 )
 
@@ -41,7 +42,7 @@ def _add_raise(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     parser.add_argument("--delta", type=probability, required=True, help="the new total")
     parser.add_argument(
         "--delta-x",
-        type=probability,
+        type=probability_or_zero,
         metavar="DELTA",
         help="the new part of delta for selections (default: as before)",
     )

@@ -18,19 +18,29 @@ __all__ = ["default_ledger", "open_to_spend", "other_ledgers"]
 def _folder() -> Path:
     from platformdirs import user_data_path
 
-    return user_data_path("interpret_dp", appauthor=False)
+    try:
+        return user_data_path("interpret_dp", appauthor=False)
+    except RuntimeError:
+        # A user without a home.
+        return Path.cwd()
 
 
 def default_ledger() -> str:
     """Return the URL of this user's ledger, the same in every working folder."""
-    return f"sqlite:///{_folder() / 'privacy.db'}"
+    path = str(_folder() / "privacy.db")
+    if path.isascii() and not set(path) & set("%?#"):
+        return f"sqlite:///{path}"
+    from sqlalchemy import URL
+
+    return URL.create("sqlite", database=path).render_as_string()
 
 
 def open_to_spend(url: str) -> PrivacyLedger:
-    """Open a ledger, which a budget may begin; the user's folder is there afterwards."""
+    """Open a ledger, which a budget may begin; the user's folder is made if it is there."""
     from interpret_dp.ledger import PrivacyLedger
 
-    _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    if url == default_ledger():
+        _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     return PrivacyLedger(url)
 
 
@@ -48,14 +58,20 @@ def other_ledgers(file: str, url: str) -> list[str]:
         The ledger's, without a password.
     """
     notes = _folder() / "charged_files.json"
-    known: dict[str, list[str]] = read_json(notes) if notes.exists() else {}
+    known = read_json(notes) if notes.exists() else {}
     path = os.path.realpath(file)
-    ledgers = known.get(path, [])
+    ledgers = known.get(path, []) if isinstance(known, dict) else None
+    if not isinstance(ledgers, list):
+        raise ValueError(f"{str(notes)!r} is no list of ledgers by file. Delete it.")
     if url not in ledgers:
         known[path] = [*ledgers, url]
+        notes.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_file(notes, json.dumps(known, indent=1))
     return [other for other in ledgers if other != url and not _is_gone(other)]
 
 
 def _is_gone(url: str) -> bool:
-    return url.startswith("sqlite:") and not os.path.exists(url.removeprefix("sqlite:///"))
+    from sqlalchemy import make_url
+
+    parsed = make_url(url)
+    return parsed.drivername == "sqlite" and not os.path.exists(parsed.database or "")

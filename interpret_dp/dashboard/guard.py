@@ -36,8 +36,9 @@ def refusal(request: flask.Request) -> flask.Response | None:
     if foreign is None:
         return None
     return flask.Response(
-        f"This dashboard refuses the header {foreign!r}: it answers to localhost, to IP addresses "
-        "and to the host that its server was given. If this is the address of your own proxy, set "
+        f"This dashboard refuses the header {foreign!r}. As Host it takes localhost, an IP address "
+        "or the host that its server was given, and as Origin the same address as Host. If this is "
+        "the address of your own proxy, set "
         f"the environment variable {_HOSTS_VARIABLE} to its host name (several are separated by "
         "commas) in the process that shows the dashboard, and reload.\n",
         status=403,

@@ -133,7 +133,8 @@ def _summary(account: ShownAccount) -> Component:
         f"{selections_text(budget.delta_x)}, in "
         f"{budget.n_requests:,} request{'' if budget.n_requests == 1 else 's'}. Left for one more "
         f"release: epsilon {floor_text(budget.remaining_epsilon)} at delta {budget.delta:g}"
-        f"{left_for_selections(budget.delta_x, budget.spent_delta)}. "
+        + left_for_selections(budget.remaining_epsilon, budget.delta_x, budget.spent_delta)
+        + ". "
     )
     waiting = "The budget has expired: an officer renews it. " if budget.expired else ""
     if budget.open_reservations:

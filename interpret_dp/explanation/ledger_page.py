@@ -340,7 +340,7 @@ def _left(account: Mapping[str, Any]) -> str:
     if budget["expired"]:
         return "nothing: expired"
     rest = f"epsilon {floor_text(left)}" if left else "nothing"
-    return rest + left_for_selections(budget["delta_x"], account["spent"]["delta"])
+    return rest + left_for_selections(left, budget["delta_x"], account["spent"]["delta"])
 
 
 def _end(budget: Mapping[str, Any] | None) -> str:

@@ -239,7 +239,9 @@ def _tiles(document: Mapping[str, Any]) -> Element:
                 "Left for one more release",
                 f"epsilon {floor_text(budget['remaining_epsilon'])}",
                 f"at delta {ceil_text(budget['delta'])}"
-                f"{left_for_selections(budget['delta_x'], budget['spent_delta'])}",
+                + left_for_selections(
+                    budget["remaining_epsilon"], budget["delta_x"], budget["spent_delta"]
+                ),
             ),
         ]
     return element(

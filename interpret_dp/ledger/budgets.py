@@ -73,7 +73,8 @@ class LedgerBudgets(LedgerReader):
         Returns
         -------
         Budget
-            The budget in force. The same call again changes nothing: notebooks are run twice.
+            The budget in force. The same call again changes nothing, also after a raise or a
+            renewal: notebooks are run twice.
 
         Raises
         ------
@@ -86,6 +87,7 @@ class LedgerBudgets(LedgerReader):
             If an argument is out of range.
         """
         dataset = check_name("dataset", dataset)
+        delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
         kept = SELECTIONS_SHARE * delta if delta_x is None else delta_x
         budget = fix_budget(dataset, epsilon, delta, kept, check_text(purpose))
         if expires is not None:
@@ -96,7 +98,7 @@ class LedgerBudgets(LedgerReader):
             budget = dataclasses.replace(budget, protected=protected)
         with self._opened(creates=True).writing() as log:
             account = account_of(log, dataset)
-            if account.budget is not None and _is_same(budget, account.budget, delta_x):
+            if account.budget is not None and _was_declared(account, budget, delta_x):
                 return account.budget
             require_officer(log, "declare a budget")
             if account.budget is not None:
@@ -342,17 +344,29 @@ def other_promise(account: Account, protected: str) -> LedgerError:
     )
 
 
-def _is_same(asked: Budget, known: Budget, delta_x: float | None) -> bool:
-    """Whether a budget is the one in force; by default with whatever that keeps for selections."""
-    split = known.delta_x if delta_x is None else asked.delta_x
-    # mu follows from the rest.
-    return dataclasses.replace(asked, delta_x=split, mu=known.mu) == known
+def _was_declared(account: Account, asked: Budget, delta_x: float | None) -> bool:
+    """Whether a data set's budget was declared so, whatever was raised or renewed since.
+
+    By default with whatever it keeps for selections, and for whatever purpose.
+    """
+    return any(
+        entry.kind == "budget"
+        and (entry.dataset, entry.epsilon) == (asked.dataset, asked.epsilon)
+        and entry.epsilon_delta == asked.delta
+        and (delta_x is None or entry.delta == delta_x)
+        and asked.purpose in ("", entry.purpose)
+        and (entry.protected or None, entry.facts.get("expires"))
+        == (asked.protected, asked.expires)
+        for entry in account.acts
+    )
 
 
 def _other_budget(dataset: str, known: Budget) -> LedgerError:
     return LedgerError(
         f"Data set {dataset!r} has another budget already (epsilon {known.epsilon:g} at delta "
-        f"{known.delta:g}{selections_text(known.delta_x)}; purpose {known.purpose!r}), which "
+        f"{known.delta:g}{selections_text(known.delta_x)}; protects "
+        f"{known.protected or 'what its first request protects'!r}; "
+        f"expires {known.expires or 'never'}; purpose {known.purpose!r}), which "
         f"stands. To use it, leave this call out. See it with ledger.budget({dataset!r}) or "
         f"`interpret-dp ledger show`. To raise it: ledger.raise_budget({dataset!r}, epsilon=..., "
         "delta=..., reason=...) or `interpret-dp ledger raise`."

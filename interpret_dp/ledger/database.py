@@ -116,6 +116,11 @@ def resolve_url(url: str) -> URL:
             f"{_FORMS}."
         ) from None
     if parsed.drivername in sqlite.DRIVERS:
+        if "?" in url:
+            raise ValueError(
+                f"url is {url!r}; an SQLite ledger takes a path alone, without options. Give a "
+                "path without '?'."
+            )
         return sqlite.resolve(parsed)
     if parsed.drivername in postgres.DRIVERS:
         return postgres.resolve(parsed)

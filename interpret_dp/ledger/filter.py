@@ -72,12 +72,12 @@ class DeltaExceededError(BudgetExceededError):
         self.remaining_delta_part = remaining_delta_part
         self.mend = mend
         self.args = (
-            f"The budget of data set {error.dataset!r} does not cover this request: it is not "
-            f"purely Gaussian and needs {requested_delta_part:.4g} of the budget's delta_x, of "
-            f"which {remaining_delta_part:.4g} is left. Nothing was spent. Either declare every "
-            "level and class label in the schema, which makes the fit of an additive model purely "
-            "Gaussian (that of a DPLocallyLinearClassifier never is); or have the owner of the "
-            f"data raise the budget: {mend}.",
+            f"The budget of data set {error.dataset!r} does not cover this request: it needs "
+            f"delta {requested_delta_part:.4g} for selections, and {remaining_delta_part:.4g} of "
+            "the budget's delta_x is left. Nothing was spent. Either declare every level and class "
+            "label in the schema, so that the fit of an additive model selects none (that of a "
+            "DPLocallyLinearClassifier always needs some); or have the owner of the data raise the "
+            f"budget: {mend}, or `interpret-dp ledger raise`.",
         )
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -7,7 +7,6 @@ cannot be known. The ledger never sees rows and stores no figure of them.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
 from collections.abc import Mapping
@@ -201,6 +200,8 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     # Two processes may make the same request on the same day. Each knows its own
                     # entry by the hash, also after a lost connection.
                     "token": uuid4().hex,
+                    # It took the whole budget: a commit charges all of it.
+                    "whole": None if within_limits(account, pair) else True,
                 }
                 entry = append_act(
                     log,
@@ -288,8 +289,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     f"Reservation {entry.number} of data set {entry.dataset!r} is {state} already; "
                     "a reservation is closed once. Make a new one for a new request."
                 )
-            alone = dataclasses.replace(account, requests=())
-            if kind == "commit" and not within_limits(alone, GdpPair(entry.mu, entry.delta)):
+            if kind == "commit" and entry.facts.get("whole"):
                 mu = entry.mu
             if mu < entry.mu and entry.hash not in _made_here:
                 raise LedgerError(

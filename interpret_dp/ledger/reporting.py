@@ -125,7 +125,7 @@ def overview_row(document: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
         "nothing: expired"
         if budget["expired"]
         else f"epsilon {floor_text(left) if left else 0}"
-        f"{left_for_selections(budget['delta_x'], spent['delta'])}",
+        f"{left_for_selections(left, budget['delta_x'], spent['delta'])}",
         n_requests,
     )
 

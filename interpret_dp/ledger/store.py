@@ -254,9 +254,9 @@ class Store:
     def _require(self) -> None:
         if not self.is_there():
             raise LedgerError(
-                f"There is no ledger {self._name}. Check the URL, or begin one with "
-                "ledger.create_budget(...), `interpret-dp ledger create` or `interpret-dp fit "
-                "--budget EPSILON`."
+                f"There is no ledger {self._name}. Check the URL. If there was one, restore it "
+                "from a backup; if not, begin one with ledger.create_budget(...), `interpret-dp "
+                "ledger create` or `interpret-dp fit --budget EPSILON`."
             )
 
     @contextlib.contextmanager

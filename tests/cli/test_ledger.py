@@ -62,22 +62,19 @@ def test_verify_finds_the_head_that_was_kept(command, ledger):
 
 
 def test_a_budget_may_set_a_part_of_delta_aside_for_selections(command, folder):
-    made = command(
-        "ledger", "create", "--dataset", "x", "--epsilon", 2, "--delta", 1e-6, "--delta-x", 4e-7
-    )
-    assert made.code == 0
-    assert "of which 4e-07 for selections" in made.out
-    from interpret_dp import PrivacyLedger
+    def create(name, *words):
+        asked = ("--dataset", name, "--epsilon", 2, "--delta", 1e-6, *words)
+        return command("ledger", "create", *asked)
 
+    assert "of which 4e-07 for selections" in create("x", "--delta-x", 4e-7).out
     assert PrivacyLedger("sqlite:///privacy.db").budget("x").delta_x == 4e-7
     shown = " ".join(command("ledger", "show").out.split())
     assert "of which 4e-07 for selections" in shown
     assert "delta 4e-07 left for selections" in shown
-    usual = command("ledger", "create", "--dataset", "z", "--epsilon", 2, "--delta", 1e-6)
-    assert "of which 1e-07 for selections" in usual.out
-    refused = command(
-        "ledger", "create", "--dataset", "y", "--epsilon", 2, "--delta", 1e-6, "--delta-x", 1e-6
-    )
+    assert "declared for 'z', of which 1e-07 for selections" in create("z").out
+    assert "was declared before for 'z', of which 1e-07" in create("z").out
+    assert "selections" not in create("none", "--delta-x", 0).out
+    refused = create("y", "--delta-x", 1e-6)
     assert refused.code == 2
     assert "delta_x is 1e-06" in refused.err
 

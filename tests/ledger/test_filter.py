@@ -128,7 +128,7 @@ def test_a_refusal_for_delta_says_so_and_crosses_process_borders() -> None:
     used = account(fix_budget("adult", 1.0, 1e-6, delta_x=3e-7), (0.0, 2e-7))
     error = refusal(used, GdpPair(0.01, 2e-7), 0.1, 1e-6)
     assert isinstance(error, DeltaExceededError)
-    assert "needs 2e-07 of the budget's delta_x, of which 1e-07 is left" in str(error)
+    assert "needs delta 2e-07 for selections, and 1e-07 of the budget's" in str(error)
     copied = pickle.loads(pickle.dumps(error))
     assert str(copied) == str(error)
     assert copied.remaining_delta_part == error.remaining_delta_part

@@ -154,7 +154,7 @@ def test_a_budget_is_created_once_and_raised_as_a_logged_act(ledger: PrivacyLedg
     assert len(ledger.entries()) == 1
     ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6))
     raised = ledger.raise_budget("adult", 2.0, 1e-6, reason="board, 3 May")
-    assert ledger.budget("adult") == raised
+    assert ledger.budget("adult") == ledger.create_budget("adult", **asked) == raised
     assert ledger.spent("adult").epsilon == pytest.approx(1.0, rel=1e-6)
     assert ledger.entries()[-1]["kind"] == "raise"
     assert ledger.entries()[-1]["purpose"] == "board, 3 May"
