@@ -30,9 +30,9 @@ def default_ledger() -> str:
     path = str(_folder() / "privacy.db")
     if path.isascii() and not set(path) & set("%?#"):
         return f"sqlite:///{path}"
-    from sqlalchemy import URL
+    from interpret_dp.ledger.database import resolve_url
 
-    return URL.create("sqlite", database=path).render_as_string()
+    return resolve_url("sqlite:///privacy.db").set(database=path).render_as_string()
 
 
 def open_to_spend(url: str) -> PrivacyLedger:
@@ -71,7 +71,7 @@ def other_ledgers(file: str, url: str) -> list[str]:
 
 
 def _is_gone(url: str) -> bool:
-    from sqlalchemy import make_url
+    from interpret_dp.ledger.database import resolve_url
 
-    parsed = make_url(url)
+    parsed = resolve_url(url)
     return parsed.drivername == "sqlite" and not os.path.exists(parsed.database or "")
