@@ -175,7 +175,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     >>> model.predict_proba(patients.X[:3]).shape
     (3, 2)
     >>> model.guarantee_.epsilon, round(ledger.remaining("ward"), 3)
-    (1.0, 3.817)
+    (1.0, 3.798)
     """
 
     _task = "classification"
