@@ -28,8 +28,8 @@ def test_the_advice_is_never_above_what_fits(largest):
     assert 0.999 * largest < advised <= largest
 
 
-def test_nothing_left_is_said():
-    assert "nothing is left" in str(refusal(0.0))
+def test_without_anything_left_only_a_raise_is_advised():
+    assert "Nothing was spent. Have the owner of the data raise" in str(refusal(0.0))
 
 
 def test_pickling_keeps_the_figures():

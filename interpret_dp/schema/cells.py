@@ -25,6 +25,7 @@ from interpret_dp.schema.declarations import Level
 __all__ = [
     "FloatArray",
     "LevelTable",
+    "cells_of",
     "chunks",
     "in_chunks",
     "is_category_coded",
@@ -166,7 +167,7 @@ def numbers_of(values: Values) -> FloatArray:
             with np.errstate(all="ignore"):
                 return values.astype(np.float64, copy=False)
         return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
-    cells = _cells_of(values)
+    cells = cells_of(values)
     if set(map(type, cells)) <= _PLAIN_NUMBERS:
         try:
             return cells.astype(np.float64)
@@ -213,7 +214,7 @@ class LevelTable:
         """
         if values.dtype.kind in "biuf":
             return self._positions_of_numbers(numbers_of(values))
-        return self._positions_of_cells(_cells_of(values))
+        return self._positions_of_cells(cells_of(values))
 
     def _positions_of_numbers(self, found: FloatArray) -> CodeArray:
         positions = np.full(len(found), self._unseen, dtype=np.uint16)
@@ -244,7 +245,14 @@ class LevelTable:
         return self._by_key.get(level_key(cell), self._unseen)
 
 
-def _cells_of(values: Values) -> npt.NDArray[np.object_]:
+def cells_of(values: Values) -> npt.NDArray[np.object_]:
+    """Return the cells of a column as Python objects, shape (n_rows,)."""
     if isinstance(values, np.ndarray):
         return values.astype(np.object_, copy=False)
-    return np.asarray(values.to_numpy(dtype=np.object_), dtype=np.object_)
+    try:
+        return np.asarray(values.to_numpy(dtype=np.object_), dtype=np.object_)
+    except Exception:
+        # Text on Arrow that is no UTF-8: an error would quote it, and one cell would stop all.
+        from interpret_dp.schema.arrow import arrow_values
+
+        return np.asarray(arrow_values(values.__arrow_array__()), dtype=np.object_)

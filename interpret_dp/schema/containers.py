@@ -167,6 +167,9 @@ def _read(role: str, values: Any) -> Source:
     source = _narwhals(role, values)
     if source is not None:
         return source
+    if hasattr(values, "__arrow_array__"):
+        # An array of pandas' own stays in the dtype in which it came.
+        return _single(len(values), values.dtype, lambda: values)
     if hasattr(values, "__array__") and not isinstance(values, np.generic):
         return _array(np.asarray(values))
     raise TypeError(
@@ -193,9 +196,8 @@ def _pandas_frame(frame: Any) -> Source:
 def _series_values(series: Any) -> Values:
     if isinstance(series.dtype, np.dtype):
         return series.to_numpy()
-    arrow_type = str(getattr(series.dtype, "pyarrow_dtype", ""))
-    is_text = "string" in arrow_type or getattr(series.dtype, "storage", "") == "pyarrow"
-    if is_text or arrow_type.startswith(("decimal", "dictionary")):
+    arrow_type = getattr(series.dtype, "pyarrow_dtype", None)
+    if arrow_type is not None and str(arrow_type).startswith(("decimal", "dictionary")):
         return arrow_values(series.array.__arrow_array__())
     return series.array
 

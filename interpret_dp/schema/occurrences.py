@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.cells import chunks, level_key, numbers_of
+from interpret_dp.schema.cells import cells_of, chunks, level_key, numbers_of
 from interpret_dp.schema.columns import Values, is_category_coded
 from interpret_dp.schema.declarations import Categorical, Level, level_label
 
@@ -63,7 +63,7 @@ def _count_chunk(values: Values) -> Counter[Any]:
         # Adding zero turns -0.0 into 0.0, which are one key.
         numbers, counts = np.unique(numbers_of(values) + 0.0, return_counts=True)
         return Counter(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
-    cells = np.asarray(values, dtype=np.object_).tolist()
+    cells = cells_of(values).tolist()
     if set(map(type, cells)) <= _PLAIN_TEXT:
         return Counter(cells)
     with np.errstate(all="ignore"):

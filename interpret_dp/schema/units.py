@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from interpret_dp.schema.cells import level_key
+from interpret_dp.schema.cells import cells_of, level_key
 from interpret_dp.schema.columns import Values, category_values, is_category_coded
 
 __all__ = ["deal_units", "kept_of_units", "kept_rows", "noted_units"]
@@ -193,7 +193,7 @@ def _numbered(identifiers: Values) -> tuple[Integers, list[Key]]:
         distinct, inverse = np.unique(identifiers, return_inverse=True)
         of_number, keys = _numbered_cells(distinct.tolist())
         return of_number[inverse], keys
-    return _numbered_cells(np.asarray(identifiers, dtype=np.object_).tolist())
+    return _numbered_cells(cells_of(identifiers).tolist())
 
 
 def _numbered_cells(cells: Iterable[Any]) -> tuple[Integers, list[Key]]:
