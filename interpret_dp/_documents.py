@@ -133,9 +133,9 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     # A link stays a link, to the new file.
     final = Path(os.path.realpath(path))
     old = Path(path)
-    # The standard output, too, if it was redirected to a file: what is in it stays.
-    is_device = os.path.abspath(path).startswith(("/dev/", "/proc/"))
-    if is_device or (old.exists() and not old.is_file()):
+    # A stream may be redirected to a regular file, whose content must stay.
+    is_stream = os.path.abspath(path).startswith(("/dev/std", "/dev/fd/", "/proc/"))
+    if is_stream or (old.exists() and not old.is_file()):
         yield old
         return
     # The suffix stays: it says in which form some results are written.

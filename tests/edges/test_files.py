@@ -193,6 +193,11 @@ def test_rights_links_pipes_and_messages_stay_what_they_are(tmp_path: Path) -> N
         pending.write_text("x")
     with replaced_file("/dev/stdout") as pending:
         assert pending == Path("/dev/stdout")
+    if os.path.isdir("/dev/shm"):
+        # Files there are files, and are replaced.
+        with replaced_file("/dev/shm/interpret_dp.tmp") as pending:
+            assert pending.name != "interpret_dp.tmp"
+        os.unlink("/dev/shm/interpret_dp.tmp")
     path.chmod(0o440)
     if not os.access(path, os.W_OK):
         with pytest.raises(PermissionError):
