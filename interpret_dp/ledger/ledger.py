@@ -201,7 +201,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     # entry by the hash, also after a lost connection.
                     "token": uuid4().hex,
                     # It took the whole budget: a commit charges all of it.
-                    "whole": None if within_limits(account, pair) else True,
+                    "whole_budget": None if within_limits(account, pair) else True,
                 }
                 entry = append_act(
                     log,
@@ -270,12 +270,12 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
 
     @tried_again
     def _close(self, reservation: Reservation, kind: str, mu: float, delta: float) -> str:
-        if_not = (
+        if_not_written = (
             f"Reservation {reservation.number} of data set {reservation.dataset!r} is open and "
             "counts as spent. Close it from this process, once the ledger can be written, with "
             f"{kind}(reservation), or leave it open: nothing more is charged for it."
         )
-        with self._opened().writing(if_not) as log:
+        with self._opened().writing(if_not_written) as log:
             entry = log.entry(reservation.number)
             if entry is None or entry.kind != "reserve" or entry.hash != reservation.hash:
                 raise LedgerError(
@@ -289,7 +289,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     f"Reservation {entry.number} of data set {entry.dataset!r} is {state} already; "
                     "a reservation is closed once. Make a new one for a new request."
                 )
-            if kind == "commit" and entry.facts.get("whole"):
+            if kind == "commit" and entry.facts.get("whole_budget"):
                 mu = entry.mu
             if mu < entry.mu and entry.hash not in _made_here:
                 raise LedgerError(

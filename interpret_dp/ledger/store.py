@@ -271,7 +271,7 @@ class Store:
             self._remember(log)
 
     @contextlib.contextmanager
-    def writing(self, if_not: str = "") -> Iterator[Log]:
+    def writing(self, if_not_written: str = "") -> Iterator[Log]:
         """Open a transaction that shuts out every other writer until it ends.
 
         If the connection is lost while the transaction is committed, the log itself says
@@ -279,7 +279,7 @@ class Store:
 
         Parameters
         ----------
-        if_not : str
+        if_not_written : str
             What it means if nothing was written, as the end of the error's message.
 
         Raises
@@ -305,7 +305,7 @@ class Store:
         except DBAPIError as error:
             appended = log.appended if log else None
             if not finished or appended is None or not self._was_written(appended, error):
-                tail = f" Nothing was written. {if_not}".rstrip()
+                tail = f" Nothing was written. {if_not_written}".rstrip()
                 raise self._refusal(error, tail) from error
         if log is not None:
             self._remember(log)

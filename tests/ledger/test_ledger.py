@@ -188,6 +188,12 @@ def test_the_first_request_may_use_the_whole_budget_and_is_then_the_only_one(
         ledger.raise_budget("declared", 0.5, 1.85e-3, reason="x")
     ledger.raise_budget("declared", 1.2, 1e-6, reason="more")
     reserve(ledger, "declared", mu=1e-3, delta=1e-9)
+    # A raise between reservation and commit changes nothing of that.
+    ledger.create_budget("raised", 1.0, 1e-6)
+    reservation = reserve(ledger, "raised", mu=whole)
+    ledger.raise_budget("raised", 2.0, 1e-6, reason="more")
+    ledger.commit(reservation, charged_mu=0.01)
+    assert ledger.spent("raised").mu == pytest.approx(whole, rel=1e-12)
 
 
 def _charged_by_a_fit(ledger: PrivacyLedger, dataset: str) -> object:
