@@ -114,8 +114,8 @@ def _to_numpy(column: Any) -> Any:
 def _texts(column: Any) -> Any:
     """Return strings as an array of objects.
 
-    Arrow does not check that they are UTF-8. One that is none must not be an error, which would
-    quote it; its bytes are replaced, as those of a CSV file are.
+    Arrow does not check that text is UTF-8. Invalid bytes are replaced, as in CSV files: an error
+    would quote the cell.
     """
     import pyarrow as pa
 

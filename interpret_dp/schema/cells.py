@@ -252,7 +252,9 @@ def cells_of(values: Values) -> npt.NDArray[np.object_]:
     try:
         return np.asarray(values.to_numpy(dtype=np.object_), dtype=np.object_)
     except Exception:
-        # Text on Arrow that is no UTF-8: an error would quote it, and one cell would stop all.
+        if not hasattr(values, "__arrow_array__"):
+            raise
+        # Arrow text that is not UTF-8. The error would quote the cell, and stop the whole fit.
         from interpret_dp.schema.arrow import arrow_values
 
         return np.asarray(arrow_values(values.__arrow_array__()), dtype=np.object_)
