@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from interpret_dp._version import __version__
 from interpret_dp.cli import audit, demo, fit, ledger, schema, show
-from interpret_dp.cli.console import CommandError, Help, leave_quietly
+from interpret_dp.cli.console import CommandError, Help, discard_unwritten_output
 from interpret_dp.exceptions import InterpretDPError
 
 __all__ = ["build_parser", "main"]
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"interpret-dp: {_message(error)}", file=sys.stderr)
         return _exit_code(error)
     finally:
-        leave_quietly()
+        discard_unwritten_output()
     return 0
 
 

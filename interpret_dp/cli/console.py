@@ -26,7 +26,7 @@ __all__ = [
     "add_command",
     "add_ledger_option",
     "count",
-    "leave_quietly",
+    "discard_unwritten_output",
     "left_text",
     "open_existing",
     "port_number",
@@ -94,8 +94,8 @@ def say(text: str = "", *, end: str = "\n") -> None:
         ) from error
 
 
-def leave_quietly() -> None:
-    """Drop what the standard streams could not write, or Python would fail on it at its end."""
+def discard_unwritten_output() -> None:
+    """Discard output that could not be written; Python would fail on it when it exits."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

@@ -167,8 +167,8 @@ def _raise(arguments: argparse.Namespace) -> None:
         delta_x=arguments.delta_x,
         reason=arguments.reason,
     )
-    told = f"epsilon {budget.epsilon:g} at delta {budget.delta:g} for {budget.dataset!r} now"
-    say_items([("Budget", f"{told}{selections_text(budget.delta_x)}")])
+    words = f"epsilon {budget.epsilon:g} at delta {budget.delta:g} for {budget.dataset!r} now"
+    say_items([("Budget", f"{words}{selections_text(budget.delta_x)}")])
 
 
 def _renew(arguments: argparse.Namespace) -> None:

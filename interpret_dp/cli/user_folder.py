@@ -36,7 +36,7 @@ def default_ledger() -> str:
 
 
 def open_to_spend(url: str) -> PrivacyLedger:
-    """Open a ledger, which a budget may begin; the user's folder is made if it is there."""
+    """Open a ledger that a budget may create; create the folder of the default ledger."""
     from interpret_dp.ledger import PrivacyLedger
 
     if url == default_ledger():

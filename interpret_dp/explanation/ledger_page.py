@@ -281,7 +281,7 @@ _WORDS = (
     (
         "delta_x",
         "The part of the budget's delta that is kept for selections: fits that find out undeclared "
-        "levels or labels use it up. What is left of it is told beside what is left of epsilon.",
+        "levels or labels use it up. What is left of it is shown beside what is left of epsilon.",
     ),
     (
         "States",

@@ -365,7 +365,7 @@ def _other_budget(dataset: str, known: Budget) -> LedgerError:
     return LedgerError(
         f"Data set {dataset!r} has another budget already (epsilon {known.epsilon:g} at delta "
         f"{known.delta:g}{selections_text(known.delta_x)}; protects "
-        f"{known.protected or 'what its first request protects'!r}; "
+        f"{known.protected or 'whom its first request protects'}; "
         f"expires {known.expires or 'never'}; purpose {known.purpose!r}), which "
         f"stands. To use it, leave this call out. See it with ledger.budget({dataset!r}) or "
         f"`interpret-dp ledger show`. To raise it: ledger.raise_budget({dataset!r}, epsilon=..., "

@@ -87,8 +87,7 @@ def _epsilons(totals: Sequence[GdpPair], delta: float | None) -> list[float]:
     left = np.array([gaussian_part(delta, total.delta) for total in totals])
     epsilons = np.full(len(totals), math.inf)
     epsilons[left > 0] = epsilons_of_mu(mus[left > 0], left[left > 0])
-    found: list[float] = epsilons.tolist()
-    return found
+    return [float(epsilon) for epsilon in epsilons]
 
 
 def account_document(account: Account) -> dict[str, Any]:
