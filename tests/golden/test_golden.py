@@ -65,6 +65,11 @@ def test_a_session_is_replayed_to_the_same_scores(name: str, base: str) -> None:
     assert len(session.history) == expected["records"]
     for found, scores in zip(session.model.term_scores_, expected["scores"], strict=True):
         np.testing.assert_allclose(found, scores, **CLOSE)
+    # Another processor rounds the zeros of a removed effect otherwise.
+    document = session.to_dict()
+    removal = next(edit for edit in document["edits"] if edit["kind"] == "remove_effect")
+    removal["moved"] = [removal["moved"][0] + 1e-17]
+    EditSession.from_dict(document, model)
 
 
 @pytest.mark.parametrize("name", ["schema_full", "schema_default"])
