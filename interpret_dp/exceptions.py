@@ -198,5 +198,5 @@ class DeclarationWarning(UserWarning):
 class UndeclaredWarning(UserWarning):
     """Columns are not declared, so that the fit spends a part of its budget on finding out.
 
-    The promise holds all the same. Given once per process.
+    The promise holds all the same. Each text is said once in a process.
     """

@@ -131,6 +131,9 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         current ``distributed`` client or, without one, on threads of this process; needs the
         extra ``dask``. ``"auto"`` takes it for Dask collections, and this process's memory for all
         else. Noise is drawn here in any case, and the result does not depend on it.
+    classes : sequence of str, int, float or bool, default=None
+        The class labels, where ``schema`` does not declare the target. They must be public
+        knowledge, and then cost nothing.
 
     Attributes
     ----------
@@ -208,6 +211,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         verbose: bool = False,
         interactions: Interactions = 0,
         backend: str = "auto",
+        classes: Sequence[Any] | None = None,
     ) -> None:
         super().__init__(
             feature_names=feature_names,
@@ -236,6 +240,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         self.verbose = verbose
         self.interactions = interactions
         self.backend = backend
+        self.classes = classes
 
     def predict_proba(self, X: Any, init_score: Any = None) -> Any:
         """Return class probabilities, shape (n_rows, n_classes); cells are read by the schema.

@@ -29,6 +29,7 @@ from interpret_dp.fitting.account import (
 from interpret_dp.fitting.assumptions import ledger_assumptions, unit_assumptions
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
+from interpret_dp.schema.kinds import kind_of, refuse_mismatches, target_mismatch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,6 +143,8 @@ def private_metrics(
         sample_weight=None,
         unit=unit,
     )
+    target_faults = target_mismatch(kind_of(rows.y), first.schema_.target, first._task)
+    refuse_mismatches(rows.table, tuple(first.schema_.features.values()), target_faults)
     neighbourhood = neighbourhood_of(neighboring, privacy_unit)
     refuse_unnamed_unit(ledger, unit, first.schema_)
     account, name = account_of(ledger, dataset, neighbourhood)

@@ -25,7 +25,7 @@ from interpret_dp.fitting.account import (
     refuse_unnamed_unit,
     thread_count,
 )
-from interpret_dp.fitting.declaring import Declared, DeclaringTask, hint_once
+from interpret_dp.fitting.declaring import Declared, DeclaringTask, warn_of_gaps
 from interpret_dp.fitting.init_score import open_init_score
 from interpret_dp.fitting.partitioned import open_collections, partitioned
 from interpret_dp.fitting.rows import PrivateRows, open_rows
@@ -38,7 +38,8 @@ from interpret_dp.schema import (
     Schema,
 )
 from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
-from interpret_dp.schema.partial import column_kind, partial_schema_from_arguments
+from interpret_dp.schema.kinds import kind_of, kinds_of
+from interpret_dp.schema.partial import partial_schema_from_arguments
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
@@ -184,7 +185,7 @@ def open_request(
         dataset=dataset,
         n_threads=thread_count(estimator.n_jobs),
     )
-    hint_once(declaring)
+    warn_of_gaps(declaring, request.plan, neighbourhood)
     return request
 
 
@@ -233,13 +234,14 @@ def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
     table = rows.table
     partial = partial_schema_from_arguments(
         table.names,
-        [column_kind(table.column(index).dtype) for index in range(len(table.names))],
-        column_kind(rows.y.dtype),
+        kinds_of(table),
+        kind_of(rows.y),
         estimator.feature_types,
         estimator.privacy_bounds,
         getattr(estimator, "privacy_target_min", None),
         getattr(estimator, "privacy_target_max", None),
         estimator.schema,
+        getattr(estimator, "classes", None),
         task=estimator._task,
     )
     partial = with_target_of(_objective(estimator), partial)

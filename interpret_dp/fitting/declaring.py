@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +21,13 @@ from interpret_dp.accounting.composition import (
     gaussian_part,
 )
 from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import UndeclaredWarning
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.mechanisms import Selection, active_randomness
 from interpret_dp.mechanisms.bounds import occupied_range
-from interpret_dp.release import PlannedRelease, PlannedSelection, ReleaseDoor
+from interpret_dp.mechanisms.selection import rows_to_be_found
+from interpret_dp.release import PlannedRelease, PlannedSelection, ReleaseDoor, ReleasePlan
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
 from interpret_dp.schema.declarations import (
     MAX_BINS,
@@ -37,7 +39,7 @@ from interpret_dp.schema.magnitudes import MagnitudeGrid
 from interpret_dp.schema.occurrences import count_occurring, levels_of_keys, number_kind
 from interpret_dp.schema.partial import Gap, PartialSchema
 
-__all__ = ["NO_LEVEL", "Declared", "DeclaringTask", "declare", "hint_once"]
+__all__ = ["NO_LEVEL", "Declared", "DeclaringTask", "declare", "warn_of_gaps"]
 
 #: The only level of a feature, or the only label, where no level was frequent enough.
 NO_LEVEL = "(no level was released)"
@@ -53,7 +55,7 @@ _TARGET_GRID = MagnitudeGrid(steps=4)
 _WIDE = 2.0**30
 _WEIGHT_IF_UNKNOWN = 1.0
 _MOST_LABELS = int(np.iinfo(np.int16).max)
-_NAMES_IN_HINT = 8
+_NAMES_SHOWN = 8
 
 # Where something is counted: the number of a column, or one of these.
 _Place = int | str
@@ -268,13 +270,16 @@ def _levels(
 ) -> Categorical:
     selection = door.select("levels", counts)
     keys = _most_frequent(selection, MAX_BINS)
+    if gap.order is not None:
+        places = {key: place for place, key in enumerate(gap.order)}
+        keys.sort(key=lambda key: places.get(key, len(places)))
     return Categorical(levels_of_keys(keys, kind) or [NO_LEVEL], ordered=gap.ordered)
 
 
 def _labels(counts: Mapping[str | float, int], kind: str | None, door: ReleaseDoor) -> Categorical:
     selection = door.select("labels", counts)
     keys = _of_one_type(selection, _most_frequent(selection, _MOST_LABELS))
-    unknown: Level = {"i": 0, "f": 0.0}.get(kind or "", NO_LEVEL)
+    unknown: Level = 0 if kind == "i" else NO_LEVEL
     return Categorical(levels_of_keys(keys, kind) or [unknown])
 
 
@@ -329,42 +334,66 @@ def _unknown_target(gap: Gap) -> FeatureSpec:
     return _between(gap, middle - 1.0, middle + 1.0)
 
 
-_hint_was_given = False
+_said: set[str] = set()
 
 
-def hint_once(task: DeclaringTask) -> None:
-    """Warn, the first time in this process, about what is undeclared and what that costs.
+def warn_of_gaps(task: DeclaringTask, plan: ReleasePlan, neighbourhood: Neighbourhood) -> None:
+    """Say before a fit what is undeclared, what that costs, and how many rows it takes.
+
+    Parameters
+    ----------
+    task : DeclaringTask
+    plan : ReleasePlan
+        Of the whole fit.
+    neighbourhood : Neighbourhood
 
     Warns
     -----
     UndeclaredWarning
-        Names the columns and shows how to declare them.
+        Names the columns and shows how to declare them, once for each text: searches and
+        cross-validations fit many times. The number of rows that a level or label needs follows
+        from the budget alone.
     """
-    global _hint_was_given
-    # An audit compares what two fits say, and only the first of a process would say it.
-    if _hint_was_given or not task.is_needed or active_randomness() is not None:
+    # An audit compares what two fits say, and a text is said once.
+    if not task.is_needed or active_randomness() is not None:
         return
-    _hint_was_given = True
-    warnings.warn(_hint(task), UndeclaredWarning, stacklevel=4)
+    text = _undeclared_text(task, dict(_rows_needed(plan, neighbourhood)))
+    if text not in _said:
+        _said.add(text)
+        warnings.warn(text, UndeclaredWarning, stacklevel=4)
 
 
-def _hint(task: DeclaringTask) -> str:
+def _rows_needed(plan: ReleasePlan, neighbourhood: Neighbourhood) -> Iterator[tuple[str, int]]:
+    sensitivity = neighbourhood.sensitivity(LATTICE, aligned=True)
+    for part in plan.releases:
+        if isinstance(part, PlannedSelection):
+            budget = part.mu, part.delta
+            yield part.name, rows_to_be_found(neighbourhood.max_rows, sensitivity, *budget)
+
+
+def _undeclared_text(task: DeclaringTask, needed: Mapping[str, int]) -> str:
     gaps, target = task.gaps, task.partial.target_gap
-    shown = [f"{name!r}: {_example(gap)}" for name, gap in list(gaps.items())[:_NAMES_IN_HINT]]
+    shown = [f"{name!r}: {_example(gap)}" for name, gap in list(gaps.items())[:_NAMES_SHOWN]]
     hidden = len(gaps) - len(shown)
     columns = ", ".join([*shown, *(["..."] if hidden else [])])
-    example = f"schema=Schema({{{columns}}}"
-    example += f", target={_example(target)})" if target is not None else ")"
     what = [f"{len(gaps)} column{'s' if len(gaps) > 1 else ''}"] if gaps else []
-    what += ["the target"] if target is not None else []
+    mends = [f"Schema({{{columns}}})"] if gaps else []
+    if isinstance(target, UndeclaredCategorical):
+        what.append("the class labels")
+        mends.append("classes=[label, ...]")
+    elif target is not None:
+        what.append("the target")
+        mends.append(f"Schema(..., target={_example(target)})")
     if task.lacks_weight:
         what.append("sample_weight")
-        example = (f"{example}, " if gaps or target is not None else "") + "privacy_weight_max=..."
+        mends.append("privacy_weight_max=...")
+    limits = [f"a {part.removesuffix('s')} needs about {n:,} rows" for part, n in needed.items()]
+    if any(isinstance(gap, UndeclaredContinuous) for gap in (*gaps.values(), target)):
+        limits.append("bounds are rough")
     return (
-        f"Bounds or levels of {' and '.join(what)} are not declared. They are released privately "
-        "out of this fit's budget: rare levels and labels are not found, and bounds are rough. "
-        f"Declare what is public knowledge and nothing is spent on it: {example}. model.schema_ "
-        "shows what was found. (This hint is given once per process.)"
+        f"Not declared: {', '.join(what)}. This fit finds them privately, out of its own budget: "
+        f"{', '.join(limits)}. Declare what is public knowledge, and nothing is spent on it: "
+        f"{', '.join(mends)}. model.schema_ shows what was found."
     )
 
 

@@ -13,6 +13,7 @@ from interpret_dp.lime.features import LocalFeatures
 from interpret_dp.lime.labels import BlackBox, Labels
 from interpret_dp.lime.moments import Queries
 from interpret_dp.lime.opening import OpenedRows
+from interpret_dp.schema.kinds import warn_of_mismatches
 
 __all__ = ["AskedRows", "Outputs", "ask_model"]
 
@@ -151,6 +152,7 @@ def ask_model(
     n_rows = opened.table.n_rows
     if n_rows == 0:
         raise ValueError("X has 0 rows; there must be at least one row to explain.")
+    warn_of_mismatches(opened.table, features.specs)
     predictions, labels = box.ask(opened.X, n_rows)
     outputs = Outputs.of_model(
         model, predictions.shape[1], are_probabilities=box.gives_probabilities

@@ -23,6 +23,7 @@ from interpret_dp.lime.settings import Settings, check_types
 from interpret_dp.lime.weighting import weight_table
 from interpret_dp.mechanisms import Randomness, active_randomness
 from interpret_dp.schema import Schema
+from interpret_dp.schema.kinds import refuse_mismatches
 
 if TYPE_CHECKING:
     from interpret_dp.backends.dask import Pieces
@@ -86,6 +87,7 @@ def open_engine(
         n_bins=opening.n_bins,
     )
     check_types(opening.feature_types, features)
+    refuse_mismatches(rows.table, features.specs)
     return ExplanationEngine(
         settings=settings,
         schema=replace(opening.schema, unit=privacy_unit),

@@ -42,6 +42,7 @@ from interpret_dp.llm.request import (
 )
 from interpret_dp.release import ReleaseDoor, SampledSteps
 from interpret_dp.schema import Schema, encode_classes, open_table
+from interpret_dp.schema.kinds import warn_of_mismatches
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
@@ -129,6 +130,9 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         Name of the data set in the ledger; required with a ledger.
     verbose : bool, default=False
         Show a progress bar with steps and time, never a loss.
+    classes : sequence of str, int, float or bool, default=None
+        The class labels, where ``schema`` does not declare the target. They must be public
+        knowledge, and then cost nothing.
 
     Attributes
     ----------
@@ -202,6 +206,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         ledger: PrivacyLedger | str | None = None,
         dataset: str | None = None,
         verbose: bool = False,
+        classes: Sequence[Any] | None = None,
     ) -> None:
         if find_spec("torch") is None:
             import_optional("torch", extra="llm", purpose="DPLocallyLinearClassifier")
@@ -231,6 +236,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         self.ledger = ledger
         self.dataset = dataset
         self.verbose = verbose
+        self.classes = classes
 
     def fit(self, X: Any, y: Any, unit: Any = None) -> Self:
         """Fit on private rows and charge the ledger.
@@ -385,7 +391,9 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         check_is_fitted(self, "model_")
         flat, _ = flat_rows(X, self.image_shape_)
         names = [str(name) for name in self.feature_names_in_]
-        return self.coding_.encode(open_table(flat, names))
+        table = open_table(flat, names)
+        warn_of_mismatches(table, tuple(spec for _, spec in self.coding_.features))
+        return self.coding_.encode(table)
 
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn's tools may expect of the estimator."""

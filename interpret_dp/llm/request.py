@@ -22,14 +22,15 @@ from interpret_dp.fitting.account import (
     randomness_of,
     refuse_unnamed_unit,
 )
-from interpret_dp.fitting.declaring import DeclaringTask, hint_once
+from interpret_dp.fitting.declaring import DeclaringTask, warn_of_gaps
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.llm.config import TrainingSettings, default_settings
 from interpret_dp.llm.inputs import InputCoding, input_coding
 from interpret_dp.mechanisms import Randomness
 from interpret_dp.release import PlannedRelease, PlannedSampling, ReleasePlan
 from interpret_dp.schema import Categorical, Schema
-from interpret_dp.schema.partial import column_kind, partial_schema_from_arguments
+from interpret_dp.schema.kinds import kind_of, kinds_of
+from interpret_dp.schema.partial import partial_schema_from_arguments
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
@@ -189,7 +190,7 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
         ledger=ledger,
         dataset=dataset,
     )
-    hint_once(declaring)
+    warn_of_gaps(declaring, request.plan, neighbourhood)
     return request
 
 
@@ -228,9 +229,10 @@ def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
     table = rows.table
     partial = partial_schema_from_arguments(
         table.names,
-        [column_kind(table.column(index).dtype) for index in range(len(table.names))],
-        column_kind(rows.y.dtype),
+        kinds_of(table),
+        kind_of(rows.y),
         schema=estimator.schema,
+        classes=estimator.classes,
         task="classification",
     )
     if isinstance(partial.target, Categorical) and len(partial.target.levels) < 2:

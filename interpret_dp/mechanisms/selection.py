@@ -15,12 +15,20 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.mechanisms.entropy import Randomness
 
-__all__ = ["Key", "Selection", "gaussian_thresholding", "normal_tail_quantile", "threshold"]
+__all__ = [
+    "Key",
+    "Selection",
+    "gaussian_thresholding",
+    "normal_tail_quantile",
+    "rows_to_be_found",
+    "threshold",
+]
 
 #: What occurring values are told apart by: a text, or a number.
 Key = str | float
 
 _ROUNDING = 1e-12
+_FOUND_QUANTILE = 1.6449  # of the normal distribution, at 95 %
 
 
 @dataclass(frozen=True)
@@ -126,6 +134,19 @@ def threshold(unit_rows: int, sigma: float, delta: float) -> int:
     delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
     quantile = normal_tail_quantile(delta / unit_rows)
     return unit_rows * LATTICE + math.ceil(sigma * quantile * (1.0 + _ROUNDING))
+
+
+def rows_to_be_found(unit_rows: int, sensitivity: int, mu: float, delta: float) -> int:
+    """Return how many rows a value needs to be released with a probability of 95 %.
+
+    Parameters
+    ----------
+    unit_rows, sensitivity, mu, delta
+        As :func:`gaussian_thresholding` takes them. All are public, and so is the result.
+    """
+    sigma = noise_scale("rows to be found", sensitivity, mu)
+    needed = threshold(unit_rows, sigma, delta) + _FOUND_QUANTILE * sigma
+    return math.ceil(needed / LATTICE)
 
 
 def normal_tail_quantile(probability: float) -> float:

@@ -50,9 +50,13 @@ def series_values(series: nw.Series[Any]) -> Values:
         # Arrow has no such integers; the cast rounds each to the nearest float, as ours does.
         series = series.cast(nw.Float64)
     values = arrow_values(_to_arrow(series))
-    # Older versions of polars do not tell Arrow that the order of an Enum is meant.
-    is_enum = isinstance(series.dtype, nw.Enum)
-    return CodedColumn(values.codes, values.categories, ordered=True) if is_enum else values
+    if not isinstance(series.dtype, nw.Enum):
+        return values
+    import pandas as pd
+
+    # An Enum is what pandas calls an ordered categorical: its type lists the levels in order.
+    levels = pd.Index(values.categories, dtype="string")
+    return pd.Categorical.from_codes(values.codes, categories=levels, ordered=True)
 
 
 def arrow_values(column: Any) -> Values:
@@ -149,9 +153,10 @@ def _coded(column: Any) -> CodedColumn:
     import pandas as pd
     import pyarrow as pa
 
-    ordered = column.type.ordered
+    ordered, holds_text = column.type.ordered, is_text(column.type.value_type)
     if column.num_chunks == 0:
-        return CodedColumn(np.empty(0, np.int64), pd.Index([], dtype=np.object_), ordered)
+        empty = pd.Index([], dtype=np.object_)
+        return CodedColumn(np.empty(0, np.int64), empty, ordered, holds_text)
     if column.num_chunks > 1:
         if any(chunk.dictionary.null_count for chunk in column.chunks):
             # Arrow cannot join dictionaries that hold nulls.
@@ -165,4 +170,4 @@ def _coded(column: Any) -> CodedColumn:
     values = _texts(dictionary) if is_text(dictionary.type) else arrow_values(dictionary)
     # With its dtype given, pandas infers none from the values.
     categories = pd.Index(values, dtype=values.dtype, copy=False)
-    return CodedColumn(np.concatenate(codes), categories, ordered)
+    return CodedColumn(np.concatenate(codes), categories, ordered, holds_text)

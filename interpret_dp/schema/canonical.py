@@ -11,6 +11,7 @@ from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.declarations import Categorical, FeatureSpec, level_labels
 from interpret_dp.schema.encode import encode_column
 from interpret_dp.schema.fine_bins import unseen_label
+from interpret_dp.schema.kinds import warn_of_mismatches
 from interpret_dp.schema.schema import Schema
 from interpret_dp.schema.tables import Values, open_table
 
@@ -50,11 +51,17 @@ def canonical_frame(
     ------
     SchemaError
         If the rows do not have the columns of the fit.
+
+    Warns
+    -----
+    DeclarationWarning
+        If the type of a column rules out all of its levels.
     """
     import pandas as pd
 
     table = open_table(X, names)
     specs = schema.resolve(table.names)
+    warn_of_mismatches(table, specs)
     columns = {
         name: _canonical_column(table.column(index), spec)
         for index, (name, spec) in enumerate(zip(table.names, specs, strict=True))

@@ -85,8 +85,9 @@ def number_of(cell: object) -> float:
 def level_key(cell: object) -> object:
     """Return what a cell is compared by: a string, a float, None if missing, or no level's key.
 
-    Strings are their own key. Numbers and bools are compared as floats. None, NaN, ``pandas.NA``
-    and the various NaT are missing. Anything else equals no level. Never raises.
+    Strings are their own key. Numbers and bools are compared as floats. An interval of pandas is
+    its text, such as ``"(0, 10]"``. None, NaN, ``pandas.NA`` and the various NaT are missing.
+    Anything else equals no level. Never raises.
 
     Parameters
     ----------
@@ -101,6 +102,10 @@ def level_key(cell: object) -> object:
             return number
         is_complex = isinstance(cell, numbers.Complex) and not isinstance(cell, numbers.Real)
         return _NO_LEVEL if is_complex else None
+    # Whoever holds an object of pandas has imported pandas: no need to import it for the question.
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and type(cell) is pandas.Interval:
+        return str(cell)
     return None if _is_missing(cell) else _NO_LEVEL
 
 
@@ -114,7 +119,6 @@ def _is_missing(cell: object) -> bool:
         return True
     if isinstance(cell, np.datetime64 | np.timedelta64):
         return bool(np.isnat(cell))
-    # Whoever holds pandas.NA has imported pandas: no need to import it for the question.
     pandas = sys.modules.get("pandas")
     return pandas is not None and (cell is pandas.NA or cell is pandas.NaT)
 

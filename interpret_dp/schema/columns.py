@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -29,11 +29,14 @@ class CodedColumn:
         What the codes stand for, as pandas' own category-coded columns have it.
     ordered : bool
         Whether the order of the categories means something.
+    is_text : bool
+        Whether the type says that cells are strings.
     """
 
     codes: npt.NDArray[np.signedinteger[Any]]
     categories: Any
     ordered: bool
+    is_text: bool = False
 
     #: That of the cells, one by one.
     dtype: ClassVar[np.dtype[np.object_]] = np.dtype(np.object_)
@@ -44,7 +47,7 @@ class CodedColumn:
 
     def __getitem__(self, rows: Any) -> CodedColumn:
         """Return the column of some rows: a slice, a mask or positions."""
-        return CodedColumn(self.codes[rows], self.categories, self.ordered)
+        return replace(self, codes=self.codes[rows])
 
     def to_numpy(self, dtype: Any = np.object_) -> npt.NDArray[Any]:
         """Return the cells, shape (n_rows,); None for a missing one."""

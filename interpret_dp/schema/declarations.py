@@ -236,9 +236,12 @@ class UndeclaredCategorical:
     ----------
     ordered : bool
         Whether the order of the values means something.
+    order : tuple or None
+        Keys of the categories of an ordered dtype: released levels follow their order.
     """
 
     ordered: bool = False
+    order: tuple[object, ...] | None = None
 
 
 def level_labels(spec: Categorical) -> list[str]:

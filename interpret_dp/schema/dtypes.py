@@ -62,6 +62,9 @@ def _pandas_hint(dtype: Any) -> str | None:
     # Only sparse dtypes, which interpret cannot read either, have a fill value.
     if hasattr(held, "fill_value"):
         return "Pass column.sparse.to_dense()."
+    # Intervals, as pandas.cut makes them, are read as their text.
+    if hasattr(held, "closed"):
+        return None
     if isinstance(held, np.dtype):
         is_read = held.kind in "biufOUT"
     else:

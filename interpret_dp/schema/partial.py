@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.arguments import read_arguments
 from interpret_dp.schema.column_arguments import ColumnArgument
 from interpret_dp.schema.declarations import (
@@ -16,9 +17,10 @@ from interpret_dp.schema.declarations import (
     UndeclaredCategorical,
     UndeclaredContinuous,
 )
+from interpret_dp.schema.kinds import ColumnKind, mismatches, target_mismatch
 from interpret_dp.schema.schema import Schema
 
-__all__ = ["Gap", "PartialSchema", "column_kind", "partial_schema_from_arguments"]
+__all__ = ["Gap", "PartialSchema", "partial_schema_from_arguments"]
 
 Gap: TypeAlias = UndeclaredContinuous | UndeclaredCategorical
 
@@ -72,33 +74,16 @@ class PartialSchema:
         return Schema(filled, target=declared, unit=self.unit)
 
 
-def column_kind(dtype: Any) -> str:
-    """Return what a column's dtype, which is public, says about its cells.
-
-    Parameters
-    ----------
-    dtype : numpy.dtype or pandas.api.extensions.ExtensionDtype
-
-    Returns
-    -------
-    {"bool", "number", "value"}
-        ``"value"`` for texts, categories and objects.
-    """
-    if hasattr(dtype, "categories"):
-        return "value"
-    kind = getattr(dtype, "kind", "O")
-    return "bool" if kind == "b" else "number" if kind in "iuf" else "value"
-
-
 def partial_schema_from_arguments(
     names: Sequence[str],
-    kinds: Sequence[str],
-    target_kind: str,
+    kinds: Sequence[ColumnKind],
+    target_kind: ColumnKind,
     feature_types: Sequence[Any] | None = None,
     privacy_bounds: Any = None,
     target_min: float | None = None,
     target_max: float | None = None,
     schema: Schema | None = None,
+    classes: Any = None,
     *,
     task: str,
 ) -> PartialSchema:
@@ -109,24 +94,32 @@ def partial_schema_from_arguments(
     names, feature_types, privacy_bounds, target_min, target_max, schema
         As :func:`~interpret_dp.schema.arguments.schema_from_arguments` takes them. What they leave
         open becomes a gap instead of an error.
-    kinds : sequence of str, shape (n_features,)
-        :func:`column_kind` of each column: an undeclared column of numbers is continuous and one
-        of values categorical, unless ``feature_types`` says otherwise. A column of bools needs no
-        declaration: its dtype, which is public, says that its levels are False and True.
-    target_kind : str
+    kinds : sequence of ColumnKind, shape (n_features,)
+        What each column's type says: an undeclared column of numbers is continuous and any other
+        categorical, unless ``feature_types`` says otherwise. A column of bools needs no
+        declaration: its levels are False and True.
+    target_kind : ColumnKind
         That of the target.
+    classes : sequence of str, int, float or bool, default=None
+        The class labels, where the schema does not declare the target.
     task : {"classification", "regression"}
 
     Raises
     ------
     SchemaError
-        If an argument contradicts another or the schema, or the schema declares a column that is
-        not in ``names``.
+        If an argument contradicts another or the schema, the schema declares a column that is not
+        in ``names``, or the type of a column or of the target rules out what is declared of it.
     TypeError, ValueError
         If an argument is of another form.
     """
     read = read_arguments(
-        names, feature_types, privacy_bounds, target_min, target_max, schema, task=task
+        names,
+        feature_types,
+        privacy_bounds,
+        target_min,
+        target_max,
+        with_classes(schema, classes),
+        task=task,
     )
     features = {
         name: read.features[name]
@@ -134,6 +127,10 @@ def partial_schema_from_arguments(
         else _undeclared(read.undeclared[name], kind)
         for name, kind in zip(names, kinds, strict=True)
     }
+    faults = mismatches(names, kinds, list(features.values()))
+    faults += target_mismatch(target_kind, read.target, task)
+    if faults:
+        raise SchemaError(" ".join(faults))
     said = ColumnArgument(
         "continuous" if task == "regression" else "nominal", None, *read.target_bounds
     )
@@ -141,11 +138,42 @@ def partial_schema_from_arguments(
     return PartialSchema(features, read.target or _undeclared(said, target_kind), unit)
 
 
-def _undeclared(said: ColumnArgument, kind: str) -> FeatureSpec | Gap:
-    is_continuous = said.kind == "continuous" or said.has_bounds
-    if kind == "bool" and not said.has_bounds:
-        is_number = said.kind in ("continuous", None)
-        return Continuous(0, 1) if is_number else Categorical([False, True], said.kind == "ordinal")
-    if is_continuous or (said.kind is None and kind == "number"):
+def with_classes(schema: Schema | None, classes: Any) -> Schema | None:
+    """Return the schema with class labels as its target.
+
+    Raises
+    ------
+    SchemaError, TypeError
+        If the labels are of another form, or the schema declares another target.
+    """
+    if classes is None:
+        return schema
+    try:
+        target = Categorical(classes)
+    except (SchemaError, TypeError) as error:
+        raise type(error)(f"classes cannot be read as class labels. {error}") from None
+    if schema is None:
+        return Schema(target=target)
+    if schema.target is None:
+        return replace(schema, target=target)
+    declared = schema.target
+    if not isinstance(declared, Categorical) or set(declared.levels) != set(target.levels):
+        raise SchemaError(
+            f"classes declares {target!r} and the schema declares the target {declared!r}; they "
+            "must agree. Leave one of them out."
+        )
+    return schema
+
+
+def _undeclared(said: ColumnArgument, kind: ColumnKind) -> FeatureSpec | Gap:
+    is_ordinal = said.kind == "ordinal"
+    if kind.cells == "bool" and said.kind != "continuous" and not said.has_bounds:
+        return Categorical([False, True], ordered=is_ordinal)
+    if kind.cells == "bool" and not said.has_bounds:
+        return Continuous(0, 1)
+    is_number = kind.is_number and not kind.is_category
+    if said.kind == "continuous" or said.has_bounds or (said.kind is None and is_number):
         return UndeclaredContinuous(said.lower, said.upper)
-    return UndeclaredCategorical(ordered=said.kind == "ordinal")
+    # A dtype's order counts unless the caller says that there is none.
+    order = None if said.kind == "nominal" else kind.order
+    return UndeclaredCategorical(is_ordinal or order is not None, order)

@@ -175,15 +175,13 @@ REQUESTS = [declared, undeclared, three_classes, metrics] + [
 
 @pytest.fixture(autouse=True)
 def _public_things_exist(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fit the model of the metrics before any release is counted, and give no hint.
+    """Fit the model of the metrics before any release is counted.
 
     A surrogate is boosted for two rounds in place of forty, whose releases are all alike.
     """
     from interpret_dp.ebm import config
-    from interpret_dp.fitting import declaring
 
     monkeypatch.setattr(config, "_ROUNDS", 2)
-    monkeypatch.setattr(declaring, "_hint_was_given", True)
     if not _MODELS:
         _MODELS.append(classifier((X, Y)))
 

@@ -41,13 +41,6 @@ FEATURES: dict[str, Any] = {"age": Continuous(0, 100), "site": Categorical(["a",
 SCHEMA = Schema(FEATURES, target=Categorical(["no", "yes"]))
 
 
-@pytest.fixture(autouse=True)
-def _hint_was_given_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    from interpret_dp.fitting import declaring
-
-    monkeypatch.setattr(declaring, "_hint_was_given", True)
-
-
 def ledger() -> dict[str, Any]:
     return {"ledger": PrivacyLedger.in_memory(), "dataset": "audit"}
 

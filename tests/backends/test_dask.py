@@ -35,10 +35,7 @@ FEATURES = {"age": Continuous(20, 80), "dose": Continuous(0, 9), "sex": Categori
 NAMES = list(FEATURES)
 N_ROWS = 700
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:random_state:interpret_dp.PrivacyWarning"),
-    pytest.mark.filterwarnings("ignore:Bounds or levels:interpret_dp.UndeclaredWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:random_state:interpret_dp.PrivacyWarning")
 
 
 @pytest.fixture(autouse=True)

@@ -17,11 +17,8 @@ from interpret_dp import (
     DPLocallyLinearClassifier,
 )
 
-pytestmark = [
-    # The checks fix the seed, which voids the promise, and declare nothing.
-    pytest.mark.filterwarnings("ignore::interpret_dp.PrivacyWarning"),
-    pytest.mark.filterwarnings("ignore::interpret_dp.UndeclaredWarning"),
-]
+# The checks fix the seed, which voids the promise.
+pytestmark = pytest.mark.filterwarnings("ignore::interpret_dp.PrivacyWarning")
 
 # Epsilon at which the noise is small beside the tables of 10 to 300 rows that the checks fit.
 LOUD = 1_000.0

@@ -103,7 +103,6 @@ def regressor() -> Any:
 # ---------------------------------------------------------------------- fits and explains
 
 
-@pytest.mark.filterwarnings("ignore::interpret_dp.UndeclaredWarning")
 def test_weights_are_taken_where_interpret_takes_them():
     """The third argument; nothing is declared, not even the largest weight."""
     X, y, names, types = make_synthetic(classes=2, n_samples=10_000, output_type="float", seed=1)

@@ -82,7 +82,6 @@ REQUESTS: dict[str, tuple[Any, dict[str, Any], dict[str, list[Any]]]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::interpret_dp.UndeclaredWarning")
 @pytest.mark.parametrize("name", REQUESTS)
 @given(epsilon=st.floats(-3, 8), delta=st.floats(-12, -2), data=st.data())
 def test_what_is_charged_can_be_carried_out(name: str, epsilon: float, delta: float, data: Any):

@@ -90,10 +90,10 @@ def test_weights_come_in_any_container(make: Any) -> None:
 
 
 def test_an_undeclared_maximum_is_estimated_and_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(declaring, "_hint_was_given", False)
+    monkeypatch.setattr(declaring, "_said", set())
     X, y = table("binary")
     weights = np.random.default_rng(0).uniform(20, 37, len(X))
-    with pytest.warns(UndeclaredWarning, match=r"of sample_weight are not.*privacy_weight_max="):
+    with pytest.warns(UndeclaredWarning, match="sample_weight.*privacy_weight_max="):
         model = model_of("binary").fit(X, y, sample_weight=weights)
     names = [share.name for share in model.guarantee_.releases]
     assert "largest weight" in names
@@ -157,7 +157,7 @@ def test_odd_scores_count_as_none() -> None:
     X, y = table("regression", 300)
     model = model_of("regression").fit(X, y, init_score=scores)
     assert np.isfinite(model.intercept_)
-    model = model_of("multiclass").fit(X[:0], y[:0], init_score=[])
+    model = model_of("multiclass").fit(X[:0], [], init_score=[])
     assert np.isfinite(model.intercept_).all()
 
 
@@ -208,7 +208,7 @@ def test_another_form_is_refused_before_anything_is_spent(
     X, y = table(task, 5)
     model = model_of(task, privacy_weight_max=1)
     with pytest.raises(error, match=message):
-        model.fit(X.assign(g=0.0) if arguments.get("init_score") is UNLIKE else X, y, **arguments)
+        model.fit(X.assign(g="a") if arguments.get("init_score") is UNLIKE else X, y, **arguments)
     assert model.ledger.datasets() == []
 
 

@@ -19,7 +19,6 @@ def _flat(value: Any) -> list[float]:
     return [value]
 
 
-@pytest.mark.filterwarnings("ignore::interpret_dp.UndeclaredWarning")
 @pytest.mark.parametrize("name", STORED)
 def test_a_fit_with_frozen_noise_releases_the_stored_numbers(name: str) -> None:
     if name.startswith("maps"):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
-
 # What needs no torch is tested all the same: the coding of inputs, and the install hint.
 _NEED_NO_TORCH = ("test_inputs.py", "test_without_torch.py")
 
@@ -19,11 +17,3 @@ collect_ignore = (
         if path.name not in _NEED_NO_TORCH
     ]
 )
-
-
-@pytest.fixture(autouse=True)
-def _hint_was_given_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the hint that a process gives once: whichever test runs first would get it."""
-    from interpret_dp.fitting import declaring
-
-    monkeypatch.setattr(declaring, "_hint_was_given", True)

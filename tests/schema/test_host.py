@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpret.glassbox import ExplainableBoostingRegressor
@@ -78,6 +79,7 @@ cells = st.one_of(
 tables = st.lists(st.tuples(*[cells] * len(NAMES)), min_size=1, max_size=8)
 
 
+@pytest.mark.filterwarnings("ignore::interpret_dp.exceptions.DeclarationWarning")
 @settings(max_examples=40)
 @given(tables)
 def test_the_host_predicts_from_our_codes(rows: list[tuple[Any, ...]]) -> None:

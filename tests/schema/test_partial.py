@@ -8,9 +8,18 @@ import pytest
 
 from interpret_dp import Categorical, Continuous
 from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
+from interpret_dp.schema.kinds import ColumnKind
 from interpret_dp.schema.partial import partial_schema_from_arguments
 
 NUMBERS, VALUES = UndeclaredContinuous(), UndeclaredCategorical()
+ORDER = (2.0, "a")
+KINDS = {
+    "number": ColumnKind("int64", "integer"),
+    "value": ColumnKind("object", "object"),
+    "bool": ColumnKind("bool", "bool"),
+    "codes": ColumnKind("category", "integer", is_category=True),
+    "ordered": ColumnKind("category", "object", is_category=True, order=ORDER),
+}
 
 
 @pytest.mark.parametrize(
@@ -23,15 +32,20 @@ NUMBERS, VALUES = UndeclaredContinuous(), UndeclaredCategorical()
         ("value", None, VALUES),
         ("value", "auto", VALUES),
         ("value", "continuous", NUMBERS),
-        ("bool", None, Continuous(0, 1)),
+        ("bool", None, Categorical([False, True])),
+        ("bool", "continuous", Continuous(0, 1)),
         ("bool", "nominal", Categorical([False, True])),
         ("bool", "ordinal", Categorical([False, True], ordered=True)),
+        ("codes", None, VALUES),
+        ("codes", "continuous", NUMBERS),
+        ("ordered", None, UndeclaredCategorical(ordered=True, order=ORDER)),
+        ("ordered", "nominal", VALUES),
         ("value", ["low", "high"], Categorical(["low", "high"], ordered=True)),
     ],
 )
 def test_what_a_column_becomes(kind: str, feature_type: Any, expected: Any) -> None:
     partial = partial_schema_from_arguments(
-        ["a"], [kind], "number", [feature_type], task="regression"
+        ["a"], [KINDS[kind]], KINDS["number"], [feature_type], task="regression"
     )
     assert partial.features == {"a": expected}
     assert partial.target == NUMBERS

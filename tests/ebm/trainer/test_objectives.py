@@ -159,7 +159,6 @@ def test_starting_scores_are_refused() -> None:
         model_of("poisson_deviance").fit(X, y, init_score=np.zeros(50))
 
 
-@pytest.mark.filterwarnings("ignore::interpret_dp.UndeclaredWarning")
 def test_an_undeclared_upper_bound_is_released_and_no_count_is_negative() -> None:
     X, y, mean = table("poisson_deviance")
     y = y.astype(float)

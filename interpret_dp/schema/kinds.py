@@ -1,0 +1,229 @@
+"""What the type of a column says about its cells: public, and known before a row is read.
+
+A declaration that no cell of the type can meet is refused here, before anything is charged.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from interpret_dp.exceptions import DeclarationWarning, SchemaError
+from interpret_dp.schema.cells import in_chunks, level_key, numbers_of
+from interpret_dp.schema.columns import CodedColumn, Values, is_category_coded
+from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, level_labels
+from interpret_dp.schema.tables import Table
+
+__all__ = [
+    "ColumnKind",
+    "kind_of",
+    "kinds_of",
+    "mismatch",
+    "mismatches",
+    "refuse_mismatches",
+    "target_mismatch",
+    "warn_of_mismatches",
+]
+
+_NUMBERS = {"i": "integer", "u": "integer", "f": "float", "b": "bool"}
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """What a column's type says; no cell is looked at.
+
+    Attributes
+    ----------
+    dtype : str
+        The type as its library writes it.
+    cells : {"integer", "float", "bool", "text", "interval", "object"}
+        What the cells hold. Intervals are read as their texts. ``"object"`` leaves it open: each
+        cell is read by itself.
+    is_category : bool
+        Whether cells are names of categories, even if they are numbers.
+    order : tuple or None
+        The keys (:func:`~interpret_dp.schema.cells.level_key`) of an ordered type's categories.
+    """
+
+    dtype: str
+    cells: str
+    is_category: bool = False
+    order: tuple[object, ...] | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether all cells are integers, floats or bools."""
+        return self.cells in ("integer", "float", "bool")
+
+
+def kind_of(values: Values) -> ColumnKind:
+    """Return the kind of an opened column.
+
+    Parameters
+    ----------
+    values : Values, shape (n_rows,)
+        A column whose dtype was not refused.
+    """
+    if not is_category_coded(values):
+        return ColumnKind(str(values.dtype), _cells(values.dtype))
+    if isinstance(values, CodedColumn):
+        # The values of an Arrow dictionary are no part of its type: they say nothing of an order.
+        cells = "text" if values.is_text else _cells(values.categories.dtype)
+        return ColumnKind("string" if values.is_text else "dictionary", cells, is_category=True)
+    held = values.categories.dtype
+    order = tuple(map(level_key, values.categories)) if values.ordered else None
+    return ColumnKind(f"category of {held}", _cells(held), is_category=True, order=order)
+
+
+def _cells(dtype: object) -> str:
+    """Return what cells of a NumPy or pandas dtype hold."""
+    number = _NUMBERS.get(getattr(dtype, "kind", "O"))
+    if number is not None:
+        return number
+    if hasattr(dtype, "closed"):
+        return "interval"
+    is_text = getattr(dtype, "kind", "O") in "UT" or getattr(dtype, "type", None) is str
+    return "text" if is_text else "object"
+
+
+def kinds_of(table: Table) -> tuple[ColumnKind, ...]:
+    """Return the kind of each column of a table."""
+    return tuple(kind_of(table.column(index)) for index in range(len(table.names)))
+
+
+def mismatches(
+    names: Sequence[str], kinds: Sequence[ColumnKind], specs: Sequence[object]
+) -> list[str]:
+    """Return one sentence for each column whose type rules out its declaration.
+
+    Parameters
+    ----------
+    names : sequence of str, shape (n_features,)
+    kinds : sequence of ColumnKind, shape (n_features,)
+    specs : sequence, shape (n_features,)
+        Declarations; an undeclared column fits any kind.
+    """
+    faults = [
+        mismatch(f"Column {name!r}", kind, spec)
+        for name, kind, spec in zip(names, kinds, specs, strict=True)
+    ]
+    return [fault for fault in faults if fault]
+
+
+def refuse_mismatches(
+    table: Table, specs: Sequence[FeatureSpec], target_faults: Sequence[str] = ()
+) -> None:
+    """Raise SchemaError if the type of a column rules out its declaration.
+
+    Parameters
+    ----------
+    table : Table
+    specs : sequence of Continuous or Categorical, shape (n_features,)
+    target_faults : sequence of str
+        What :func:`target_mismatch` returned.
+    """
+    faults = [*mismatches(table.names, kinds_of(table), specs), *target_faults]
+    if faults:
+        raise SchemaError(" ".join(faults))
+
+
+def target_mismatch(kind: ColumnKind, target: FeatureSpec | None, task: str) -> list[str]:
+    """Return why the type of a target rules out its declaration: one sentence, or none.
+
+    Parameters
+    ----------
+    kind : ColumnKind
+    target : Continuous, Categorical or None
+        None if it is not declared.
+    task : {"classification", "regression"}
+    """
+    what = f"The target has dtype {kind.dtype}"
+    if task == "regression":
+        mend = "Convert it to numbers, or use a classifier."
+        is_text = kind.cells in ("text", "interval")
+        return [f"{what}; a regressor needs numbers. {mend}"] if is_text else []
+    if target is None and kind.cells == "float" and not kind.is_category:
+        return [
+            f"{what}, which a classifier takes for classes only if these are declared. Pass "
+            "classes=[0, 1], or whatever the labels are, or use a regressor."
+        ]
+    fault = mismatch("The target", kind, target)
+    return [fault] if fault else []
+
+
+def warn_of_mismatches(table: Table, specs: Sequence[FeatureSpec]) -> None:
+    """Warn if the type of a column, of rows to predict, rules out its declaration.
+
+    Rows to predict are the caller's own: a column of numbers that are all missing is no mismatch.
+
+    Warns
+    -----
+    DeclarationWarning
+    """
+    kinds = kinds_of(table)
+    found = [
+        fault
+        for index, (name, kind, spec) in enumerate(zip(table.names, kinds, specs, strict=True))
+        if (fault := mismatch(f"Column {name!r}", kind, spec))
+        and not (kind.is_number and _are_missing(table.column(index)))
+    ]
+    if found:
+        text = f"{' '.join(found)} All cells count as undeclared."
+        warnings.warn(text, DeclarationWarning, stacklevel=4)
+
+
+def _are_missing(values: Values) -> bool:
+    return len(values) > 0 and all(
+        np.isnan(found).all() for _, found in in_chunks(values, numbers_of)
+    )
+
+
+def mismatch(role: str, kind: ColumnKind, spec: object) -> str:
+    """Return why no cell of a kind fits a declaration; empty if some can.
+
+    Parameters
+    ----------
+    role : str
+        Which column it is; the subject of the sentence.
+    kind : ColumnKind
+    spec : object
+        As for :func:`mismatches`. Levels of both sorts, numbers and texts, fit any kind. Texts fit
+        bounds, since a text may be a number.
+    """
+    has = f"{role} has dtype {kind.dtype}"
+    if kind.cells == "interval" and isinstance(spec, Continuous):
+        return (
+            f"{has}, and is declared as {spec!r}. No interval is a number. Declare the intervals "
+            "as levels, Categorical([...], ordered=True), or pass the numbers."
+        )
+    if not isinstance(spec, Categorical):
+        return ""
+    are_texts = {isinstance(level, str) for level in spec.levels}
+    if kind.is_number and are_texts == {True}:
+        levels, other, cells = "texts", "text", "number"
+        mend = _as_numbers(spec) or "numbers as levels"
+    elif kind.cells in ("text", "interval") and are_texts == {False}:
+        levels, other, cells = "numbers", "numbers", kind.cells
+        mend = repr(Categorical(level_labels(spec)))
+    else:
+        return ""
+    return (
+        f"{has}, and its declared levels are {levels}: {spec!r}. No {cells} equals one of them. "
+        f"Declare {mend}, or convert the column to {other}."
+    )
+
+
+def _as_numbers(spec: Categorical) -> str:
+    """Return the declaration with texts such as "1" as numbers; empty if they are not such."""
+    texts = [str(level) for level in spec.levels]
+    if {text.lower() for text in texts} <= {"true", "false"}:
+        return "Categorical([False, True])"
+    try:
+        numbers = [float(text) for text in texts]
+        levels = [int(number) if number.is_integer() else number for number in numbers]
+        return repr(Categorical(levels, ordered=spec.ordered))
+    except (ValueError, OverflowError):
+        return ""

@@ -1,0 +1,205 @@
+"""Forty dtypes and containers, as a feature and as a target: read, or refused before the charge.
+
+``python -m tests.contract.test_dtypes`` writes the tables of docs/dtypes.md.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DeclarationWarning,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    PrivacyLedger,
+    Schema,
+    SchemaError,
+)
+
+PAGE = Path(__file__).parents[2] / "docs" / "dtypes.md"
+Regressor = DPExplainableBoostingRegressor
+LEDGER = PrivacyLedger.in_memory()
+LEDGER.create_budget("a", epsilon=1e12, delta=1e-3)
+
+ONES = [1, 2] * 40
+TEXTS = [str(one) for one in ONES]
+
+
+def arrow(cells: list[Any], dtype: Any) -> pd.Series[Any]:
+    return pd.Series(cells, dtype=pd.ArrowDtype(dtype))
+
+
+DTYPES: dict[str, Callable[[], Any]] = {
+    **{
+        f"pandas {dtype}": lambda dtype=dtype: pd.Series(ONES, dtype=dtype)
+        for dtype in ("int64", "uint8", "Int64", "float64", "float32", "Float64")
+    },
+    "pandas int64[pyarrow]": lambda: arrow(ONES, pa.int64()),
+    "pandas decimal128[pyarrow]": lambda: arrow([Decimal(n) for n in ONES], pa.decimal128(5, 1)),
+    "pandas bool": lambda: pd.Series(ONES) == 1,
+    "pandas boolean": lambda: (pd.Series(ONES) == 1).astype("boolean"),
+    "pandas object of int": lambda: pd.Series(ONES, dtype=object),
+    "pandas object of Decimal": lambda: pd.Series([Decimal(n) for n in ONES], dtype=object),
+    "pandas object of str": lambda: pd.Series(TEXTS, dtype=object),
+    "pandas string": lambda: pd.Series(TEXTS, dtype="string"),
+    "pandas string[pyarrow]": lambda: arrow(TEXTS, pa.string()),
+    "pandas dictionary[pyarrow]": lambda: arrow(TEXTS, pa.dictionary(pa.int32(), pa.string())),
+    "pandas category of int": lambda: pd.Series(ONES).astype("category"),
+    "pandas category of str": lambda: pd.Series(TEXTS, dtype="string").astype("category"),
+    "pandas ordered category": lambda: pd.Series(TEXTS).astype(
+        pd.CategoricalDtype(pd.Index(["2", "1"], dtype="string"), ordered=True)
+    ),
+    "pandas.cut intervals": lambda: pd.cut(pd.Series(ONES), [0, 1, 2]),
+    "pandas datetime64": lambda: pd.Series(pd.to_datetime(["2026-01-01", "2026-01-02"] * 40)),
+    "pandas datetime64 with zone": lambda: pd.Series(
+        pd.to_datetime(["2026-01-01", "2026-01-02"] * 40, utc=True)
+    ),
+    "pandas timedelta64": lambda: pd.Series(pd.to_timedelta(ONES, unit="D")),
+    "pandas period": lambda: pd.Series(pd.PeriodIndex(["2026-01", "2026-02"] * 40, freq="M")),
+    "pandas Sparse": lambda: pd.Series(pd.arrays.SparseArray(ONES)),
+    "NumPy int64": lambda: np.array(ONES),
+    "NumPy float16": lambda: np.array(ONES, dtype=np.float16),
+    "NumPy str": lambda: np.array(TEXTS),
+    "NumPy bytes": lambda: np.array(TEXTS, dtype="S"),
+    "NumPy complex": lambda: np.array(ONES, dtype=complex),
+    "NumPy datetime64": lambda: np.array(["2026-01-01", "2026-01-02"] * 40, dtype="M8[D]"),
+    "NumPy masked int64": lambda: np.ma.masked_array(ONES, mask=[False] * 80),
+    "list of int": lambda: list(ONES),
+    "list of str": lambda: list(TEXTS),
+    "polars Int64": lambda: pl.Series(ONES),
+    "polars String": lambda: pl.Series(TEXTS),
+    "polars Categorical": lambda: pl.Series(TEXTS, dtype=pl.Categorical),
+    "polars Enum": lambda: pl.Series(TEXTS, dtype=pl.Enum(["2", "1"])),
+    "polars Boolean": lambda: pl.Series([n == 1 for n in ONES]),
+    "polars Date": lambda: pl.Series(ONES).cast(pl.Date),
+    "pyarrow int64": lambda: pa.array(ONES),
+    "pyarrow string": lambda: pa.array(TEXTS),
+    "pyarrow dictionary": lambda: pa.array(TEXTS).dictionary_encode(),
+    "pyarrow timestamp": lambda: pa.array(ONES, type=pa.timestamp("s")),
+}
+# Levels of cells that are 1 and 2, False and True, or intervals.
+NUMBERS, WORDS = Categorical([0, 1, 2]), Categorical(["1", "2", "(0, 1]", "(1, 2]"])
+FEATURES = {
+    "numbers": Continuous(0, 3),
+    "numeric levels": NUMBERS,
+    "text levels": WORDS,
+    "not declared": None,
+}
+TARGETS = {
+    "regression": Continuous(0, 3),
+    "numeric classes": NUMBERS,
+    "text classes": WORDS,
+    "no classes": None,
+}
+
+
+def frame_of(column: Any) -> Any:
+    """Return a table of one column in the column's own library."""
+    if isinstance(column, pl.Series):
+        return pl.DataFrame({"a": column})
+    if isinstance(column, pa.Array):
+        return pa.table({"a": column})
+    if isinstance(column, list):
+        return [[cell] for cell in column]
+    if isinstance(column, np.ndarray):
+        return column[:, np.newaxis]
+    return pd.DataFrame({"a": column})
+
+
+def small_fit(X: Any, y: Any, schema: Schema, estimator: Any = Regressor) -> Any:
+    """Fit with next to no noise; return the model, or None if it was refused for nothing."""
+    before = LEDGER.head
+    model = estimator(epsilon=1e4, delta=1e-6, max_rounds=2, schema=schema, ledger=LEDGER)
+    refusal = ""
+    try:
+        model.set_params(dataset="a", n_jobs=1, feature_names=["a"]).fit(X, y)
+    except SchemaError as error:
+        refusal = str(error)
+    assert (LEDGER.head == before) == bool(refusal), "a refusal costs nothing"
+    assert not refusal or "dtype" in refusal
+    return None if refusal else model
+
+
+def as_feature(dtype: str, declared: str) -> str:
+    """Return what becomes of a feature of the dtype, and check what is predicted from it."""
+    X, spec = frame_of(DTYPES[dtype]()), FEATURES[declared]
+    schema = Schema({} if spec is None else {"a": spec}, target=Continuous(0, 3))
+    model = small_fit(X, np.array(ONES), schema)
+    if model is None:
+        # Rows to predict are nobody's budget: what can be read is read, with a warning.
+        plain = small_fit(frame_of(TEXTS if "text" in declared else ONES), np.array(ONES), schema)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeclarationWarning)
+            with pytest.raises((DeclarationWarning, SchemaError)):
+                plain.predict(X)
+        return "refused"
+    shares = model.bin_weights_[0] / sum(model.bin_weights_[0])
+    if shares[-1] > 0.9:
+        return "undeclared"
+    assert sum(shares[1:-1]) > 0.9
+    found = model.predict(X)
+    # Cells of one value are read alike, and those of two apart.
+    np.testing.assert_array_equal(found, np.tile(found[:2], 40))
+    assert found[0] != found[1]
+    return repr(model.schema_.features["a"]) if spec is None else "read"
+
+
+def as_target(dtype: str, declared: str) -> str:
+    """Return what becomes of a target of the dtype."""
+    spec = TARGETS[declared]
+    schema = Schema({"a": Continuous(0, 3)}, target=spec)
+    estimator = Regressor if declared == "regression" else DPExplainableBoostingClassifier
+    model = small_fit(frame_of(ONES), DTYPES[dtype](), schema, estimator)
+    if model is None:
+        return "refused"
+    if float(model.bag_weights_[0]) < 8:
+        return "undeclared"
+    return repr(model.schema_.target) if spec is None else "read"
+
+
+def table(role: str) -> str:
+    """Return what becomes of each dtype as Markdown; those that are treated alike share a row."""
+    declared, outcome = ROLES[role]
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for dtype in DTYPES:
+        rows.setdefault(tuple(outcome(dtype, one) for one in declared), []).append(dtype)
+    cells = [("dtype", *declared), *((", ".join(names), *found) for found, names in rows.items())]
+    lines = ["| " + " | ".join(row) + " |" for row in cells]
+    return "\n".join([lines[0], "|---" * len(cells[0]) + "|", *lines[1:]])
+
+
+ROLES: dict[str, tuple[Mapping[str, Any], Callable[[str, str], str]]] = {
+    "feature": (FEATURES, as_feature),
+    "target": (TARGETS, as_target),
+}
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("role", ROLES)
+def test_each_dtype_is_read_or_refused_as_the_page_says(role: str) -> None:
+    assert table(role) in PAGE.read_text(encoding="utf-8")
+
+
+def _write_page() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for role in ROLES:
+        start, end = f"<!-- {role} -->\n\n", "\n\n<!-- end -->"
+        before, _, rest = text.partition(start)
+        text = before + start + table(role) + end + rest.partition(end)[2]
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _write_page()
