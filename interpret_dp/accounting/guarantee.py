@@ -23,6 +23,7 @@ DEFAULT_ASSUMPTIONS = (
     "every refit and every tuned fit on these rows is charged to the ledger",
     "steps before the fit, such as scaling, imputing or choosing columns, learned nothing from "
     "these rows",
+    "neighbouring tables have the same columns, of the same names and types",
     "the schema (names, types, bounds and levels) is public and was not read off the rows",
 )
 """What every guarantee of this package assumes, as clauses of a sentence."""
