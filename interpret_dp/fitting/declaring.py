@@ -27,6 +27,7 @@ from interpret_dp.mechanisms import Selection, active_randomness
 from interpret_dp.mechanisms.bounds import occupied_range
 from interpret_dp.release import PlannedRelease, PlannedSelection, ReleaseDoor
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
+from interpret_dp.schema.column_arguments import ColumnArgument
 from interpret_dp.schema.declarations import (
     MAX_BINS,
     Level,
@@ -345,7 +346,7 @@ def hint_once(task: DeclaringTask) -> None:
     if _hint_was_given or not task.is_needed or active_randomness() is not None:
         return
     _hint_was_given = True
-    warnings.warn(_hint(task), UndeclaredWarning, stacklevel=4)
+    warnings.warn(_hint(task), UndeclaredWarning, stacklevel=5)
 
 
 def _hint(task: DeclaringTask) -> str:
@@ -370,7 +371,5 @@ def _hint(task: DeclaringTask) -> str:
 
 def _example(gap: Gap) -> str:
     if isinstance(gap, UndeclaredContinuous):
-        lower = "lower" if gap.lower is None else f"{gap.lower:g}"
-        upper = "upper" if gap.upper is None else f"{gap.upper:g}"
-        return f"Continuous({lower}, {upper})"
-    return f"Categorical([level, ...]{', ordered=True' if gap.ordered else ''})"
+        return ColumnArgument("continuous", None, gap.lower, gap.upper).mend()
+    return ColumnArgument("ordinal" if gap.ordered else "nominal").mend()
