@@ -120,8 +120,8 @@ def partial_schema_from_arguments(
     Raises
     ------
     SchemaError
-        If an argument contradicts another or the schema, or the schema declares a column that is
-        not in ``names``.
+        If an argument contradicts another or the schema, or the schema seems to be that of another
+        table.
     TypeError, ValueError
         If an argument is of another form.
     """
