@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["check_choice", "check_int", "check_real", "check_sequence"]
+__all__ = [
+    "check_choice",
+    "check_int",
+    "check_real",
+    "check_sequence",
+    "did_you_mean",
+    "looks_of",
+    "near_names",
+]
 
 
 _LONGEST = 100
@@ -97,7 +108,38 @@ def check_sequence(name: str, value: Any, allowed: str) -> list[Any]:
 def check_choice(name: str, value: Any, allowed: Collection[str], *, mend: str = "") -> str:
     """Return ``value`` if it is one of the allowed strings, or raise ValueError."""
     if not isinstance(value, str) or value not in allowed:
-        tail = f" {mend}" if mend else ""
+        tail = did_you_mean(value, allowed) + (f" {mend}" if mend else "")
         choices = ", ".join(repr(choice) for choice in allowed)
         raise ValueError(f"{_given(name, value)}; it must be one of {choices}.{tail}")
     return value
+
+
+def looks_of(name: str) -> str:
+    """Return what names have in common that people take for one: "Ward-1", "ward 1", "WARD_1"."""
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return " ".join(re.split(r"[\W_]+", folded)).strip() or folded
+
+
+def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
+    """Return the known names that ``name`` may be a misspelling of, the nearest first.
+
+    Parameters
+    ----------
+    name : str
+    known : iterable of str
+        Public names.
+    cutoff : float, default=0.6
+        Smallest similarity, from 0 to 1, as ``difflib.get_close_matches`` takes it. Letter case,
+        spaces and punctuation do not count.
+    """
+    by_look: dict[str, list[str]] = {}
+    for other in known:
+        by_look.setdefault(looks_of(other), []).append(other)
+    close = get_close_matches(looks_of(name), by_look, cutoff=cutoff)
+    return [other for look in close for other in by_look[look]]
+
+
+def did_you_mean(name: Any, known: Iterable[str]) -> str:
+    """Return " Did you mean 'age'?", or nothing if no known name is near."""
+    near = near_names(name, known) if isinstance(name, str) else []
+    return f" Did you mean {' or '.join(map(repr, near[:3]))}?" if near else ""

@@ -67,8 +67,8 @@ class BackendError(ReleaseError):
             ),
             "unaligned": (
                 "Partitions of X and of y (or sample_weight, init_score, unit) that stand in the "
-                "same place differ in their number of rows. Take them as columns of one Dask "
-                "DataFrame, or repartition them alike."
+                "same place differ in their number of rows, or those of X and unit in their index. "
+                "Take them as columns of one Dask DataFrame, or repartition them alike."
             ),
             "identifiers": (
                 "A partition holds the identifiers of the privacy unit in another type than the "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,10 @@ from interpret_dp.cli.console import (
     say_items,
 )
 from interpret_dp.cli.user_folder import open_to_spend, other_ledgers
-from interpret_dp.exceptions import LedgerError
+from interpret_dp.exceptions import LedgerError, UndeclaredWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from interpret_dp.explanation import PrivacySpend
@@ -85,6 +87,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="DELTA",
         help="delta of the budget (default: that of the fit)",
     )
+    parser.add_argument(
+        "--exclude",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="a column that is not read, such as an identifier or free text; may be repeated",
+    )
     _add_shape_options(parser)
     parser.add_argument("--out", metavar="MODEL", required=True, help="where to write it, as JSON")
     parser.add_argument("--overwrite", action="store_true", help="replace MODEL if it exists")
@@ -138,7 +147,7 @@ def _direction(text: str) -> tuple[str, int]:
 
 
 def _check_shape(arguments: argparse.Namespace, schema: Schema) -> None:
-    """Refuse what cannot be combined, or speaks of columns that are not there."""
+    """Refuse what cannot be combined."""
     from interpret_dp.schema import Categorical
 
     if arguments.pair and arguments.interactions is not None:
@@ -152,13 +161,19 @@ def _check_shape(arguments: argparse.Namespace, schema: Schema) -> None:
     for column, way in arguments.monotone:
         if ways.setdefault(column, way) != way:
             arguments.usage_error(f"--monotone gives {column!r} two directions; give one")
-    named = {"--monotone": list(ways), "--pair": [name for pair in arguments.pair for name in pair]}
-    for option, columns in named.items():
-        unknown = [name for name in columns if name not in schema.features]
-        if unknown and schema.default is None:
+
+
+def _check_columns(arguments: argparse.Namespace, features: Sequence[str]) -> None:
+    """Refuse shapes of columns that are not there."""
+    from interpret_dp._validate import did_you_mean
+
+    named = [("--monotone", column) for column, _ in arguments.monotone]
+    named += [("--pair", column) for pair in arguments.pair for column in pair]
+    for option, column in named:
+        if column not in features:
             arguments.usage_error(
-                f"{option} names {unknown[0]!r}; it must be one of the schema's columns: "
-                f"{', '.join(map(repr, schema.features))}"
+                f"{option} names {column!r}; it must be one of the columns that are read: "
+                f"{', '.join(map(repr, features))}.{did_you_mean(column, features)}"
             )
 
 
@@ -174,14 +189,17 @@ def _run(arguments: argparse.Namespace) -> None:
     # Claimed before anything is spent: a model that cannot be kept must not cost anything.
     with pending_file(arguments.out, overwrite=arguments.overwrite) as pending:
         ledger = _open_ledger(arguments)
-        table = read_declared(arguments.file, schema, arguments.target)
+        table = read_declared(arguments.file, schema, arguments.target, arguments.exclude)
+        _check_columns(arguments, table.features)
         # A schema does not say which column its target is: here a wrong one shows.
         say_items([("Target", f"{arguments.target!r}: {schema.target!r}")])
-        if table.note:
-            say_items([("Note", table.note)])
+        say_items([("Note", note) for note in table.notes])
         _declare_budget(arguments, ledger)
         _warn_of_others(arguments.file, ledger)
-        model = _estimator(arguments, schema, ledger).fit(table.X, table.y)
+        with warnings.catch_warnings():
+            # It says what a note has said.
+            warnings.simplefilter("ignore", UndeclaredWarning)
+            model = _estimator(arguments, schema, ledger).fit(table.X, table.y)
         _save(model, pending)
     # The model is paid for and written: neither a full disk nor a locked ledger is a failure now.
     with suppress(FailedError, LedgerError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from interpret_dp._validate import did_you_mean
 from interpret_dp.cli.console import CommandError, add_command, count, say, say_items
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _draft(arguments: argparse.Namespace) -> None:
     import warnings
 
     from interpret_dp.cli.outputs import pending_file
-    from interpret_dp.cli.tables import read_public
+    from interpret_dp.cli.tables import kept_columns, read_public
     from interpret_dp.exceptions import PrivacyWarning, SchemaError
     from interpret_dp.schema import Categorical, PrivacyUnit, Schema
     from interpret_dp.schema.document import suffix_of
@@ -111,7 +112,9 @@ def _draft(arguments: argparse.Namespace) -> None:
     unit = None if arguments.unit is None else PrivacyUnit(arguments.unit, arguments.max_rows or 1)
     say_items([("Attention", _PUBLIC.format(file=arguments.file))])
     with pending_file(arguments.out, overwrite=arguments.overwrite) as pending:
-        frame = _without_excluded(read_public(arguments.file), arguments)
+        frame, roles = read_public(arguments.file), (arguments.target, arguments.unit)
+        names = kept_columns(arguments.file, list(frame.columns), arguments.exclude, roles)
+        frame = frame[names]
         with warnings.catch_warnings():
             # It says what was just printed.
             warnings.simplefilter("ignore", PrivacyWarning)
@@ -141,28 +144,14 @@ def _draft(arguments: argparse.Namespace) -> None:
     )
 
 
-def _without_excluded(frame: pd.DataFrame, arguments: argparse.Namespace) -> pd.DataFrame:
-    for name in arguments.exclude:
-        if name in (arguments.target, arguments.unit):
-            raise CommandError(
-                f"--exclude names {name!r}, and so does --target or --unit. Give one."
-            )
-        if name not in frame.columns:
-            raise CommandError(
-                f"--exclude names {name!r}, and {arguments.file!r} has no such column; it has "
-                f"{', '.join(map(repr, frame.columns))}. Check the spelling."
-            )
-    kept: pd.DataFrame = frame.drop(columns=arguments.exclude)
-    return kept
-
-
 def _with_codes(frame: pd.DataFrame, arguments: argparse.Namespace) -> pd.DataFrame:
     """Return the table with columns of codes as categories, whose values are drafted as levels."""
     for name in arguments.levels:
         if name not in frame.columns:
             raise CommandError(
                 f"--levels names {name!r}, and {arguments.file!r} has no such column, or it is "
-                f"excluded; there are {', '.join(map(repr, frame.columns))}. Check the spelling."
+                f"excluded; there are {', '.join(map(repr, frame.columns))}."
+                f"{did_you_mean(name, frame.columns)} Check the spelling."
             )
     return frame.astype(dict.fromkeys(arguments.levels, "category"))
 
@@ -190,13 +179,20 @@ def _add_check(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "check",
         summary="the curator's private report: what a schema changes in a table",
         description="Count, per column, the cells that a schema makes missing, clips, or sends to "
-        "the bin of undeclared levels. The report is private: exact counts, for the curator's "
-        "eyes only.",
+        "the bin of undeclared levels; of undeclared columns, the missing cells. The report is "
+        "private: exact counts, for the curator's eyes only.",
         example="interpret-dp schema check patients.csv --schema schema.toml --target readmitted",
     )
     parser.add_argument("file", metavar="FILE", help="the private table, .parquet or .csv")
     parser.add_argument("--schema", metavar="SCHEMA", required=True, help="a .toml or .json schema")
     parser.add_argument("--target", metavar="COLUMN", help="check the target too")
+    parser.add_argument(
+        "--exclude",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="a column that is not read; may be repeated",
+    )
     parser.set_defaults(run=_check)
 
 
@@ -205,11 +201,9 @@ def _check(arguments: argparse.Namespace) -> None:
     from interpret_dp.schema import Schema
 
     schema = Schema.load(arguments.schema)
-    table = read_declared(arguments.file, schema, arguments.target)
+    table = read_declared(arguments.file, schema, arguments.target, arguments.exclude)
     report = schema.check(table.X, table.y)
     say(_PRIVATE)
     say(str(report))
-    if table.note:
-        say(table.note)
     if report.is_clean:
         say("Nothing is missing, clipped or undeclared.")

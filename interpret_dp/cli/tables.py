@@ -10,53 +10,71 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from interpret_dp._validate import did_you_mean
 from interpret_dp.cli.console import CommandError
-from interpret_dp.schema import Categorical, Schema
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema import Categorical, Schema, open_table
+from interpret_dp.schema.names import absences, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["MISSING_TEXTS", "DeclaredTable", "column_names", "read_declared", "read_public"]
+__all__ = [
+    "MISSING_TEXTS",
+    "DeclaredTable",
+    "column_names",
+    "kept_columns",
+    "read_declared",
+    "read_public",
+]
 
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Texts that mean a missing cell of a CSV file, unless the schema declares them as levels."""
 
 _SUFFIXES = (".parquet", ".csv")
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
-_LEFT_OUT_SHOWN = 20
 
 
 @dataclass(frozen=True)
 class DeclaredTable:
-    """The columns of a file that a schema speaks of.
+    """The columns of a file, as a schema says how to read them.
 
     Attributes
     ----------
     X : DataFrame or pyarrow.Table, shape (n_rows, n_columns)
-        Private. The declared features, in the schema's order, and the column of the privacy unit
-        if there is one. A Parquet file stays in Arrow's types: pandas would turn integers into
-        floats for the sake of one missing cell.
+        Private. The features, and the column of the privacy unit if there is one. A Parquet file
+        stays in Arrow's types: pandas would turn integers into floats for the sake of one missing
+        cell.
     y : Series or pyarrow.ChunkedArray, shape (n_rows,), or None
         Private. The target, if one was asked for.
-    left_out : tuple of str
-        Names of the file's columns that the schema does not declare; public.
+    features : tuple of str
+        The declared ones in the schema's order, then the others.
+    undeclared : tuple of str
+        Features whose levels or bounds a fit finds privately.
+    absent : tuple of str
+        Columns that the schema declares and the file lacks, unless they were excluded.
     """
 
     X: Any = field(repr=False)
     y: Any = field(repr=False)
-    left_out: tuple[str, ...]
+    features: tuple[str, ...]
+    undeclared: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
     @property
-    def note(self) -> str:
-        """One sentence on what was left out; empty if nothing was."""
-        if not self.left_out:
-            return ""
-        shown = ", ".join(map(repr, self.left_out[:_LEFT_OUT_SHOWN]))
-        hidden = len(self.left_out) - _LEFT_OUT_SHOWN
-        return f"Columns that the schema does not declare are left out: {shown}" + (
-            f" and {hidden} more." if hidden > 0 else "."
-        )
+    def notes(self) -> list[str]:
+        """What a user should know of the columns before a fit is paid for."""
+        notes = []
+        if self.undeclared:
+            notes.append(
+                f"The schema does not declare {shortened(self.undeclared)}. The fit finds levels "
+                "or bounds privately, out of its own budget. Declare what is public, or leave a "
+                "column out with --exclude COLUMN."
+            )
+        if self.absent:
+            notes.append(f"The file lacks {shortened(self.absent)}, which the schema declares.")
+        return notes
 
 
 def column_names(path: str) -> list[str]:
@@ -117,8 +135,44 @@ def read_public(path: str) -> pd.DataFrame:
     )
 
 
-def read_declared(path: str, schema: Schema, target: str | None) -> DeclaredTable:
-    """Read the columns that a schema declares, by the schema's rule alone.
+def kept_columns(
+    path: str, names: Sequence[str], exclude: Sequence[str], roles: Sequence[str | None]
+) -> list[str]:
+    """Return the columns of a file but for those that ``--exclude`` names.
+
+    Parameters
+    ----------
+    path : str
+        For messages.
+    names : sequence of str
+        Of the file's columns.
+    exclude : sequence of str
+    roles : sequence of str or None
+        The target and the privacy unit, which cannot be excluded.
+
+    Raises
+    ------
+    CommandError
+        If ``exclude`` names one of these, or no column of the file.
+    """
+    for name in exclude:
+        if name in roles:
+            raise CommandError(
+                f"--exclude names {name!r}, which is the target or the privacy unit. Leave it out "
+                "of one of them."
+            )
+        if name not in names:
+            raise CommandError(
+                f"--exclude names {name!r}, and {path!r} has no such column; it has "
+                f"{shortened(names)}.{did_you_mean(name, names)} Check the spelling."
+            )
+    return [name for name in names if name not in exclude]
+
+
+def read_declared(
+    path: str, schema: Schema, target: str | None, exclude: Sequence[str] = ()
+) -> DeclaredTable:
+    """Read the columns of a private file, by the schema's rule alone.
 
     Parameters
     ----------
@@ -128,31 +182,47 @@ def read_declared(path: str, schema: Schema, target: str | None) -> DeclaredTabl
         cell stays text until the schema says what it means: types found by looking at a whole
         column would let one row decide how all others are read.
     schema : Schema
-        If it has a default, all columns are read.
     target : str or None
         The column of the target.
+    exclude : sequence of str, default=()
+        Columns that are not read.
 
     Raises
     ------
     CommandError
-        As :func:`column_names`, or if columns are missing, or the schema has no target.
+        As :func:`column_names`; or if a column is missing or misspelled, the schema has no target,
+        or a column has a type that cannot be read: in a CSV file, no type and no declaration.
     """
-    names = column_names(path)
-    features = _feature_columns(names, schema, target)
-    units = [] if schema.unit is None else [schema.unit.column]
+    unit = None if schema.unit is None else schema.unit.column
+    _check_roles(schema, target, unit)
+    all_names = column_names(path)
+    names = kept_columns(path, all_names, exclude, (target, unit))
+    _check_present(path, names, target, unit)
+    others = [name for name in names if name not in (target, unit)]
+    unlisted = [name for name in others if name not in schema.features]
+    features = [*(name for name in schema.features if name in others), *unlisted]
+    faults = absences(schema, features, unlisted)
+    if faults:
+        raise CommandError(" ".join(faults))
+    undeclared = unlisted if schema.default is None else []
+    absent = tuple(name for name in schema.features if name not in all_names)
+    units = [] if unit is None else [unit]
     wanted = [*features, *units, *([] if target is None else [target])]
-    missing = [name for name in wanted if name not in names]
-    if missing:
-        raise CommandError(
-            f"The file {path!r} has no column {_listed(missing)}; it has {_listed(names)}. Check "
-            "the spelling of --target, or change the schema."
-        )
-    left_out = tuple(name for name in names if name not in wanted)
     if not _is_csv(path):
         table = _read_parquet(path, wanted)
+        X = table.select([*features, *units])
+        _check_types(X)
         y = None if target is None else table.column(target)
-        return DeclaredTable(table.select([*features, *units]), y, left_out)
-    frame = _read_text(path, names, wanted)
+        # The type of a column of bools says which values there are.
+        found = tuple(name for name in undeclared if str(X.schema.field(name).type) != "bool")
+        return DeclaredTable(X, y, tuple(features), found, absent)
+    if undeclared:
+        raise CommandError(
+            f"The file {path!r} is a CSV file, which has no types, and the schema does not declare "
+            f"{shortened(undeclared)}. Declare what is public, leave a column out with --exclude "
+            "COLUMN, or write the table as Parquet."
+        )
+    frame = _read_text(path, all_names, wanted)
     for name, spec in zip(features, schema.resolve(features), strict=True):
         if isinstance(spec, Categorical):
             frame[name] = _levels_of(frame[name], spec)
@@ -161,10 +231,10 @@ def read_declared(path: str, schema: Schema, target: str | None) -> DeclaredTabl
     if target is not None and isinstance(schema.target, Categorical):
         frame[target] = _levels_of(frame[target], schema.target)
     y = None if target is None else frame[target]
-    return DeclaredTable(frame[[*features, *units]], y, left_out)
+    return DeclaredTable(frame[[*features, *units]], y, tuple(features), (), absent)
 
 
-def _feature_columns(names: Sequence[str], schema: Schema, target: str | None) -> list[str]:
+def _check_roles(schema: Schema, target: str | None, unit: str | None) -> None:
     if target is not None and schema.target is None:
         raise CommandError(
             'The schema declares no target. Add a [target] table to it: type = "categorical" '
@@ -175,16 +245,33 @@ def _feature_columns(names: Sequence[str], schema: Schema, target: str | None) -
             f"The column {target!r} is the target, and the schema declares it as a feature too. "
             f"Move its declaration from the features to [target]."
         )
-    unit = None if schema.unit is None else schema.unit.column
     if unit is not None and unit == target:
         raise CommandError(
             f"The column {target!r} is the target, and the schema names it as the privacy unit "
             "too. Correct one of the two."
         )
-    if schema.default is None:
-        return list(schema.features)
-    extra = [name for name in names if name not in (*schema.features, target, unit)]
-    return [*schema.features, *extra]
+
+
+def _check_present(path: str, names: Sequence[str], target: str | None, unit: str | None) -> None:
+    """Raise CommandError if the file lacks the target or the column of the privacy unit."""
+    what = {
+        target: f"column {target!r}, which --target names",
+        unit: f"the column of the privacy unit, {unit!r}, which the schema names in [unit]",
+    }
+    for name, missing in what.items():
+        if name is not None and name not in names:
+            raise CommandError(
+                f"The file {path!r} lacks {missing}; it has {shortened(names)}."
+                f"{did_you_mean(name, names)} Correct the name, or add the column."
+            )
+
+
+def _check_types(X: Any) -> None:
+    """Raise CommandError if a column has a type that no fit reads; no cell is looked at."""
+    try:
+        open_table(X)
+    except SchemaError as error:
+        raise CommandError(f"{error} Here: --exclude COLUMN.") from None
 
 
 def _read_parquet(path: str, columns: list[str]) -> pa.Table:

@@ -19,6 +19,7 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.constant import has_one_class, train_constant
 from interpret_dp.ebm.host.actual import actual_values, labels_in_explanations
 from interpret_dp.ebm.host.interpret_json import completed
+from interpret_dp.ebm.host.keywords import with_substitutes
 from interpret_dp.ebm.host.removing import drop_features
 from interpret_dp.ebm.lazy import answered_lazily
 from interpret_dp.ebm.promise import promise_of
@@ -65,6 +66,7 @@ class PrivateEBM(ShowsGuarantee):
     released_: AdditiveModel
     schema_: Schema
 
+    @with_substitutes
     def fit(
         self,
         X: Any,
@@ -96,7 +98,7 @@ class PrivateEBM(ShowsGuarantee):
             explanations hold the part that this model adds. Refused under a log link.
         unit : array-like, shape (n_rows,), default=None
             Private. Who each row belongs to, where ``schema.unit`` names no column of ``X``.
-            Without a ``schema.unit`` one row of each unit is used.
+            Without a ``schema.unit`` one row of each unit is used. In pandas: indexed as ``X``.
 
         Returns
         -------
@@ -178,11 +180,8 @@ class PrivateEBM(ShowsGuarantee):
             interpret_table(model, term, term.standard_deviations) for term in terms
         ]
         self.bag_weights_ = np.array([model.n_rows])
-        self.bagged_intercept_ = (
-            model.intercept.copy()
-            if len(model.intercept) == 1
-            else model.intercept[np.newaxis].copy()
-        )
+        intercept = model.intercept if len(model.intercept) == 1 else model.intercept[np.newaxis]
+        self.bagged_intercept_ = intercept.copy()
         self.best_iteration_ = np.array([[model.rounds]], dtype=np.int64)
         self.noise_scale_binning_ = model.noise_scale_binning
         self.noise_scale_boosting_ = model.noise_scale_boosting

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
+from interpret_dp._validate import (
+    check_choice,
+    check_int,
+    check_real,
+    check_sequence,
+    did_you_mean,
+)
 from interpret_dp.accounting.gaussian import classic_mu, mu_of_budget
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.ebm.config import TrainerConfig
@@ -405,7 +411,7 @@ def _included_columns(names: Sequence[str], exclude: Any) -> tuple[int, ...]:
         else:
             raise ValueError(
                 f"exclude has {item!r}; each item must be the name or index of one feature (of "
-                f"{', '.join(map(repr, names))}), or a pair of them."
+                f"{', '.join(map(repr, names))}), or a pair of them.{did_you_mean(feature, names)}"
             )
     kept = tuple(index for index in range(len(names)) if index not in dropped)
     if not kept:

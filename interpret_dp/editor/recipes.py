@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_choice, check_real
+from interpret_dp._validate import check_choice, check_real, did_you_mean
 from interpret_dp.editor.curves import (
     Smoothing,
     best_direction,
@@ -107,7 +107,9 @@ def given_parameters(
     for name in arguments:
         if name not in known:
             names = ", ".join((*known, "between", "levels", "bins", "classes", "recentre"))
-            raise TypeError(f"{kind} has no argument {name!r}; it has {names}.")
+            raise TypeError(
+                f"{kind} has no argument {name!r}; it has {names}.{did_you_mean(name, known)}"
+            )
     parameters: dict[str, Any] = {}
     for name, parameter in known.items():
         value = arguments.get(name, parameter.default)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._validate import did_you_mean
 from interpret_dp.editor.operations import Operation, edited_term, operation_text, plan
 from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord
 
@@ -155,7 +156,9 @@ def find_term(model: AdditiveModel, term: Any) -> int:
     if isinstance(term, str):
         if term in names:
             return names.index(term)
-        raise ValueError(f"There is no term {term!r}; the terms are {shown}.")
+        raise ValueError(
+            f"There is no term {term!r}; the terms are {shown}.{did_you_mean(term, names)}"
+        )
     if isinstance(term, bool) or not isinstance(term, int | np.integer):
         raise TypeError(f"term is {term!r}; it must be the name of a term or its number.")
     if not 0 <= term < len(names):

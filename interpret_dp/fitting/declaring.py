@@ -29,6 +29,7 @@ from interpret_dp.mechanisms.bounds import occupied_range
 from interpret_dp.mechanisms.selection import rows_to_be_found
 from interpret_dp.release import PlannedRelease, PlannedSelection, ReleaseDoor, ReleasePlan
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
+from interpret_dp.schema.column_arguments import ColumnArgument
 from interpret_dp.schema.declarations import (
     MAX_BINS,
     Level,
@@ -360,7 +361,7 @@ def warn_of_gaps(task: DeclaringTask, plan: ReleasePlan, neighbourhood: Neighbou
     text = _undeclared_text(task, dict(_rows_needed(plan, neighbourhood)))
     if text not in _said:
         _said.add(text)
-        warnings.warn(text, UndeclaredWarning, stacklevel=4)
+        warnings.warn(text, UndeclaredWarning, stacklevel=5)
 
 
 def _rows_needed(plan: ReleasePlan, neighbourhood: Neighbourhood) -> Iterator[tuple[str, int]]:
@@ -399,7 +400,5 @@ def _undeclared_text(task: DeclaringTask, needed: Mapping[str, int]) -> str:
 
 def _example(gap: Gap) -> str:
     if isinstance(gap, UndeclaredContinuous):
-        lower = "lower" if gap.lower is None else f"{gap.lower:g}"
-        upper = "upper" if gap.upper is None else f"{gap.upper:g}"
-        return f"Continuous({lower}, {upper})"
-    return f"Categorical([level, ...]{', ordered=True' if gap.ordered else ''})"
+        return ColumnArgument("continuous", None, gap.lower, gap.upper).mend()
+    return ColumnArgument("ordinal" if gap.ordered else "nominal").mend()

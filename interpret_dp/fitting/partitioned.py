@@ -23,6 +23,7 @@ from interpret_dp.fitting.init_score import open_init_score
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.schema import Continuous, FeatureSpec, Schema, fine_edges
 from interpret_dp.schema.containers import is_dask
+from interpret_dp.schema.people import has_other_index
 from interpret_dp.schema.units import deal_units, kept_of_units, noted_units
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Opening:
     def __call__(self, *pieces: Any) -> PrivateRows:
         """Return the rows of a partition; a note after the pieces says which are used. Private."""
         given = dict(zip(self.roles, pieces, strict=False))
-        self._check_lengths(given)
+        self._check_alignment(given)
         rows, _ = open_rows(
             given["X"],
             given["y"],
@@ -180,14 +181,15 @@ class Opening:
         note = pieces[len(self.roles) :]
         return rows.of(note[0]) if note else replace(rows, identifiers=None)
 
-    def _check_lengths(self, given: dict[str, Any]) -> None:
-        if len({len(piece) for piece in given.values()}) > 1:
+    def _check_alignment(self, given: dict[str, Any]) -> None:
+        lengths = {len(piece) for piece in given.values()}
+        if len(lengths) > 1 or has_other_index(given["X"], given.get("unit")):
             raise BackendError("unaligned")
 
     def identifiers(self, *pieces: Any) -> Any:
         """Return the identifiers of a partition's rows; private."""
         given = dict(zip(self.roles, pieces, strict=True))
-        self._check_lengths(given)
+        self._check_alignment(given)
         try:
             rows, _ = open_rows(
                 given["X"],

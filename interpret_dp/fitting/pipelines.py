@@ -1,10 +1,11 @@
-"""A warning for steps that learn from the private rows before the model sees them.
+"""A warning for what learns from the private rows before the model does, or around it.
 
 A scaler, an imputer or a feature selection that is fitted on the same rows is a release that
-nobody pays for, and through it one row moves all others, which breaks every sensitivity. An
-estimator is told nothing about the pipeline that it is in, so the calling frames are looked at.
-They do not reach across threads and processes: the parts of a VotingClassifier(n_jobs=2) inside a
-pipeline do not see it, whereas a pipeline inside cross_val_score(n_jobs=2) is seen.
+nobody pays for, and through it one row moves all others, which breaks every sensitivity. A
+calibration or a search around the model reads the rows once more. An estimator is told nothing
+about what it is in, so the calling frames are looked at. They do not reach across threads and
+processes: the parts of a VotingClassifier(n_jobs=2) inside a pipeline do not see it, whereas a
+pipeline inside cross_val_score(n_jobs=2) is seen.
 """
 
 from __future__ import annotations
@@ -22,6 +23,20 @@ __all__ = ["warn_of_learning_steps"]
 # Frames of these packages are not where the user wrote the call.
 _FRAMEWORKS = {"imblearn", "interpret_dp", "joblib", "sklearn"}
 
+# Each learns from the rows beside its models, or chooses by exact scores on them. (RFE chooses by
+# released importances.)
+_WRAPPERS = {
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
+    "CalibratedClassifierCV",
+    "RFECV",
+    "SelfTrainingClassifier",
+    "SequentialFeatureSelector",
+    "StackingClassifier",
+    "StackingRegressor",
+    "TunedThresholdClassifierCV",
+}
+
 _MEND = (
     "One row changes what they make of all others and no budget pays for what they learn, so the "
     "promise of this fit does not hold. Leave them out: the model needs no scaling, has a bin for "
@@ -33,12 +48,13 @@ _MEND = (
 
 
 def warn_of_learning_steps() -> None:
-    """Warn if the calling ``fit`` gets its rows from steps that learn from them.
+    """Warn if something else learns from the private rows of the calling ``fit``.
 
     Found are the earlier steps of every scikit-learn Pipeline, or subclass of it, that is being
     fitted, also inside a search or a cross-validation, and the target's transformer of a
-    TransformedTargetRegressor. The warning depends on the steps' types and parameters alone,
-    never on a row.
+    TransformedTargetRegressor. So are wrappers such as CalibratedClassifierCV, and a search at its
+    last fit, which has the settings that were chosen. The warning depends on types and parameters
+    alone, never on a row.
 
     A step learns nothing if its tag ``requires_fit`` is False, if it is frozen, or if it is an
     encoder, PolynomialFeatures or constant SimpleImputer whose parameters leave nothing to learn
@@ -50,6 +66,7 @@ def warn_of_learning_steps() -> None:
     PrivacyWarning
     """
     learning: dict[str, None] = {}
+    wrappers: dict[str, None] = {}
     seen: set[int] = set()
     level = where = 1
     frame: FrameType | None = sys._getframe(1)
@@ -60,18 +77,26 @@ def warn_of_learning_steps() -> None:
             seen.add(id(enclosing))
             found = _learning_before(enclosing, frame)
             learning |= dict.fromkeys(found)
+            if _learns_around(enclosing):
+                found = [type(enclosing).__name__]
+                wrappers |= dict.fromkeys(found)
             where = 1 if found else where
         if where == 1 and _package(frame) not in _FRAMEWORKS:
             where = level
         frame = frame.f_back
+    texts = []
     if learning:
         steps = "step learns" if len(learning) == 1 else "steps learn"
         named = ", ".join(learning)
-        warnings.warn(
-            f"The {steps} from the private rows before this fit does: {named}. {_MEND}",
-            PrivacyWarning,
-            stacklevel=where if where > 1 else 3,
+        texts.append(f"The {steps} from the private rows before this fit does: {named}. {_MEND}")
+    if wrappers:
+        texts.append(
+            f"Around this fit, {', '.join(wrappers)} learns from the private rows too, or chooses "
+            "by exact scores on them. No budget pays for that, and the promise does not cover it. "
+            "Use public rows for it; private_metrics pays for scores."
         )
+    if texts:
+        warnings.warn(" ".join(texts), PrivacyWarning, stacklevel=where if where > 1 else 3)
 
 
 def _package(frame: FrameType) -> str:
@@ -84,6 +109,16 @@ def _first_argument(frame: FrameType) -> Any:
     if "fit" not in code.co_name or not code.co_argcount:
         return None
     return frame.f_locals.get(code.co_varnames[0])
+
+
+def _learns_around(enclosing: Any) -> bool:
+    """Whether ``enclosing`` learns from the rows around its models, or has chosen by them."""
+    kinds = type(enclosing).__mro__
+    names = {kind.__name__ for kind in kinds if kind.__module__.startswith("sklearn.")}
+    if "BaseSearchCV" in names:
+        # The models before the choice are what they promise to be.
+        return hasattr(enclosing, "best_estimator_")
+    return not names.isdisjoint(_WRAPPERS)
 
 
 def _learning_before(enclosing: Any, frame: FrameType) -> list[str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
-__all__ = ["check_name", "check_text", "looks_of"]
+__all__ = ["check_name", "check_text"]
 
 _LONGEST_NAME = 200
 
@@ -24,12 +23,6 @@ def check_name(name: str, value: str, *, longest: int | None = _LONGEST_NAME) ->
             "spaces at its ends."
         )
     return text
-
-
-def looks_of(name: str) -> str:
-    """Return what names have in common that people take for one: "Ward-1", "ward 1", "WARD_1"."""
-    folded = unicodedata.normalize("NFKC", name).casefold()
-    return " ".join(re.split(r"[\W_]+", folded)).strip() or folded
 
 
 def check_text(value: str, name: str = "purpose") -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._notebook import notebook_table
-from interpret_dp._validate import check_real
+from interpret_dp._validate import check_real, did_you_mean
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account, Budget, Spent
 from interpret_dp.ledger.approval import Approval
 from interpret_dp.ledger.chain import GENESIS, verify_chain
 from interpret_dp.ledger.filter import largest_epsilon, remaining_mu
 from interpret_dp.ledger.handle import LedgerHandle
-from interpret_dp.ledger.names import check_name, looks_of
+from interpret_dp.ledger.names import check_name
 from interpret_dp.ledger.reporting import account_document, overview_row, report_frame
 
 if TYPE_CHECKING:
@@ -283,11 +282,8 @@ def _with_budget(log: Log) -> list[str]:
 
 
 def _no_budget_error(dataset: str, known: list[str]) -> LedgerError:
-    by_look = {looks_of(name): name for name in known}
-    close = [by_look[look] for look in get_close_matches(looks_of(dataset), by_look)]
-    hint = f" It has one for {', '.join(map(repr, known))}." if known else ""
-    if close:
-        hint = f" Did you mean {' or '.join(map(repr, close))}?"
+    has = f" It has one for {', '.join(map(repr, known))}." if known else ""
+    hint = did_you_mean(dataset, known) or has
     return LedgerError(
         f"The ledger has no budget for data set {dataset!r}.{hint} Declare what may ever be spent "
         f"on it with ledger.create_budget({dataset!r}, epsilon=..., delta=...), or `interpret-dp "

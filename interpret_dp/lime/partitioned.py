@@ -20,6 +20,7 @@ from interpret_dp.lime.weighting import WeightTable
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import Schema
 from interpret_dp.schema.containers import is_dask
+from interpret_dp.schema.people import has_other_index
 from interpret_dp.schema.units import deal_units, kept_of_units, noted_units
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ class PartOpening:
     def rows(self, *pieces: Any) -> OpenedRows:
         """Return the rows of a partition; private."""
         given = dict(zip(self.roles, pieces, strict=False))
-        if len({len(piece) for piece in given.values()}) > 1:
+        lengths = {len(piece) for piece in given.values()}
+        if len(lengths) > 1 or has_other_index(given["X"], given.get("unit")):
             raise BackendError("unaligned")
         return open_model_rows(
             given["X"],

@@ -21,6 +21,7 @@ from interpret_dp.accounting.guarantee import (
 )
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.sampled import MOST_STEPS
+from interpret_dp.ebm.host.keywords import with_substitutes
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.fitting.assumptions import ledger_assumptions, unit_assumptions
 from interpret_dp.fitting.declaring import declare
@@ -238,6 +239,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         self.verbose = verbose
         self.classes = classes
 
+    @with_substitutes
     def fit(self, X: Any, y: Any, unit: Any = None) -> Self:
         """Fit on private rows and charge the ledger.
 
@@ -248,7 +250,8 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         y : array-like, shape (n_rows,)
             Private. Rows whose label is missing or undeclared add nothing.
         unit : array-like, shape (n_rows,), default=None
-            Private. Who each row belongs to; one row of each unit is used.
+            Private. Who each row belongs to; one row of each unit is used. In pandas: indexed as
+            ``X``.
 
         Returns
         -------

@@ -242,6 +242,8 @@ class AdditiveModel:
         schema = Schema.from_dict(document["schema"])
         names = [entry["name"] for entry in document["features"]]
         specs = schema.resolve(names)
+        if len(schema.features) > len(names):
+            raise ValueError("its schema declares columns that are not among its features")
         classes = document["classes"]
         return cls(
             task=document["task"],

@@ -10,7 +10,8 @@ from interpret_dp._validate import check_choice
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.column_arguments import ColumnArgument, column_arguments, read_bound
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
-from interpret_dp.schema.schema import Schema, absences
+from interpret_dp.schema.names import absences
+from interpret_dp.schema.schema import Schema
 
 __all__ = ["ReadArguments", "read_arguments", "schema_from_arguments"]
 
@@ -56,9 +57,8 @@ def schema_from_arguments(
     Raises
     ------
     SchemaError
-        If an argument contradicts another or the schema, the schema declares a column that is
-        not in ``names``, or anything is left undeclared. All faults of one sort are named at
-        once.
+        If an argument contradicts another or the schema, the schema seems to be that of another
+        table, or anything is left undeclared. All faults of one sort are named at once.
     TypeError, ValueError
         If an argument is not of the form above.
 
@@ -121,7 +121,7 @@ def read_arguments(
             "file with Schema.load(path)."
         )
     base = Schema() if schema is None else schema
-    faults = absences(base, names)
+    faults: list[str] = []
     features: dict[str, FeatureSpec] = {}
     undeclared: dict[str, ColumnArgument] = {}
     for name, argument, is_row in column_arguments(names, feature_types, privacy_bounds):
@@ -133,6 +133,9 @@ def read_arguments(
             undeclared[name] = said
         else:
             features[name] = spec
+    by_default = base.default is not None
+    unlisted = [n for n in names if n not in base.features and (by_default or n in undeclared)]
+    faults += absences(base, names, unlisted)
     bounds = (
         read_bound("privacy_target_min", target_min),
         read_bound("privacy_target_max", target_max),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interpret_dp._validate import check_real, check_sequence
+from interpret_dp._validate import check_real, check_sequence, did_you_mean
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
 
 __all__ = ["ColumnArgument", "column_arguments", "read_bound"]
@@ -150,7 +150,7 @@ def _column_of(names: Sequence[str], key: Any) -> str:
         return names[int(key)]
     raise ValueError(
         f"privacy_bounds has the key {key!r}; keys must be a column's name or its index from 0 "
-        f"to {len(names) - 1}."
+        f"to {len(names) - 1}.{did_you_mean(key, names)}"
     )
 
 

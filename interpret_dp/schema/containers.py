@@ -45,6 +45,8 @@ class Source:
         From the position of a column whose dtype was not refused to its cells. Private.
     n_dimensions : int
         2 for a table, 1 for a single column.
+    index : pandas.Index, shape (n_rows,), or None
+        Labels of the rows, where the container is of pandas. Private.
     """
 
     names: tuple[str, ...] | None
@@ -53,6 +55,7 @@ class Source:
     dtype: Callable[[int], Any]
     column: Callable[[int], Values]
     n_dimensions: int = 2
+    index: Any = None
 
 
 def read_table(X: Any) -> Source:
@@ -99,8 +102,8 @@ def read_target(y: Any) -> Source:
 def read_column(role: str, values: Any) -> Source:
     """Read what belongs to each row; see :func:`~interpret_dp.schema.tables.open_column`."""
     source = _read_one_column(role, values)
-    if source.n_dimensions == 2:
-        # scikit-learn's own words.
+    if source.n_dimensions == 2 and source.names is None:
+        # scikit-learn's own words. A table of one named column is that column.
         raise SchemaError(
             f"{role} must be 1D array or scalar, got 2D array. Pass one column, such as "
             f"{role}.ravel()."
@@ -156,7 +159,7 @@ def _read(role: str, values: Any) -> Source:
     if _is_a(values, "pandas", "DataFrame"):
         return _pandas_frame(values)
     if _is_a(values, "pandas", "Series"):
-        return _single(len(values), values.dtype, lambda: _series_values(values))
+        return _single(len(values), values.dtype, lambda: _series_values(values), values.index)
     if hasattr(values, "toarray") and hasattr(values, "nnz"):
         mend = f"it must be dense. Pass {role}.toarray()."
         raise TypeError(f"{role} is sparse ({_kind(values)}); {mend}")
@@ -178,8 +181,8 @@ def _read(role: str, values: Any) -> Source:
     )
 
 
-def _single(n_rows: int, dtype: Any, column: Callable[[], Values]) -> Source:
-    return Source(None, 1, n_rows, lambda _: dtype, lambda _: column(), n_dimensions=1)
+def _single(n_rows: int, dtype: Any, column: Callable[[], Values], index: Any = None) -> Source:
+    return Source(None, 1, n_rows, lambda _: dtype, lambda _: column(), n_dimensions=1, index=index)
 
 
 def _pandas_frame(frame: Any) -> Source:
@@ -190,6 +193,7 @@ def _pandas_frame(frame: Any) -> Source:
         n_rows=len(frame),
         dtype=dtypes.__getitem__,
         column=lambda position: _series_values(frame.iloc[:, position]),
+        index=frame.index,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from interpret_dp._validate import check_choice, check_int
+from interpret_dp._validate import check_choice, check_int, did_you_mean
 from interpret_dp.exceptions import PrivacyWarning, SchemaError
 from interpret_dp.schema.cells import in_chunks, level_key, numbers_of
 from interpret_dp.schema.columns import Values, category_values, is_category_coded
@@ -34,14 +34,16 @@ def draft_schema(
         if unit.column not in table.names or unit.column == target:
             raise SchemaError(
                 f"unit names the column {unit.column!r}; it must be one of "
-                f"{', '.join(map(repr, table.names))}, and not the target. Leave it out if the "
-                "identifiers are not in the table."
+                f"{', '.join(map(repr, table.names))}, and not the target."
+                f"{did_you_mean(unit.column, table.names)} Leave it out if the identifiers are not "
+                "in the table."
             )
         table = table.without(unit.column)
     if target is not None and target not in table.names:
         raise SchemaError(
             f"The table has no column {target!r}; target must be one of "
-            f"{', '.join(map(repr, table.names))}. Leave it out if the target is not in the table."
+            f"{', '.join(map(repr, table.names))}.{did_you_mean(target, table.names)} Leave it out "
+            "if the target is not in the table."
         )
     warnings.warn(
         "Schema.draft reads minima, maxima and levels off the rows, and whatever a schema says "

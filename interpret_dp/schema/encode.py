@@ -159,7 +159,7 @@ def encode_table(
     Raises
     ------
     SchemaError
-        If the schema and the table do not have the same columns.
+        If the schema does not declare a column of the table.
     ValueError
         If a sequence has another length than the table has columns.
     """

@@ -172,7 +172,7 @@ def warn_of_mismatches(table: Table, specs: Sequence[FeatureSpec]) -> None:
     ]
     if found:
         text = f"{' '.join(found)} All cells count as undeclared."
-        warnings.warn(text, DeclarationWarning, stacklevel=4)
+        warnings.warn(text, DeclarationWarning, stacklevel=5)
 
 
 def _are_missing(values: Values) -> bool:

@@ -107,8 +107,8 @@ def partial_schema_from_arguments(
     Raises
     ------
     SchemaError
-        If an argument contradicts another or the schema, the schema declares a column that is not
-        in ``names``, or the type of a column or of the target rules out what is declared of it.
+        If an argument contradicts another or the schema, the schema seems to be that of another
+        table, or the type of a column or of the target rules out what is declared of it.
     TypeError, ValueError
         If an argument is of another form.
     """

@@ -6,11 +6,11 @@ from typing import Any
 
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.columns import Values, category_values, is_category_coded
-from interpret_dp.schema.containers import Source
+from interpret_dp.schema.containers import Source, read_column
 from interpret_dp.schema.declarations import PrivacyUnit
 from interpret_dp.schema.tables import Table, open_column, open_table, read_source
 
-__all__ = ["open_people"]
+__all__ = ["has_other_index", "open_people"]
 
 _UNNAMED_UNIT = "unit"
 
@@ -31,7 +31,7 @@ def open_people(
     declared : PrivacyUnit or None
         What the schema says.
     unit : Series, pyarrow.Array, ndarray or list, shape (n_rows,), or None
-        Identifiers that are given beside the table.
+        Identifiers that are given beside the table; a DataFrame of one column will do.
     call : str
         How a user gives them, for the message, such as ``"fit(X, y, unit=ids)"``.
 
@@ -81,8 +81,30 @@ def open_people(
     if unit is None:
         return table, None, declared
     identifiers = open_column("unit", unit, table.n_rows)
+    if has_other_index(source, unit):
+        raise SchemaError(
+            "X and unit are both of pandas, and their indexes differ, so that it is not clear "
+            "which rows are one unit's. Pass unit.loc[X.index] if the index says it, or "
+            "unit.to_numpy() if the rows of both stand in the same order."
+        )
     _refuse_floats("unit", identifiers)
     return table, identifiers, declared or PrivacyUnit(_UNNAMED_UNIT)
+
+
+def has_other_index(X: Any, unit: Any) -> bool:
+    """Return whether a table and its identifiers are of pandas and are labelled differently.
+
+    An index is structure, as a length is: it is compared as a whole, and no label is told.
+
+    Parameters
+    ----------
+    X, unit : object
+        As :func:`open_people` takes them.
+    """
+    own = read_source(X).index
+    other = None if unit is None else read_column("unit", unit).index
+    # Tables without rows say what the columns of Dask are, whose indexes are known to the workers.
+    return own is not None and other is not None and len(own) > 0 and not own.equals(other)
 
 
 def _with_unit(source: Source, feature_names: Any, column: str) -> Any:

@@ -9,7 +9,9 @@ import numpy as np
 
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import LevelTable, in_chunks, numbers_of
-from interpret_dp.schema.declarations import Continuous, FeatureSpec
+from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
+from interpret_dp.schema.kinds import kind_of
+from interpret_dp.schema.names import absences, listed
 from interpret_dp.schema.schema import Schema
 from interpret_dp.schema.tables import Values, open_table, open_target
 
@@ -27,14 +29,14 @@ class ColumnReport:
     ----------
     name : str
         The column, or ``(target)``.
-    kind : {"continuous", "categorical"}
-        How it is declared.
+    kind : {"continuous", "categorical", "undeclared"}
+        How it is declared. A fit finds the levels or bounds of an undeclared column privately.
     missing : int
         Cells that are missing, or that a continuous column cannot read as a number.
     clipped : int
-        Numbers outside the declared bounds.
+        Numbers outside the declared bounds; 0 for an undeclared column.
     unseen : int
-        Cells that equal no declared level.
+        Cells that equal no declared level; 0 for an undeclared column.
     """
 
     name: str
@@ -54,15 +56,21 @@ class SchemaReport:
         Number of rows.
     columns : tuple of ColumnReport, shape (n_features,) or (n_features + 1,)
         One entry a column, and one for the target if it was given.
+    absent : tuple of str
+        Columns that the schema declares and the table lacks; a fit does not use them.
     """
 
     n_rows: int
     columns: tuple[ColumnReport, ...]
+    absent: tuple[str, ...] = ()
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is missing, clipped or unseen."""
-        return not any(column.missing or column.clipped or column.unseen for column in self.columns)
+        """Whether all columns are declared, and nothing is missing, clipped or unseen."""
+        return not any(
+            column.missing or column.clipped or column.unseen or column.kind == "undeclared"
+            for column in self.columns
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return the counts as a table indexed by column name. Private."""
@@ -93,7 +101,19 @@ class SchemaReport:
             for line in (head, *body)
         ]
         title = f"{self.n_rows} rows. Exact counts, private: for the curator's eyes only."
-        return "\n".join([title, *lines])
+        return "\n".join([title, *lines, *self._notes()])
+
+    def _notes(self) -> list[str]:
+        undeclared = [column.name for column in self.columns if column.kind == "undeclared"]
+        notes = []
+        if undeclared:
+            notes.append(
+                f"Undeclared: {listed(undeclared)}. A fit finds levels or bounds privately, out of "
+                "its own budget."
+            )
+        if self.absent:
+            notes.append(f"Declared, but not in the table: {listed(self.absent)}.")
+        return notes
 
 
 def check_table(schema: Schema, X: Any, y: Any = None) -> SchemaReport:
@@ -101,10 +121,13 @@ def check_table(schema: Schema, X: Any, y: Any = None) -> SchemaReport:
     table = open_table(X)
     if schema.unit is not None:
         table = table.without(schema.unit.column)
-    specs = schema.resolve(table.names)
+    names = table.names
+    faults = absences(schema, names, [name for name in names if name not in schema.features])
+    if faults:
+        raise SchemaError(" ".join(faults))
     columns = [
-        _count(name, table.column(index), spec)
-        for index, (name, spec) in enumerate(zip(table.names, specs, strict=True))
+        _count(name, table.column(index), schema.features.get(name, schema.default))
+        for index, name in enumerate(names)
     ]
     if y is not None:
         if schema.target is None:
@@ -112,11 +135,19 @@ def check_table(schema: Schema, X: Any, y: Any = None) -> SchemaReport:
                 "y is given, but the schema declares no target. Declare Schema(target=...)."
             )
         columns.append(_count("(target)", open_target(y, table.n_rows), schema.target))
-    return SchemaReport(table.n_rows, tuple(columns))
+    absent = tuple(name for name in schema.features if name not in names)
+    return SchemaReport(table.n_rows, tuple(columns), absent)
 
 
-def _count(name: str, values: Values, spec: FeatureSpec) -> ColumnReport:
+def _count(name: str, values: Values, spec: FeatureSpec | None) -> ColumnReport:
     missing = clipped = unseen = 0
+    if spec is None and kind_of(values).cells == "bool":
+        # As a fit reads it: the dtype says which values there are.
+        spec = Categorical([False, True])
+    if spec is None:
+        for _, positions in in_chunks(values, LevelTable(()).positions):
+            missing += int((positions == 0).sum())
+        return ColumnReport(name, "undeclared", missing, clipped, unseen)
     if isinstance(spec, Continuous):
         for _, found in in_chunks(values, numbers_of):
             missing += int(np.isnan(found).sum())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from types import EllipsisType, MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from interpret_dp._notebook import notebook_table
+from interpret_dp._validate import check_sequence, did_you_mean
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.declarations import (
     MAX_BINS,
@@ -20,6 +22,7 @@ from interpret_dp.schema.declarations import (
     check_text,
     level_labels,
 )
+from interpret_dp.schema.names import absences, listed, shortened
 
 if TYPE_CHECKING:
     from interpret_dp.schema.report import SchemaReport
@@ -33,9 +36,7 @@ __all__ = [
     "PrivacyUnit",
     "Schema",
     "Source",
-    "absences",
     "level_labels",
-    "listed",
 ]
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
@@ -143,32 +144,110 @@ class Schema:
         Parameters
         ----------
         names : sequence of str, shape (n_features,)
-            The columns of the table.
+            The columns of the table, which may be fewer than the schema declares.
 
         Raises
         ------
         SchemaError
-            If a column is not declared and there is no default, or a declared column is not in
-            the table. All such columns are named.
+            If a column is not declared and there is no default, or the schema seems to be that of
+            another table (:func:`absences`). All such columns are named.
         """
-        faults = []
-        if self.default is None:
-            undeclared = [name for name in names if name not in self.features]
-            if undeclared:
-                faults.append(
-                    f"The schema does not declare {listed(undeclared)}. Declare each as "
-                    "Continuous(lower, upper) or Categorical(levels), give "
-                    "Schema(default=...), or drop it from the table."
-                )
-        faults += absences(self, names)
+        unlisted = [name for name in names if name not in self.features]
+        faults = absences(self, names, unlisted)
+        if unlisted and self.default is None:
+            faults.append(
+                f"The schema does not declare {listed(unlisted)}. Declare each as "
+                "Continuous(lower, upper) or Categorical(levels), give "
+                "Schema(default=...), or drop it from the table."
+            )
         if faults:
             raise SchemaError(" ".join(faults))
         # The default is there whenever a name is not listed: checked above.
         specs = [self.features.get(name, self.default) for name in names]
         return tuple(spec for spec in specs if spec is not None)
 
+    def select(self, names: Iterable[str]) -> Schema:
+        """Return the schema of some columns; target, default and unit stay.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The columns to keep, in their new order, such as ``X.columns``. The unit's column may
+            be among them.
+
+        Raises
+        ------
+        SchemaError
+            If a name is no column of the schema.
+        """
+        given = check_sequence("names", names, "names of columns")
+        unit = None if self.unit is None else self.unit.column
+        kept = self._known([str(name) for name in given if name != unit])
+        return dataclasses.replace(self, features={name: self.features[name] for name in kept})
+
+    def drop(self, names: Iterable[str]) -> Schema:
+        """Return the schema without some columns; target, default and unit stay.
+
+        Parameters
+        ----------
+        names : sequence of str
+
+        Raises
+        ------
+        SchemaError
+            If a name is no column of the schema.
+        """
+        given = check_sequence("names", names, "names of columns")
+        dropped = self._known([str(name) for name in given])
+        kept = {name: spec for name, spec in self.features.items() if name not in dropped}
+        return dataclasses.replace(self, features=kept)
+
+    def replace(
+        self,
+        features: Mapping[str, FeatureSpec] | None = None,
+        *,
+        target: FeatureSpec | EllipsisType | None = ...,
+        default: FeatureSpec | EllipsisType | None = ...,
+        unit: PrivacyUnit | EllipsisType | None = ...,
+    ) -> Schema:
+        """Return the schema with other declarations.
+
+        Parameters
+        ----------
+        features : mapping of str to Continuous or Categorical, default=None
+            Columns to declare anew, or to add; all others stay.
+        target, default : Continuous, Categorical or None, default=...
+            None removes the declaration; the default ``...`` keeps it.
+        unit : PrivacyUnit or None, default=...
+            As ``target``.
+
+        Examples
+        --------
+        >>> schema = Schema({"age": Continuous(17, 90)}, target=Categorical(["no", "yes"]))
+        >>> schema.replace({"age": Continuous(0, 120)}, target=None)
+        Schema({
+            'age': Continuous(0, 120),
+        })
+        """
+        given: dict[str, Any] = {"target": target, "default": default, "unit": unit}
+        changes = {role: value for role, value in given.items() if value is not ...}
+        declared = {} if features is None else Schema(features).features
+        return dataclasses.replace(self, features={**self.features, **declared}, **changes)
+
+    def _known(self, names: list[str]) -> list[str]:
+        """Return the names, or raise SchemaError if one is no column of the schema."""
+        unknown = [name for name in names if name not in self.features]
+        if unknown:
+            raise SchemaError(
+                f"The schema does not declare {listed(unknown)}; it has "
+                f"{shortened(list(self.features))}.{did_you_mean(unknown[0], self.features)}"
+            )
+        return names
+
     def check(self, X: Any, y: Any = None) -> SchemaReport:
         """Count what the schema would change in a table. Private: for the curator's eyes only.
+
+        Of a column that is not declared, missing cells are counted alone.
 
         Parameters
         ----------
@@ -186,7 +265,7 @@ class Schema:
         Raises
         ------
         SchemaError
-            If the table does not fit the schema.
+            If the schema seems to be that of another table.
         """
         from interpret_dp.schema.report import check_table
 
@@ -236,6 +315,44 @@ class Schema:
         from interpret_dp.schema.draft import draft_schema
 
         return draft_schema(frame, target, max_levels, task, unit)
+
+    @staticmethod
+    def skeleton(dtypes: Any) -> str:
+        """Return a schema as Python source, with blanks for what only you know; reads no row.
+
+        Parameters
+        ----------
+        dtypes : Series, mapping of str to dtype, or pyarrow.Schema
+            The dtype of each column, such as ``X.dtypes``. Neither bounds nor levels are taken
+            from it: the categories of a dtype may be those of private rows.
+
+        Returns
+        -------
+        str
+            To print, paste and fill in: ``lower``, ``upper`` and ``level`` stand for what is
+            public knowledge.
+
+        Raises
+        ------
+        TypeError
+            If it is none of these, or holds something that is no dtype.
+
+        Examples
+        --------
+        >>> print(Schema.skeleton({"cost": "float64", "smoker": "bool"}))
+        from interpret_dp import Categorical, Continuous, Integer, Schema
+        <BLANKLINE>
+        schema = Schema(
+            {
+                'cost': Continuous(lower, upper),
+                'smoker': Categorical([False, True]),
+            },
+            target=Categorical([label, ...]),  # or Continuous(lower, upper)
+        )
+        """
+        from interpret_dp.schema.skeleton import skeleton_text
+
+        return skeleton_text(dtypes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain dicts, lists, strings and numbers."""
@@ -328,23 +445,6 @@ class Schema:
         from interpret_dp.schema.document import suffix_of
 
         return cls.from_toml(path) if suffix_of(path) == ".toml" else cls.from_json(path)
-
-
-def absences(schema: Schema, names: Sequence[str]) -> list[str]:
-    """Return one sentence on declared columns that are not among ``names``, if there are any."""
-    present = set(names)
-    absent = [name for name in schema.features if name not in present]
-    if not absent:
-        return []
-    return [
-        f"The table does not have {listed(absent)}, which the schema declares. Rename or add it, "
-        "or remove it from the schema."
-    ]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names of columns as the object of a sentence."""
-    return ("column " if len(names) == 1 else "columns ") + ", ".join(map(repr, names))
 
 
 def _check_spec(role: str, spec: object) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from interpret_dp._validate import check_sequence
+from interpret_dp._validate import check_sequence, did_you_mean
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.columns import Values
 from interpret_dp.schema.containers import Source, read_column, read_table, read_target
 from interpret_dp.schema.dtypes import refuse_dtype
-from interpret_dp.schema.schema import listed
+from interpret_dp.schema.names import listed, shortened
 
 __all__ = [
     "Table",
@@ -30,8 +30,6 @@ __all__ = [
     "open_target",
     "read_source",
 ]
-
-_NAMES_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -171,13 +169,14 @@ def open_column(role: str, values: Any, n_rows: int | None = None) -> Values:
     role : str
         The name of the argument.
     values : Series, pyarrow.Array, ndarray or list, shape (n_rows,)
+        A DataFrame of one column will do.
     n_rows : int, default=None
         Number of rows of the table, if it must agree.
 
     Raises
     ------
     TypeError, SchemaError
-        As :func:`open_target`, and if ``values`` is two-dimensional.
+        As :func:`open_target`, and if ``values`` is a two-dimensional array.
     """
     return _checked_column(role, read_column(role, values), n_rows)
 
@@ -231,18 +230,12 @@ def _matched(
     absent = [name for name in known if name not in present]
     if absent:
         raise SchemaError(
-            f"X lacks {listed(absent)}; it has {_shortened(names)}. Columns are matched by name: "
-            "rename or add what is missing."
+            f"X lacks {listed(absent)}; it has {shortened(names)}.{did_you_mean(absent[0], names)} "
+            "Columns are matched by name: rename or add what is missing."
         )
     _refuse_doubles(tuple(name for name in names if name in asked))
     where = {name: position for position, name in enumerate(names)}
     return known, [where[name] for name in known]
-
-
-def _shortened(names: Sequence[str]) -> str:
-    hidden = len(names) - _NAMES_SHOWN
-    shown = listed(names[:_NAMES_SHOWN]) if names else "no columns"
-    return f"{shown} and {hidden} more" if hidden > 0 else shown
 
 
 def _refuse_doubles(names: Sequence[str]) -> None:

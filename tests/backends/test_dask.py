@@ -205,8 +205,8 @@ def test_arrays_of_any_chunks_and_threads() -> None:
         (lambda X, y: (X.compute(), y), "y is a Dask collection, and X is of type pandas"),
         (lambda X, y: (X, cut(ROWS, [5])["yes"]), "X has 3 partitions and y has 2"),
         (
-            lambda X, y: (X.drop(columns="age"), y),
-            "does not have column .age.",
+            lambda X, y: (X.rename(columns={"age": "Age"}), y),
+            "did you mean .age.",
         ),
     ],
 )
@@ -237,6 +237,12 @@ def test_partitions_of_other_lengths_are_an_error_of_their_own() -> None:
     model = CLASSIFIER(**CASES["binary"][1], ledger=ledger, dataset="d")
     with pytest.raises(BackendError, match=r"differ in their.*nothing was charged"):
         model.fit(cut(ROWS, [5, 9])[NAMES], cut(ROWS, [5, 10])["yes"])
+    X, others = cut(ROWS, [5]), cut(ROWS.set_axis(range(N_ROWS)), [5])
+    people = Schema(FEATURES, target=CLASSES, unit=PrivacyUnit("person"))
+    model.set_params(schema=people, dataset="people")
+    with pytest.raises(BackendError, match=r"X and unit in their index.*nothing was charged"):
+        model.fit(X[NAMES], X["yes"], unit=others["person"])
+    assert ledger.spent("people").mu == 0.0
     assert ledger.spent("d").mu == 0.0
 
 

@@ -28,8 +28,11 @@ def spent(folder):
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_fit_writes_a_model_and_says_what_it_promises(fit, patients, cohort, suffix):
-    outcome = fit(f"patients.{suffix}", budget=4)
+    is_found = suffix == "parquet"
+    flags = [] if is_found else ["--exclude", "patient_id"]
+    outcome = fit(f"patients.{suffix}", *flags, budget=4)
     assert outcome.code == 0, outcome.err
+    assert outcome.err == ""
     text = " ".join(outcome.out.split())
     model = load_model("model.json", PrivacyLedger())
     assert model.guarantee_.sentence in text
@@ -40,8 +43,10 @@ def test_fit_writes_a_model_and_says_what_it_promises(fit, patients, cohort, suf
     assert left_text(left, 1e-6) in text
     assert model.guarantee_.ledger_head == PrivacyLedger().head
     assert model.guarantee_.ledger_head in text
-    assert "left out: 'patient_id'" in text
-    assert (model.predict_proba(cohort.X[:5]) > 0).all()
+    found = "does not declare column 'patient_id'. The fit finds levels or bounds privately"
+    assert (found in text) is is_found
+    assert ("patient_id" in model.schema_.features) is is_found
+    assert (model.predict_proba(cohort.X[:5].assign(patient_id=1)) > 0).all()
 
 
 def test_no_private_number_is_shown(fit, patients, cohort):
@@ -118,7 +123,8 @@ def test_what_the_budget_does_not_cover_is_refused(fit, patients, spent):
         ({"out": "nowhere/model.json"}, "cannot be written"),
         ({"out": "."}, "which is a folder"),
         ({"out": "schema.toml"}, "--overwrite"),
-        ({"target": "absent"}, "no column 'absent'"),
+        ({"target": "absent"}, "lacks column 'absent', which --target names"),
+        ({"exclude": "readmitted"}, "which is the target"),
         ({"schema": "absent.toml"}, "absent.toml"),
         ({"target": "age"}, "declares it as a feature too"),
         ({"dataset": " "}, "dataset"),
@@ -270,7 +276,8 @@ def test_shapes_are_constrained_and_paired(fit, patients):
         (["--objective", "huber"], "invalid choice"),
         (["--monotone", "age"], "COLUMN=increasing"),
         (["--monotone", "age=up"], "COLUMN=increasing"),
-        (["--monotone", "weight=increasing"], "one of the schema's columns: 'age'"),
+        (["--monotone", "weight=increasing"], "one of the columns that are read: 'age'"),
+        (["--monotone", "Age=increasing"], "Did you mean 'age'?"),
         (["--monotone", "age=increasing", "--monotone", "age=decreasing"], "two directions"),
         (["--pair", "age", "weight"], "--pair names 'weight'"),
         (["--pair", "age", "bmi", "--interactions", "1"], "give one"),

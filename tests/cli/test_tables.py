@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,14 @@ from hypothesis import strategies as st
 
 from interpret_dp.cli.console import CommandError
 from interpret_dp.cli.tables import column_names, read_declared, read_public
-from interpret_dp.schema import Categorical, Continuous, Schema, encode_table, open_table
+from interpret_dp.schema import (
+    Categorical,
+    Continuous,
+    PrivacyUnit,
+    Schema,
+    encode_table,
+    open_table,
+)
 
 SCHEMA = Schema(
     {"age": Continuous(0, 100), "ward": Categorical([1, 2, 3]), "code": Categorical(["007", "x"])},
@@ -79,7 +88,46 @@ def test_a_default_declares_all_columns(tmp_path):
     schema = Schema({"b": Continuous(0, 1)}, default=Continuous(0, 9))
     table = read_declared(_write(tmp_path, "a,b,c\n1,2,3\n"), schema, None)
     assert list(table.X) == ["b", "a", "c"]
-    assert table.note == ""
+    assert table.notes == []
+
+
+def test_undeclared_columns_of_parquet_are_kept_and_named(tmp_path):
+    schema = Schema({"age": Continuous(0, 9), "rooms": Continuous(0, 9)}, target=Continuous(0, 1))
+    frame = pd.DataFrame({"zip": ["1"], "y": [1], "sane": [True], "age": [1], "note": ["x"]})
+    path = str(tmp_path / "table.parquet")
+    frame.to_parquet(path)
+    table = read_declared(path, schema, "y", ["note"])
+    assert table.X.column_names == ["age", "zip", "sane"]
+    (undeclared, absent) = table.notes
+    assert undeclared.startswith("The schema does not declare column 'zip'. The fit finds")
+    assert absent == "The file lacks column 'rooms', which the schema declares."
+
+
+@pytest.mark.parametrize(
+    ("columns", "exclude", "message"),
+    [
+        ("age,y,person,zip", [], "is a CSV file.* does not declare column 'zip'.*--exclude"),
+        ("age,y,person,Ward", [], "list column 'Ward'; did you mean 'ward'"),
+        ("years,y,person", [], "none of the columns that the schema declares"),
+        ("age,Y,person", [], "lacks column 'y', which --target names.*Did you mean 'Y'"),
+        ("age,y,Person", [], r"of the privacy unit, 'person', which.*\[unit\].*mean 'Person'"),
+        ("age,y,person", ["Age"], "--exclude names 'Age', and .*Did you mean 'age'"),
+        ("age,y,person", ["person"], "'person', which is the target or the privacy unit"),
+    ],
+)
+def test_columns_that_cannot_be_meant_are_refused(tmp_path, columns, exclude, message):
+    path = _write(tmp_path, f"{columns}\n")
+    schema = dataclasses.replace(SCHEMA, unit=PrivacyUnit("person"))
+    with pytest.raises(CommandError, match=message):
+        read_declared(path, schema, "y", exclude)
+
+
+def test_a_type_that_no_fit_reads_can_be_excluded(tmp_path):
+    path = str(tmp_path / "table.parquet")
+    pd.DataFrame({"age": [1], "day": pd.to_datetime(["2020-01-01"])}).to_parquet(path)
+    with pytest.raises(CommandError, match=r"'day' has dtype timestamp.*Here: --exclude COLUMN"):
+        read_declared(path, SCHEMA, None)
+    assert read_declared(path, SCHEMA, None, ["day"]).X.column_names == ["age"]
 
 
 @pytest.mark.parametrize("name", ["table.xlsx", "table", "table.csv.gz"])

@@ -19,6 +19,7 @@ from interpret_dp import (
     DPExplainableBoostingClassifier,
     PrivacyLedger,
     PrivacyUnit,
+    PrivacyWarning,
     Schema,
 )
 
@@ -75,7 +76,8 @@ def test_a_search_routes_to_every_fit_and_the_last(visits: Any) -> None:
     asking.set_fit_request(unit=True, sample_weight=True)
     asking.set_score_request(sample_weight=True)
     search = GridSearchCV(asking, {"max_bins": [4, 8]}, cv=2)
-    search.fit(X, y, unit=people, sample_weight=weights)
+    with pytest.warns(PrivacyWarning, match="GridSearchCV"):
+        search.fit(X, y, unit=people, sample_weight=weights)
     best = search.best_estimator_
     assert used(best) <= N_PEOPLE + 1
     assert hides_second_class(best, X)

@@ -18,6 +18,7 @@ from interpret_dp import (
     DPExplainableBoostingClassifier,
     LedgerError,
     PrivacyLedger,
+    PrivacyWarning,
     Schema,
 )
 from interpret_dp.accounting import epsilon_of_mu, mu_of_budget
@@ -85,7 +86,9 @@ def test_by_default_refused_fits_have_no_score(
 def test_a_search_charges_every_candidate_and_the_last_fit(rows: Any, ledger_for: Any) -> None:
     ledger = ledger_for(5)
     search = GridSearchCV(model(ledger), {"max_bins": [4, 8]}, cv=2, error_score="raise")
-    search.fit(*rows)
+    with pytest.warns(PrivacyWarning, match="GridSearchCV learns") as caught:
+        search.fit(*rows)
+    assert len(caught) == 1
     check_charged(ledger, 5)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     best = search.best_estimator_
@@ -97,7 +100,7 @@ def test_a_search_charges_every_candidate_and_the_last_fit(rows: Any, ledger_for
 def test_a_search_whose_last_fit_is_not_covered_has_no_model(rows: Any, ledger_for: Any) -> None:
     ledger = ledger_for(4)
     search = GridSearchCV(model(ledger), {"max_bins": [4, 8]}, cv=2)
-    with pytest.raises(BudgetExceededError) as caught:
+    with pytest.warns(PrivacyWarning), pytest.raises(BudgetExceededError) as caught:
         search.fit(*rows)
     assert caught.value.dataset == "survey"
     assert ledger.remaining("survey", delta=DELTA) < 0.01

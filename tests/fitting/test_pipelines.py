@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
-from sklearn.ensemble import VotingClassifier
-from sklearn.feature_selection import SelectKBest
+from sklearn.ensemble import StackingClassifier, VotingClassifier
+from sklearn.feature_selection import RFE, SelectKBest, SequentialFeatureSelector
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -28,6 +29,7 @@ from sklearn.preprocessing import (
     StandardScaler,
     TargetEncoder,
 )
+from sklearn.semi_supervised import SelfTrainingClassifier
 
 from interpret_dp import (
     Categorical,
@@ -205,10 +207,33 @@ def test_a_fit_without_a_pipeline_is_silent(rows: Any) -> None:
     assert heard(cross_val_score, model(), *rows) == []
 
 
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda one: CalibratedClassifierCV(one, cv=2),
+        lambda one: StackingClassifier([("one", one)], cv=2),
+        lambda one: SelfTrainingClassifier(one, max_iter=1),
+        lambda one: SequentialFeatureSelector(one, n_features_to_select=1, cv=2),
+        lambda one: GridSearchCV(one, {"epsilon": [1.0]}, cv=2),
+    ],
+)
+def test_what_learns_around_the_fit_is_named(rows: Any, wrap: Any) -> None:
+    wrapper = wrap(model())
+    messages = heard(wrapper.fit, *rows)
+    assert {message.split(" learns")[0] for message in messages} == {
+        f"Around this fit, {type(wrapper).__name__}"
+    }
+    # Of a search, the fit that has its choice; what is chosen by released importances is released.
+    assert len(messages) == 1 or not isinstance(wrapper, GridSearchCV)
+    importances = RFE(model(), importance_getter=lambda one: np.array(one.term_importances()))
+    assert heard(importances.fit, *rows) == []
+
+
 def test_a_search_inside_a_pipeline_sees_the_steps_outside(rows: Any) -> None:
     search = GridSearchCV(model(), {"epsilon": [1.0]}, cv=2)
     messages = heard(make_pipeline(StandardScaler(), search).fit, *rows)
     assert len(messages) == 3
+    assert ["GridSearchCV" in message for message in messages] == [False, False, True]
     inner = make_pipeline(SelectKBest(k=2), model())
     outer = make_pipeline(StandardScaler(), VotingClassifier([("one", inner)]))
     (message,) = heard(outer.fit, *rows)

@@ -27,6 +27,7 @@ from interpret_dp.schema.people import open_people
 
 BOUNDED = Schema({"a": Continuous(0, 1)}, target=Continuous(0, 1))
 LABELLED = Schema({"a": Continuous(0, 1)}, target=Categorical(["no", "yes"]))
+NAMED = Schema({"age": Continuous(0, 1), "sex": Categorical(["f", "m"])})
 FRAME = pd.DataFrame({"a": [1.0], "b": [2.0]})
 
 
@@ -60,6 +61,13 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (lambda: open_table(FRAME, "a"), "'a'", "a sequence of names", "Write ['a']"),
     (lambda: open_table(FRAME, ["a", None]), "None", "tables without names", "Name every column"),
     (lambda: open_table(FRAME, ["c"]), "lacks column 'c'", "it has columns 'a', 'b'", "rename or"),
+    (lambda: open_table(FRAME, ["A"]), "lacks column 'A'", "Did you mean 'a'?", "rename or"),
+    (
+        lambda: open_people(FRAME, None, None, FRAME["a"].set_axis([7]), call="fit"),
+        "indexes differ",
+        "unit.loc[X.index]",
+        "unit.to_numpy()",
+    ),
     (lambda: open_table([[1]], ["a", "b"]), "has 1 features", "expecting 2", "Pass the same"),
     (
         lambda: open_table(pd.concat([FRAME, FRAME], axis=1)),
@@ -94,6 +102,7 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     ),
     (lambda: Continuous(-1e308, 1e308), "-1e+308 to 1e+308", "a float can hold", "can reach"),
     (lambda: Continuous(0, 1, "cubic"), "'cubic'", "'linear', 'log'", "must be one of"),
+    (lambda: Continuous(0, 1, "Log"), "'Log'", "'linear', 'log'", "Did you mean 'log'"),
     (lambda: Categorical([]), "levels is []", "at least one level", "List every value"),
     (lambda: Categorical("ab"), "type str", "a sequence of strings", 'such as ["low", "high"]'),
     (lambda: Categorical([None]), "None", "a string, a number or a bool", "Declare what the cells"),
@@ -108,7 +117,13 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (lambda: Schema({3: Continuous(0, 1)}), "name 3", "a string", "Write '3'"),  # type: ignore[dict-item]
     (lambda: Schema({"a": 3}), "features['a'] is 3", "Continuous(lower", "Categorical(levels)"),  # type: ignore[dict-item]
     (lambda: BOUNDED.resolve(["b"]), "not declare column 'b'", "Declare each as", "or drop it"),
-    (lambda: BOUNDED.resolve([]), "not have column 'a'", "the schema declares", "Rename or add"),
+    (lambda: BOUNDED.resolve(["c"]), "has column 'c'", "schema declares column 'a'", "rename them"),
+    (lambda: NAMED.resolve(["age", "Sex "]), "list column 'Sex '", "mean 'sex'", "drop(['sex'])"),
+    (lambda: NAMED.resolve(["age", "sexe"]), "column 'sexe'", "mean 'sex'", "Rename one"),
+    (lambda: NAMED.select(["Age"]), "not declare column 'Age'", "it has columns", "mean 'age'?"),
+    (lambda: NAMED.drop("age"), "names is 'age'", "a list of", "names of columns"),
+    (lambda: Schema.skeleton({"a": "int46"}), "for 'a'", "must be X.dtypes", "pyarrow.Schema"),
+    (lambda: Schema.skeleton(FRAME["a"]), "type Series", "must be X.dtypes", "pyarrow.Schema"),
     (
         lambda: Schema({"a": Continuous(0, 1)}).check(FRAME[["a"]], [1]),
         "y is given",
@@ -138,6 +153,7 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (arguments(None, 3), "type int", "an array of (minimum, maximum)", "or a mapping"),
     (arguments(None, [(0, 1)]), "1 rows", "one for each of the 2 columns", "or be a mapping"),
     (arguments(None, {"c": (0, 1)}), "key 'c'", "a column's name", "its index from 0 to 1"),
+    (arguments(None, {"B": (0, 1)}), "key 'B'", "a column's name", "Did you mean 'b'?"),
     (arguments(None, {"a": 3}), "is 3", "a pair (minimum, maximum)", "such as (0, 100)"),
     (arguments(None, {0: (0, 1), "a": (0, 1)}), "'a' twice", "by its name", "keep one"),
     (arguments(None, {"a": (2, 1)}), "lower is 2", "not be above upper", "Swap the two"),
@@ -195,6 +211,9 @@ PLANTED = "planted-7919"
         lambda: open_table(pl.DataFrame({"a": [[PLANTED]]})),
         lambda: open_table(pl.DataFrame({"a": [PLANTED.encode()]})),
         lambda: open_target([7919] * 7919, 7918),
+        lambda: open_people(
+            pd.DataFrame({"a": [1]}, index=[7919]), None, None, pd.Series([PLANTED]), call="fit"
+        ),
         lambda: open_table(pl.DataFrame({"a": pl.Series([PLANTED.encode()] * 7919)})),
     ],
 )

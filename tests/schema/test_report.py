@@ -43,9 +43,22 @@ def test_report_prints_and_turns_into_a_frame() -> None:
     assert list(frame.index) == ["job", "age"]
 
 
+def test_undeclared_and_absent_columns_are_listed() -> None:
+    report = SCHEMA.check(FRAME[["age"]].assign(zip=["1", None, "", "2", 3], smoker=True))
+    assert report.columns[1:] == (
+        ColumnReport("zip", "undeclared", missing=1, clipped=0, unseen=0),
+        ColumnReport("smoker", "continuous", missing=0, clipped=0, unseen=0),
+    )
+    assert "Undeclared: column 'zip'. A fit finds" in str(report)
+    assert "not in the table: column 'job'." in str(report)
+    assert not Schema({"a": Continuous(0, 1)}).check(pd.DataFrame({"a": [0], "b": [0]})).is_clean
+
+
 def test_a_report_needs_what_it_reports_on() -> None:
-    with pytest.raises(SchemaError, match="does not have column 'job'"):
-        SCHEMA.check(FRAME[["age"]])
+    with pytest.raises(SchemaError, match="none of the columns that the schema declares"):
+        SCHEMA.check(FRAME[["age"]].set_axis(["years"], axis=1))
+    with pytest.raises(SchemaError, match="column 'Job'; did you mean 'job'"):
+        SCHEMA.check(FRAME.rename(columns={"job": "Job"}))
     with pytest.raises(SchemaError, match="declares no target"):
         Schema(SCHEMA.features).check(FRAME, [0] * 5)
     with pytest.raises(SchemaError, match="inconsistent"):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any, TypeVar, cast
+
+from interpret_dp._validate import did_you_mean
 
 __all__ = ["SUBSTITUTES", "with_substitutes"]
 
-_Init = TypeVar("_Init", bound=Callable[..., None])
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 _STOPPING = "nothing is held out, which a stop would read; max_rounds sets the number of rounds"
 _LEAVES = "leaves are chosen by noisy counts; max_leaves and max_bins set how fine curves are"
@@ -39,29 +40,33 @@ SUBSTITUTES = {
     "reg_lambda": _SHRINK,
     "smoothing_rounds": _SMOOTH,
 }
-"""What to do instead, by keyword."""
+"""What to do instead, by keyword of interpret."""
+
+# Given beside identifiers, it would leave the ledger without the name of whom it protects.
+_DECLARED = {"max_rows": 'declare Schema(..., unit=PrivacyUnit("patient_id", max_rows=3))'}
 
 
-def with_substitutes(init: _Init) -> _Init:
-    """Make a constructor name what to use instead of a keyword that it does not take.
+def with_substitutes(method: _Method) -> _Method:
+    """Make a constructor or ``fit`` say what to use instead of a keyword that it does not take.
 
     Its signature stays, which scikit-learn and type checkers read.
     """
-    known = tuple(inspect.signature(init).parameters)[1:]
+    known = tuple(inspect.signature(method).parameters)[1:]
+    part = "" if method.__name__ == "__init__" else f".{method.__name__}"
 
-    @functools.wraps(init)
-    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+    @functools.wraps(method)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
         for keyword in kwargs:
             if keyword not in known:
-                raise TypeError(_refusal(type(self).__name__, keyword, known))
-        init(self, *args, **kwargs)
+                raise TypeError(_refusal(f"{type(self).__name__}{part}", keyword, known))
+        return method(self, *args, **kwargs)
 
-    return cast("_Init", checked)
+    return cast("_Method", checked)
 
 
 def _refusal(name: str, keyword: str, known: tuple[str, ...]) -> str:
-    if keyword in SUBSTITUTES:
-        return f"{name} takes no {keyword!r}: {SUBSTITUTES[keyword]}."
-    close = get_close_matches(keyword, known, n=1)
-    mend = f"Did you mean {close[0]!r}?" if close else f"It takes {', '.join(known)}."
-    return f"{name} takes no {keyword!r}. {mend}"
+    substitutes = SUBSTITUTES | _DECLARED
+    if keyword in substitutes:
+        return f"{name} takes no {keyword!r}: {substitutes[keyword]}."
+    mend = did_you_mean(keyword, known) or f" It takes {', '.join(known)}."
+    return f"{name} takes no {keyword!r}.{mend}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from interpret_dp._validate import check_sequence
+from interpret_dp._validate import check_sequence, did_you_mean
 
 __all__ = ["drop_features"]
 
@@ -73,6 +73,6 @@ def _positions(features: Any, names: Sequence[str]) -> set[int]:
         else:
             raise ValueError(
                 f"features has {item!r}; each item must be the name or index of one feature (of "
-                f"{', '.join(map(repr, names))})."
+                f"{', '.join(map(repr, names))}).{did_you_mean(item, names)}"
             )
     return found

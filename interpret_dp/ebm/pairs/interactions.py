@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from interpret_dp._validate import did_you_mean
 from interpret_dp.ebm.pairs.config import MOST_LEVELS, all_pairs, candidate_count
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec
@@ -207,7 +208,7 @@ def _column(entry: Any, names: Sequence[str], what: str) -> int:
         return int(entry) % len(names)
     raise ValueError(
         f"{what} names the feature {entry!r}; it must be a name or an index of one of "
-        f"{', '.join(map(repr, names))}."
+        f"{', '.join(map(repr, names))}.{did_you_mean(entry, names)}"
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_int
+from interpret_dp._validate import check_int, did_you_mean
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.released.isotonic import isotonic
 from interpret_dp.schema import Categorical, FeatureSpec
@@ -80,7 +80,7 @@ def _by_name(constraints: Any, names: Sequence[str]) -> dict[str, Any]:
         if unknown:
             raise ValueError(
                 f"monotone_constraints names {unknown!r}; its keys must be among the columns "
-                f"{list(names)!r}."
+                f"{list(names)!r}.{did_you_mean(unknown[0], names)}"
             )
         return {name: constraints.get(name, 0) for name in names}
     is_list = isinstance(constraints, Sequence | np.ndarray) and not isinstance(constraints, str)

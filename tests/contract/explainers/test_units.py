@@ -58,7 +58,7 @@ def test_a_unit_column_is_no_feature(name: str, container: str) -> None:
         pytest.skip("metrics read columns by their places only where these are the model's")
     named = {} if is_named else {"feature_names": [*WITH_IDS]}
     result = fitted(name, make(WITH_IDS), **given, **named)
-    for ids in (np.array(IDS), pl.Series(IDS)):
+    for ids in (np.array(IDS), pl.Series(IDS), pd.DataFrame({"any": IDS})):
         beside = fitted(name, make(COLUMNS), unit=ids, **given)
         assert explainer.published(result) == explainer.published(beside)
     if isinstance(explainer, Metrics):
@@ -81,6 +81,8 @@ def test_a_unit_column_is_no_feature(name: str, container: str) -> None:
         (lambda X: X.assign(person=IDS), IDS, "unit was given, and X has column"),
         (lambda X: X, IDS[1:], "X and unit must have the same number of rows"),
         (lambda X: X, np.ones((N_ROWS, 2)), "unit has 2 columns"),
+        (lambda X: X, np.array([IDS]).T, "unit must be 1D array"),
+        (lambda X: X, pd.Series(IDS, frame().index[::-1]), r"indexes differ.*unit\.to_numpy\(\)"),
         (lambda X: X, pd.date_range("2020", periods=N_ROWS), "unit has dtype datetime64"),
         (lambda X: X.assign(person=1.0), None, "float64, in which large integers.*'Int64'"),
         (lambda X: X, np.ones(N_ROWS), "float64, in which large integers"),
@@ -91,7 +93,19 @@ def test_a_unit_column_is_no_feature(name: str, container: str) -> None:
         ),
         (lambda X: X.assign(person=IDS)[["person"]], None, "column 'person'"),
     ],
-    ids=["none", "two", "short", "wide", "dates", "floats", "a float array", "decimals", "alone"],
+    ids=[
+        "none",
+        "two",
+        "short",
+        "wide",
+        "column",
+        "index",
+        "dates",
+        "floats",
+        "a float array",
+        "decimals",
+        "alone",
+    ],
 )
 def test_unclear_units_are_refused_before_anything_is_spent(
     name: str, make: Any, unit: Any, message: str

@@ -89,6 +89,9 @@ def test_a_misspelt_keyword_is_recognised(theirs, ours):
         ours(epsilom=1.0)
     with pytest.raises(TypeError, match=r"takes no 'qqq'\. It takes feature_names, "):
         ours(qqq=1)
+    for call in (ours, ours().fit):
+        with pytest.raises(TypeError, match=r"takes no 'max_rows': .*PrivacyUnit\(.*max_rows=3"):
+            call(max_rows=3)
 
 
 @pytest.mark.parametrize(("theirs", "ours"), PAIRS)
