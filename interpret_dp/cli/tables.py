@@ -293,7 +293,8 @@ def _read_text(path: str, names: list[str], columns: list[str]) -> pd.DataFrame:
         header=0,
         index_col=False,
         usecols=columns,
-        dtype=str,
+        # Texts, of which each means what the schema says: the file itself has no types.
+        dtype=object,
         na_filter=False,
     )
 

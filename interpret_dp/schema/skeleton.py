@@ -92,5 +92,5 @@ def _blank(dtype: Any) -> str:
     if kind.cells == "bool":
         return "Categorical([False, True])"
     if kind.is_category or not kind.is_number:
-        return ColumnArgument("nominal" if kind.order is None else "ordinal").mend()
+        return ColumnArgument("ordinal" if getattr(dtype, "ordered", False) else "nominal").mend()
     return "Integer(lower, upper)" if kind.cells == "integer" else "Continuous(lower, upper)"

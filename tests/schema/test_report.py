@@ -47,7 +47,7 @@ def test_undeclared_and_absent_columns_are_listed() -> None:
     report = SCHEMA.check(FRAME[["age"]].assign(zip=["1", None, "", "2", 3], smoker=True))
     assert report.columns[1:] == (
         ColumnReport("zip", "undeclared", missing=1, clipped=0, unseen=0),
-        ColumnReport("smoker", "continuous", missing=0, clipped=0, unseen=0),
+        ColumnReport("smoker", "categorical", missing=0, clipped=0, unseen=0),
     )
     assert "Undeclared: column 'zip'. A fit finds" in str(report)
     assert "not in the table: column 'job'." in str(report)
