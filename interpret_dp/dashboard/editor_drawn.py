@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from interpret_dp.dashboard.editor_places import Places
 from interpret_dp.editor import TermView
 from interpret_dp.explanation.figure_parts import number_text
-from interpret_dp.released import Band, integers_text
+from interpret_dp.released import Band
+from interpret_dp.schema.declarations import integers_text
 
 __all__ = ["Drawn", "bin_text", "joined", "range_text", "score_range"]
 

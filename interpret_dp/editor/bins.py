@@ -16,8 +16,9 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.released import AdditiveFeature, Band, integers_text
+from interpret_dp.released import AdditiveFeature, Band
 from interpret_dp.schema import Categorical, Continuous
+from interpret_dp.schema.declarations import integers_text
 
 __all__ = ["Selection", "TermView", "bin_edges", "bin_labels", "bin_positions", "range_text"]
 __all__ += ["between_text", "checked_indices", "range_ends", "scale_positions", "select_bins"]

@@ -22,14 +22,8 @@ from interpret_dp.explanation.figure_parts import (
     score_unit,
     shortened,
 )
-from interpret_dp.released import (
-    AdditiveFeature,
-    AdditiveModel,
-    AdditiveTerm,
-    FeaturePair,
-    integers_text,
-)
-from interpret_dp.schema.declarations import Continuous
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
+from interpret_dp.schema.declarations import Continuous, integers_text
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

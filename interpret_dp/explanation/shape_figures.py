@@ -27,8 +27,7 @@ from interpret_dp.explanation.figure_parts import (
     score_unit,
     shortened,
 )
-from interpret_dp.released.terms import integers_text
-from interpret_dp.schema.declarations import Categorical, Continuous, level_labels
+from interpret_dp.schema.declarations import Categorical, Continuous, integers_text, level_labels
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

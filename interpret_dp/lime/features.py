@@ -25,9 +25,9 @@ from interpret_dp.schema import (
     FeatureSpec,
     Integer,
     Schema,
-    integer_ranges,
     level_labels,
 )
+from interpret_dp.schema.declarations import integer_ranges
 from interpret_dp.schema.encode import encode_column
 from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges
 from interpret_dp.schema.tables import Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.edits import EditRecord
 from interpret_dp.released.intervals import Band
-from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, FeaturePair, integers_text
+from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, FeaturePair
 
 __all__ = [
     "AdditiveFeature",
@@ -14,5 +14,4 @@ __all__ = [
     "Band",
     "EditRecord",
     "FeaturePair",
-    "integers_text",
 ]

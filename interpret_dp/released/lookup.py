@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.intervals import Band
-from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, FeaturePair, integers_text
+from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, FeaturePair
+from interpret_dp.schema.declarations import integers_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_real
 from interpret_dp.released.intervals import Band, assisted_interval
-from interpret_dp.schema import Categorical, Continuous, Integer, integer_ranges, level_labels
+from interpret_dp.schema import Categorical, Continuous, Integer, level_labels
+from interpret_dp.schema.declarations import integer_ranges
 
 __all__ = [
     "OPTIONAL_KEYS",
@@ -20,7 +21,6 @@ __all__ = [
     "AdditiveTerm",
     "FeaturePair",
     "frozen",
-    "integers_text",
     "read_term",
     "term_document",
 ]
@@ -346,11 +346,6 @@ def _deviations(covariance: FloatArray | None, variances: FloatArray | None) -> 
         return None
     deviations: FloatArray = np.sqrt(np.maximum(variances, 0.0))
     return deviations
-
-
-def integers_text(first: int, last: int) -> str:
-    """Return a range of integers in words: "17 to 23", or "17" for one value."""
-    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
 
 
 def term_document(term: AdditiveTerm) -> dict[str, Any]:

@@ -28,12 +28,7 @@ if TYPE_CHECKING:
         encode_table,
         encode_target,
     )
-    from interpret_dp.schema.fine_bins import (
-        fine_bin_count,
-        fine_edges,
-        integer_ranges,
-        unseen_label,
-    )
+    from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges, unseen_label
     from interpret_dp.schema.report import ColumnReport, SchemaReport
     from interpret_dp.schema.tables import Table, open_table, open_target
 
@@ -54,7 +49,6 @@ __all__ = [
     "encode_target",
     "fine_bin_count",
     "fine_edges",
-    "integer_ranges",
     "level_labels",
     "open_table",
     "open_target",
@@ -74,7 +68,6 @@ _LAZY = {
     "encode_target": "encode",
     "fine_bin_count": "fine_bins",
     "fine_edges": "fine_bins",
-    "integer_ranges": "fine_bins",
     "open_table": "tables",
     "open_target": "tables",
     "schema_from_arguments": "arguments",

@@ -23,6 +23,8 @@ __all__ = [
     "UndeclaredContinuous",
     "bounds_integers",
     "check_text",
+    "integer_ranges",
+    "integers_text",
     "level_label",
     "level_labels",
 ]
@@ -296,6 +298,28 @@ class UndeclaredCategorical:
 
     ordered: bool = False
     order: tuple[object, ...] | None = None
+
+
+def integer_ranges(spec: Integer, cuts: Iterable[float]) -> list[tuple[int, int]]:
+    """Return the first and the last integer of each bin, from bound to bound.
+
+    Parameters
+    ----------
+    spec : Integer
+    cuts : iterable of float, shape (n_bins - 1,)
+        Increasing, with an integer between each two.
+    """
+    firsts = [math.ceil(cut) for cut in cuts]
+    lower, upper = int(spec.lower), int(spec.upper)
+    if firsts:
+        # Cuts of a hand-made model may lie outside the declared bounds.
+        lower, upper = min(lower, firsts[0] - 1), max(upper, firsts[-1])
+    return list(zip([lower, *firsts], [*(first - 1 for first in firsts), upper], strict=True))
+
+
+def integers_text(first: int, last: int) -> str:
+    """Return a range of integers in words: "17 to 23", or "17" for one value."""
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
 
 
 def level_labels(spec: Categorical) -> list[str]:

@@ -5,8 +5,6 @@ Code 0 is a missing cell, 1 to F are the fine bins, F + 1 is a level that is not
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
@@ -21,7 +19,7 @@ from interpret_dp.schema.declarations import (
     level_labels,
 )
 
-__all__ = ["fine_bin_count", "fine_edges", "integer_ranges", "unseen_label"]
+__all__ = ["fine_bin_count", "fine_edges", "unseen_label"]
 
 # From here on there are no floats between the integers.
 _LAST_HALF = 2.0**52
@@ -70,23 +68,6 @@ def _between_integers(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
         firsts = np.ceil(_evenly_spaced(spec, n_bins))
     # An integer that lies on a cut is in the bin above.
     return np.where(np.abs(firsts) > _LAST_HALF, firsts, firsts - 0.5)
-
-
-def integer_ranges(spec: Integer, cuts: npt.ArrayLike) -> list[tuple[int, int]]:
-    """Return the first and the last integer of each bin, the declared bounds included.
-
-    Parameters
-    ----------
-    spec : Integer
-    cuts : array of float64, shape (n_bins - 1,)
-        Increasing cut points with an integer between each two of them.
-    """
-    firsts = [math.ceil(cut) for cut in np.asarray(cuts).tolist()]
-    lower, upper = int(spec.lower), int(spec.upper)
-    if firsts:
-        # Cuts of a hand-made model may lie outside the declared bounds.
-        lower, upper = min(lower, firsts[0] - 1), max(upper, firsts[-1])
-    return list(zip([lower, *firsts], [*(first - 1 for first in firsts), upper], strict=True))
 
 
 def _evenly_spaced(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
