@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from interpret_dp.lime.explainer import DPLimeTabular
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
     from interpret_dp.llm.files import load_model
-    from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema
+    from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 
 __all__ = [
     "BackendError",
@@ -47,6 +47,7 @@ __all__ = [
     "DeclarationWarning",
     "EditSession",
     "Guarantee",
+    "Integer",
     "LedgerError",
     "PrivacyLedger",
     "PrivacySpend",
@@ -74,6 +75,7 @@ _HOMES = {
     "DeclarationWarning": "exceptions",
     "EditSession": "editor",
     "Guarantee": "accounting.guarantee",
+    "Integer": "schema",
     "LedgerError": "exceptions",
     "PrivacyLedger": "ledger",
     "PrivacySpend": "explanation.spend",

@@ -12,8 +12,9 @@ from interpret_dp.dashboard.editor_places import Places
 from interpret_dp.editor import TermView
 from interpret_dp.explanation.figure_parts import number_text
 from interpret_dp.released import Band
+from interpret_dp.schema.declarations import integers_text
 
-__all__ = ["Drawn", "bin_text", "joined", "score_range"]
+__all__ = ["Drawn", "bin_text", "joined", "range_text", "score_range"]
 
 FloatArray = NDArray[np.float64]
 
@@ -94,4 +95,12 @@ def bin_text(view: TermView, code: int) -> str:
     """Return what a bin holds: a range in the feature's units, or a level."""
     if view.edges is None or not 0 < code < len(view.labels) - 1:
         return view.labels[code]
-    return f"{number_text(view.edges[code - 1])} to {number_text(view.edges[code])}"
+    return range_text(view, code, code)
+
+
+def range_text(view: TermView, first: int, last: int) -> str:
+    """Return the range of regular bins of a number, from one to another."""
+    if view.integers is not None:
+        return integers_text(view.integers[first - 1][0], view.integers[last - 1][1])
+    edges = np.asarray(view.edges)
+    return f"{number_text(edges[first - 1])} to {number_text(edges[last])}"

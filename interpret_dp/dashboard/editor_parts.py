@@ -10,9 +10,9 @@ from dash.development.base_component import Component
 
 from interpret_dp.dashboard.editor_actions import Outcome
 from interpret_dp.dashboard.editor_cells import CellPlaces
+from interpret_dp.dashboard.editor_drawn import range_text
 from interpret_dp.dashboard.editor_places import Places
 from interpret_dp.editor import EditSession, TermView
-from interpret_dp.explanation.figure_parts import number_text
 from interpret_dp.released import EditRecord
 
 __all__ = ["history_list", "message", "selection_text", "status_text"]
@@ -61,7 +61,7 @@ def _named(view: TermView, places: Places | CellPlaces, bins: Sequence[int]) -> 
     ]
     if view.edges is not None and steps:
         first, last = min(steps), max(steps)
-        reach = f"{number_text(view.edges[first - 1])} to {number_text(view.edges[last])}"
+        reach = range_text(view, first, last)
         bins_of_it = f"{len(steps)} bin{'' if len(steps) == 1 else 's'}"
         names.insert(0, f"{reach} ({bins_of_it})")
     shown = ", ".join(names[:4])

@@ -249,7 +249,7 @@ class TrainerConfig:
         """
         return noise * math.sqrt(_FIRST_COUNT)
 
-    def can_count_finely(self, n_rows: float, norm: float) -> bool:
+    def can_count_finely(self, n_rows: float, norm: float, n_bins: int) -> bool:
         """Return whether fine bins are counted one by one, and not two by two.
 
         Fine ones follow a skewed feature. But where noise is louder than the rows of a fine bin are
@@ -261,11 +261,13 @@ class TrainerConfig:
             Released number of rows.
         norm : float
             Sensitivity of a histogram, in rows.
+        n_bins : int
+            Fine bins of the feature.
         """
         planned = self._planned("bins")
         if planned is None:
             return False
-        return n_rows / self.n_fine_bins >= _ROWS_PER_FINE_BIN_IN_NOISE * norm / planned.mu
+        return n_rows / n_bins >= _ROWS_PER_FINE_BIN_IN_NOISE * norm / planned.mu
 
     def target_bins(self, n_rows: float, count_noise: float) -> int:
         """Choose the number of merged bins: no finer than the noise of the counts allows.

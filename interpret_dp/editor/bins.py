@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from interpret_dp.released import AdditiveFeature, Band
 from interpret_dp.schema import Categorical, Continuous
+from interpret_dp.schema.declarations import integers_text
 
 __all__ = ["Selection", "TermView", "bin_edges", "bin_labels", "bin_positions", "range_text"]
-__all__ += ["checked_indices", "scale_positions", "select_bins"]
+__all__ += ["between_text", "checked_indices", "range_ends", "scale_positions", "select_bins"]
 
 FloatArray = NDArray[np.float64]
 
@@ -48,7 +49,9 @@ class TermView:
         Name of each bin: "missing" first, "unseen" last. Of a heat map, that of each cell.
     edges : ndarray of float64, shape (n_codes - 1,), or None
         Borders of the regular bins in the feature's units; the outer ones are the declared
-        bounds. None if the feature is categorical.
+        bounds, of integers half a unit beyond them. None if the feature is categorical.
+    integers : list of (int, int), shape (n_codes - 2,), or None
+        First and last value of each regular bin, if the feature is one of integers.
     positions : ndarray of float64, shape (n_codes - 2,)
         Centres of the regular bins; 0, 1, ... for levels; empty for a heat map.
     weights : ndarray of float64, shape (n_codes,)
@@ -65,6 +68,7 @@ class TermView:
     kind: str
     labels: tuple[str, ...]
     edges: FloatArray | None
+    integers: list[tuple[int, int]] | None
     positions: FloatArray
     weights: FloatArray
     original: FloatArray
@@ -84,10 +88,11 @@ def bin_edges(feature: AdditiveFeature) -> FloatArray:
     spec, cuts = feature.spec, feature.cuts
     if cuts is None or isinstance(spec, Categorical):
         raise ValueError(f"Feature {feature.name!r} is categorical; its bins have no borders.")
+    lower, upper = spec.extent
     if not len(cuts):
-        return np.array([spec.lower, spec.upper])
+        return np.array([lower, upper])
     # Cuts of a hand-made model may lie outside the declared bounds.
-    return np.concatenate([[min(spec.lower, cuts[0])], cuts, [max(spec.upper, cuts[-1])]])
+    return np.concatenate([[min(lower, cuts[0])], cuts, [max(upper, cuts[-1])]])
 
 
 def bin_positions(feature: AdditiveFeature) -> FloatArray:
@@ -120,6 +125,8 @@ def bin_labels(feature: AdditiveFeature) -> tuple[str, ...]:
     """Return the name of every bin, shape (n_codes,)."""
     if feature.cuts is None:
         return ("missing", *feature.labels, "unseen")
+    if feature.integers is not None:
+        return ("missing", *(integers_text(*bounds) for bounds in feature.integers), "unseen")
     edges = [f"{edge:.6g}" for edge in bin_edges(feature)]
     return ("missing", *(f"{low} to {high}" for low, high in pairwise(edges)), "unseen")
 
@@ -136,13 +143,33 @@ def range_text(feature: AdditiveFeature, bins: Sequence[int]) -> str:
         names = [repr(feature.labels[index - 1]) for index in regular]
         parts = [f"for {_listed(names)}" if len(names) <= 4 else f"for {len(names)} levels"]
     elif regular:
-        edges = bin_edges(feature)
         whole = regular[-1] - regular[0] + 1 == len(regular)
+        ends = range_ends(feature, regular[0] - 1, regular[-1] - 1)
         inside = "" if whole else f"in {len(regular)} bins "
-        parts = [f"{inside}between {edges[regular[0] - 1]:.4g} and {edges[regular[-1]]:.4g}"]
+        parts = [f"{inside}{between_text(*ends)}"]
     if special:
         parts.append(f"for {_listed(special)} values")
     return " and ".join(parts)
+
+
+def range_ends(feature: AdditiveFeature, first: int, last: int) -> tuple[str, str]:
+    """Return where regular bins of a number begin and end; of integers, the outer values.
+
+    Parameters
+    ----------
+    feature : AdditiveFeature
+    first, last : int
+        Regular bins, counted from 0.
+    """
+    if feature.integers is not None:
+        return f"{feature.integers[first][0]:,}", f"{feature.integers[last][1]:,}"
+    edges = bin_edges(feature)
+    return f"{edges[first]:.4g}", f"{edges[last + 1]:.4g}"
+
+
+def between_text(low: str, high: str) -> str:
+    """Return a range in words: "between 40 and 60", or "at 40" if both ends are one value."""
+    return f"at {low}" if low == high else f"between {low} and {high}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -220,9 +247,12 @@ def _between(feature: AdditiveFeature, between: Any) -> list[int]:
         raise ValueError(f"between is ({low:g}, {high:g}); the first must not be above the second.")
     edges = bin_edges(feature)
     if high < edges[0] or low > edges[-1]:
+        values = (edges[0], edges[-1])
+        if feature.integers is not None:
+            values = (feature.integers[0][0], feature.integers[-1][1])
         raise ValueError(
             f"between is ({low:g}, {high:g}), which holds no bin of {feature.name!r}: its values "
-            f"lie between {edges[0]:g} and {edges[-1]:g}."
+            f"lie between {values[0]:g} and {values[1]:g}."
         )
     first = int(np.searchsorted(feature.cuts, low, side="right"))
     # A bin that begins where the range ends has no part in it, unless the range is that point.

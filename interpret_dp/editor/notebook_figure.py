@@ -88,7 +88,7 @@ class BinPlaces:
         if isinstance(spec, Categorical) or view.edges is None:
             return cls._levels(view, special)
         axis = FeatureAxis(spec)
-        edges = axis.at(np.clip(view.edges, spec.lower, spec.upper))
+        edges = axis.at(np.clip(view.edges, *spec.extent))
         if edges[0] == edges[-1]:
             edges = np.linspace(edges[0] - 0.5, edges[0] + 0.5, len(edges))
         span = float(edges[-1] - edges[0])

@@ -141,6 +141,7 @@ class EditSession(EditHistory):
                 edges=None
                 if isinstance(feature, FeaturePair) or feature.cuts is None
                 else bin_edges(feature),
+                integers=None if isinstance(feature, FeaturePair) else feature.integers,
                 positions=np.zeros(0)
                 if isinstance(feature, FeaturePair)
                 else bin_positions(feature),

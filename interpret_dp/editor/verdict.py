@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_real
-from interpret_dp.editor.bins import bin_edges
+from interpret_dp.editor.bins import between_text, range_ends
 from interpret_dp.editor.cell_verdict import tested_cells
 from interpret_dp.editor.cells import code_labels
 from interpret_dp.editor.noise import N_SIMULATIONS, simulated_noise
@@ -380,9 +380,8 @@ def _place(feature: AdditiveFeature, start: int, end: int) -> tuple[str, str, st
     if feature.cuts is None:
         low, high = repr(feature.labels[start]), repr(feature.labels[end])
         return low, high, f"from {low} to {high}"
-    edges = bin_edges(feature)
-    low, high = f"{edges[start]:.4g}", f"{edges[end + 1]:.4g}"
-    return low, high, f"between {low} and {high}"
+    low, high = range_ends(feature, start, end)
+    return low, high, between_text(low, high)
 
 
 def _sentence(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.schema.declarations import SYMLOG_UNIT, Continuous
+from interpret_dp.schema.declarations import SYMLOG_UNIT, Continuous, Integer
 
 __all__ = ["FeatureAxis"]
 
@@ -33,7 +33,7 @@ class FeatureAxis:
         """Return the positions of raw values."""
         raw = np.asarray(values, dtype=np.float64)
         if self.spec.scale == "log":
-            return np.asarray(np.log1p(np.maximum(raw - self.spec.lower, 0.0)))
+            return np.asarray(np.log1p(np.maximum(raw - self.spec.extent[0], 0.0)))
         if self._unit:
             return np.asarray(np.arcsinh(raw / self._unit))
         return raw
@@ -41,7 +41,7 @@ class FeatureAxis:
     def values(self, positions: FloatArray) -> FloatArray:
         """Return the raw values at positions: the reverse of :meth:`at`."""
         if self.spec.scale == "log":
-            return np.asarray(np.expm1(positions) + self.spec.lower)
+            return np.asarray(np.expm1(positions) + self.spec.extent[0])
         if self._unit:
             return np.asarray(np.sinh(positions) * self._unit)
         return positions
@@ -54,7 +54,8 @@ class FeatureAxis:
         return max(abs(self.spec.lower), abs(self.spec.upper)) * SYMLOG_UNIT
 
     def ticks(self) -> FloatArray:
-        """Return round values, no two of them too close on the axis."""
+        """Return round values, no two of them too close on the axis; integers of integers."""
+        is_integer = isinstance(self.spec, Integer)
         lower, upper = self.spec.lower, self.spec.upper
         if lower == upper:
             return np.array([lower])
@@ -62,7 +63,7 @@ class FeatureAxis:
             # Among subnormal numbers none is round.
             return np.array([lower, upper])
         if self.spec.scale == "linear":
-            step = _round_step((upper - lower) / 5)
+            step = max(_round_step((upper - lower) / 5), 1.0 if is_integer else 0.0)
             multiples = np.arange(math.ceil(lower / step), math.floor(upper / step) + 1)
             return np.asarray(multiples * step, dtype=np.float64)
         largest = math.ceil(math.log10(max(abs(lower), abs(upper))))
@@ -71,6 +72,8 @@ class FeatureAxis:
         candidates = {sign * m * 10.0**e for e in exponents for m in (1, 2, 5) for sign in (-1, 1)}
         kept = [lower]
         gap = float(self.at(upper) - self.at(lower)) / 9
+        if is_integer:
+            candidates = {value for value in candidates if value.is_integer()}
         for value in sorted(v for v in candidates | {0.0} if lower < v <= upper):
             if self.at(value) - self.at(kept[-1]) >= gap:
                 kept.append(value)

@@ -23,7 +23,7 @@ from interpret_dp.explanation.figure_parts import (
     shortened,
 )
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
-from interpret_dp.schema.declarations import Continuous
+from interpret_dp.schema.declarations import Continuous, integers_text
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -83,7 +83,7 @@ def _axis(feature: AdditiveFeature, totals: FloatArray, threshold: float) -> Pai
     inner = list(range(1, last))
     special = [code for code in (0, last) if totals[code] > threshold]
     texts = bin_texts(feature)
-    if isinstance(feature.spec, Continuous):
+    if isinstance(feature.spec, Continuous) and feature.integers is None:
         # At the borders between bins, where a value changes its cell.
         spec = feature.spec
         borders = [spec.lower, *np.asarray(feature.cuts).tolist(), spec.upper]
@@ -99,6 +99,9 @@ def bin_texts(feature: AdditiveFeature) -> list[str]:
     """Return what each bin of a feature holds, missing and undeclared ones included."""
     if not isinstance(feature.spec, Continuous):
         return ["missing", *feature.labels, "undeclared"]
+    if feature.integers is not None:
+        ranges = [integers_text(*bounds) for bounds in feature.integers]
+        return ["missing", *ranges, "undeclared"]
     cuts = np.asarray(feature.cuts).tolist()
     borders = [number_text(v) for v in (feature.spec.lower, *cuts, feature.spec.upper)]
     ranges = [f"{low} to {high}" for low, high in pairwise(borders)]

@@ -27,7 +27,7 @@ from interpret_dp.explanation.figure_parts import (
     score_unit,
     shortened,
 )
-from interpret_dp.schema.declarations import Categorical, Continuous, level_labels
+from interpret_dp.schema.declarations import Categorical, Continuous, integers_text, level_labels
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -124,9 +124,10 @@ def shape_figure(
 def _draw_continuous(drawing: _Drawing, spec: Continuous) -> None:
     figure, term = drawing.figure, drawing.term
     axis = FeatureAxis(spec)
-    cuts = drawing.model.features[term.feature].cuts
-    cuts = np.zeros(0) if cuts is None else cuts
-    edges = axis.at(np.r_[spec.lower, np.clip(cuts, spec.lower, spec.upper), spec.upper])
+    feature = drawing.model.features[term.feature]
+    cuts = np.zeros(0) if feature.cuts is None else feature.cuts
+    lower, upper = spec.extent
+    edges = axis.at(np.r_[lower, np.clip(cuts, lower, upper), upper])
     if edges[0] == edges[-1]:
         edges = np.linspace(edges[0] - 0.5, edges[0] + 0.5, len(edges))
     inner = slice(1, len(edges))
@@ -141,8 +142,11 @@ def _draw_continuous(drawing: _Drawing, spec: Continuous) -> None:
     density = term.weights[inner] / widths
     style = {"fill": "tozeroy", "fillcolor": COLORS["weight"], "name": _ROWS_NAME}
     _add_steps(figure, edges, density, {"width": 0}, row=2, **style)
-    bounds = [number_text(v) for v in axis.values(edges)]
-    labels = [f"{low} to {high}" for low, high in pairwise(bounds)]
+    if feature.integers is not None:
+        labels = [integers_text(*bounds) for bounds in feature.integers]
+    else:
+        borders = [number_text(v) for v in axis.values(edges)]
+        labels = [f"{low} to {high}" for low, high in pairwise(borders)]
     for curve in drawing.curves:
         _add_hover(figure, (edges[:-1] + edges[1:]) / 2, labels, term, curve, inner)
     for name, curves in drawing.previews.items():

@@ -28,13 +28,14 @@ from interpret_dp.mechanisms import Selection, active_randomness
 from interpret_dp.mechanisms.bounds import occupied_range
 from interpret_dp.mechanisms.selection import rows_to_be_found
 from interpret_dp.release import PlannedRelease, PlannedSelection, ReleaseDoor, ReleasePlan
-from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
+from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Integer, Schema
 from interpret_dp.schema.column_arguments import ColumnArgument
 from interpret_dp.schema.declarations import (
     MAX_BINS,
     Level,
     UndeclaredCategorical,
     UndeclaredContinuous,
+    bounds_integers,
 )
 from interpret_dp.schema.magnitudes import MagnitudeGrid
 from interpret_dp.schema.occurrences import count_occurring, levels_of_keys, number_kind
@@ -311,11 +312,24 @@ def _between(
     gap: UndeclaredContinuous, lower: float, upper: float, scale: str = "linear"
 ) -> Continuous:
     """Return bounds of which the declared one, if there is one, stays as it is."""
+    is_integer = gap.is_integer and scale == "linear"
+    if is_integer:
+        lower, upper = _whole_between(lower, upper)
     if gap.lower is not None:
         lower, upper = gap.lower, max(gap.lower, upper)
     if gap.upper is not None:
         lower, upper = min(lower, gap.upper), gap.upper
-    return Continuous(lower, upper, scale)
+    # The grid reaches farther than integers have floats of their own.
+    spec = Integer if is_integer and bounds_integers(lower, upper) else Continuous
+    return spec(lower, upper, scale)
+
+
+def _whole_between(lower: float, upper: float) -> tuple[float, float]:
+    """Return the outermost integers within bounds of the grid, of which the outer edge is open."""
+    first = math.ceil(lower) if lower >= 0 else math.floor(lower) + 1
+    last = math.floor(upper) if upper <= 0 else math.ceil(upper) - 1
+    # Between two neighbours there is none.
+    return float(first), float(max(first, last))
 
 
 def _unknown_feature(gap: Gap) -> FeatureSpec:
@@ -400,5 +414,5 @@ def _undeclared_text(task: DeclaringTask, needed: Mapping[str, int]) -> str:
 
 def _example(gap: Gap) -> str:
     if isinstance(gap, UndeclaredContinuous):
-        return ColumnArgument("continuous", None, gap.lower, gap.upper).mend()
+        return ColumnArgument("continuous", None, gap.lower, gap.upper, gap.is_integer).mend()
     return ColumnArgument("ordinal" if gap.ordered else "nominal").mend()

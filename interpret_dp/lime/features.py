@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_int
-from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema, level_labels
+from interpret_dp.schema import (
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    Integer,
+    Schema,
+    level_labels,
+)
+from interpret_dp.schema.declarations import integer_ranges
 from interpret_dp.schema.encode import encode_column
 from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges
 from interpret_dp.schema.tables import Table
@@ -259,7 +267,8 @@ class LocalFeatures:
         shape = (table.n_rows, self.n_coordinates)
         points: Points = np.zeros(shape, np.uint16) if self.has_bins else np.zeros(shape, np.int16)
         # Thousands of columns may share one declaration.
-        places = {spec: _places(spec) for spec in set(self.specs) if isinstance(spec, Continuous)}
+        numbers = {spec for spec in self.specs if isinstance(spec, Continuous)}
+        places = {} if self.has_bins else {spec: _places(spec) for spec in numbers}
         start = 0
         for index, (spec, width) in enumerate(zip(self.specs, self.widths, strict=True)):
             column = table.column(index)
@@ -270,7 +279,8 @@ class LocalFeatures:
                 rows = np.flatnonzero((codes >= 1) & (codes <= width))
                 points[rows, start + codes[rows].astype(np.intp) - 1] = UNITS
             else:
-                points[:, start] = places[spec][encode_column(column, spec, _N_PLACES)]
+                number, of_code = places[spec]
+                points[:, start] = of_code[encode_column(column, number, _N_PLACES)]
             start += width
         return points
 
@@ -388,20 +398,38 @@ def _bin_text(name: str, spec: FeatureSpec, code: int, n_bins: int) -> str:
         labels = level_labels(spec)
         is_declared = code <= len(labels)
         return f"{name} = {labels[code - 1]}" if is_declared else f"{name} is undeclared"
-    edges = [f"{edge:.6g}" for edge in fine_edges(spec, n_bins)]
-    if not edges:
+    cuts = fine_edges(spec, n_bins)
+    if not len(cuts):
         return f"{name} is not missing"
+    if isinstance(spec, Integer):
+        return _integers_text(name, integer_ranges(spec, cuts), code)
+    edges = [f"{edge:.6g}" for edge in cuts]
     if code == 1:
         return f"{name} < {edges[0]}"
     above = f"{edges[code - 2]} <= {name}"
     return above if code > len(edges) else f"{above} < {edges[code - 1]}"
 
 
-def _places(spec: Continuous) -> NDArray[np.int16]:
-    """Return the coordinate of each code of a number: missing, the bins, and never 'undeclared'."""
-    n_fine = fine_bin_count(spec, _N_PLACES)
+def _integers_text(name: str, ranges: Sequence[tuple[int, int]], code: int) -> str:
+    """Say in words which range of integers a code is; the first and the last have one end."""
+    first, last = ranges[code - 1]
+    if code == 1:
+        return f"{name} <= {last}"
+    if code == len(ranges):
+        return f"{first} <= {name}"
+    return f"{name} = {first}" if first == last else f"{first} <= {name} <= {last}"
+
+
+def _places(spec: Continuous) -> tuple[Continuous, NDArray[np.int16]]:
+    """Return the declaration that codes a number, and the coordinate of each code.
+
+    Codes are those of missing, of the bins, and never of 'undeclared'. Bins of integers are not at
+    equal steps of the scale; those of a number between the same bounds are.
+    """
+    number = Continuous(spec.lower, spec.upper, spec.scale)
+    n_fine = fine_bin_count(number, _N_PLACES)
     places = np.zeros(n_fine + 2, dtype=np.int16)
     if n_fine > 1:
         steps = np.arange(n_fine)
         places[1:-1] = (2 * steps * UNITS + n_fine - 1) // (2 * (n_fine - 1)) - UNITS // 2
-    return places
+    return number, places

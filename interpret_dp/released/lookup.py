@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.intervals import Band
 from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, FeaturePair
+from interpret_dp.schema.declarations import integers_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +35,8 @@ def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
         For each term, under the name of its feature, one row a bin, in order:
 
         ``bin``
-            Label: ``missing``, the interval, the level, or ``unseen``.
+            Label: ``missing``, the interval, the integers from the first to the last, the level, or
+            ``unseen``.
         ``lower``, ``upper``
             A continuous feature's value v is in the bin with ``lower <= v < upper``. The first
             bin starts at minus infinity and the last ends at infinity, because values outside
@@ -133,7 +135,10 @@ def _cells(pair: FeaturePair) -> tuple[dict[str, Any], NDArray[np.intp]]:
 def _continuous_bins(feature: AdditiveFeature) -> dict[str, Any]:
     edges = [-np.inf, *np.asarray(feature.cuts).tolist(), np.inf]
     lower, upper = edges[:-1], edges[1:]
-    intervals = [f"[{low:.6g}, {high:.6g})" for low, high in zip(lower, upper, strict=True)]
+    if feature.integers is not None:
+        intervals = [integers_text(*bounds) for bounds in feature.integers]
+    else:
+        intervals = [f"[{low:.6g}, {high:.6g})" for low, high in zip(lower, upper, strict=True)]
     return {
         "bin": ["missing", *intervals],
         "lower": [np.nan, *lower],

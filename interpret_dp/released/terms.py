@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_real
 from interpret_dp.released.intervals import Band, assisted_interval
-from interpret_dp.schema import Categorical, Continuous, level_labels
+from interpret_dp.schema import Categorical, Continuous, Integer, level_labels
+from interpret_dp.schema.declarations import integer_ranges
 
 __all__ = [
     "OPTIONAL_KEYS",
@@ -54,10 +55,11 @@ class AdditiveFeature:
     Attributes
     ----------
     name : str
-    spec : Continuous or Categorical
+    spec : Continuous, Integer or Categorical
         Its declaration in the schema.
     cuts : ndarray of float64, shape (n_bins - 1,), or None
-        Increasing cut points of a continuous feature; a value on a cut is in the bin above.
+        Increasing cut points of a continuous feature; a value on a cut is in the bin above. Those
+        of integers have an integer between each two.
     pair_cuts : ndarray of float64, or None
         The fewer cut points that its pairs with other features use; None if it is in no pair, or
         they use the same ones.
@@ -83,6 +85,10 @@ class AdditiveFeature:
             cuts = frozen(given, (len(given),), f"{which} of feature {self.name!r}")
             if (np.diff(cuts) <= 0).any():
                 raise ValueError(f"{which} of feature {self.name!r} must increase.")
+            if isinstance(self.spec, Integer) and (np.diff(np.ceil(cuts)) <= 0).any():
+                raise ValueError(
+                    f"{which} of feature {self.name!r} must have an integer between each two."
+                )
             object.__setattr__(self, which, cuts)
 
     @property
@@ -96,6 +102,13 @@ class AdditiveFeature:
     def labels(self) -> list[str]:
         """Names of the levels of a categorical feature, in order of their bins."""
         return level_labels(self.spec) if isinstance(self.spec, Categorical) else []
+
+    @property
+    def integers(self) -> list[tuple[int, int]] | None:
+        """First and last value of each bin of integers; None for other features."""
+        if self.cuts is None or not isinstance(self.spec, Integer):
+            return None
+        return integer_ranges(self.spec, self.cuts)
 
     @property
     def n_codes(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,8 +105,11 @@ def read_arguments(
     schema: Schema | None = None,
     *,
     task: str | None = None,
+    integers: Collection[str] = (),
 ) -> ReadArguments:
     """Read what :func:`schema_from_arguments` takes, and leave open what is not declared.
+
+    Of the columns ``integers`` the dtype is one of integers.
 
     Raises
     ------
@@ -124,7 +127,7 @@ def read_arguments(
     faults: list[str] = []
     features: dict[str, FeatureSpec] = {}
     undeclared: dict[str, ColumnArgument] = {}
-    for name, argument, is_row in column_arguments(names, feature_types, privacy_bounds):
+    for name, argument, is_row in column_arguments(names, feature_types, privacy_bounds, integers):
         declared = base.features.get(name, base.default)
         said = _without_array_row(argument, declared) if is_row else argument
         faults += _conflicts(name, said, declared)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from interpret_dp._validate import check_real, check_sequence, did_you_mean
-from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
+from interpret_dp.schema.declarations import (
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    Integer,
+    bounds_integers,
+)
 
 __all__ = ["ColumnArgument", "column_arguments", "read_bound"]
 
@@ -28,12 +34,15 @@ class ColumnArgument:
         The ordered levels, if they are listed.
     lower, upper : float or None
         The bounds, each None if it is not given.
+    is_integer : bool
+        Whether the numbers are known to be whole, and the bounds are.
     """
 
     kind: str | None = None
     levels: tuple[str, ...] | None = None
     lower: float | None = None
     upper: float | None = None
+    is_integer: bool = False
 
     @property
     def has_bounds(self) -> bool:
@@ -46,7 +55,7 @@ class ColumnArgument:
             return Categorical(self.levels, ordered=True)
         # Bounds make a column continuous where no type is given.
         if self.kind in ("continuous", None) and self.lower is not None and self.upper is not None:
-            return Continuous(self.lower, self.upper)
+            return (Integer if self.is_integer else Continuous)(self.lower, self.upper)
         return None
 
     def mend(self) -> str:
@@ -54,14 +63,17 @@ class ColumnArgument:
         if self.kind == "continuous" or self.has_bounds:
             lower = "lower" if self.lower is None else f"{self.lower:g}"
             upper = "upper" if self.upper is None else f"{self.upper:g}"
-            return f"Continuous({lower}, {upper})"
+            return f"{'Integer' if self.is_integer else 'Continuous'}({lower}, {upper})"
         ordered = ", ordered=True" if self.kind == "ordinal" else ""
         levels = f"Categorical([level, ...]{ordered})"
         return levels if self.kind else f"Continuous(lower, upper) or {levels}"
 
 
 def column_arguments(
-    names: Sequence[str], feature_types: Sequence[Any] | None, privacy_bounds: Any
+    names: Sequence[str],
+    feature_types: Sequence[Any] | None,
+    privacy_bounds: Any,
+    integers: Collection[str] = (),
 ) -> Iterator[tuple[str, ColumnArgument, bool]]:
     """Yield each column's name, its arguments, and whether its bounds are a row of an array.
 
@@ -71,6 +83,8 @@ def column_arguments(
         Columns of the table.
     feature_types, privacy_bounds
         As :func:`schema_from_arguments` takes them.
+    integers : collection of str
+        Columns whose dtype is one of integers. A type that is given says more.
 
     Raises
     ------
@@ -86,7 +100,9 @@ def column_arguments(
     pairs, is_array = _pairs(names, privacy_bounds)
     for name, given in zip(names, types, strict=True):
         kind, levels = _type(name, given)
-        yield name, ColumnArgument(kind, levels, *pairs.get(name, (None, None))), is_array
+        bounds = pairs.get(name, (None, None))
+        is_integer = name in integers and kind is None and bounds_integers(*bounds)
+        yield name, ColumnArgument(kind, levels, *bounds, is_integer), is_array
 
 
 def _type(name: str, given: Any) -> tuple[str | None, tuple[str, ...] | None]:

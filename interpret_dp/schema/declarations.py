@@ -16,11 +16,15 @@ __all__ = [
     "Categorical",
     "Continuous",
     "FeatureSpec",
+    "Integer",
     "Level",
     "PrivacyUnit",
     "UndeclaredCategorical",
     "UndeclaredContinuous",
+    "bounds_integers",
     "check_text",
+    "integer_ranges",
+    "integers_text",
     "level_label",
     "level_labels",
 ]
@@ -95,7 +99,56 @@ class Continuous:
     def __repr__(self) -> str:
         """Show the declaration as it is written."""
         scale = "" if self.scale == "linear" else f", scale={self.scale!r}"
-        return f"Continuous({_plain(self.lower)}, {_plain(self.upper)}{scale})"
+        return f"{type(self).__name__}({_plain(self.lower)}, {_plain(self.upper)}{scale})"
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """The range that the values take up on an axis: from ``lower`` to ``upper``."""
+        return self.lower, self.upper
+
+
+@dataclass(frozen=True, repr=False)
+class Integer(Continuous):
+    """A whole number between two public bounds.
+
+    A :class:`Continuous` whose bins are cut between the integers: each holds whole numbers, and
+    where there are few, one value a bin. Other numbers count as the nearest integer.
+
+    Parameters
+    ----------
+    lower, upper : int
+        The public bounds, both included. Values outside are clipped; the bounds may be equal. They
+        must not be read off private data.
+    scale : {"linear", "log", "symlog"}, default="linear"
+        Where fine bins lie if there are more values than bins, as for :class:`Continuous`.
+
+    Raises
+    ------
+    TypeError
+        If a bound is not a real number.
+    SchemaError
+        If a bound is not whole, is 2**53 or more in size, or ``lower`` is above ``upper``.
+
+    Examples
+    --------
+    >>> Integer(0, 23)
+    Integer(0, 23)
+    """
+
+    def __post_init__(self) -> None:
+        """Check that the bounds are whole numbers as well."""
+        super().__post_init__()
+        for name, bound in (("lower", self.lower), ("upper", self.upper)):
+            if not bounds_integers(bound):
+                raise SchemaError(
+                    f"{name} is {bound!r}; it must be a whole number between -2**53 and 2**53. "
+                    "Declare Continuous(lower, upper) where values may be fractions or larger."
+                )
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """The range that the values take up on an axis: half a unit more at both ends."""
+        return self.lower - 0.5, self.upper + 0.5
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -222,10 +275,13 @@ class UndeclaredContinuous:
     ----------
     lower, upper : float or None
         The public bound, if there is one.
+    is_integer : bool
+        Whether the column's dtype says that its numbers are whole.
     """
 
     lower: float | None = None
     upper: float | None = None
+    is_integer: bool = False
 
 
 @dataclass(frozen=True)
@@ -242,6 +298,28 @@ class UndeclaredCategorical:
 
     ordered: bool = False
     order: tuple[object, ...] | None = None
+
+
+def integer_ranges(spec: Integer, cuts: Iterable[float]) -> list[tuple[int, int]]:
+    """Return the first and the last integer of each bin, from bound to bound.
+
+    Parameters
+    ----------
+    spec : Integer
+    cuts : iterable of float, shape (n_bins - 1,)
+        Increasing, with an integer between each two.
+    """
+    firsts = [math.ceil(cut) for cut in cuts]
+    lower, upper = int(spec.lower), int(spec.upper)
+    if firsts:
+        # Cuts of a hand-made model may lie outside the declared bounds.
+        lower, upper = min(lower, firsts[0] - 1), max(upper, firsts[-1])
+    return list(zip([lower, *firsts], [*(first - 1 for first in firsts), upper], strict=True))
+
+
+def integers_text(first: int, last: int) -> str:
+    """Return a range of integers in words: "17 to 23", or "17" for one value."""
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
 
 
 def level_labels(spec: Categorical) -> list[str]:
@@ -280,6 +358,12 @@ def check_text(what: str, text: str) -> None:
             f"{what} {text!r} cannot be encoded as UTF-8, so that it cannot be stored. Remove "
             "the lone surrogate from it."
         ) from None
+
+
+def bounds_integers(*bounds: float | None) -> bool:
+    """Return whether numbers can bound an Integer: whole, and small enough; None can."""
+    given = [float(bound) for bound in bounds if bound is not None]
+    return all(bound.is_integer() and abs(bound) < _NUMBER_LIMIT for bound in given)
 
 
 def _plain(number: float) -> str:

@@ -12,7 +12,13 @@ from typing import IO, Any
 
 from interpret_dp._documents import parse_json, write_file
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, PrivacyUnit
+from interpret_dp.schema.declarations import (
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    Integer,
+    PrivacyUnit,
+)
 from interpret_dp.schema.schema import Schema, Source
 
 __all__ = [
@@ -36,7 +42,13 @@ _DOCUMENT_KEYS = (("format", "version"), ("target", "default", "unit", "features
 _UNIT_KEYS = (("column",), ("max_rows",))
 _SPEC_KEYS = {
     "continuous": (("type", "lower", "upper"), ("scale",)),
+    "integer": (("type", "lower", "upper"), ("scale",)),
     "categorical": (("type", "levels"), ("ordered",)),
+}
+_CLASSES: dict[str, type[Continuous] | type[Categorical]] = {
+    "continuous": Continuous,
+    "integer": Integer,
+    "categorical": Categorical,
 }
 
 
@@ -168,6 +180,9 @@ def _is_binary(file: IO[Any]) -> bool:
 
 
 def _spec_to_dict(spec: FeatureSpec) -> dict[str, Any]:
+    if isinstance(spec, Integer):
+        scale = {} if spec.scale == "linear" else {"scale": spec.scale}
+        return {"type": "integer", "lower": int(spec.lower), "upper": int(spec.upper), **scale}
     if isinstance(spec, Continuous):
         return {
             "type": "continuous",
@@ -188,7 +203,7 @@ def _spec_from_dict(where: str, spec: Any) -> FeatureSpec:
     _check_keys(where, spec, *_SPEC_KEYS[kind])
     arguments = {key: value for key, value in spec.items() if key != "type"}
     try:
-        return Continuous(**arguments) if kind == "continuous" else Categorical(**arguments)
+        return _CLASSES[kind](**arguments)
     except (TypeError, ValueError) as error:
         raise SchemaError(f"{where}: {error}") from error
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from interpret_dp._validate import check_choice, check_int, did_you_mean
 from interpret_dp.exceptions import PrivacyWarning, SchemaError
-from interpret_dp.schema.cells import in_chunks, level_key, numbers_of
+from interpret_dp.schema.cells import FloatArray, in_chunks, level_key, numbers_of
 from interpret_dp.schema.columns import Values, category_values, is_category_coded
-from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, PrivacyUnit
+from interpret_dp.schema.declarations import (
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    Integer,
+    PrivacyUnit,
+    bounds_integers,
+)
 from interpret_dp.schema.schema import Schema
 from interpret_dp.schema.tables import open_table
 
@@ -78,7 +85,7 @@ class _UndraftableError(Exception):
 
 
 def _feature_spec(values: Values, max_levels: int) -> FeatureSpec:
-    return _bounds(values) if _holds_numbers(values) else _levels(values, max_levels)
+    return _number(values) if _holds_numbers(values) else _levels(values, max_levels)
 
 
 def _target_spec(values: Values, max_levels: int, task: str) -> FeatureSpec:
@@ -89,7 +96,7 @@ def _target_spec(values: Values, max_levels: int, task: str) -> FeatureSpec:
         return _levels(values, max_levels)
     if not _holds_numbers(values):
         raise _UndraftableError("is not numeric, which the target of a regression must be")
-    return _bounds(values)
+    return Continuous(*_bounds(values))
 
 
 def _holds_numbers(values: Values) -> bool:
@@ -111,15 +118,25 @@ def _has_many_numbers(values: Values) -> bool:
     return len(found) > 2
 
 
-def _bounds(values: Values) -> Continuous:
+def _number(values: Values) -> Continuous:
+    # Whatever the dtype: a missing cell makes floats of integers.
+    is_integer = all((np.floor(finite) == finite).all() for finite in _finite_chunks(values))
+    bounds = _bounds(values)
+    return (Integer if is_integer and bounds_integers(*bounds) else Continuous)(*bounds)
+
+
+def _finite_chunks(values: Values) -> Iterator[FloatArray]:
+    return (numbers[np.isfinite(numbers)] for _, numbers in in_chunks(values, numbers_of))
+
+
+def _bounds(values: Values) -> tuple[float, float]:
     lower, upper = np.inf, -np.inf
-    for _, numbers in in_chunks(values, numbers_of):
-        finite = numbers[np.isfinite(numbers)]
+    for finite in _finite_chunks(values):
         lower = min(lower, finite.min(initial=np.inf))
         upper = max(upper, finite.max(initial=-np.inf))
     if lower > upper:
         raise _UndraftableError("has no finite number")
-    return Continuous(float(lower), float(upper))
+    return float(lower), float(upper)
 
 
 def _levels(values: Values, max_levels: int) -> Categorical:

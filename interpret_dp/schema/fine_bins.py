@@ -15,14 +15,21 @@ from interpret_dp.schema.declarations import (
     Categorical,
     Continuous,
     FeatureSpec,
+    Integer,
     level_labels,
 )
 
 __all__ = ["fine_bin_count", "fine_edges", "unseen_label"]
 
+# From here on there are no floats between the integers.
+_LAST_HALF = 2.0**52
+
 
 def fine_edges(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
     """Return the inner cut points of equally wide bins, on the feature's scale.
+
+    Those of an :class:`Integer` lie halfway between two integers: between all neighbours where
+    there are at most ``n_bins`` values, and otherwise next to the cut points of equally wide bins.
 
     A value belongs to bin ``searchsorted(edges, value, side="right")`` counted from 0: one that
     lies on a cut belongs to the bin above, as in interpret.
@@ -38,8 +45,8 @@ def fine_edges(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
     -------
     ndarray of float64, shape (<= n_bins - 1,)
         Strictly increasing, in raw units, above ``lower`` and not above ``upper``. Fewer than
-        asked for if there are not that many floats in the range; none if the bounds are equal.
-        Public.
+        asked for if there are not that many floats, or integers, in the range; none if the bounds
+        are equal. Public.
 
     Raises
     ------
@@ -47,8 +54,20 @@ def fine_edges(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
         If ``n_bins`` is not such an integer.
     """
     n_bins = check_int("n_bins", n_bins, low=1, high=MAX_BINS)
-    edges = np.unique(_evenly_spaced(spec, n_bins))
+    is_integer = isinstance(spec, Integer)
+    edges = _between_integers(spec, n_bins) if is_integer else _evenly_spaced(spec, n_bins)
+    edges = np.unique(edges)
     return edges[(edges > spec.lower) & (edges <= spec.upper)]
+
+
+def _between_integers(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
+    """Return the point below the first integer of each bin but the first."""
+    if spec.upper - spec.lower < n_bins:
+        firsts = np.arange(spec.lower + 1.0, spec.upper + 1.0)
+    else:
+        firsts = np.ceil(_evenly_spaced(spec, n_bins))
+    # An integer that lies on a cut is in the bin above.
+    return np.where(np.abs(firsts) > _LAST_HALF, firsts, firsts - 0.5)
 
 
 def _evenly_spaced(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:

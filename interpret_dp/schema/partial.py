@@ -95,9 +95,9 @@ def partial_schema_from_arguments(
         As :func:`~interpret_dp.schema.arguments.schema_from_arguments` takes them. What they leave
         open becomes a gap instead of an error.
     kinds : sequence of ColumnKind, shape (n_features,)
-        What each column's type says: an undeclared column of numbers is continuous and any other
-        categorical, unless ``feature_types`` says otherwise. A column of bools needs no
-        declaration: its levels are False and True.
+        What each column's type says: an undeclared column of numbers is continuous, or an Integer
+        if its type holds integers, and any other categorical, unless ``feature_types`` says
+        otherwise. A column of bools needs no declaration: its levels are False and True.
     target_kind : ColumnKind
         That of the target.
     classes : sequence of str, int, float or bool, default=None
@@ -112,6 +112,11 @@ def partial_schema_from_arguments(
     TypeError, ValueError
         If an argument is of another form.
     """
+    integers = {
+        name
+        for name, kind in zip(names, kinds, strict=True)
+        if kind.cells == "integer" and not kind.is_category
+    }
     read = read_arguments(
         names,
         feature_types,
@@ -120,6 +125,7 @@ def partial_schema_from_arguments(
         target_max,
         with_classes(schema, classes),
         task=task,
+        integers=integers,
     )
     features = {
         name: read.features[name]
@@ -173,7 +179,7 @@ def _undeclared(said: ColumnArgument, kind: ColumnKind) -> FeatureSpec | Gap:
         return Continuous(0, 1)
     is_number = kind.is_number and not kind.is_category
     if said.kind == "continuous" or said.has_bounds or (said.kind is None and is_number):
-        return UndeclaredContinuous(said.lower, said.upper)
+        return UndeclaredContinuous(said.lower, said.upper, said.is_integer)
     # A dtype's order counts unless the caller says that there is none.
     order = None if said.kind == "nominal" else kind.order
     return UndeclaredCategorical(is_ordinal or order is not None, order)

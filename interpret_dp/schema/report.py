@@ -9,7 +9,7 @@ import numpy as np
 
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import LevelTable, in_chunks, numbers_of
-from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
+from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, Integer
 from interpret_dp.schema.kinds import kind_of
 from interpret_dp.schema.names import absences, listed
 from interpret_dp.schema.schema import Schema
@@ -29,7 +29,7 @@ class ColumnReport:
     ----------
     name : str
         The column, or ``(target)``.
-    kind : {"continuous", "categorical", "undeclared"}
+    kind : {"continuous", "integer", "categorical", "undeclared"}
         How it is declared. A fit finds the levels or bounds of an undeclared column privately.
     missing : int
         Cells that are missing, or that a continuous column cannot read as a number.
@@ -152,7 +152,8 @@ def _count(name: str, values: Values, spec: FeatureSpec | None) -> ColumnReport:
         for _, found in in_chunks(values, numbers_of):
             missing += int(np.isnan(found).sum())
             clipped += int(((found < spec.lower) | (found > spec.upper)).sum())
-        return ColumnReport(name, "continuous", missing, clipped, unseen)
+        kind = "integer" if isinstance(spec, Integer) else "continuous"
+        return ColumnReport(name, kind, missing, clipped, unseen)
     levels = LevelTable(spec.levels)
     for _, positions in in_chunks(values, levels.positions):
         missing += int((positions == 0).sum())

@@ -17,6 +17,7 @@ from interpret_dp.schema.declarations import (
     Categorical,
     Continuous,
     FeatureSpec,
+    Integer,
     Level,
     PrivacyUnit,
     check_text,
@@ -32,6 +33,7 @@ __all__ = [
     "Categorical",
     "Continuous",
     "FeatureSpec",
+    "Integer",
     "Level",
     "PrivacyUnit",
     "Schema",
@@ -48,11 +50,11 @@ class Schema:
 
     Parameters
     ----------
-    features : mapping of str to Continuous or Categorical, default={}
+    features : mapping of str to Continuous, Integer or Categorical, default={}
         The columns by name. The order does not matter.
-    target : Continuous or Categorical, default=None
+    target : Continuous, Integer or Categorical, default=None
         The target: levels are class labels, bounds are those of a regression.
-    default : Continuous or Categorical, default=None
+    default : Continuous, Integer or Categorical, default=None
         For every column that ``features`` does not list, and so for tables without names.
     unit : PrivacyUnit, default=None
         The column that says which rows are one person's; None: every row is protected by itself.
@@ -70,9 +72,9 @@ class Schema:
 
     Examples
     --------
-    >>> Schema({"age": Continuous(17, 90)}, target=Categorical(["no", "yes"]))
+    >>> Schema({"age": Integer(17, 90)}, target=Categorical(["no", "yes"]))
     Schema({
-        'age': Continuous(17, 90),
+        'age': Integer(17, 90),
     }, target=Categorical(['no', 'yes']))
     """
 
@@ -157,7 +159,7 @@ class Schema:
         if unlisted and self.default is None:
             faults.append(
                 f"The schema does not declare {listed(unlisted)}. Declare each as "
-                "Continuous(lower, upper) or Categorical(levels), give "
+                "Continuous(lower, upper), Integer(lower, upper) or Categorical(levels), give "
                 "Schema(default=...), or drop it from the table."
             )
         if faults:
@@ -303,8 +305,9 @@ class Schema:
         Returns
         -------
         Schema
-            Numbers as Continuous(minimum, maximum) over the finite values, everything else as
-            Categorical(sorted levels). Missing cells are left out.
+            Numbers as Integer(minimum, maximum) if all are whole, and otherwise, and for a target,
+            as Continuous; over the finite values. Everything else as Categorical(sorted levels).
+            Missing cells are left out.
 
         Raises
         ------
@@ -450,8 +453,8 @@ class Schema:
 def _check_spec(role: str, spec: object) -> None:
     if not isinstance(spec, Continuous | Categorical):
         raise TypeError(
-            f"{role} is {spec!r} ({type(spec).__name__}); it must be Continuous(lower, upper) or "
-            "Categorical(levels)."
+            f"{role} is {spec!r} ({type(spec).__name__}); it must be Continuous(lower, upper), "
+            "Integer(lower, upper) or Categorical(levels)."
         )
 
 

@@ -69,7 +69,8 @@ def _histogram(
     spec, cuts = feature.spec, np.asarray(feature.cuts)
     if not isinstance(spec, Continuous) or spec.upper <= spec.lower:
         return np.array([weights[0], weights[1:-1].sum(), weights[-1]])
-    knots = np.clip([spec.lower, *cuts, spec.upper], spec.lower, spec.upper)
+    lower, upper = spec.extent
+    knots = np.clip([lower, *cuts, upper], lower, upper)
     below = np.concatenate([[0.0], np.cumsum(weights[1:-1])])
-    edges = np.linspace(spec.lower, spec.upper, len(weights) - 1)
+    edges = np.linspace(lower, upper, len(weights) - 1)
     return np.concatenate([weights[:1], np.diff(np.interp(edges, knots, below)), weights[-1:]])

@@ -12,6 +12,7 @@ __all__ = [
     "MOST_RANKED",
     "SELECTION_GROUPS",
     "candidate_count",
+    "most_cells",
     "pair_grid",
     "pair_shares",
 ]
@@ -28,6 +29,7 @@ SELECTION_GROUPS = 4
 _SELECTION_SHARE = 0.05
 _GRID = 0.44
 _FEWEST, _MOST = 2, 16
+_MOST_NOISE = 0.1
 
 
 def pair_shares(
@@ -75,6 +77,22 @@ def pair_grid(noise_level: float) -> int:
     their squares balance at g proportional to ``noise_level**(-1/3)``.
     """
     return min(max(round(_GRID * math.pow(noise_level, -1 / 3)), _FEWEST), _MOST)
+
+
+def most_cells(noise_level: float) -> float:
+    """Return up to how many cells a pair can have one bin for each value of an integer.
+
+    Parameters
+    ----------
+    noise_level : float
+        As for :func:`pair_grid`.
+
+    Notes
+    -----
+    The noise of a cell's mean residual is then at most a tenth of the clipping bound, if rows are
+    spread evenly over the cells (``python -m benchmarks.integers``).
+    """
+    return _MOST_NOISE / noise_level
 
 
 def candidate_count(n_eligible: int, n_excluded: int = 0) -> int:

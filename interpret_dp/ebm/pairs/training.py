@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.config import BoostingSettings, TrainerConfig, Unit
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.pairs.boosting import PairCells, boost_pairs, pair_noise, pair_updates
+from interpret_dp.ebm.pairs.config import MOST_LEVELS, most_cells
 from interpret_dp.ebm.pairs.interactions import PairTask
 from interpret_dp.ebm.pairs.selection import select_pairs
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins, project_to_total
 from interpret_dp.ebm.trainer.boosting import BoostingResult
 from interpret_dp.ebm.trainer.curvature import mean_curvature
 from interpret_dp.release import ReleaseDoor
-from interpret_dp.schema import Continuous, FeatureSpec
+from interpret_dp.schema import Continuous, FeatureSpec, Integer
 
 __all__ = ["TrainedPair", "TrainedPairs", "train_pairs"]
 
@@ -125,11 +126,7 @@ def train_pairs(
     # interpret's order of terms.
     chosen.sort(key=lambda pair: (*sorted(pair), *pair))
     settings = config.pair_boosting(n_rows, unit)
-    used = sorted({feature for pair in chosen for feature in pair})
-    coarse = {
-        k: merge_bins(bins[k].weights, bins[k].cuts, settings.leaves, float(bins[k].weights.sum()))
-        for k in used
-    }
+    coarse = _coarse_bins(bins, specs, chosen, settings)
     maps = [coarse[k].code_map if k in coarse else _no_codes() for k in range(len(bins))]
     widths = [coarse[k].n_codes if k in coarse else 0 for k in range(len(bins))]
     rows.pair_up(chosen, maps, widths)
@@ -148,6 +145,36 @@ def train_pairs(
         for c, s, n, u in zip(cells, scores, noises, updates, strict=True)
     ]
     return _purified(pairs, coarse, trained)
+
+
+def _coarse_bins(
+    bins: Sequence[Bins],
+    specs: Sequence[FeatureSpec],
+    chosen: Sequence[tuple[int, int]],
+    settings: BoostingSettings,
+) -> dict[int, Bins]:
+    """Return how the bins of each feature are merged in its pairs.
+
+    Those of a number, to the grid. But an integer of few values keeps the bins of its own term, as
+    a category keeps its levels, if one of its pairs can have so many cells: bins that are too
+    coarse there would cost more than too fine ones do in the others.
+    """
+    coarse = {
+        k: merge_bins(bins[k].weights, bins[k].cuts, settings.leaves, float(bins[k].weights.sum()))
+        for k in sorted({feature for pair in chosen for feature in pair})
+    }
+    of_few_values = [
+        k
+        for k in coarse
+        if isinstance(spec := specs[k], Integer) and spec.upper - spec.lower < MOST_LEVELS
+    ]
+    # Two of them may be in one pair: the one with fewer bins goes first.
+    for k in sorted(of_few_values, key=lambda k: bins[k].n_codes):
+        partners = [a if b == k else b for a, b in chosen if k in (a, b)]
+        n_partner = min(coarse[partner].n_codes - 2 for partner in partners)
+        if (bins[k].n_codes - 2) * n_partner <= most_cells(settings.noise_level):
+            coarse[k] = replace(bins[k], code_map=np.arange(bins[k].n_codes, dtype=np.uint16))
+    return coarse
 
 
 def _resume(rows: AdditiveRows, bins: Sequence[Bins], trained: BoostingResult) -> None:

@@ -49,13 +49,15 @@ def release_bins(
     """
     sizes = [fine_bin_count(spec, config.n_fine_bins) + 2 for spec in specs]
     norm = door.neighbourhood.sensitivity(LATTICE, aligned=True) / LATTICE
-    is_fine = config.can_count_finely(n_rows, norm)
-    cells = [_cells(spec, size, is_fine) for spec, size in zip(specs, sizes, strict=True)]
+    is_fine = [config.can_count_finely(n_rows, norm, size - 2) for size in sizes]
+    cells = [_cells(*of_one) for of_one in zip(specs, sizes, is_fine, strict=True)]
     exact = [_summed(*both) for both in zip(rows.bin_counts(sizes), cells, strict=True)]
     first = _released("bins", exact, specs, door)
     noise = config.noise_of_both_counts(first[0].noise)
     target_bins, lightest = config.target_bins(n_rows, noise), config.lightest_bin(noise)
-    edges = [_edges(spec, config.n_fine_bins, is_fine) for spec in specs]
+    edges = [
+        _edges(spec, config.n_fine_bins, fine) for spec, fine in zip(specs, is_fine, strict=True)
+    ]
     bins = [
         merge_bins(counts.rows, cuts, target_bins, n_rows, lightest=lightest, expected=expected)
         for counts, cuts, expected in zip(first, edges, _expected(first, edges), strict=True)
