@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from interpret_dp.exceptions import (
         BackendError,
         BudgetExceededError,
+        DeclarationWarning,
         LedgerError,
         PrivacyWarning,
         ReleaseError,
@@ -43,6 +44,7 @@ __all__ = [
     "DPExplainableBoostingRegressor",
     "DPLimeTabular",
     "DPLocallyLinearClassifier",
+    "DeclarationWarning",
     "EditSession",
     "Guarantee",
     "LedgerError",
@@ -69,6 +71,7 @@ _HOMES = {
     "DPExplainableBoostingRegressor": "ebm.estimators",
     "DPLimeTabular": "lime.explainer",
     "DPLocallyLinearClassifier": "llm.estimator",
+    "DeclarationWarning": "exceptions",
     "EditSession": "editor",
     "Guarantee": "accounting.guarantee",
     "LedgerError": "exceptions",

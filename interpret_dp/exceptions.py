@@ -11,6 +11,7 @@ from interpret_dp._figures import floor_text
 __all__ = [
     "BackendError",
     "BudgetExceededError",
+    "DeclarationWarning",
     "InterpretDPError",
     "LedgerError",
     "PrivacyWarning",
@@ -185,6 +186,13 @@ def _rebuild_budget_error(
 
 class PrivacyWarning(UserWarning):
     """Something the user does weakens or voids the privacy promise."""
+
+
+class DeclarationWarning(UserWarning):
+    """What was declared does not seem to match the rows; the promise holds all the same.
+
+    After a fit it is computed from the released model alone, and names the columns and the mend.
+    """
 
 
 class UndeclaredWarning(UserWarning):

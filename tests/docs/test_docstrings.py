@@ -19,7 +19,7 @@ WITHOUT = {
     interpret_dp: {
         # They are caught, not made; BudgetExceededError shows how.
         *("BackendError", "LedgerError", "PrivacyWarning", "ReleaseError", "SchemaError"),
-        "UndeclaredWarning",
+        *("DeclarationWarning", "UndeclaredWarning"),
         # What private_metrics returns.
         "PrivateMetrics",
     },
