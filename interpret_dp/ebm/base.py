@@ -42,6 +42,7 @@ from interpret_dp.fitting.tags import estimator_tags
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.released import AdditiveModel
 from interpret_dp.released.lookup import lookup_tables
+from interpret_dp.released.summary import warn_after_fit
 from interpret_dp.schema import Schema, canonical_frame
 from interpret_dp.schema.containers import is_dask
 
@@ -156,6 +157,7 @@ class PrivateEBM(ShowsGuarantee):
         self._publish(fitted_model(self, request, trained, promise))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
         self.pair_record_ = tuple(pair.gain for pair in trained.pairs)
+        warn_after_fit(self.released_)
         return self
 
     def _publish(self, model: AdditiveModel) -> None:
@@ -178,11 +180,8 @@ class PrivateEBM(ShowsGuarantee):
             interpret_table(model, term, term.standard_deviations) for term in terms
         ]
         self.bag_weights_ = np.array([model.n_rows])
-        self.bagged_intercept_ = (
-            model.intercept.copy()
-            if len(model.intercept) == 1
-            else model.intercept[np.newaxis].copy()
-        )
+        shape = (-1,) if len(model.intercept) == 1 else (1, -1)
+        self.bagged_intercept_ = model.intercept.copy().reshape(shape)
         self.best_iteration_ = np.array([[model.rounds]], dtype=np.int64)
         self.noise_scale_binning_ = model.noise_scale_binning
         self.noise_scale_boosting_ = model.noise_scale_boosting
@@ -247,7 +246,7 @@ class PrivateEBM(ShowsGuarantee):
 
         That of different terms is taken as independent, so variances add: too much where columns
         hang together, since noise that one term has from another is missing there. NaN where a
-        term's is not known, as after ``monotonize``.
+        term's is not known, as after ``monotonize``. Bins with too few rows have a term's spread.
 
         Parameters
         ----------

@@ -29,6 +29,7 @@ from interpret_dp.release import PlannedRelease, PlannedSelection, ReleaseDoor
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
 from interpret_dp.schema.declarations import (
     MAX_BINS,
+    NO_LEVEL,
     Level,
     UndeclaredCategorical,
     UndeclaredContinuous,
@@ -37,10 +38,7 @@ from interpret_dp.schema.magnitudes import MagnitudeGrid
 from interpret_dp.schema.occurrences import count_occurring, levels_of_keys, number_kind
 from interpret_dp.schema.partial import Gap, PartialSchema
 
-__all__ = ["NO_LEVEL", "Declared", "DeclaringTask", "declare", "hint_once"]
-
-#: The only level of a feature, or the only label, where no level was frequent enough.
-NO_LEVEL = "(no level was released)"
+__all__ = ["Declared", "DeclaringTask", "declare", "hint_once"]
 
 # Shares of mu squared. An undeclared target gets as much as a third of all features together: a
 # label that is not found cannot be predicted, and a regression's noise grows with its range.
