@@ -114,7 +114,8 @@ def _replay(base: AdditiveModel, state: State, entry: Any) -> Step:
     after = state.after(base, operation)
     index = find_term(base, operation.term)
     scores = _agreeing("scores", entry["scores"], after.terms[index].scores)
-    scale = np.array([*np.ravel(after.terms[index].scores), *after.moved[index]])
+    shifted = (state.terms[index].scores, after.terms[index].scores, after.moved[index])
+    scale = np.concatenate([np.ravel(values) for values in shifted])
     moved = _agreeing("moved", entry["moved"], after.moved[index], of=scale)
     record = EditRecord(
         term=operation.term,
