@@ -108,6 +108,7 @@ class _Pencil:
         if band is None or not self._steps:
             return
         opacity = 0.10 if self.group else 0.17
+        band = band.drawn_around(self.drawn.scores("original", self.column))
         for end, fill in ((band.upper, None), (band.lower, "tonexty")):
             self._line(
                 end[self._steps],

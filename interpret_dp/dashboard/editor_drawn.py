@@ -80,7 +80,9 @@ def score_range(drawn: Drawn) -> tuple[float, float]:
     for column in drawn.columns:
         band = drawn.band(column)
         shown = [drawn.scores(which, column)[codes] for which in ("original", "last", "current")]
-        for values in (*shown, *(() if band is None else band.at(codes))):
+        if band is not None:
+            shown += band.at(codes).drawn_around(shown[0])
+        for values in shown:
             ends += [float(values.min()), float(values.max())]
     room = _ROOM * (max(ends) - min(ends)) or 1.0
     return min(ends) - room, max(ends) + room

@@ -43,6 +43,7 @@ from interpret_dp.fitting.tags import estimator_tags
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.released import AdditiveModel
 from interpret_dp.released.lookup import lookup_tables
+from interpret_dp.released.summary import warn_after_fit
 from interpret_dp.schema import Schema, canonical_frame
 from interpret_dp.schema.containers import is_dask
 
@@ -119,15 +120,8 @@ class PrivateEBM(ShowsGuarantee):
                 "bags was given; it must be None. Bags would divide the budget: the noise is "
                 "known, so standard_deviations_ has the error bands without them."
             )
-        request = open_request(
-            self,
-            X,
-            y,
-            sample_weight=sample_weight,
-            init_score=init_score,
-            unit=unit,
-            reads_dask=True,
-        )
+        given = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
+        request = open_request(self, X, y, **given, reads_dask=True)
         promise = promise_of(request)
         with ReleaseDoor(
             request.ledger,
@@ -158,6 +152,7 @@ class PrivateEBM(ShowsGuarantee):
         self._publish(fitted_model(self, request, trained, promise))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
         self.pair_record_ = tuple(pair.gain for pair in trained.pairs)
+        warn_after_fit(self.released_)
         return self
 
     def _publish(self, model: AdditiveModel) -> None:
@@ -180,8 +175,8 @@ class PrivateEBM(ShowsGuarantee):
             interpret_table(model, term, term.standard_deviations) for term in terms
         ]
         self.bag_weights_ = np.array([model.n_rows])
-        intercept = model.intercept if len(model.intercept) == 1 else model.intercept[np.newaxis]
-        self.bagged_intercept_ = intercept.copy()
+        shape = (-1,) if len(model.intercept) == 1 else (1, -1)
+        self.bagged_intercept_ = model.intercept.copy().reshape(shape)
         self.best_iteration_ = np.array([[model.rounds]], dtype=np.int64)
         self.noise_scale_binning_ = model.noise_scale_binning
         self.noise_scale_boosting_ = model.noise_scale_boosting
@@ -246,7 +241,7 @@ class PrivateEBM(ShowsGuarantee):
 
         That of different terms is taken as independent, so variances add: too much where columns
         hang together, since noise that one term has from another is missing there. NaN where a
-        term's is not known, as after ``monotonize``.
+        term's is not known, as after ``monotonize``. Bins with too few rows have a term's spread.
 
         Parameters
         ----------

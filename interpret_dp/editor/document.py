@@ -113,8 +113,8 @@ def _replay(base: AdditiveModel, state: State, entry: Any) -> Step:
     operation = _operation(base, state, entry)
     after = state.after(base, operation)
     index = find_term(base, operation.term)
-    # An effect that was removed leaves zeros, whose rounding errors are those of the fitted scores.
-    results = base.terms[index].scores, after.terms[index].scores, after.moved[index]
+    # An effect that was removed leaves zeros, whose rounding errors are those of the scores before.
+    results = state.terms[index].scores, after.terms[index].scores, after.moved[index]
     largest = max(float(np.abs(numbers).max()) for numbers in results)
     scores = _agreeing("scores", entry["scores"], after.terms[index].scores, largest)
     moved = _agreeing("moved", entry["moved"], after.moved[index], largest)

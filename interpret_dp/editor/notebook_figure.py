@@ -194,7 +194,8 @@ def editor_figure(
         (LAST, last, "before the last edit", {"color": "#e69f00", "width": 2, "dash": "dash"}),
         (CURRENT, current, "now", {"color": COLORS["curve"], "width": 2.5}),
     )
-    band_x, band_y = places.areas(*(band or (original, original)))
+    drawn = (original, original) if band is None else band.drawn_around(original)
+    band_x, band_y = places.areas(*drawn)
     figure.add_trace(
         go.Scatter(
             x=band_x,

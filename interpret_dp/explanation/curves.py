@@ -124,7 +124,8 @@ def common_range(model: AdditiveModel) -> tuple[float, float]:
     ends = [0.0]
     for term in model.terms:
         for curve in term_curves(model, term):
-            for values in (curve.scores, *(curve.band or ())):
+            band = () if curve.band is None else curve.band.drawn_around(curve.scores)
+            for values in (curve.scores, *band):
                 ends += [float(values.min()), float(values.max())]
     # plotly's own range leaves a twentieth of the axis on each side, 0.056 of what is drawn: with
     # less, the term with both extremes would be drawn larger on the common scale than alone.

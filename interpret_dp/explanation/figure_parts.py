@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLORS",
     "LONGEST_LABEL",
+    "TOO_FEW_ROWS",
     "add_heading",
     "band_texts",
     "date_axis",
@@ -48,6 +49,9 @@ COLORS = {
 
 LONGEST_LABEL = 22
 """Letters of a label that a figure shows."""
+
+TOO_FEW_ROWS = "too few rows to be learned"
+"""Of a bin without a noise band (:attr:`interpret_dp.released.AdditiveTerm.too_few_rows`)."""
 
 _LETTERS_IN_LINE = 100
 # Pixels of the parts above and below a figure.
@@ -219,9 +223,13 @@ def band_texts(band: Band | None, n_bins: int) -> list[str]:
     """Return what follows each score in words: the ends of its noise band, where there is one."""
     if band is None:
         return [""] * n_bins
-    return [
+    texts = [
         f", noise band {low:.3g} to {high:.3g}" if low < high else ""
         for low, high in zip(*band, strict=True)
+    ]
+    return [
+        f", {TOO_FEW_ROWS}" if lacks_rows else text
+        for text, lacks_rows in zip(texts, band.has_too_few_rows, strict=True)
     ]
 
 
@@ -229,6 +237,7 @@ def error_bars(scores: NDArray[np.float64], band: Band | None) -> dict[str, Any]
     """Return plotly's error bars from points to the ends of their bands."""
     if band is None:
         return None
+    band = band.drawn_around(scores)
     return {
         "symmetric": False,
         "array": (band.upper - scores).tolist(),

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Any
 
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.released.summary import ModelSummary, summarise
 from interpret_dp.schema import Schema
 
 __all__ = ["ShowsGuarantee", "guarantee_card", "plan_card"]
@@ -24,7 +25,14 @@ _PASSWORD = re.compile(r"(://[^/@:]*):[^/@]*@")
 
 
 class ShowsGuarantee:
-    """Mixin in front of scikit-learn's BaseEstimator: diagrams end with what is promised."""
+    """Mixin in front of scikit-learn's BaseEstimator: what is promised, and what was released."""
+
+    def summary(self) -> ModelSummary:
+        """Return the released model in one line a column, and what stands out; costs nothing.
+
+        It reads released numbers alone, and is text in a terminal and a table in a notebook.
+        """
+        return summarise(self.to_released())  # type: ignore[attr-defined]
 
     def _repr_html_inner(self) -> str:
         """Return scikit-learn's diagram with the promise below it."""

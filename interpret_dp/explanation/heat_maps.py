@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.explanation.figure_parts import (
     COLORS,
+    TOO_FEW_ROWS,
     dress,
     literal,
     number_text,
@@ -205,12 +206,15 @@ def _within_noise(term: AdditiveTerm) -> NDArray[np.bool_] | None:
 
 def _hover_rows(pair: FeaturePair, term: AdditiveTerm, cells: NDArray[np.int64]) -> list[Any]:
     texts, deviations = cell_texts(pair), term.standard_deviations
+    lacks_rows = term.too_few_rows
     rows = []
     for line in cells.tolist():
         entries = []
         for cell in line:
             effect = f"{term.scores[cell]:+.4g}"
-            if deviations is not None and deviations[cell] > 0:
+            if lacks_rows[cell]:
+                effect += f", {TOO_FEW_ROWS}"
+            elif deviations is not None and deviations[cell] > 0:
                 half = _QUANTILE_95 * deviations[cell]
                 pale = abs(term.scores[cell]) < half
                 effect += f" ± {half:.3g}" + (": within the noise" if pale else "")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.explanation.figure_parts import (
     COLORS,
+    TOO_FEW_ROWS,
     dress,
     literal,
     number_text,
@@ -18,6 +19,7 @@ from interpret_dp.explanation.figure_parts import (
     shortened,
     value_text,
 )
+from interpret_dp.released import FeaturePair
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -193,31 +195,37 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
         zip(record["names"], record["values"], shown_scores(record), strict=True),
         key=lambda part: -abs(part[2]),
     )
-    cells = _pair_values(model, record)
+    cells, lacking = _pair_values(model, record), _terms_without_rows(model, record)
     shown = [
-        (f"{literal(str(n))} = {cells.get(n) or value_text(v)}", s)
+        (f"{literal(str(n))} = {cells.get(n) or value_text(v)}", s, n in lacking)
         for n, v, s in parts[:_MOST_CONTRIBUTIONS]
     ]
     rest = sum(score for _, _, score in parts[_MOST_CONTRIBUTIONS:])
     if len(parts) > _MOST_CONTRIBUTIONS:
-        shown.append((f"{len(parts) - _MOST_CONTRIBUTIONS} others", rest))
+        shown.append((f"{len(parts) - _MOST_CONTRIBUTIONS} others", rest, False))
     shown.reverse()
-    scores = [score for _, score in shown]
+    scores = [score for _, score, _ in shown]
     figure = go.Figure(
         go.Bar(
             x=scores,
             y=list(range(len(shown))),
             orientation="h",
             marker_color=[COLORS["up" if score > 0 else "down"] for score in scores],
-            customdata=[name for name, _ in shown],
+            customdata=[name for name, _, _ in shown],
             hovertemplate="%{customdata}: %{x:+.4g}<extra></extra>",
         )
     )
+    side = "left" if max(scores) >= -min(scores) else "right"
+    for place, (_, _, lacks_rows) in enumerate(shown):
+        if lacks_rows:
+            figure.add_annotation(
+                text=TOO_FEW_ROWS, x=0, y=place, xanchor=side, showarrow=False, font={"size": 11}
+            )
     dress(figure, height=70 + 23 * len(shown), margin={"l": 185, "r": 14, "t": 6, "b": 40})
     figure.update_xaxes(title=_local_unit(model, record))
     figure.update_yaxes(
         tickvals=list(range(len(shown))),
-        ticktext=[shortened(name, 28) for name, _ in shown],
+        ticktext=[shortened(name, 28) for name, _, _ in shown],
         showgrid=False,
     )
     return figure
@@ -233,6 +241,19 @@ def _pair_values(model: AdditiveModel, record: Mapping[str, Any]) -> dict[str, s
             found[model.subject(term).name] = " & ".join(
                 value_text(values[name]) if name in values else "?" for name in names
             )
+    return found
+
+
+def _terms_without_rows(model: AdditiveModel, record: Mapping[str, Any]) -> set[str]:
+    """Return the terms whose bin, for this row, has too few rows to be learned."""
+    values = dict(zip(record["names"], record["values"], strict=True))
+    found = set()
+    for term in model.terms:
+        lacks_rows, subject = term.too_few_rows, model.subject(term)
+        if not isinstance(subject, FeaturePair) and lacks_rows.any():
+            value = values.get(subject.name)
+            if lacks_rows[subject.code_of(value)]:
+                found.add(subject.name)
     return found
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from interpret_dp.explanation.axes import FeatureAxis
 from interpret_dp.explanation.curves import Curve, term_curves
 from interpret_dp.explanation.figure_parts import (
     COLORS,
-    LONGEST_LABEL,
+    TOO_FEW_ROWS,
     band_texts,
     dress,
     error_bars,
@@ -43,6 +43,9 @@ TrueCurve = Callable[[Any], FloatArray]
 _OCCUPIED = 3.0  # noise units of a count from which on a bin is taken to hold rows at all
 _TRUTH_POINTS = 400
 _CLASS_SPREAD = 0.3  # width over which the points of several classes stand side by side
+_BAR_WIDTH = 0.8
+# Levels with too few rows that are named below a figure: more of them share a name and some room.
+_MOST_NAMED = 12
 # Labels of levels are upright if all of them fit side by side, and lean otherwise.
 _LETTERS_IN_WIDTH = 55
 _LABEL_ANGLE = 40
@@ -134,6 +137,7 @@ def _draw_continuous(drawing: _Drawing, spec: Continuous) -> None:
     for curve in drawing.curves:
         _add_band(figure, edges, curve, inner)
         _add_curve(figure, edges, curve, inner)
+    _mark_ranges(drawing, edges)
     if drawing.truth is not None:
         grid = np.linspace(edges[0], edges[-1], _TRUTH_POINTS)
         raw = np.clip(axis.values(grid), spec.lower, spec.upper)
@@ -173,7 +177,8 @@ def _draw_continuous(drawing: _Drawing, spec: Continuous) -> None:
 def _add_band(figure: Figure, edges: FloatArray, curve: Curve, codes: slice) -> None:
     if curve.band is None:
         return
-    for end, fill in ((curve.band.upper, None), (curve.band.lower, "tonexty")):
+    band = curve.band.drawn_around(curve.scores)
+    for end, fill in ((band.upper, None), (band.lower, "tonexty")):
         _add_steps(
             figure,
             edges,
@@ -185,6 +190,29 @@ def _add_band(figure: Figure, edges: FloatArray, curve: Curve, codes: slice) -> 
             fillcolor=curve.band_color,
             showlegend=fill is not None and not curve.is_class,
         )
+
+
+def _mark_ranges(drawing: _Drawing, edges: FloatArray) -> None:
+    """Draw the curve of bins with too few rows in another colour."""
+    bins = np.flatnonzero(drawing.term.too_few_rows[1 : len(edges)])
+    if not len(bins):
+        return
+    places: list[float | None] = []
+    heights: list[float | None] = []
+    for index in bins:
+        height = float(drawing.curves[0].scores[index + 1])
+        places += [float(edges[index]), float(edges[index + 1]), None]
+        heights += [height, height, None]
+    drawing.figure.add_scatter(
+        x=places,
+        y=heights,
+        mode="lines",
+        line={"color": COLORS["line"], "width": 5},
+        name=TOO_FEW_ROWS,
+        hoverinfo="skip",
+        row=1,
+        col=1,
+    )
 
 
 def _add_curve(
@@ -272,24 +300,34 @@ def _draw_levels(drawing: _Drawing, spec: Categorical) -> int:
     """Draw one point a level; return how much room its labels need below, in pixels."""
     labels = ["missing", *level_labels(spec), "undeclared"]
     codes = list(range(1, len(labels) - 1))
+    lacks_rows = drawing.term.too_few_rows
     if not spec.ordered:
         first = drawing.curves[0].scores
-        codes.sort(key=lambda code: -first[code])
+        codes.sort(key=lambda code: (lacks_rows[code], -first[code]))
     codes += [code for code in (0, len(labels) - 1) if drawing.is_occupied(code)]
-    positions = [float(p) for p in range(len(codes))]
+    crowd = [place for place, code in enumerate(codes) if lacks_rows[code]]
+    if spec.ordered or len(crowd) <= _MOST_NAMED:
+        crowd = []
+    widths = np.ones(len(codes))
+    widths[crowd] = min(1.0, (len(codes) - len(crowd) + 1) / max(len(crowd), 1))
+    positions = (np.cumsum(widths) - widths / 2 - 0.5).tolist()
     names = [literal(labels[code]) for code in codes]
-    longest = min(max(len(labels[code]) for code in codes), LONGEST_LABEL)
-    is_upright = longest * len(codes) <= _LETTERS_IN_WIDTH
     _add_points(drawing, positions, codes, names)
+    ticks = [(positions[p], shortened(n)) for p, n in enumerate(names) if p not in set(crowd)]
+    if crowd:
+        middle = (positions[crowd[0]] + positions[crowd[-1]]) / 2
+        ticks.append((middle, f"{len(crowd)} with too few rows"))
+    longest = max(len(text) for _, text in ticks)
+    is_upright = longest * len(ticks) <= _LETTERS_IN_WIDTH
     if drawing.truth is not None:
         known = [code for code in codes if code != len(labels) - 1]
         values = [None if code == 0 else spec.levels[code - 1] for code in known]
         scores = drawing.truth(np.array(values, dtype=object))
         _add_truth_marks(drawing.figure, positions[: len(known)], scores)
     drawing.figure.update_xaxes(
-        tickvals=positions,
-        ticktext=[shortened(name) for name in names],
-        range=[-0.6, len(codes) - 0.4],
+        tickvals=[position for position, _ in ticks],
+        ticktext=[text for _, text in ticks],
+        range=[-0.6, float(widths.sum()) - 0.4],
         showgrid=False,
         tickangle=0 if is_upright else -_LABEL_ANGLE,
     )
@@ -303,14 +341,17 @@ def _add_points(
     figure, term = drawing.figure, drawing.term
     beside_a_curve = len(codes) == 1
     width = 0.0 if beside_a_curve else _CLASS_SPREAD
+    lacks_rows = term.too_few_rows[codes]
+    known = np.flatnonzero(~lacks_rows)
+    known_codes = [codes[place] for place in known]
     for curve, shift in zip(drawing.curves, _side_by_side(drawing.curves, width), strict=True):
         figure.add_scatter(
-            x=[position + shift for position in positions],
-            y=curve.scores[codes].tolist(),
+            x=[positions[place] + shift for place in known],
+            y=curve.scores[known_codes].tolist(),
             mode="markers",
             marker={"color": curve.color, "size": 8},
-            error_y=_bars(curve, codes),
-            customdata=_hover_rows(names, term, curve, codes),
+            error_y=_bars(curve, known_codes),
+            customdata=_hover_rows([names[place] for place in known], term, curve, known_codes),
             hovertemplate=_HOVER,
             showlegend=not beside_a_curve,
             row=1,
@@ -319,9 +360,12 @@ def _add_points(
         )
     if beside_a_curve:
         return
+    if lacks_rows.any():
+        _mark_levels(drawing, positions, codes, names)
     figure.add_bar(
         x=positions,
         y=term.weights[codes].tolist(),
+        width=_BAR_WIDTH,
         marker_color=COLORS["weight"],
         name=_ROWS_NAME,
         hoverinfo="skip",
@@ -341,6 +385,26 @@ def _add_points(
                 col=1,
                 **_preview_style(curve, name),
             )
+
+
+def _mark_levels(
+    drawing: _Drawing, positions: list[float], codes: list[int], names: list[str]
+) -> None:
+    """Draw levels with too few rows: one hollow point each, without a band."""
+    places = np.flatnonzero(drawing.term.too_few_rows[codes])
+    chosen = [codes[place] for place in places]
+    curve = replace(drawing.curves[0], is_class=False)
+    drawing.figure.add_scatter(
+        x=[positions[place] for place in places],
+        y=curve.scores[chosen].tolist(),
+        mode="markers",
+        marker={"color": COLORS["line"], "size": 8, "symbol": "circle-open"},
+        customdata=_hover_rows([names[place] for place in places], drawing.term, curve, chosen),
+        hovertemplate=_HOVER,
+        name=TOO_FEW_ROWS,
+        row=1,
+        col=1,
+    )
 
 
 def _bars(curve: Curve, codes: list[int]) -> dict[str, Any] | None:

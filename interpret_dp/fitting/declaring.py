@@ -32,6 +32,7 @@ from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Integer, S
 from interpret_dp.schema.column_arguments import ColumnArgument
 from interpret_dp.schema.declarations import (
     MAX_BINS,
+    NO_LEVEL,
     Level,
     UndeclaredCategorical,
     UndeclaredContinuous,
@@ -41,10 +42,7 @@ from interpret_dp.schema.magnitudes import MagnitudeGrid
 from interpret_dp.schema.occurrences import count_occurring, levels_of_keys, number_kind
 from interpret_dp.schema.partial import Gap, PartialSchema
 
-__all__ = ["NO_LEVEL", "Declared", "DeclaringTask", "declare", "warn_of_gaps"]
-
-#: The only level of a feature, or the only label, where no level was frequent enough.
-NO_LEVEL = "(no level was released)"
+__all__ = ["Declared", "DeclaringTask", "declare", "warn_of_gaps"]
 
 # Shares of mu squared. An undeclared target gets as much as a third of all features together: a
 # label that is not found cannot be predicted, and a regression's noise grows with its range.

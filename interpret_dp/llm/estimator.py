@@ -42,6 +42,7 @@ from interpret_dp.llm.request import (
     with_schema,
 )
 from interpret_dp.release import ReleaseDoor, SampledSteps
+from interpret_dp.released.summary import warn_after_fit
 from interpret_dp.schema import Schema, encode_classes, open_table
 from interpret_dp.schema.kinds import warn_of_mismatches
 
@@ -302,6 +303,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
                 "steps begun were charged. keep_on_interrupt=True keeps the weights so far."
             )
         self._publish(request, steps, trained, door.head)
+        warn_after_fit(self.to_released())
         return self
 
     def _train(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.edits import EditRecord
 from interpret_dp.released.intervals import Band
+from interpret_dp.released.summary import ModelSummary, summarise
 from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, FeaturePair
 
 __all__ = [
@@ -14,4 +15,6 @@ __all__ = [
     "Band",
     "EditRecord",
     "FeaturePair",
+    "ModelSummary",
+    "summarise",
 ]

@@ -7,7 +7,7 @@ and the editor see this and never the trainer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -131,6 +131,7 @@ class AdditiveModel:
             raise ValueError(f"The terms are named {names}; each needs its own name.")
         for name in ("n_rows", "noise_scale_binning", "noise_scale_boosting"):
             object.__setattr__(self, name, float(frozen(getattr(self, name), (), name)))
+        object.__setattr__(self, "terms", tuple(self._with_count_noise(t) for t in self.terms))
         object.__setattr__(self, "edits", tuple(self.edits))
         for edit in self.edits:
             if not isinstance(edit, EditRecord):
@@ -139,6 +140,10 @@ class AdditiveModel:
     def __repr__(self) -> str:
         """Name what it is; the arrays are in its attributes."""
         return f"<AdditiveModel: {self.task} of {len(self.terms)} terms, {self.guarantee.brief}>"
+
+    def _with_count_noise(self, term: AdditiveTerm) -> AdditiveTerm:
+        noise = self.noise_scale_binning
+        return term if term.count_noise == noise else replace(term, count_noise=noise)
 
     def subject(self, term: AdditiveTerm) -> AdditiveFeature | FeaturePair:
         """Return what a term is about: its feature, or its pair of features."""

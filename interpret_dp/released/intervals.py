@@ -33,7 +33,7 @@ _ROUNDING = 5e-7
 
 
 class Band(NamedTuple):
-    """Lower and upper ends, of the shape of the scores."""
+    """Lower and upper ends, of the shape of the scores; NaN where a bin has too few rows."""
 
     lower: FloatArray
     upper: FloatArray
@@ -45,6 +45,15 @@ class Band(NamedTuple):
     def at(self, codes: Any) -> Band:
         """Return the band of some bins."""
         return Band(*(end[codes] for end in self))
+
+    @property
+    def has_too_few_rows(self) -> NDArray[np.bool_]:
+        """Which bins have no band, of the shape of the scores."""
+        return np.isnan(self.lower)
+
+    def drawn_around(self, scores: FloatArray) -> Band:
+        """Return the band to draw, which has no width where a bin has none."""
+        return Band(*(np.where(np.isnan(end), scores, end) for end in self))
 
 
 def assisted_interval(

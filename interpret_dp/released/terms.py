@@ -16,6 +16,7 @@ from interpret_dp.schema import Categorical, Continuous, Integer, level_labels
 from interpret_dp.schema.declarations import integer_ranges
 
 __all__ = [
+    "FEWEST_ROWS",
     "OPTIONAL_KEYS",
     "AdditiveFeature",
     "AdditiveTerm",
@@ -26,6 +27,11 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
+
+FEWEST_ROWS = 2.0
+"""Deviations of a count's noise that the weight of a bin, or of a leaf, must be above to move."""
+
+_ROUNDING = 1e-9
 
 OPTIONAL_KEYS = (
     *("partner", "variances", "noisy_scores"),
@@ -115,6 +121,14 @@ class AdditiveFeature:
         """Number of bins, missing and unseen included."""
         return (len(self.labels) if self.cuts is None else len(self.cuts) + 1) + 2
 
+    def code_of(self, value: Any) -> int:
+        """Return the bin of a number, or of a level's name; None and NaN are missing."""
+        if value is None or value != value:
+            return 0
+        if self.cuts is not None:
+            return int(np.searchsorted(self.cuts, value, side="right")) + 1
+        return self.labels.index(value) + 1 if value in self.labels else self.n_codes - 1
+
     @property
     def in_pairs(self) -> AdditiveFeature:
         """The feature with the bins that its pairs use."""
@@ -195,6 +209,9 @@ class AdditiveTerm:
         Its covariance.
     posterior_variances : ndarray of float64, same shape as ``scores``, or None
         Its diagonal, of a term without ``posterior_covariance``.
+    count_noise : float
+        Standard deviation of the noise of a weight, in rows: that of the model, which fills it in.
+        0 where no counts were released.
     """
 
     feature: int
@@ -207,6 +224,7 @@ class AdditiveTerm:
     posterior_mean: FloatArray | None = None
     posterior_covariance: FloatArray | None = None
     posterior_variances: FloatArray | None = None
+    count_noise: float = 0.0
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check their shapes against one another."""
@@ -257,17 +275,49 @@ class AdditiveTerm:
         return _deviations(self.covariance, self.variances)
 
     @property
+    def too_few_rows(self) -> NDArray[np.bool_]:
+        """Whether a bin has too few rows to be learned, shape (n_codes,).
+
+        Its weight is so near to zero that noise alone could give it, and the fit left its score
+        at zero: no noise is in it, and nothing is known of its effect. A score that was edited
+        since is known.
+        """
+        if self.noise_deviations is None or self.count_noise == 0:
+            return np.zeros(len(self.weights), dtype=np.bool_)
+        # Pairs change the last digit of scores when they are purified.
+        is_zero = np.abs(self.scores) <= _ROUNDING * np.abs(self.scores).max()
+        is_left = is_zero & (self.noise_deviations == 0)
+        is_light = self.weights <= FEWEST_ROWS * self.count_noise
+        left: NDArray[np.bool_] = is_left.reshape(len(is_left), -1).all(axis=1) & is_light
+        return left
+
+    @property
     def standard_deviations(self) -> FloatArray | None:
         """Root of the expected squared distance to the curve without noise; None if unknown.
 
         Same shape as ``scores``. Of a term that was not denoised, that is the deviation of the
         noise. It is right on average over bins; :meth:`band` is for each bin by itself.
+
+        A bin with too few rows has what a row of this term has on average: the root of the mean
+        squared score and squared deviation over the rows of all other bins, and at least the
+        largest deviation of these. NaN where no bin of the term was learned.
         """
         if self.noise_deviations is None:
             return None
         mean, deviations = self._expected
         apart: FloatArray = np.hypot(deviations, self.scores - mean)
+        unknown = self.too_few_rows
+        if unknown.any():
+            apart[unknown] = self._spread(apart, ~unknown)
         return apart
+
+    def _spread(self, apart: FloatArray, known: NDArray[np.bool_]) -> Any:
+        """Return how far from zero a score of the known bins is expected, one a class."""
+        if not (apart[known] > 0).any():
+            return math.nan
+        squares = self.scores[known] ** 2 + apart[known] ** 2
+        mean_square = self.weights[known] @ squares / self.weights[known].sum()
+        return np.maximum(np.sqrt(mean_square), apart[known].max(axis=0))
 
     def band(self, level: float = 0.95) -> Band | None:
         """Return the ends of the band around each score; None where the noise is not known.
@@ -275,7 +325,7 @@ class AdditiveTerm:
         Each bin by itself holds the curve without noise with this probability over the noise, also
         where the curve was smoothed, has a spike, or was edited by a linear map (then it is the
         edited curve without noise). It need not be symmetric, and may leave a score outside that
-        was smoothed away.
+        was smoothed away. A bin with too few rows has no band: both ends are NaN.
 
         Parameters
         ----------
@@ -297,7 +347,10 @@ class AdditiveTerm:
         if noise is None:
             return None
         mean, deviations = self._expected
-        return assisted_interval(self._noisy, noise, mean, deviations**2, level)
+        band = assisted_interval(self._noisy, noise, mean, deviations**2, level)
+        for end in band:
+            end[self.too_few_rows] = math.nan
+        return band
 
     @property
     def _noisy(self) -> FloatArray:

@@ -12,6 +12,7 @@ from interpret_dp.exceptions import SchemaError
 
 __all__ = [
     "MAX_BINS",
+    "NO_LEVEL",
     "SYMLOG_UNIT",
     "Categorical",
     "Continuous",
@@ -33,6 +34,9 @@ Level: TypeAlias = str | int | float | bool
 
 #: Most bins that a feature can have: codes are 16 bits, and two of them mean missing and unseen.
 MAX_BINS = 2**16 - 2
+
+#: The only level of a feature, or the only label, where no level was frequent enough.
+NO_LEVEL = "(no level was released)"
 
 #: Up to this share of the larger bound a "symlog" scale is linear, beyond it logarithmic.
 SYMLOG_UNIT = 2.0**-40

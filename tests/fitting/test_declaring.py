@@ -28,10 +28,10 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
 from interpret_dp.exceptions import UndeclaredWarning
 from interpret_dp.fitting import declaring
-from interpret_dp.fitting.declaring import NO_LEVEL
 from interpret_dp.ledger import DeltaExceededError
 from interpret_dp.mechanisms.selection import threshold
 from interpret_dp.schema import occurrences
+from interpret_dp.schema.declarations import NO_LEVEL
 from interpret_dp.schema.magnitudes import MagnitudeGrid
 from tests.audit.fits import FEATURES, base_records, objects
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.released.terms import FEWEST_ROWS
 
 __all__ = [
     "Partition",
@@ -34,8 +35,6 @@ __all__ = [
 _BALANCE_BY_BINS = 0.3
 _THINNEST_TAIL, _WIDEST_TAIL = 0.01, 0.5  # as shares of the rows
 _GOLDEN_RATIO = (5**0.5 - 1) / 2
-# Leaves whose weight is below this many standard deviations of a count are not updated.
-_SHRINK_BELOW = 2.0
 
 
 @dataclass(frozen=True)
@@ -191,7 +190,7 @@ def leaf_gains(
     The last factor is that of the positive-part James-Stein estimator; a leaf whose weight is not
     above its noise is left alone, since nothing would ever correct the noise that it collects.
     """
-    threshold = _SHRINK_BELOW * count_noise
+    threshold = FEWEST_ROWS * count_noise
     weights = np.maximum(weights, threshold)
     stiffness = weights if stiffness is None else stiffness
     gains: NDArray[np.float64] = step / np.maximum(stiffness, max(lightest, 1e-300))
@@ -277,7 +276,7 @@ def movable_terms(bins: Sequence[Bins], count_noise: float) -> list[int]:
     count_noise : float
         Standard deviation of a released count.
     """
-    threshold = _SHRINK_BELOW * count_noise
+    threshold = FEWEST_ROWS * count_noise
     return [
         k
         for k, b in enumerate(bins)

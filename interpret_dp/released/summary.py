@@ -1,0 +1,441 @@
+"""A released model in one line a column, and what its numbers say against the declarations.
+
+Only the released model is read, so a summary costs nothing and can be made of a loaded model too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interpret_dp._notebook import notebook_table
+from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning
+from interpret_dp.released.additive_model import AdditiveModel
+from interpret_dp.released.locally_linear import LocallyLinearModel
+from interpret_dp.released.terms import FEWEST_ROWS, AdditiveFeature, AdditiveTerm
+from interpret_dp.schema import Categorical, FeatureSpec
+from interpret_dp.schema.declarations import NO_LEVEL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ColumnSummary", "ModelSummary", "summarise", "warn_after_fit"]
+
+# A column is said to be nearly empty from this share of undeclared or missing cells on. Three
+# deviations of the noise must leave so much of it: a column with 85 % missing cells is none.
+_NEARLY_ALL = 0.95
+_SURELY = 0.75
+# Deviations of noise beyond which a count is believed.
+_BELIEVED = 3.0
+# One bin is said to be too few where so many rows, in deviations of a count's noise, are in it: a
+# second bin of one row in thirty would have been found then.
+_ROWS_OF_MANY_BINS = 100.0
+# The number of rows is said to be near zero if it surely is below this. A healthy table that is so
+# small is of no use either, and what noise makes of larger ones must not raise an alarm.
+_SMALL_TABLE = 500
+_COLUMNS_NAMED = 3
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """One column of a released model; public. None where a figure was not released.
+
+    Attributes
+    ----------
+    name : str
+    declared : str
+        Its declaration, a long list of levels shortened.
+    bins : int or None
+        Of its term, without those of missing and undeclared cells.
+    missing, undeclared : float or None
+        Shares of the rows, with noise.
+    importance : float or None
+        Mean absolute score over the rows.
+    signal_to_noise : float or None
+        :attr:`AdditiveTerm.signal_to_noise`.
+    inputs : int or None
+        Of a locally linear model: the number of its inputs.
+    weight : float or None
+        Of a locally linear model: the root of the summed squares of its inputs' weights. A class's
+        weights are the mean of its maps, less the mean of all classes.
+    note : str
+        What stands out.
+    """
+
+    name: str
+    declared: str
+    bins: int | None = None
+    missing: float | None = None
+    undeclared: float | None = None
+    importance: float | None = None
+    signal_to_noise: float | None = None
+    inputs: int | None = None
+    weight: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """A released model in one line a column; public.
+
+    Attributes
+    ----------
+    title : str
+    columns : tuple of ColumnSummary
+    findings : tuple of str
+        Where declarations do not seem to match the rows, each with what to do.
+    privacy_findings : tuple of str
+        What weakens the promise.
+    share_noise : float
+        Shares of rows up to this one may be noise: three standard deviations. Texts show them as
+        below it.
+    """
+
+    title: str
+    columns: tuple[ColumnSummary, ...]
+    findings: tuple[str, ...] = ()
+    privacy_findings: tuple[str, ...] = ()
+    share_noise: float = 0.0
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the lines as a table, indexed by the name of the column."""
+        import pandas as pd
+
+        names = self._used_names()
+        rows = [[getattr(column, name) for name in names] for column in self.columns]
+        return pd.DataFrame(rows, columns=names).set_index("name")
+
+    def __str__(self) -> str:
+        """Return the lines as aligned text, and the findings below."""
+        head, rows = self._texts()
+        widths = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in (head, *rows)
+        ]
+        found = [f"- {finding}" for finding in (*self.findings, *self.privacy_findings)]
+        return "\n".join([self.title, *lines, *found])
+
+    def _repr_html_(self) -> str:
+        head, rows = self._texts()
+        note = " ".join((*self.findings, *self.privacy_findings))
+        return notebook_table(self.title, head, rows, note=note)
+
+    def _used_names(self) -> list[str]:
+        """Return the figures that some column has."""
+        names = [entry.name for entry in dataclasses.fields(ColumnSummary)]
+        return [n for n in names if any(getattr(c, n) is not None for c in self.columns)]
+
+    def _texts(self) -> tuple[list[str], list[list[str]]]:
+        names = self._used_names()
+        rows = [
+            [self._text(name, getattr(column, name)) for name in names] for column in self.columns
+        ]
+        return [_HEADS.get(name, name) for name in names], rows
+
+    def _text(self, name: str, value: Any) -> str:
+        if value is None:
+            return "-"
+        if name == "declared":
+            return value if len(value) <= _LONGEST else f"{value[: _LONGEST - 3]}..."
+        if name in ("missing", "undeclared"):
+            if value > self.share_noise:
+                return f"{100 * value:.0f} %"
+            return f"< {100 * self.share_noise:.2g} %" if self.share_noise < 1 else "not known"
+        return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+_HEADS = {"name": "column", "signal_to_noise": "signal to noise"}
+_LONGEST = 44
+
+
+def summarise(model: AdditiveModel | LocallyLinearModel) -> ModelSummary:
+    """Return a released model in one line a column; costs nothing.
+
+    Parameters
+    ----------
+    model : AdditiveModel or LocallyLinearModel
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> from interpret_dp.released import summarise
+    >>> patients = make_cohort(2_000)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema)
+    >>> summary = summarise(model.fit(patients.X, patients.y).released_)
+    >>> [column.name for column in summary.columns] == list(patients.X.columns)
+    True
+    >>> summary.findings
+    ()
+    """
+    if isinstance(model, LocallyLinearModel):
+        return _summary_of_maps(model)
+    terms = {term.feature: term for term in model.terms if term.partner is None}
+    columns = tuple(
+        _column(model, feature, terms.get(index)) for index, feature in enumerate(model.features)
+    )
+    kind = f"{model.task.capitalize()} of about {model.n_rows:,.0f} rows"
+    return ModelSummary(
+        f"{kind}, {model.guarantee.brief}",
+        columns,
+        (*_target_findings(model), *_column_findings(model, terms)),
+        _delta_findings(model.guarantee.delta, model.n_rows, _rows_of_one_unit(model)),
+        _BELIEVED * model.noise_scale_binning / max(model.n_rows, 1e-300),
+    )
+
+
+def warn_after_fit(model: AdditiveModel | LocallyLinearModel) -> None:
+    """Warn once of what released numbers say against the declarations, and once of delta.
+
+    Parameters
+    ----------
+    model : AdditiveModel or LocallyLinearModel
+        As fitted.
+
+    Warns
+    -----
+    DeclarationWarning, PrivacyWarning
+    """
+    summary = summarise(model)
+    if summary.findings:
+        text = " ".join(summary.findings)
+        text += " (From released numbers alone; model.summary() has one line a column.)"
+        warnings.warn(text, DeclarationWarning, stacklevel=4)
+    if summary.privacy_findings:
+        warnings.warn(" ".join(summary.privacy_findings), PrivacyWarning, stacklevel=4)
+
+
+# ------------------------------------------------------------------------------ one column
+
+
+def _column(
+    model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm | None
+) -> ColumnSummary:
+    line = ColumnSummary(feature.name, repr(feature.spec), bins=feature.n_codes - 2)
+    if term is None:
+        return dataclasses.replace(line, note="no term")
+    total = float(term.weights.sum())
+    if total <= 0:
+        return dataclasses.replace(line, note="nothing was counted")
+    sizes = np.abs(term.scores).reshape(len(term.scores), -1).mean(axis=1)
+    is_nominal = isinstance(feature.spec, Categorical)
+    return dataclasses.replace(
+        line,
+        missing=float(term.weights[0]) / total,
+        undeclared=float(term.weights[-1]) / total if is_nominal else None,
+        importance=float(term.weights @ sizes) / total,
+        signal_to_noise=term.signal_to_noise,
+        note=_note(model, feature, term),
+    )
+
+
+def _note(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) -> str:
+    if _has_no_level(feature.spec):
+        return "no level was released"
+    if _is_nearly_empty(model, term):
+        return f"nearly all rows {'undeclared' if _is_undeclared(term) else 'missing'}"
+    n_bins, lacking = feature.n_codes - 2, int(term.too_few_rows[1:-1].sum())
+    if n_bins == 1:
+        return "one bin"
+    what = "bins" if feature.cuts is not None else "levels"
+    return f"{lacking} of {n_bins} {what} have too few rows" if lacking else ""
+
+
+def _has_no_level(spec: FeatureSpec | None) -> bool:
+    return isinstance(spec, Categorical) and spec.levels == (NO_LEVEL,)
+
+
+def _is_nearly_empty(model: AdditiveModel, term: AdditiveTerm) -> bool:
+    """Whether nearly all rows are missing or undeclared, and not by noise."""
+    total, noise = float(term.weights.sum()), _BELIEVED * math.sqrt(2.0) * model.noise_scale_binning
+    without = float(term.weights[0] + term.weights[-1])
+    return without >= _NEARLY_ALL * total and without - noise > _SURELY * total
+
+
+def _is_undeclared(term: AdditiveTerm) -> bool:
+    return bool(term.weights[-1] > term.weights[0])
+
+
+def _has_one_bin(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) -> bool:
+    """Whether all rows are in one bin, though noise would have allowed for more."""
+    noise, others = model.noise_scale_binning, term.weights[[0, -1]]
+    return (
+        feature.n_codes == 3
+        and bool((others <= FEWEST_ROWS * noise).all())
+        and model.n_rows >= _ROWS_OF_MANY_BINS * noise > 0
+    )
+
+
+# -------------------------------------------------------------------------------- findings
+
+
+def _column_findings(model: AdditiveModel, terms: dict[int, AdditiveTerm]) -> tuple[str, ...]:
+    """Return one sentence a kind of finding, which names the columns."""
+    undeclared: list[str] = []
+    missing: list[str] = []
+    unreleased: list[str] = []
+    one_bin: list[str] = []
+    for index, term in terms.items():
+        feature = model.features[index]
+        if _has_no_level(feature.spec):
+            unreleased.append(repr(feature.name))
+        elif _is_nearly_empty(model, term):
+            named = f"{feature.name!r} ({feature.spec!r})"
+            (undeclared if _is_undeclared(term) else missing).append(named)
+        elif _has_one_bin(model, feature, term):
+            one_bin.append(f"{feature.name!r} ({feature.spec!r})")
+    return _sentences(undeclared, missing, unreleased, one_bin)
+
+
+def _sentences(
+    undeclared: Sequence[str],
+    missing: Sequence[str],
+    unreleased: Sequence[str],
+    one_bin: Sequence[str],
+) -> tuple[str, ...]:
+    found = []
+    if undeclared:
+        found.append(
+            f"Nearly all rows have none of the declared levels in {_named(undeclared)}. Do the "
+            "cells hold codes, numbers or another spelling? Declare the levels as the cells have "
+            "them."
+        )
+    if missing:
+        found.append(
+            f"Nearly all rows are missing in {_named(missing)}. Do the cells hold text where "
+            "numbers are declared? Convert them, or leave the column out."
+        )
+    if unreleased:
+        found.append(
+            f"No level was frequent enough to be released in {_named(unreleased)}: no effect was "
+            "learned. Declare the levels, Categorical([level, ...]), or leave the column out."
+        )
+    if one_bin:
+        found.append(
+            f"All rows are in one bin in {_named(one_bin)}: no effect was learned. Declare bounds "
+            "that the values fill, scale='log' or 'symlog' where they are skewed, or leave the "
+            "column out."
+        )
+    return tuple(found)
+
+
+def _named(columns: Sequence[str]) -> str:
+    """Return the first columns, and how many more there are."""
+    more = len(columns) - _COLUMNS_NAMED
+    return ", ".join(columns[:_COLUMNS_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _target_findings(model: AdditiveModel) -> tuple[str, ...]:
+    if model.classes is not None and len(model.classes) < 2:
+        return (_one_class(model.classes),)
+    if not _has_hardly_any_row(model):
+        return ()
+    declared = repr(model.schema.target)
+    return (
+        f"The released number of rows with a target that fits {declared} is {model.n_rows:,.0f}, "
+        "which is no more than noise. Do the cells have the declared type and spelling? If so, the "
+        "table is too small for this epsilon.",
+    )
+
+
+def _one_class(classes: Sequence[Any]) -> str:
+    what = f"The only class label is {classes[0]!r}"
+    if classes[0] == NO_LEVEL:
+        what = "No class label was frequent enough to be released"
+    return (
+        f"{what}, so the model says the same of every row. Declare the labels: "
+        "Schema(..., target=Categorical([label, label]))."
+    )
+
+
+def _has_hardly_any_row(model: AdditiveModel) -> bool:
+    """Whether the number of rows is that of an empty table, and could not be of a large one.
+
+    The bill says what the noise of a class's count was: it is to that of a bin's count as the
+    releases' mu are to each other. A class's count is never below its noise.
+    """
+    each = {s.name: s.mu / math.sqrt(s.count) for s in model.guarantee.releases}
+    if not {"bins", "weights", "target"} <= set(each):
+        return False
+    noise = model.noise_scale_binning * math.hypot(each["bins"], each["weights"]) / each["target"]
+    n_counts = len(model.classes or (None,))
+    if model.classes is None:
+        # A regression's sums of the target and of its square are in the same release.
+        noise *= math.sqrt(3.0)
+    root = math.sqrt(n_counts)
+    is_noise = model.n_rows <= (n_counts + root) * noise
+    return is_noise and model.n_rows + 2.0 * root * noise < _SMALL_TABLE
+
+
+def _delta_findings(delta: float, n_rows: float | None, most: float = 1.0) -> tuple[str, ...]:
+    """Say whether delta is above one over a number of rows, to which a unit adds up to ``most``."""
+    if n_rows is None or delta * n_rows <= most:
+        return ()
+    text = f"{n_rows:,.0f}"
+    if most > 1:
+        text = f"{text} / {most:g} (rows of one unit, times the largest weight)"
+    return (
+        f"delta is {delta:g}, above one over the released number of rows, {text}. To publish all "
+        "rows of one person drawn at random would keep such a promise. Fit with a delta far below "
+        f"{most / n_rows:.1g}.",
+    )
+
+
+def _rows_of_one_unit(model: AdditiveModel) -> float:
+    """Return what one unit adds to the released number of rows at most.
+
+    It has ``max_rows`` rows, and each has a weight of up to ``privacy_weight_max``. Infinite where
+    the largest weight was released: the file does not say it.
+    """
+    if "largest weight" in {share.name for share in model.guarantee.releases}:
+        return math.inf
+    of_weight = max(1.0, float(model.parameters.get("privacy_weight_max") or 1.0))
+    return of_weight * (1 if model.schema.unit is None else model.schema.unit.max_rows)
+
+
+# --------------------------------------------------------------------- locally linear models
+
+
+def _summary_of_maps(model: LocallyLinearModel) -> ModelSummary:
+    means = model.weights.mean(axis=1)
+    # Only differences between the classes' scores count.
+    squares = ((means - means.mean(axis=0)) ** 2).mean(axis=0)
+    specs, n_rows = model.schema.features, _released_rows(model)
+    columns = tuple(
+        ColumnSummary(
+            name,
+            repr(spec),
+            inputs=width,
+            weight=math.sqrt(size),
+            note="no level was released" if _has_no_level(spec) else "",
+        )
+        for (name, spec), width, size in zip(
+            specs.items(), model.widths, model.per_feature(squares), strict=True
+        )
+    )
+    unreleased = [repr(name) for name, spec in specs.items() if _has_no_level(spec)]
+    few = (_one_class(model.classes),) if len(model.classes) < 2 else ()
+    kind = f"{len(model.classes)} classes of {model.n_maps} maps"
+    rows = "" if n_rows is None else f", about {n_rows:,.0f} rows"
+    return ModelSummary(
+        f"{kind}{rows}, {model.guarantee.brief}",
+        columns,
+        (*few, *_sentences((), (), unreleased, ())),
+        _delta_findings(model.guarantee.delta, n_rows),
+    )
+
+
+def _released_rows(model: LocallyLinearModel) -> float | None:
+    """Return the number of rows that was declared, or released to choose the rate of samples."""
+    declared, batch = (model.parameters.get(name) for name in ("n_rows", "batch_size"))
+    if declared is not None:
+        return float(declared)
+    rate = float((model.steps or {}).get("probability", 1.0))
+    return batch / rate if batch is not None and rate < 1.0 else None
