@@ -351,7 +351,7 @@ def _one_class(classes: Sequence[Any]) -> str:
         what = "No class label was frequent enough to be released"
     return (
         f"{what}, so the model says the same of every row. Declare the labels: "
-        "Schema(..., target=Categorical([label, label]))."
+        "classes=[label, ...]."
     )
 
 
