@@ -205,5 +205,7 @@ def _check(arguments: argparse.Namespace) -> None:
     report = schema.check(table.X, table.y)
     say(_PRIVATE)
     say(str(report))
+    if table.undeclared and schema.target is not None and arguments.target is None:
+        say("Without --target COLUMN, the target counts as a feature.")
     if report.is_clean:
         say("Nothing is missing, clipped or undeclared.")

@@ -217,10 +217,11 @@ def read_declared(
         found = tuple(name for name in undeclared if str(X.schema.field(name).type) != "bool")
         return DeclaredTable(X, y, tuple(features), found, absent)
     if undeclared:
+        mend = "" if target is not None or schema.target is None else "Name the target: --target. "
         raise CommandError(
             f"The file {path!r} is a CSV file, which has no types, and the schema does not declare "
-            f"{shortened(undeclared)}. Declare what is public, leave a column out with --exclude "
-            "COLUMN, or write the table as Parquet."
+            f"{shortened(undeclared)}. {mend}Declare what is public, leave a column out with "
+            "--exclude COLUMN, or write the table as Parquet."
         )
     frame = _read_text(path, all_names, wanted)
     for name, spec in zip(features, schema.resolve(features), strict=True):

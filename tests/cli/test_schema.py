@@ -88,6 +88,7 @@ def test_check_says_when_there_is_nothing_to_mend(command, patients, folder):
     assert outcome.code == 0
     assert clean not in outcome.out
     assert "Undeclared: columns 'readmitted', 'patient_id'. A fit finds" in outcome.out
+    assert "Without --target COLUMN, the target counts as a feature." in outcome.out
     # What is left is known of everybody.
     names = ["smoker", "creatinine", "readmitted", "patient_id"]
     assert clean in command(*words, *(word for name in names for word in ("--exclude", name))).out

@@ -13,6 +13,8 @@ from interpret_dp.accounting import Guarantee, mu_of_budget
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.schema import Categorical, Continuous, Schema
 
+OTHER = {"type": "continuous", "lower": 0, "upper": 1, "scale": "linear"}
+
 
 @pytest.fixture
 def model() -> AdditiveModel:
@@ -183,6 +185,11 @@ def test_what_bands_are_made_from_is_checked_as_noise_is(known, message):
         (("task",), "ranking", "must be 'classification'"),
         (("terms",), 3, "incomplete or was changed"),
         (("terms",), [], "has no terms; it must have one at least"),
+        (
+            ("schema", "features", "extra"),
+            OTHER,
+            "declares columns that are not among its features",
+        ),
     ],
 )
 def test_damaged_documents_are_refused(model, path, value, message):

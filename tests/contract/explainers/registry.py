@@ -302,7 +302,7 @@ def check_error(error: BaseException) -> None:
     assert place.startswith(PACKAGE), f"raised in {place}: {error!r}"
     text = str(error)
     assert len(text) > 40, text
-    assert text.rstrip().endswith((".", ")")), text
+    assert text.rstrip().endswith((".", ")", "?")), text
     assert any(word in text.lower() for word in MENDS), text
 
 
