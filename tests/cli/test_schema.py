@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from interpret_dp.schema import Categorical, Continuous, Schema
+from interpret_dp.schema import Categorical, Continuous, Integer, Schema
 
 
 def test_draft_writes_a_schema_and_says_that_it_looks_at_public_data(command, patients, folder):
@@ -28,7 +28,7 @@ def test_numbers_that_may_be_codes_are_named_and_listed_when_asked(command, fold
     assert "'ward'" not in again.out
     schema = Schema.load("s.json")
     assert schema.features["ward"] == Categorical([101, 102])
-    assert schema.features["stays"] == Continuous(1, 3)
+    assert schema.features["stays"] == Integer(1, 3)
 
 
 def test_draft_never_replaces_a_schema_unasked(command, patients, folder):

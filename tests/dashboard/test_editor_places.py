@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interpret_dp.dashboard.editor_drawn import bin_text
+from interpret_dp.dashboard.editor_parts import selection_text
 from interpret_dp.dashboard.editor_places import places_of
+from interpret_dp.released import AdditiveFeature, AdditiveTerm
+from interpret_dp.schema import Integer, Schema
 from tests.editor.models import Holder, build_model
 
 MODEL = build_model()
@@ -27,6 +34,23 @@ def test_a_range_holds_what_it_overlaps(first, second):
         if min(right, high) > max(left, low)
     ]
     assert [c for c in found.between(low, high) if high > low] == (expected if high > low else [])
+
+
+def test_bins_of_integers_are_named_by_their_values():
+    age = AdditiveFeature("age", Integer(10, 90), np.array([17.5, 18.5, 64.5]))
+    term = AdditiveTerm(0, np.zeros(6), np.ones(6), None)
+    schema = Schema({"age": age.spec}, target=MODEL.schema.target)
+    model = dataclasses.replace(MODEL, schema=schema, features=(age,), terms=(term,))
+    session = Holder(model).edit()
+    view, found = session.view("age"), places("age", session)
+    assert [bin_text(view, code) for code in range(1, 5)] == [
+        "10 to 17",
+        "18",
+        "19 to 64",
+        "65 to 90",
+    ]
+    assert "18 to 90 (3 bins)" in selection_text(view, found, [2, 3, 4])
+    assert list(found.edges) == [9.5, 17.5, 18.5, 64.5, 90.5]
 
 
 def test_shift_takes_what_lies_between():

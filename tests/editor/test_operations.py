@@ -7,10 +7,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-from interpret_dp.editor.bins import bin_edges, bin_labels, bin_positions, scale_positions
+from interpret_dp.editor.bins import (
+    bin_edges,
+    bin_labels,
+    bin_positions,
+    range_text,
+    scale_positions,
+)
 from interpret_dp.editor.bins import select_bins as select
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
-from interpret_dp.schema import Categorical, Continuous
+from interpret_dp.schema import Categorical, Continuous, Integer
 from tests.editor.models import Holder, build_model, session
 
 # Arguments with which each operation works on the term age.
@@ -303,6 +309,19 @@ def test_borders_end_at_the_declared_bounds_and_centres_lie_between():
     assert bin_labels(CITY) == ("missing", "Bonn", "Lyon", "3", "unseen")
     with pytest.raises(ValueError, match="no borders"):
         bin_edges(CITY)
+
+
+def test_bins_of_integers_are_named_by_their_values():
+    hour = AdditiveFeature("hour", Integer(0, 2300), np.array([5.5, 6.5, 1000.5]))
+    assert bin_labels(hour)[1:-1] == ("0 to 5", "6", "7 to 1,000", "1,001 to 2,300")
+    assert bin_edges(hour)[[0, -1]].tolist() == [-0.5, 2300.5]
+    assert select(hour, between=(6, 7)) == (2, 3)
+    assert range_text(hour, (2,)) == "at 6"
+    assert range_text(hour, (2, 3)) == "between 6 and 1,000"
+    with pytest.raises(ValueError, match="its values lie between 0 and 2300"):
+        select(hour, between=(-9, -1))
+    with pytest.raises(ValueError, match="must have an integer between each two"):
+        AdditiveFeature("hour", Integer(0, 23), np.array([5.2, 5.5]))
 
 
 @pytest.mark.parametrize("scale", ["linear", "log", "symlog"])

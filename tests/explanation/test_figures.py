@@ -22,14 +22,15 @@ from interpret_dp.explanation.figures import (
     overview_figure,
     term_figure,
 )
-from interpret_dp.explanation.heat_maps import heat_figure
+from interpret_dp.explanation.heat_maps import bin_texts, heat_figure
 from interpret_dp.explanation.page_figures import (
     local_figure,
     outcome_text,
 )
 from interpret_dp.explanation.shape_figures import shape_figure
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
-from interpret_dp.schema import Categorical, Continuous
+from interpret_dp.released.lookup import lookup_tables
+from interpret_dp.schema import Categorical, Continuous, Integer
 from tests.editor import test_pairs as pairs
 from tests.editor.models import build_model
 from tests.explanation.budgets import budget_state
@@ -371,13 +372,36 @@ def test_a_term_of_unknown_noise_has_no_band():
 
 
 @pytest.mark.parametrize(
-    ("bounds", "expected"), [((0, 100), "0 20 40 60 80 100"), ((5, 5), "5"), ((-3, 4), "-2 0 2 4")]
+    ("spec", "expected"),
+    [
+        (Continuous(0, 100), "0 20 40 60 80 100"),
+        (Continuous(5, 5), "5"),
+        (Continuous(-3, 4), "-2 0 2 4"),
+        (Integer(0, 2), "0 1 2"),
+        (Integer(0, 9, scale="log"), "0 1 2 5"),
+    ],
 )
-def test_ticks_are_round_and_inside(bounds, expected):
-    feature = AdditiveFeature("x", Continuous(*bounds), np.zeros(0))
+def test_ticks_are_round_and_inside(spec, expected):
+    feature = AdditiveFeature("x", spec, np.zeros(0))
     term = AdditiveTerm(0, np.zeros(3), np.array([0.0, 50.0, 0.0]), None)
     model = _model(features=(feature,), terms=(term,))
     assert list(shape_figure(model, term).layout.xaxis.ticktext) == expected.split()
+
+
+def test_ranges_of_integers_are_written_as_integers():
+    hour = AdditiveFeature("hour", Integer(0, 23), np.array([5.5, 6.5, 17.5]))
+    term = AdditiveTerm(0, np.arange(6.0), np.array([0.0, 60, 10, 110, 60, 0]), None)
+    model = _model(features=(hour,), terms=(term,))
+    texts = ["0 to 5", "6", "7 to 17", "18 to 23"]
+    assert list(lookup_tables(model)["hour"]["bin"]) == ["missing", *texts]
+    assert bin_texts(hour) == ["missing", *texts, "undeclared"]
+    figure = shape_figure(model, term)
+    (hover,) = (trace for trace in figure.data if trace.customdata is not None)
+    assert [row[0] for row in hover.customdata] == texts
+    _curve, density = _lines(figure)
+    assert list(density.x) == [-0.5, 5.5, 6.5, 17.5, 23.5]
+    # As many rows an hour throughout: a strip without holes.
+    assert set(density.y) == {10.0}
 
 
 def test_a_prediction_shows_the_largest_parts_and_the_sum_of_the_rest():

@@ -18,6 +18,7 @@ from interpret_dp import (
     Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
+    Integer,
     PrivacyLedger,
     Schema,
 )
@@ -31,7 +32,7 @@ from interpret_dp.fitting import declaring
 from interpret_dp.ledger import DeltaExceededError
 from interpret_dp.mechanisms.selection import threshold
 from interpret_dp.schema import occurrences
-from interpret_dp.schema.declarations import NO_LEVEL
+from interpret_dp.schema.declarations import NO_LEVEL, UndeclaredContinuous
 from interpret_dp.schema.magnitudes import MagnitudeGrid
 from tests.audit.fits import FEATURES, base_records, objects
 
@@ -66,7 +67,7 @@ def model() -> Classifier:
 def test_the_completed_schema_has_what_is_frequent_and_nothing_else(model: Classifier) -> None:
     schema = model.schema_
     assert schema.target == Categorical(["old", "young"])
-    assert schema.features["age"] == Continuous(16, 128)
+    assert schema.features["age"] == Integer(16, 127)
     assert schema.features["site"] == Categorical(["north", "south"])
     assert schema.features["id"] == schema.features["nothing"] == Categorical([NO_LEVEL])
     assert schema.features["member"] == Categorical([False, True])
@@ -92,12 +93,23 @@ def test_a_target_gets_bounds_of_a_quarter_octave() -> None:
     assert np.corrcoef(fitted.predict(X[["rate", "age"]]), y)[0, 1] > 0.8
 
 
+@pytest.mark.parametrize("number", [0, 1, -1, 7, -8, 8, 2**52, -(2**52) - 1])
+def test_released_bounds_of_integers_are_integers_around_them(number: int) -> None:
+    (place,) = np.flatnonzero(declaring._FEATURE_GRID.counts(np.array([number])))
+    bounds = declaring._FEATURE_GRID.bounds(int(place), int(place))
+    spec = declaring._between(UndeclaredContinuous(is_integer=True), *bounds)
+    assert isinstance(spec, Integer)
+    assert bounds[0] <= spec.lower <= number <= spec.upper <= bounds[1]
+    far = declaring._between(UndeclaredContinuous(is_integer=True), 0.0, 2.0**60)
+    assert far == Continuous(0, 2**60 - 1)
+
+
 def test_a_declared_bound_stays() -> None:
     X, _ = table()
     fitted = Regressor(
         epsilon=4.0, privacy_bounds={"age": (17, math.nan)}, privacy_target_min=-3
     ).fit(X[["age"]], X["rate"])
-    assert fitted.schema_.features["age"] == Continuous(17, 128)
+    assert fitted.schema_.features["age"] == Integer(17, 127)
     assert isinstance(fitted.schema_.target, Continuous)
     assert fitted.schema_.target.lower == -3
 
@@ -223,7 +235,7 @@ def test_a_fit_says_before_it_runs_how_many_rows_a_label_needs(
         assert Path(caught[0].filename).name == Path(__file__).name
         said.append(str(caught[0].message))
     assert said[0] == said[1], "the number of rows is private"
-    for part in ("5 columns", "'age': Continuous(lower, upper)", "classes=[label, ...]"):
+    for part in ("5 columns", "'age': Integer(lower, upper)", "classes=[label, ...]"):
         assert part in said[0]
     assert "'member'" not in said[0]
     (needed,) = re.findall(r"a label needs about ([\d,]+) rows", said[0])

@@ -15,6 +15,7 @@ from interpret_dp.lime.fitted import LinearFit
 from interpret_dp.lime.history import Explained, History
 from interpret_dp.lime.moments import ExplanationData, Queries, exact_moments
 from interpret_dp.lime.weighting import WeightTable, stable_weight, weight_table
+from interpret_dp.schema import Integer
 from tests.lime import explanation_sets as sets
 from tests.lime.explanation_sets import (
     ASKED,
@@ -62,6 +63,14 @@ def test_bins_are_named_in_words() -> None:
     assert named[1][2] == "site is undeclared"
     missing = FEATURES.bin_labels(points([(None, None, None, None)])[0])
     assert missing == ("age is missing", "income is missing", "site is missing", "same is missing")
+
+
+def test_bins_of_integers_are_named_by_their_values() -> None:
+    hours = LocalFeatures(("hour",), (Integer(0, 11),), "bins")
+    named = [hours.bin_labels(np.array([code]))[0] for code in range(1, 5)]
+    assert named == ["hour <= 2", "3 <= hour <= 5", "6 <= hour <= 8", "9 <= hour"]
+    few = LocalFeatures(("hour",), (Integer(0, 2),), "bins")
+    assert few.bin_labels(np.array([2])) == ("hour = 1",)
 
 
 def test_the_nearest_explanation_is_the_one_in_most_of_the_same_bins() -> None:

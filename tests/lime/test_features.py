@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp import Categorical, Continuous, Schema, SchemaError
+from interpret_dp import Categorical, Continuous, Integer, Schema, SchemaError
 from interpret_dp.lime.features import UNITS, LocalFeatures
 from interpret_dp.schema import open_table
 from tests.lime.explanation_sets import FEATURES, points
@@ -40,6 +40,14 @@ def test_bounds_with_few_floats_between_them_still_span_the_range() -> None:
     features = LocalFeatures(("x",), (Continuous(1.0, upper),))
     found = features.points(open_table(np.array([[1.0], [upper]]), ["x"]))
     assert found[:, 0].tolist() == [-UNITS // 2, UNITS // 2]
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_integers_stand_where_other_numbers_between_their_bounds_do(scale: str) -> None:
+    table = open_table(np.arange(-1.0, 9.0).reshape(-1, 1), ["x"])
+    whole, any_number = (kind(0, 7, scale) for kind in (Integer, Continuous))
+    found = LocalFeatures(("x",), (whole,)).points(table)
+    assert (found == LocalFeatures(("x",), (any_number,)).points(table)).all()
 
 
 @given(st.lists(st.tuples(AWKWARD, AWKWARD, AWKWARD, AWKWARD), min_size=1, max_size=6))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema
+from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 
 
 def small_schema() -> Schema:
@@ -15,6 +15,8 @@ def small_schema() -> Schema:
         {
             "age": Continuous(17, 90),
             "gain": Continuous(0, 99_999, scale="log"),
+            "hour": Integer(0, 23),
+            "stays": Integer(-1, 10**6, scale="log"),
             "job": Categorical(["private", "state"]),
         },
         target=Categorical([0, 1]),
@@ -39,6 +41,9 @@ def test_representation_can_be_typed_in_again() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
+        (lambda: Integer(0, 0.5), SchemaError, r"upper is 0.5; it must be a whole.*Declare Cont"),
+        (lambda: Integer(-(2**53), 0), SchemaError, r"lower is .*between -2\*\*53 and 2\*\*53"),
+        (lambda: Integer(2, 1), SchemaError, r"lower is 2 and upper is 1; .*Swap the two"),
         (lambda: PrivacyUnit(3), TypeError, r"column is 3 \(int\); it must be the name.*max_rows="),  # type: ignore[arg-type]
         (
             lambda: PrivacyUnit("p", 0),
@@ -54,6 +59,6 @@ def test_representation_can_be_typed_in_again() -> None:
         ),
     ],
 )
-def test_a_wrong_unit_is_refused(make: Any, error: type[Exception], message: str) -> None:
+def test_a_wrong_declaration_is_refused(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         make()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema, level_labels
+from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema, level_labels
 from interpret_dp.schema.declarations import FeatureSpec
 
 finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-8e307, max_value=8e307)
@@ -29,6 +29,13 @@ def continuous(draw: st.DrawFn) -> Continuous:
     return Continuous(lower, upper, draw(st.sampled_from(["linear", "log"])))
 
 
+@st.composite
+def integer(draw: st.DrawFn) -> Integer:
+    whole = st.integers(-(2**53) + 1, 2**53 - 1)
+    lower, upper = sorted((draw(whole), draw(whole)))
+    return Integer(lower, upper, draw(st.sampled_from(["linear", "symlog"])))
+
+
 def _label(value: object) -> str:
     return level_labels(Categorical([value]))[0]
 
@@ -36,7 +43,7 @@ def _label(value: object) -> str:
 categorical = st.builds(
     Categorical, st.lists(level, min_size=1, unique_by=_label), ordered=st.booleans()
 )
-spec: st.SearchStrategy[FeatureSpec] = st.one_of(continuous(), categorical)
+spec: st.SearchStrategy[FeatureSpec] = st.one_of(continuous(), integer(), categorical)
 units = st.builds(
     PrivacyUnit, st.text("xyz", min_size=4, max_size=6), max_rows=st.integers(1, 10**6)
 )
@@ -104,6 +111,10 @@ def test_file_objects_may_be_text_or_binary(tmp_path: Path) -> None:
         (
             {"features": {"age": {"type": "continuous", "lower": "0", "upper": 1}}},
             "features.age: lower is '0'",
+        ),
+        (
+            {"features": {"age": {"type": "integer", "lower": 0, "upper": 1.5}}},
+            "features.age: upper is 1.5; it must be a whole number",
         ),
         ({"target": {"type": "categorical", "levels": ["a", "a"]}}, "target: The levels 'a'"),
         (

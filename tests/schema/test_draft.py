@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from interpret_dp.exceptions import PrivacyWarning, SchemaError
-from interpret_dp.schema import Categorical, Continuous, FeatureSpec, PrivacyUnit, Schema
+from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Integer, PrivacyUnit, Schema
 
 
 def draft(frame: Any, *arguments: Any, **keywords: Any) -> Schema:
@@ -25,9 +25,12 @@ def draft_column(column: Any) -> FeatureSpec:
 @pytest.mark.parametrize(
     ("column", "spec"),
     [
-        ([3, 1, 2], Continuous(1, 3)),
+        ([3, 1, 2], Integer(1, 3)),
+        # A missing cell has made floats of integers.
+        ([3, np.nan, 1, np.inf], Integer(1, 3)),
+        ([0, 2**60], Continuous(0, 2**60)),
         ([3.5, np.nan, -np.inf, 1], Continuous(1, 3.5)),
-        (pd.array([3, None, 1], dtype="Int64"), Continuous(1, 3)),
+        (pd.array([3, None, 1], dtype="Int64"), Integer(1, 3)),
         (np.array([3, None, 1.5], dtype=object), Continuous(1.5, 3)),
         (["b", None, "a", "b"], Categorical(["a", "b"])),
         (pd.array(["b", None, "a"], dtype="string[pyarrow]"), Categorical(["a", "b"])),
@@ -64,7 +67,7 @@ def test_columns_are_declared_by_what_they_hold(column: Any, spec: FeatureSpec) 
 )
 def test_targets_are_classes_or_numbers(y: list[Any], task: str, target: FeatureSpec) -> None:
     schema = draft(pd.DataFrame({"y": y, "a": range(6)}), "y", task=task)
-    assert schema == Schema({"a": Continuous(0, 5)}, target=target)
+    assert schema == Schema({"a": Integer(0, 5)}, target=target)
 
 
 def test_columns_without_a_draft_are_named_together() -> None:

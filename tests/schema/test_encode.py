@@ -20,6 +20,7 @@ from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import (
     Categorical,
     Continuous,
+    Integer,
     encode,
     encode_classes,
     encode_column,
@@ -30,6 +31,7 @@ from interpret_dp.schema import (
     open_table,
 )
 from interpret_dp.schema.cells import level_key, number_of
+from interpret_dp.schema.declarations import integer_ranges
 from interpret_dp.schema.encode import encode_features
 
 HUGE = 10**400
@@ -79,6 +81,29 @@ def test_cuts_increase_strictly_inside_the_bounds(
     assert np.all((edges > spec.lower) & (edges <= spec.upper))
     codes = encode_column(np.array([spec.lower, spec.upper]), spec, n_bins)
     assert codes.tolist() == [1, len(edges) + 1]
+
+
+@given(
+    st.tuples(*[st.integers(-(2**53) + 1, 2**53 - 1)] * 2) | st.tuples(*[st.integers(-60, 60)] * 2),
+    st.sampled_from(["linear", "log", "symlog"]),
+    st.integers(1, 130),
+    st.data(),
+)
+def test_each_integer_lies_in_its_range_and_few_have_a_bin_each(
+    bounds: tuple[int, int], scale: str, n_bins: int, data: st.DataObject
+) -> None:
+    spec = Integer(min(bounds), max(bounds), scale)
+    edges = fine_edges(spec, n_bins)
+    n_values = max(bounds) - min(bounds) + 1
+    assert len(edges) < n_bins
+    if n_values <= n_bins:
+        assert len(edges) == n_values - 1
+    ranges = integer_ranges(spec, edges)
+    assert [low for low, _ in ranges[1:]] == [high + 1 for _, high in ranges[:-1]]
+    assert (ranges[0][0], ranges[-1][1]) == (min(bounds), max(bounds))
+    value = data.draw(st.integers(min(bounds), max(bounds)))
+    low, high = ranges[encode_column(np.array([value]), spec, n_bins)[0] - 1]
+    assert low <= value <= high
 
 
 def test_a_range_of_few_floats_has_few_bins() -> None:
@@ -269,11 +294,19 @@ def test_level_keys_of_levels_differ() -> None:
 
 
 @pytest.mark.parametrize("scale", ["linear", "log", "symlog"])
-@pytest.mark.parametrize("bounds", [(0, 1), (17, 19), (-8e307, 8e307), (0, 5e-324), (3, 3)])
+@pytest.mark.parametrize(
+    ("kind", "bounds"),
+    [
+        *((Continuous, bounds) for bounds in [(0, 1), (17, 19), (-8e307, 8e307), (0, 5e-324)]),
+        *((kind, (3, 3)) for kind in (Continuous, Integer)),
+        (Integer, (-7, 9000)),
+    ],
+)
 @pytest.mark.parametrize("n_bins", [1, 2, 3, 128, 5000])
 @pytest.mark.parametrize("compiled_from", [0, 10**6])
 def test_bins_are_numbered_by_the_cuts_that_are_not_above(
     scale: Any,
+    kind: Any,
     bounds: tuple[float, float],
     n_bins: int,
     compiled_from: int,
@@ -281,7 +314,7 @@ def test_bins_are_numbered_by_the_cuts_that_are_not_above(
 ) -> None:
     """At every cut and next to it, and far away: the guess of the bin is only where to look."""
     monkeypatch.setattr(encode, "_COMPILED_FROM", compiled_from)
-    spec = Continuous(*bounds, scale=scale)
+    spec = kind(*bounds, scale=scale)
     cuts = fine_edges(spec, n_bins)
     far = [np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1e308, -1e308, *bounds]
     numbers = np.concatenate([far, cuts, np.nextafter(cuts, np.inf), np.nextafter(cuts, -np.inf)])

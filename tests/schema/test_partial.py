@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
-from interpret_dp import Categorical, Continuous
+from interpret_dp import Categorical, Continuous, Integer
 from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
 from interpret_dp.schema.kinds import ColumnKind
 from interpret_dp.schema.partial import partial_schema_from_arguments
@@ -25,7 +26,7 @@ KINDS = {
 @pytest.mark.parametrize(
     ("kind", "feature_type", "expected"),
     [
-        ("number", None, NUMBERS),
+        ("number", None, UndeclaredContinuous(is_integer=True)),
         ("number", "continuous", NUMBERS),
         ("number", "nominal", VALUES),
         ("number", "ordinal", UndeclaredCategorical(ordered=True)),
@@ -49,3 +50,23 @@ def test_what_a_column_becomes(kind: str, feature_type: Any, expected: Any) -> N
     )
     assert partial.features == {"a": expected}
     assert partial.target == NUMBERS
+
+
+@pytest.mark.parametrize(
+    ("feature_type", "bounds", "expected"),
+    [
+        (None, (0, 23), Integer(0, 23)),
+        ("auto", (0, math.nan), UndeclaredContinuous(0.0, None, is_integer=True)),
+        (None, (0.5, 23), Continuous(0.5, 23)),
+        (None, (0.5, None), UndeclaredContinuous(0.5)),
+        ("continuous", (0, 23), Continuous(0, 23)),
+    ],
+)
+def test_whole_bounds_of_integers_are_those_of_an_integer(
+    feature_type: Any, bounds: Any, expected: Any
+) -> None:
+    partial = partial_schema_from_arguments(
+        ["a"], [KINDS["number"]], KINDS["number"], [feature_type], [bounds], 0, 9, task="regression"
+    )
+    assert partial.features == {"a": expected}
+    assert partial.target == Continuous(0, 9)

@@ -10,20 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from interpret.glassbox import ExplainableBoostingClassifier
 from sklearn.base import clone
+from sklearn.metrics import r2_score
 
 from interpret_dp import (
     Categorical,
     Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
+    Integer,
     Schema,
     SchemaError,
 )
 from interpret_dp.accounting import mu_of_budget
-from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
 from interpret_dp.ebm.pairs.boosting import PairUpdates
 from interpret_dp.ebm.pairs.config import MOST_LEVELS
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, pair_task
+from interpret_dp.ebm.pairs.training import _coarse_bins
+from interpret_dp.ebm.trainer.binning import Bins
 from tests.ebm.pairs.pair_problems import COSTS, FEATURES, LABELS, interaction, problem
 
 NAMED = [("age", "bmi"), (3, "dose")]
@@ -231,6 +235,54 @@ def test_the_interaction_is_learned(model, data):
         return np.corrcoef(estimator._predict_score(estimator._readable(data.X)), data.scores)[0, 1]
 
     assert fit_of(model) > fit_of(plain) + 0.2
+
+
+# ------------------------------------------------------------------------------ integers
+
+HOUR, WEEKDAY, FLAG, RATE = range(4)
+VALUES = [24, 7, 2, 24]
+
+
+@pytest.mark.parametrize(
+    ("cells", "chosen", "kept"),
+    [
+        (48, [(HOUR, FLAG)], {HOUR: 24, FLAG: 2}),
+        (47, [(HOUR, FLAG)], {HOUR: 5, FLAG: 2}),
+        # The one with fewer values goes first.
+        (100, [(HOUR, WEEKDAY)], {HOUR: 5, WEEKDAY: 7}),
+        (168, [(HOUR, WEEKDAY)], {HOUR: 24, WEEKDAY: 7}),
+        # One pair that can have so many cells is enough.
+        (48, [(HOUR, WEEKDAY), (FLAG, HOUR)], {HOUR: 24, WEEKDAY: 7, FLAG: 2}),
+        (1000, [(RATE, FLAG)], {RATE: 5, FLAG: 2}),
+    ],
+)
+def test_integers_keep_their_values_in_pairs_where_noise_allows(cells, chosen, kept):
+    bins = [
+        Bins(np.arange(n + 2), np.array([0.0, *[100.0] * n, 0.0]), np.arange(n - 1) + 0.5)
+        for n in VALUES
+    ]
+    specs = [*(Integer(0, n - 1) for n in VALUES[:RATE]), Continuous(0, 23)]
+    settings = BoostingSettings(noise_level=0.1 / cells, leaves=5, step=0.1)
+    found = _coarse_bins(bins, specs, chosen, settings)
+    assert {k: coarse.n_codes - 2 for k, coarse in found.items()} == kept
+    assert all(int(coarse.code_map[-2]) == kept[k] for k, coarse in found.items())
+
+
+def test_each_value_of_few_integers_has_a_bin_and_one_in_a_pair():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 24, 4_000), rng.integers(0, 2, 4_000)])
+    costs = np.where(X[:, 1] == 1, np.sin(X[:, 0]), np.cos(X[:, 0]))
+    schema = Schema(
+        {"feature_0000": Integer(0, 23), "feature_0001": Integer(0, 1)}, target=Continuous(-1, 1)
+    )
+    model = DPExplainableBoostingRegressor(
+        schema=schema, epsilon=20.0, delta=1e-6, interactions=[(0, 1)]
+    ).fit(X, costs)
+    for cuts in model.bins_[0]:
+        assert cuts.tolist() == [hour + 0.5 for hour in range(23)]
+    assert r2_score(costs, model.predict(X)) > 0.9
+    # As interpret reads rows: what lies between is the nearest integer.
+    assert model.predict([[5.4, 1.0]]) == model.predict([[5, 1]])
 
 
 # ------------------------------------------------------------------------------ other forms
