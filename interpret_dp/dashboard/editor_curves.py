@@ -168,13 +168,15 @@ class _Pencil:
     def _whiskers(self, beside_a_curve: bool) -> None:
         """Draw the noise of bins that stand by themselves, around their released scores."""
         band = self.drawn.band(self.column)
-        released = self.drawn.scores("original", self.column)
-        bars = error_bars(released[self._alone], band and band.at(self._alone))
-        if bars is None:
+        if band is None:
             return
+        released = self.drawn.scores("original", self.column)
+        known = np.flatnonzero(~band.at(self._alone).has_too_few_rows)
+        codes = [self._alone[place] for place in known]
+        bars = error_bars(released[codes], band.at(codes))
         self.figure.add_scatter(
-            x=self._positions().tolist(),
-            y=released[self._alone].tolist(),
+            x=self._positions()[known].tolist(),
+            y=released[codes].tolist(),
             mode="markers",
             marker={
                 "symbol": "line-ns",
@@ -182,7 +184,7 @@ class _Pencil:
                 "line": {"width": 1.4, "color": _transparent(COLORS["ink"], 0.65)},
             },
             unselected={"marker": {"opacity": 1}},
-            error_y=bars
+            error_y=(bars or {})
             | {"color": _transparent(COLORS["ink"], 0.65), "thickness": 1.4, "width": 5},
             name="95 % noise range",
             legendrank=LEGEND_RANKS["noise"],

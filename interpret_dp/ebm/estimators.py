@@ -152,8 +152,9 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         The declared labels, or those found privately, sorted.
     standard_deviations_ : list of ndarray
         Root of the expected squared distance of each score from that of the same fit without noise:
-        right on average over bins. Bands that are right in each bin are ``band()`` of each of
-        ``released_.terms``, and the deviation of the noise itself is ``noise_deviations``.
+        right on average over bins, and wide for levels with too few rows. Bands that are right in
+        each bin are ``band()`` of each of ``released_.terms``, and the deviation of the noise
+        itself is ``noise_deviations``.
     bin_weights_, bag_weights_ : list of ndarray, ndarray
         Released (noisy) numbers of rows.
     noise_scale_binning_, noise_scale_boosting_ : float

@@ -50,7 +50,8 @@ def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
             In units of the link's scale: logits, units of a regression's target, or their
             logarithms where the link is "log". The standard deviation is that of what the
             added noise leaves unknown; the ends are those of the 95 % noise band
-            (:meth:`AdditiveTerm.band`). NaN where the noise is not known (as after some edits).
+            (:meth:`AdditiveTerm.band`). NaN where the noise is not known (as after some edits);
+            bins with too few rows have a wide deviation and no band.
             For more than two classes ``score_0``, ``standard_deviation_0`` and so on, in the
             order of the classes.
         ``weight``
