@@ -40,6 +40,8 @@ def _with_parameters_of(other: type) -> Callable[[_Class], _Class]:
         if cls.__doc__ is not None and other.__doc__ is not None:
             own, further = inspect.cleandoc(cls.__doc__), inspect.cleandoc(other.__doc__)
             entries = further.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+            # The last one, which a regressor does not have.
+            entries = entries.partition("\nclasses : ")[0]
             head, _, tail = own.partition("\n\nAttributes\n")
             cls.__doc__ = f"{head}\n{entries}\n\nAttributes\n{tail}"
         return cls

@@ -146,9 +146,11 @@ def target_mismatch(kind: ColumnKind, target: FeatureSpec | None, task: str) -> 
         is_text = kind.cells in ("text", "interval")
         return [f"{what}; a regressor needs numbers. {mend}"] if is_text else []
     if target is None and kind.cells == "float" and not kind.is_category:
+        # The first words are scikit-learn's.
         return [
-            f"{what}, which a classifier takes for classes only if these are declared. Pass "
-            "classes=[0, 1], or whatever the labels are, or use a regressor."
+            f"Unknown label type: continuous. {what}, and a classifier takes floats for classes "
+            "only if they are declared. Pass classes=[0, 1], or whatever the labels are, or use a "
+            "regressor."
         ]
     fault = mismatch("The target", kind, target)
     return [fault] if fault else []

@@ -35,7 +35,10 @@ FEATURES = {"age": Continuous(20, 80), "dose": Continuous(0, 9), "sex": Categori
 NAMES = list(FEATURES)
 N_ROWS = 700
 
-pytestmark = pytest.mark.filterwarnings("ignore:random_state:interpret_dp.PrivacyWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:random_state:interpret_dp.PrivacyWarning"),
+    pytest.mark.filterwarnings("ignore:No class label:interpret_dp.DeclarationWarning"),
+]
 
 
 @pytest.fixture(autouse=True)

@@ -187,6 +187,7 @@ ROLES: dict[str, tuple[Mapping[str, Any], Callable[[str, str], str]]] = {
 
 
 @pytest.mark.lengthy
+@pytest.mark.filterwarnings("ignore:Nearly all rows:interpret_dp.DeclarationWarning")
 @pytest.mark.parametrize("role", ROLES)
 def test_each_dtype_is_read_or_refused_as_the_page_says(role: str) -> None:
     assert table(role) in PAGE.read_text(encoding="utf-8")

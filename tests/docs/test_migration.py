@@ -214,7 +214,7 @@ def test_what_interpret_takes_and_we_refuse(act, said):
 @pytest.mark.parametrize(
     "table",
     [
-        (ROWS, np.where(np.arange(300) == 7, np.nan, LABELS)),
+        (ROWS, np.where(np.arange(300) == 7, None, LABELS)),
         (ROWS, LABELS, np.where(np.arange(300) == 7, np.nan, 1.0)),
         (ROWS, LABELS, np.where(np.arange(300) == 7, -1.0, 1.0)),
         (ROWS, LABELS, np.zeros(300)),
@@ -231,8 +231,11 @@ def test_what_comes_out_differently():
     names = [fitted_by(p, pyarrow.table(FRAME)).feature_names_in_ for p in both]
     assert names == [["feature_0000", "feature_0001"], ["a", "b"]]
     assert [len(fitted_by(p, exclude=[-1]).term_names_) for p in both] == [2, 1]
-    kinds = [fitted_by(p, ROWS, LABELS.astype(float)).classes_.dtype.kind for p in both]
-    assert kinds == ["U", "f"]
+    floats = LABELS.astype(float)
+    assert fitted_by(interpret.privacy, ROWS, floats).classes_.dtype.kind == "U"
+    with pytest.raises(ValueError, match=r"classes=\[0, 1\]"):
+        fitted_by(interpret_dp, ROWS, floats)
+    assert fitted_by(interpret_dp, ROWS, floats, classes=[0.0, 1.0]).classes_.dtype.kind == "f"
     declared = Schema(target=Categorical([0, 1, 2]))
     shares = fitted_by(interpret_dp, schema=declared, epsilon=20.0).predict_proba(ROWS)
     assert 0 < shares[:, 2].mean() < 0.1

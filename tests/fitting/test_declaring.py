@@ -227,7 +227,7 @@ def test_a_fit_says_before_it_runs_how_many_rows_a_label_needs(
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Classifier(schema=cohort.schema, max_rounds=0).fit(cohort.X.head(20), cohort.y.head(20))
+        Classifier(schema=cohort.schema, max_rounds=0).fit(cohort.X, cohort.y)
     X, y = table(3_000)
     said = []
     for n_rows in (20, 3_000):

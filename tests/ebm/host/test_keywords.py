@@ -42,6 +42,7 @@ REASONS = {
     "ledger dataset": "where the fit is charged",
     "verbose": "interpret's callback would show private figures",
     "backend": "Dask tables are summed where they are",
+    "classes": "labels that are public need not be found",
     "histogram_edges_ histogram_weights_ unique_val_counts_": "exact numbers of rows are private",
     "min_target_ max_target_": "declared bounds are plain floats",
     "guarantee_ privacy_spend_": "what was promised, and what it cost",
