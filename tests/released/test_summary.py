@@ -154,7 +154,7 @@ def test_a_summary_has_one_line_a_column() -> None:
     assert summary._repr_html_().count("<tr>") == 1 + len(SPECS)
     frame = summary.to_frame()
     assert frame["note"].tolist()[:4] == ["", "no term", "", ""]
-    assert re.fullmatch("9[5-7] of 100 levels have too few rows", frame["note"]["ward"])
+    assert re.fullmatch("too few rows in 9[5-7] of 100 levels", frame["note"]["ward"])
     assert frame["missing"]["lab"] == pytest.approx(0.8, abs=0.05)
     assert frame["undeclared"]["sex"] < 0.02
     assert re.search(r"lab +.* [78]\d % +- ", str(summary))
