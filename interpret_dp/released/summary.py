@@ -245,7 +245,7 @@ def _note(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) ->
     if n_bins == 1:
         return "one bin"
     what = "bins" if feature.cuts is not None else "levels"
-    return f"{lacking} of {n_bins} {what} have too few rows" if lacking else ""
+    return f"too few rows in {lacking} of {n_bins} {what}" if lacking else ""
 
 
 def _has_no_level(spec: FeatureSpec | None) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from interpret_dp.dashboard.editor_term import EditedTerm
-from tests.editor.models import Holder, build_model
+from tests.editor.models import Holder, build_model, without_rows
 
 GESTURES = {"click": {"type": "c"}, "drag": {"type": "d"}}
 
@@ -46,6 +46,19 @@ def test_released_last_and_present_scores_are_told_apart(session):
     versions = ("now", "before the last edit", "released")
     assert len({by_name[name].line.color for name in versions}) == 3
     assert len({by_name[name].line.dash for name in versions}) == 3
+
+
+@pytest.mark.parametrize(("name", "code"), [("age", 8), ("city", 1)])
+def test_bins_with_too_few_rows_say_so_and_have_no_whisker(name, code):
+    drawn = figure(Holder(without_rows(build_model(), name, [code])).edit(), name)
+    assert np.isfinite(drawn.layout.yaxis.range).all()
+    texts = [text for trace in drawn.data if trace.text for text in trace.text]
+    assert sum("released 0, too few rows to be learned" in text for text in texts) == 1
+    heights_of_bands = [trace.y for trace in drawn.data if "95 %" in (trace.name or "")]
+    assert np.isfinite(np.concatenate(heights_of_bands)).all()
+    if name == "city":
+        (whiskers,) = heights_of_bands
+        assert len(whiskers) == 4
 
 
 def test_the_range_holds_everything_that_is_drawn(session):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,6 +78,18 @@ def build_model(n_classes: int = 2, seed: int = 0, covariance: bool = True) -> A
         rounds=10,
         guarantee=GUARANTEE,
     )
+
+
+def without_rows(model: AdditiveModel, name: str, bins: list[int]) -> AdditiveModel:
+    """Return a model whose fit left some bins alone: few rows, no score, no noise."""
+    terms = list(model.terms)
+    index = model.term_names.index(name)
+    term = terms[index]
+    arrays = {key: np.array(getattr(term, key)) for key in ("scores", "weights", "covariance")}
+    arrays["scores"][bins], arrays["weights"][bins] = 0.0, 1.0
+    arrays["covariance"][..., bins, :] = arrays["covariance"][..., bins] = 0.0
+    terms[index] = dataclasses.replace(term, **arrays)
+    return dataclasses.replace(model, terms=tuple(terms))
 
 
 def session(n_classes: int = 2, seed: int = 0, covariance: bool = True) -> EditSession:

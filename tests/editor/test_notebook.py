@@ -21,7 +21,7 @@ from interpret_dp.editor import KINDS
 from interpret_dp.editor.notebook import NotebookEditor
 from interpret_dp.editor.notebook_controls import ACTIONS
 from interpret_dp.editor.notebook_figure import BAND, CURRENT, LAST, ORIGINAL, POINTS
-from tests.editor.models import Holder, build_model, session
+from tests.editor.models import Holder, build_model, session, without_rows
 
 AGE, DOSE, GRADE, CITY = range(4)
 
@@ -353,6 +353,17 @@ def test_where_the_noise_is_not_known_there_is_neither_band_nor_verdict():
     assert editor.figure.data[BAND].visible is False
     assert "covariance" in _text(editor.controls.verdict)
     assert _text(editor.controls.error) == ""
+
+
+def test_bins_with_too_few_rows_say_so():
+    model = without_rows(without_rows(build_model(), "age", [8]), "city", [1])
+    editor = Holder(model).edit().widget("age")
+    for number in (0, CITY):
+        editor.controls.term.value = number
+        assert np.isfinite([y for y in editor.figure.data[BAND].y if y is not None]).all()
+        texts = [row[1] for row in editor.figure.data[POINTS].customdata]
+        assert texts.count("0, too few rows to be learned") == 1
+    editor.close()
 
 
 def test_class_that_is_chosen_is_drawn_and_edited_alone():

@@ -17,6 +17,7 @@ from plotly.offline import get_plotlyjs
 from interpret_dp import DPExplainableBoostingClassifier, PrivacySpend
 from interpret_dp.explanation.curves import monotone_previews
 from interpret_dp.explanation.export import render_html, write_html
+from interpret_dp.explanation.figure_parts import TOO_FEW_ROWS
 from interpret_dp.explanation.figures import (
     contributions_figure,
     overview_figure,
@@ -32,7 +33,7 @@ from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.released.lookup import lookup_tables
 from interpret_dp.schema import Categorical, Continuous, Integer
 from tests.editor import test_pairs as pairs
-from tests.editor.models import build_model
+from tests.editor.models import build_model, without_rows
 from tests.explanation.budgets import budget_state
 
 AGE, DOSE, GRADE, CITY = range(4)
@@ -369,6 +370,34 @@ def test_a_term_of_unknown_noise_has_no_band():
     curve, _density = _lines(shape_figure(model, model.terms[DOSE]))
     np.testing.assert_allclose(curve.y[:5], model.terms[DOSE].scores[1:-1])
     assert shape_figure(model, model.terms[CITY]).data[0].error_y.array is None
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_bins_with_too_few_rows_say_so_and_have_no_band(n_classes):
+    model = without_rows(without_rows(build_model(n_classes), "dose", [2]), "city", [1])
+    curve, levels = (shape_figure(model, model.terms[index]) for index in (DOSE, CITY))
+    # One hover text a curve, and one hollow point for all classes.
+    for drawn, n_texts in ((curve, 1 if n_classes == 2 else n_classes), (levels, 1)):
+        (mark,) = (trace for trace in drawn.data if trace.name == TOO_FEW_ROWS)
+        assert set(mark.y) <= {0.0, None}
+        rows = [row for trace in drawn.data if trace.customdata for row in trace.customdata]
+        assert sum(TOO_FEW_ROWS in row[1] for row in rows) == n_texts
+    assert np.isfinite([trace.y for trace in curve.data if trace.fill == "tonexty"]).all()
+    _own, common = term_figure(model, CITY, "").layout.updatemenus[0].buttons
+    assert np.isfinite(common.args[0]["yaxis.range"]).all()
+    record = {"names": model.term_names, "scores": [0.5, 0.0, 0.25, 0.0]}
+    for values, n_lacking in (([30.0, 1.0, "low", "Bonn"], 2), ([30.0, 5.0, "low", "Lyon"], 0)):
+        drawn = local_figure(model, record | {"values": values})
+        assert [note.text for note in drawn.layout.annotations] == n_lacking * [TOO_FEW_ROWS]
+
+
+def test_many_levels_with_too_few_rows_share_a_name_and_some_room():
+    feature = AdditiveFeature("ward", Categorical([f"ward {k}" for k in range(40)]))
+    values = np.where(np.arange(42) % 14 == 1, 1.0, 0.0)
+    term = AdditiveTerm(0, values, 90 * values, None, values, count_noise=1.0)
+    axis = shape_figure(_model(features=(feature,), terms=(term,)), term).layout.xaxis
+    assert axis.ticktext == ("ward 0", "ward 14", "ward 28", "37 with too few rows")
+    assert axis.tickvals[-1] < 6 < axis.range[1] < 8
 
 
 @pytest.mark.parametrize(

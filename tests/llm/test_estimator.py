@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from interpret_dp import (
     Categorical,
     Continuous,
     PrivacyLedger,
+    PrivacyWarning,
     Schema,
 )
 from interpret_dp.accounting import GdpPair
@@ -79,7 +81,16 @@ def test_a_batch_size_buys_a_noisy_count_or_takes_a_declared_one() -> None:
     assert [share.name for share in paid.guarantee_.releases] == ["number of rows", "gradients"]
     assert paid.steps_ is not None
     assert 0.09 < paid.steps_.probability < 0.11
-    declared = classifier(sampling_rate=None, batch_size=150, n_rows=3_000, centring=0).fit(X, y)
+    summary = paid.summary()
+    assert re.match(r"3 classes of 3 maps, about 1,[45]\d\d rows, ", summary.title)
+    assert [column.inputs for column in summary.columns] == [1, 1, 1, 1]
+    weights = [column.weight for column in summary.columns]
+    assert min(weights[:2]) > weights[3] > 0
+    declared = classifier(sampling_rate=None, batch_size=150, n_rows=3_000, centring=0, delta=1e-3)
+    match = r"delta is 0\.001, above one over .* rows, 3,000\."
+    with pytest.warns(PrivacyWarning, match=match) as caught:
+        declared.fit(X, y)
+    assert caught[0].filename == __file__
     assert [share.name for share in declared.guarantee_.releases] == ["gradients"]
     assert declared.steps_ is not None
     assert (declared.steps_.probability, declared.steps_.count) == (0.05, 40)

@@ -77,15 +77,27 @@ def test_what_bands_are_drawn_from_is_kept_beside_the_noise(model):
     document = json.loads(json.dumps(both.to_dict(), allow_nan=False))
     again = AdditiveModel.from_dict(document)
     for term in (both.terms[0], again.terms[0]):
-        # The posterior's, and how far the scores are from its mean.
-        expected = [0.0, np.sqrt(0.5), 1.0, 0.0]
+        # The posterior's, and how far the scores are from its mean. The missing and the unseen bin
+        # have too few rows: the root mean square of both scores and deviations.
+        expected = [np.sqrt(1.75), np.sqrt(0.5), 1.0, np.sqrt(1.75)]
         np.testing.assert_allclose(term.standard_deviations, expected)
+        np.testing.assert_array_equal(term.too_few_rows, [True, False, False, True])
         np.testing.assert_array_equal(term.noise_deviations, [0.0, 1.0, 2.0, 0.0])
         np.testing.assert_array_equal(term.noisy_scores, noisy)
         lower, upper = term.band()
-        assert (lower <= noisy).all()
-        assert (noisy <= upper).all()
-        assert lower[0] == upper[0] == noisy[0]
+        assert (lower[1:-1] <= noisy[1:-1]).all()
+        assert (noisy[1:-1] <= upper[1:-1]).all()
+        assert np.isnan([*lower[[0, -1]], *upper[[0, -1]]]).all()
+        # A score that was set by hand is known, and so is that of a bin with rows.
+        for known in (
+            {"scores": scores + 1.0, "noisy_scores": scores + 1.0},
+            {"weights": 9 + scores},
+        ):
+            edited = dataclasses.replace(
+                term, posterior_mean=None, posterior_covariance=None, **known
+            )
+            assert not edited.too_few_rows.any()
+            assert edited.standard_deviations[0] == np.ptp([end[0] for end in edited.band()]) == 0
         # Judged by the noise.
         assert term.signal_to_noise == pytest.approx(np.sqrt(2.0 / 5.0))
     np.testing.assert_array_equal(again.terms[1].standard_deviations, np.full(4, 2.0))
@@ -98,9 +110,12 @@ def test_what_bands_are_drawn_from_is_kept_beside_the_noise(model):
         entry.pop("posterior_variances", None)
     document = {key: value for key, value in document.items() if key != "digest"}
     older = AdditiveModel.from_dict(document)
-    np.testing.assert_array_equal(older.terms[0].standard_deviations, [0.0, 1.0, 2.0, 0.0])
+    np.testing.assert_array_equal(older.terms[0].standard_deviations, [2.0, 1.0, 2.0, 2.0])
     np.testing.assert_allclose(older.terms[0].band().upper[2] - scores[2], 2 * 1.959964)
     assert "posterior_covariance" not in model.to_dict()["terms"][0]
+    # Where no bin was learned, nothing says what a level could be like.
+    silent = dataclasses.replace(older.terms[0], scores=np.zeros(4), covariance=np.zeros((4, 4)))
+    assert np.isnan(silent.standard_deviations).all()
 
 
 def test_signal_to_noise_is_a_ratio_of_root_mean_squares_over_the_rows(model):

@@ -1,0 +1,200 @@
+"""A summary has one line a column, and a fit warns once of what released numbers show."""
+
+from __future__ import annotations
+
+import html
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DeclarationWarning,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    PrivacyUnit,
+    PrivacyWarning,
+    Schema,
+    load_model,
+)
+from interpret_dp.schema.declarations import NO_LEVEL
+
+WARDS = [f"ward {number}" for number in range(100)]
+
+
+def table(n_rows: int) -> tuple[pd.DataFrame, Any]:
+    """Return healthy columns, of which nearly all wards are rare, and labels."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "age": rng.uniform(0, 100, n_rows),
+            "cost": rng.exponential(2_000.0, n_rows),
+            "lab": np.where(rng.random(n_rows) < 0.8, np.nan, rng.normal(size=n_rows)),
+            "sex": rng.choice(["f", "m"], n_rows, p=[0.9, 0.1]),
+            "ward": rng.choice(WARDS, n_rows, p=[0.5, 0.3, 0.15, *[0.05 / 97] * 97]),
+        }
+    )
+    score = (X["age"] - 50.0) / 15.0 + 2.0 * (X["ward"] == "ward 1")
+    y = rng.random(n_rows) < 1.0 / (1.0 + np.exp(-score))
+    return X, np.where(y, "yes", "no")
+
+
+SPECS = {
+    "age": Continuous(0, 100),
+    "cost": Continuous(0, 100_000),
+    "lab": Continuous(-5, 5),
+    "sex": Categorical(["f", "m"]),
+    "ward": Categorical(WARDS),
+}
+LABELS = Categorical(["no", "yes"])
+
+
+def fitted(
+    X: pd.DataFrame,
+    y: Any,
+    specs: Any = None,
+    target: Any = LABELS,
+    unit: Any = None,
+    fit: Any = None,
+    **parameters: Any,
+) -> tuple[Any, list[Any]]:
+    """Return a fitted model and the warnings that it gave."""
+    is_regression = isinstance(target, Continuous)
+    kind = DPExplainableBoostingRegressor if is_regression else DPExplainableBoostingClassifier
+    schema = Schema(SPECS | (specs or {}), target=target, unit=unit)
+    settings: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-6, "max_rounds": 1}
+    model = kind(schema=schema, **(settings | parameters))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, **(fit or {}))
+    assert all(one.filename == __file__ for one in caught)
+    return model, [one for one in caught if one.category in (DeclarationWarning, PrivacyWarning)]
+
+
+def _codes(X: pd.DataFrame) -> pd.DataFrame:
+    codes = X["sex"].map({"f": "1", "m": "2"}).astype(object)
+    return X.assign(sex=codes, ward=X["ward"].str.upper().astype(object))
+
+
+CASES: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
+    "codes": (
+        _codes,
+        None,
+        {},
+        r"declared levels in 'sex' \(Categorical\(\['f', 'm'\]\)\), 'ward' .*another spelling\?",
+    ),
+    "text": (
+        lambda X: X.assign(age=X["age"].map("{:.0f} years".format).astype(object)),
+        None,
+        {},
+        r"Nearly all rows are missing in 'age' \(Continuous\(0, 100\)\)\.",
+    ),
+    "wide": (None, None, {"specs": {"cost": Continuous(0, 1e9)}}, "All rows are in one bin in 'co"),
+    "no level": (
+        None,
+        None,
+        {"specs": {"sex": Categorical([NO_LEVEL])}},
+        "No level was frequent enough to be released in 'sex'",
+    ),
+    "no label": (
+        None,
+        lambda y: [f"{label} {row}" for row, label in enumerate(y)],
+        {"target": None},
+        "No class label was frequent enough to be released, so the model says the same",
+    ),
+    "other labels": (
+        None,
+        np.char.upper,
+        {},
+        r"target that fits Categorical\(\['no', 'yes'\]\) is \d+, which is no more than noise",
+    ),
+    "text as target": (
+        None,
+        lambda y: y.astype(object),
+        {"target": Continuous(0, 1)},
+        r"target that fits Continuous\(0, 1\) is \d+, which is no more than noise",
+    ),
+    "delta": (None, None, {"delta": 1e-3}, r"delta is 0\.001, above one over .* rows, \d,\d{3}\. "),
+}
+
+
+@pytest.mark.parametrize(("of_X", "of_y", "given", "pattern"), CASES.values(), ids=CASES)
+def test_one_warning_names_what_does_not_match(
+    of_X: Any, of_y: Any, given: dict[str, Any], pattern: str, tmp_path: Path
+) -> None:
+    X, y = table(5_000)
+    model, (warning,) = fitted(of_X(X) if of_X else X, of_y(y) if of_y else y, **given)
+    assert re.search(pattern, str(warning.message))
+    is_private = warning.category is PrivacyWarning
+    summary = model.summary()
+    found = summary.privacy_findings if is_private else summary.findings
+    assert len(found) == len((*summary.findings, *summary.privacy_findings)) == 1
+    assert found[0] in str(warning.message)
+    assert found[0] in str(summary)
+    assert html.escape(found[0]) in summary._repr_html_()
+    # A file is enough, and an edited model has one, too.
+    model.save(tmp_path / "model.json")
+    for other in (load_model(tmp_path / "model.json"), model.edit().model):
+        assert str(other.summary()) == str(summary)
+
+
+def test_a_summary_has_one_line_a_column() -> None:
+    X, y = table(5_000)
+    summary = fitted(X, y, exclude=["cost"])[0].summary()
+    title, head, *lines = str(summary).splitlines()
+    assert re.match(r"Classification of about (4,9|5,0)\d\d rows, epsilon 2 at delta 1e-06", title)
+    assert head.split()[:2] == ["column", "declared"]
+    assert [line.split()[0] for line in lines] == list(SPECS)
+    assert summary._repr_html_().count("<tr>") == 1 + len(SPECS)
+    frame = summary.to_frame()
+    assert frame["note"].tolist()[:4] == ["", "no term", "", ""]
+    assert re.fullmatch("too few rows in 9[5-7] of 100 levels", frame["note"]["ward"])
+    assert frame["missing"]["lab"] == pytest.approx(0.8, abs=0.05)
+    assert frame["undeclared"]["sex"] < 0.02
+    assert re.search(r"lab +.* [78]\d % +- ", str(summary))
+    assert re.search(r"sex +.* < [\d.]+ % +< [\d.]+ % ", str(summary))
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "epsilon"), [(500, 0.1), (500, 1.0), (2_000, 0.1), (2_000, 0.5), (5_000, 1.0)]
+)
+@pytest.mark.parametrize("target", [LABELS, Continuous(-20, 120)], ids=["classes", "numbers"])
+def test_healthy_tables_warn_of_nothing(n_rows: int, epsilon: float, target: Any) -> None:
+    X, y = table(n_rows)
+    y = X["age"] if isinstance(target, Continuous) else y
+    for _ in range(3):
+        assert fitted(X, y, target=target, epsilon=epsilon)[1] == []
+
+
+def test_delta_is_set_against_people_and_weights() -> None:
+    X, y = table(1_000)
+    given = {"unit": PrivacyUnit("who", max_rows=4), "privacy_weight_max": 2.0, "epsilon": 8.0}
+    rows = {"X": X.assign(who=np.arange(1_000) // 4), "y": y}
+    weights = np.full(1_000, 2.0)
+    # 2,000 is the sum of the weights, and one person adds up to 8 to it.
+    for delta, n_warnings in ((1 / 300, 0), (1 / 200, 1)):
+        caught = fitted(**rows, delta=delta, fit={"sample_weight": weights}, **given)[1]
+        assert len(caught) == n_warnings
+    assert re.search(r"[12],\d{3} / 8 \(rows of one unit", str(caught[0].message))
+
+
+def test_levels_with_too_few_rows_are_the_least_certain() -> None:
+    X, y = table(5_000)
+    model, _ = fitted(X, y, max_rounds=None)
+    ward = model.released_.terms[model.term_names_.index("ward")]
+    rare, common = ward.too_few_rows, ~ward.too_few_rows
+    assert rare[4:101].sum() >= 95
+    assert common[1:4].all()
+    assert np.isnan(ward.band().lower[rare]).all()
+    assert np.isfinite(ward.band().lower[common]).all()
+    assert (ward.scores[rare] == 0).all()
+    rows = pd.concat([X.head(1)] * 2).assign(ward=["ward 0", np.array(WARDS)[rare[1:-1]][0]])
+    (_, sure), (_, unsure) = model.predict_with_uncertainty(rows)
+    assert unsure > sure + 0.01
+    assert ward.standard_deviations[rare].min() >= ward.standard_deviations[common].max()
