@@ -176,7 +176,8 @@ def coverage(fits: _Fits, n_fits: int, *, free: bool = False) -> dict[str, tuple
         over_bins = [_spread(own, moved) for own in held]
         # Over the fits first: in some of them a bin hardly moves.
         often = moved.mean(axis=0) >= _OFTEN
-        wide, expected = (width[..., often].mean(axis=1) for width in (upper - lower, usual))
+        own = np.where(moved, upper - lower, 0.0)
+        wide, expected = (width[..., often].mean(axis=1) for width in (own, usual))
         found[name] = (*shares, *over_bins, *np.mean(wide / expected, axis=1))
     return found
 

@@ -200,7 +200,9 @@ def claimed_over_observed(fit, names):
             model = fit()
         chosen = [model.term_names_.index(name) for name in names]
         scores.append(np.concatenate([model.term_scores_[k] for k in chosen]))
-        claims.append(np.concatenate([model.standard_deviations_[k] for k in chosen]))
+        terms = [model.released_.terms[k] for k in chosen]
+        own = [np.where(t.too_few_rows, 0.0, t.standard_deviations) for t in terms]
+        claims.append(np.concatenate(own))
     claimed = np.mean(claims, axis=0)
     # Bins without rows never move but for rounding.
     moved = claimed > 1e-3 * claimed.max()
