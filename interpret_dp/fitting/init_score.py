@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec, open_table
 from interpret_dp.schema.cells import in_chunks, numbers_of
+from interpret_dp.schema.kinds import refuse_texts
 from interpret_dp.schema.tables import Values, open_column
 
 __all__ = ["open_init_score"]
@@ -115,6 +116,8 @@ def _numbers(scores: Any, shape: tuple[int, int], task: str) -> NDArray[np.float
         columns = [table.column(index) for index in range(len(table.names))]
     else:
         columns = [open_column("init_score", scores)]
+    for column in columns:
+        refuse_texts("init_score", column)
     if len(columns) != shape[1] or any(len(column) != shape[0] for column in columns):
         raise _other_shape(shape, task)
     return np.column_stack([_finite(column) for column in columns])

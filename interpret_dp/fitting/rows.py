@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.schema import PrivacyUnit, Schema, Table, open_target
+from interpret_dp.schema.kinds import refuse_texts
 from interpret_dp.schema.people import open_people
 from interpret_dp.schema.tables import Values, open_column
 from interpret_dp.schema.units import kept_rows
@@ -127,14 +128,9 @@ def open_rows(
     table, identifiers, declared = open_people(
         X, feature_names, declared, unit, call="fit(X, y, unit=ids)"
     )
-    rows = PrivateRows(
-        table,
-        open_target(y, table.n_rows),
-        weights=(
-            None
-            if sample_weight is None
-            else open_column("sample_weight", sample_weight, table.n_rows)
-        ),
-        identifiers=identifiers,
-    )
-    return rows, declared
+    y = open_target(y, table.n_rows)
+    weights = None
+    if sample_weight is not None:
+        weights = open_column("sample_weight", sample_weight, table.n_rows)
+        refuse_texts("sample_weight", weights)
+    return PrivateRows(table, y, weights, identifiers=identifiers), declared

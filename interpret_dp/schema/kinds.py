@@ -24,6 +24,7 @@ __all__ = [
     "mismatch",
     "mismatches",
     "refuse_mismatches",
+    "refuse_texts",
     "target_mismatch",
     "warn_of_mismatches",
 ]
@@ -154,6 +155,15 @@ def target_mismatch(kind: ColumnKind, target: FeatureSpec | None, task: str) -> 
         ]
     fault = mismatch("The target", kind, target)
     return [fault] if fault else []
+
+
+def refuse_texts(role: str, values: Values) -> None:
+    """Raise SchemaError if what must be numbers, such as weights, has a type of texts."""
+    kind = kind_of(values)
+    if kind.cells in ("text", "interval"):
+        raise SchemaError(
+            f"{role} has dtype {kind.dtype}; it must be numbers. Convert it to numbers."
+        )
 
 
 def warn_of_mismatches(table: Table, specs: Sequence[FeatureSpec]) -> None:
