@@ -43,7 +43,7 @@ class Written:
             left.unlink()
         found = self.kind.outcome(self.copy, content)
         if isinstance(found, Exception):
-            assert str(found).rstrip().endswith((".", "'")), str(found)
+            assert str(found).rstrip().endswith((".", "'", "?")), str(found)
             assert any(mend in str(found) for mend in MENDS), str(found)
             return True
         assert found == self.says or not self.kind.says_when_changed
