@@ -19,7 +19,7 @@ from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.terms import FEWEST_ROWS, AdditiveFeature, AdditiveTerm
-from interpret_dp.schema import Categorical, FeatureSpec
+from interpret_dp.schema import Categorical, Continuous, FeatureSpec
 from interpret_dp.schema.declarations import NO_LEVEL
 
 if TYPE_CHECKING:
@@ -264,7 +264,10 @@ def _is_undeclared(term: AdditiveTerm) -> bool:
 
 
 def _has_one_bin(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) -> bool:
-    """Whether all rows are in one bin, though noise would have allowed for more."""
+    """Whether all rows are in one bin, though the bounds and the noise allow for more."""
+    spec = feature.spec
+    if not isinstance(spec, Continuous) or spec.lower == spec.upper:
+        return False
     noise, others = model.noise_scale_binning, term.weights[[0, -1]]
     return (
         feature.n_codes == 3

@@ -152,7 +152,7 @@ class Schema:
         ------
         SchemaError
             If a column is not declared and there is no default, or the schema seems to be that of
-            another table (:func:`absences`). All such columns are named.
+            another table. All such columns are named.
         """
         unlisted = [name for name in names if name not in self.features]
         faults = absences(self, names, unlisted)

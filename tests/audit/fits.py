@@ -85,7 +85,13 @@ def lists(records: Sequence[Record]) -> Table:
     return features, target.tolist()
 
 
-CONTAINERS = [frame, objects, lists]
+def frame_of_objects(records: Sequence[Record]) -> Table:
+    """Return a DataFrame of objects: neighbouring tables have the same dtypes."""
+    features, target = objects(records)
+    return pd.DataFrame(features, columns=list(FEATURES)), target
+
+
+CONTAINERS = [frame_of_objects, objects, lists]
 
 
 def base_records(task: str) -> list[Record]:
