@@ -29,7 +29,7 @@ __all__ = [
     "warn_of_mismatches",
 ]
 
-_NUMBERS = {"i": "integer", "u": "integer", "f": "float", "b": "bool"}
+_NUMBERS = {"i": "integers", "u": "integers", "f": "floats", "b": "bools"}
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,16 @@ class ColumnKind:
 
     Attributes
     ----------
-    dtype : str
-        The type as its library writes it.
-    cells : {"integer", "float", "bool", "text", "interval", "object"}
-        What the cells hold. Intervals are read as their texts. ``"object"`` leaves it open: each
-        cell is read by itself.
+    cells : {"integers", "floats", "bools", "texts", "intervals", "objects"}
+        What the cells are. Intervals are read as their texts. ``"objects"`` leaves it open: each
+        cell is read by itself. Not the name of the dtype: an opened column of Arrow has another
+        one if a cell is missing.
     is_category : bool
         Whether cells are names of categories, even if they are numbers.
     order : tuple or None
         The keys (:func:`~interpret_dp.schema.cells.level_key`) of an ordered type's categories.
     """
 
-    dtype: str
     cells: str
     is_category: bool = False
     order: tuple[object, ...] | None = None
@@ -57,7 +55,7 @@ class ColumnKind:
     @property
     def is_number(self) -> bool:
         """Whether all cells are integers, floats or bools."""
-        return self.cells in ("integer", "float", "bool")
+        return self.cells in ("integers", "floats", "bools")
 
 
 def kind_of(values: Values) -> ColumnKind:
@@ -69,14 +67,13 @@ def kind_of(values: Values) -> ColumnKind:
         A column whose dtype was not refused.
     """
     if not is_category_coded(values):
-        return ColumnKind(str(values.dtype), _cells(values.dtype))
+        return ColumnKind(_cells(values.dtype))
     if isinstance(values, CodedColumn):
         # The values of an Arrow dictionary are no part of its type: they say nothing of an order.
-        cells = "text" if values.is_text else _cells(values.categories.dtype)
-        return ColumnKind("string" if values.is_text else "dictionary", cells, is_category=True)
-    held = values.categories.dtype
+        cells = "texts" if values.is_text else _cells(values.categories.dtype)
+        return ColumnKind(cells, is_category=True)
     order = tuple(map(level_key, values.categories)) if values.ordered else None
-    return ColumnKind(f"category of {held}", _cells(held), is_category=True, order=order)
+    return ColumnKind(_cells(values.categories.dtype), is_category=True, order=order)
 
 
 def _cells(dtype: object) -> str:
@@ -85,9 +82,9 @@ def _cells(dtype: object) -> str:
     if number is not None:
         return number
     if hasattr(dtype, "closed"):
-        return "interval"
+        return "intervals"
     is_text = getattr(dtype, "kind", "O") in "UT" or getattr(dtype, "type", None) is str
-    return "text" if is_text else "object"
+    return "texts" if is_text else "objects"
 
 
 def kinds_of(table: Table) -> tuple[ColumnKind, ...]:
@@ -141,12 +138,12 @@ def target_mismatch(kind: ColumnKind, target: FeatureSpec | None, task: str) -> 
         None if it is not declared.
     task : {"classification", "regression"}
     """
-    what = f"The target has dtype {kind.dtype}"
+    what = f"The target has a dtype of {kind.cells}"
     if task == "regression":
         mend = "Convert it to numbers, or use a classifier."
-        is_text = kind.cells in ("text", "interval")
+        is_text = kind.cells in ("texts", "intervals")
         return [f"{what}; a regressor needs numbers. {mend}"] if is_text else []
-    if target is None and kind.cells == "float" and not kind.is_category:
+    if target is None and kind.cells == "floats" and not kind.is_category:
         # The first words are scikit-learn's.
         return [
             f"Unknown label type: continuous. {what}, and a classifier takes floats for classes "
@@ -159,10 +156,10 @@ def target_mismatch(kind: ColumnKind, target: FeatureSpec | None, task: str) -> 
 
 def refuse_texts(role: str, values: Values) -> None:
     """Raise SchemaError if what must be numbers, such as weights, has a type of texts."""
-    kind = kind_of(values)
-    if kind.cells in ("text", "interval"):
+    cells = kind_of(values).cells
+    if cells in ("texts", "intervals"):
         raise SchemaError(
-            f"{role} has dtype {kind.dtype}; it must be numbers. Convert it to numbers."
+            f"{role} has a dtype of {cells}; it must be numbers. Convert it to numbers."
         )
 
 
@@ -205,8 +202,8 @@ def mismatch(role: str, kind: ColumnKind, spec: object) -> str:
         As for :func:`mismatches`. Levels of both sorts, numbers and texts, fit any kind. Texts fit
         bounds, since a text may be a number.
     """
-    has = f"{role} has dtype {kind.dtype}"
-    if kind.cells == "interval" and isinstance(spec, Continuous):
+    has = f"{role} has a dtype of {kind.cells}"
+    if kind.cells == "intervals" and isinstance(spec, Continuous):
         return (
             f"{has}, and is declared as {spec!r}. No interval is a number. Declare the intervals "
             "as levels, Categorical([...], ordered=True), or pass the numbers."
@@ -215,15 +212,15 @@ def mismatch(role: str, kind: ColumnKind, spec: object) -> str:
         return ""
     are_texts = {isinstance(level, str) for level in spec.levels}
     if kind.is_number and are_texts == {True}:
-        levels, other, cells = "texts", "text", "number"
+        levels, other = "texts", "text"
         mend = _as_numbers(spec) or "numbers as levels"
-    elif kind.cells in ("text", "interval") and are_texts == {False}:
-        levels, other, cells = "numbers", "numbers", kind.cells
+    elif kind.cells in ("texts", "intervals") and are_texts == {False}:
+        levels, other = "numbers", "numbers"
         mend = repr(Categorical(level_labels(spec)))
     else:
         return ""
     return (
-        f"{has}, and its declared levels are {levels}: {spec!r}. No {cells} equals one of them. "
+        f"{has}, and its declared levels are {levels}: {spec!r}. No cell can equal one of them. "
         f"Declare {mend}, or convert the column to {other}."
     )
 

@@ -115,7 +115,7 @@ def partial_schema_from_arguments(
     integers = {
         name
         for name, kind in zip(names, kinds, strict=True)
-        if kind.cells == "integer" and not kind.is_category
+        if kind.cells == "integers" and not kind.is_category
     }
     read = read_arguments(
         names,
@@ -173,9 +173,9 @@ def with_classes(schema: Schema | None, classes: Any) -> Schema | None:
 
 def _undeclared(said: ColumnArgument, kind: ColumnKind) -> FeatureSpec | Gap:
     is_ordinal = said.kind == "ordinal"
-    if kind.cells == "bool" and said.kind != "continuous" and not said.has_bounds:
+    if kind.cells == "bools" and said.kind != "continuous" and not said.has_bounds:
         return Categorical([False, True], ordered=is_ordinal)
-    if kind.cells == "bool" and not said.has_bounds:
+    if kind.cells == "bools" and not said.has_bounds:
         return Continuous(0, 1)
     is_number = kind.is_number and not kind.is_category
     if said.kind == "continuous" or said.has_bounds or (said.kind is None and is_number):

@@ -94,7 +94,7 @@ def open_people(
 def has_other_index(X: Any, unit: Any) -> bool:
     """Return whether a table and its identifiers are of pandas and are labelled differently.
 
-    An index is structure, as a length is: it is compared as a whole, and no label is told.
+    An index is structure, as a length is. It is compared as a whole, and no message quotes it.
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ def check_table(schema: Schema, X: Any, y: Any = None) -> SchemaReport:
 
 def _count(name: str, values: Values, spec: FeatureSpec | None) -> ColumnReport:
     missing = clipped = unseen = 0
-    if spec is None and kind_of(values).cells == "bool":
+    if spec is None and kind_of(values).cells == "bools":
         # As a fit reads it: the dtype says which values there are.
         spec = Categorical([False, True])
     if spec is None:

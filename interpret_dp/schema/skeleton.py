@@ -89,8 +89,8 @@ def _blank(dtype: Any) -> str:
 
         empty = pd.Series([], dtype=dtype)
     kind = kind_of(read_column("dtypes", empty).column(0))
-    if kind.cells == "bool":
+    if kind.cells == "bools":
         return "Categorical([False, True])"
     if kind.is_category or not kind.is_number:
         return ColumnArgument("ordinal" if getattr(dtype, "ordered", False) else "nominal").mend()
-    return "Integer(lower, upper)" if kind.cells == "integer" else "Continuous(lower, upper)"
+    return "Integer(lower, upper)" if kind.cells == "integers" else "Continuous(lower, upper)"

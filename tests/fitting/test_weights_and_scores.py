@@ -183,8 +183,13 @@ def test_how_steep_curves_are_is_not_asked_of_rows_with_scores_of_their_own(
         ("binary", {"sample_weight": np.ones(4)}, SchemaError, "X and sample_weight must have"),
         ("binary", {"sample_weight": np.ones((5, 2))}, SchemaError, "sample_weight has 2 columns"),
         ("binary", {"sample_weight": np.ones((5, 1))}, SchemaError, "sample_weight must be 1D"),
-        ("binary", {"sample_weight": np.array(["1"] * 5)}, SchemaError, "sample_weight has dtype"),
-        ("binary", {"init_score": np.array(["1"] * 5)}, SchemaError, "init_score has dtype"),
+        (
+            "binary",
+            {"sample_weight": np.array(["1"] * 5)},
+            SchemaError,
+            "sample_weight has a dtype",
+        ),
+        ("binary", {"init_score": np.array(["1"] * 5)}, SchemaError, "init_score has a dtype"),
         ("binary", {"init_score": np.ones(4)}, SchemaError, "or not as many rows as X; it must"),
         (
             "binary",

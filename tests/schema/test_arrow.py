@@ -30,6 +30,7 @@ from interpret_dp.schema import (
     open_table,
     open_target,
 )
+from interpret_dp.schema.kinds import kind_of
 from tests.schema.test_independence import N_BINS, SPECS, cell_code
 
 SEVEN_LEVELS = ["1", "b", "True", "", "nan", "ä", "1.0"]
@@ -129,6 +130,9 @@ def test_codes_are_a_function_of_the_cell(kind: str, data: st.DataObject) -> Non
     for spec in SPECS:
         expected = [cell_code(cell, spec) for cell in drawn]
         assert encode_column(column, spec, N_BINS).tolist() == expected
+    # What a type says decides which fits are refused: neither rows nor missing cells change it.
+    for others in ([], drawn[:1], [*drawn, None]):
+        assert kind_of(open_table(container(others)).column(0)) == kind_of(column)
 
 
 TEXT_TYPES = ((pa.binary(), pa.string()), (pa.large_binary(), pa.large_string()))
@@ -214,6 +218,8 @@ def test_coded_columns_can_be_read_by_numpy() -> None:
 def test_empty_columns_are_read(rows: int) -> None:
     chunked = pa.chunked_array([], type=pa.dictionary(pa.int8(), pa.string()))
     assert len(open_target(chunked)) == 0
+    numbers = pa.chunked_array([], type=pa.dictionary(pa.int8(), pa.int64()))
+    assert kind_of(open_target(numbers)).cells == "integers"
     frame = pl.DataFrame({"a": ["x"], "b": [True], "c": [1]}).head(rows)
     specs: list[FeatureSpec] = [Categorical(["x"]), Categorical([True]), Continuous(0, 1)]
     assert [len(codes) for codes in encode_table(open_table(frame), specs, 4)] == [rows] * 3

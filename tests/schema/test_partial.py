@@ -15,11 +15,11 @@ from interpret_dp.schema.partial import partial_schema_from_arguments
 NUMBERS, VALUES = UndeclaredContinuous(), UndeclaredCategorical()
 ORDER = (2.0, "a")
 KINDS = {
-    "number": ColumnKind("int64", "integer"),
-    "value": ColumnKind("object", "object"),
-    "bool": ColumnKind("bool", "bool"),
-    "codes": ColumnKind("category", "integer", is_category=True),
-    "ordered": ColumnKind("category", "object", is_category=True, order=ORDER),
+    "number": ColumnKind("integers"),
+    "value": ColumnKind("objects"),
+    "bool": ColumnKind("bools"),
+    "codes": ColumnKind("integers", is_category=True),
+    "ordered": ColumnKind("objects", is_category=True, order=ORDER),
 }
 
 

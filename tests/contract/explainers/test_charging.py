@@ -172,6 +172,7 @@ NUMBERS = (
 )
 LEDGERS = ("", "x", 5, b"sqlite://", "sqlite:///", "mysql://h/d", object())
 DATASETS = (None, "", " ", 5, "x" * 201, "a\x00b", "a\nb", "\ud800", b"a")
+TEXTS = np.array(["0", "1"] * (N_ROWS // 2))
 ONE_LABEL = Schema(FEATURES, target=Categorical([1]))
 ODD_FEATURE = Schema({"weight": Continuous(0, 1)}, target=Categorical([0, 1]))
 
@@ -260,6 +261,9 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     (("metrics",), {"models": {}}, TypeError, "must be a mapping from names"),
     (("metrics",), {"models": {"a": 3}}, TypeError, r"models\['a'\] is of type int; it must be"),
     (("metrics",), {"X": pd.DataFrame({"a": [1.0] * N_ROWS})}, SchemaError, "lacks column 'b'"),
+    (ONE_EACH, {"X": frame().assign(b=1)}, SchemaError, "'b' has a dtype of integers"),
+    (("binary", "maps", "metrics"), {"y": TEXTS}, SchemaError, "target has a dtype of texts"),
+    (("regression",), {"y": TEXTS}, SchemaError, "a regressor needs numbers"),
 ]
 
 
