@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from interpret_dp.cli.tables import DeclaredTable
     from interpret_dp.explanation import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.schema import Schema
@@ -191,6 +192,7 @@ def _run(arguments: argparse.Namespace) -> None:
         ledger = _open_ledger(arguments)
         table = read_declared(arguments.file, schema, arguments.target, arguments.exclude)
         _check_columns(arguments, table.features)
+        _check_types(table, schema)
         # A schema does not say which column its target is: here a wrong one shows.
         say_items([("Target", f"{arguments.target!r}: {schema.target!r}")])
         say_items([("Note", note) for note in table.notes])
@@ -216,6 +218,17 @@ def _run(arguments: argparse.Namespace) -> None:
         )
         say_items(account_items(model.privacy_spend_))
         say_items([("Next", f"interpret-dp show {arguments.out} --ledger {arguments.ledger}")])
+
+
+def _check_types(table: DeclaredTable, schema: Schema) -> None:
+    """Refuse what the fit would refuse, before a budget is declared for it."""
+    from interpret_dp.schema import Categorical, open_table, open_target
+    from interpret_dp.schema.kinds import kind_of, refuse_mismatches, target_mismatch
+
+    specs = [schema.features.get(name, schema.default) for name in table.features]
+    task = "classification" if isinstance(schema.target, Categorical) else "regression"
+    target_faults = target_mismatch(kind_of(open_target(table.y)), schema.target, task)
+    refuse_mismatches(open_table(table.X, table.features), specs, target_faults)
 
 
 def account_items(privacy: PrivacySpend) -> list[tuple[str, str]]:

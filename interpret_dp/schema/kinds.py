@@ -112,14 +112,15 @@ def mismatches(
 
 
 def refuse_mismatches(
-    table: Table, specs: Sequence[FeatureSpec], target_faults: Sequence[str] = ()
+    table: Table, specs: Sequence[FeatureSpec | None], target_faults: Sequence[str] = ()
 ) -> None:
     """Raise SchemaError if the type of a column rules out its declaration.
 
     Parameters
     ----------
     table : Table
-    specs : sequence of Continuous or Categorical, shape (n_features,)
+    specs : sequence of Continuous, Categorical or None, shape (n_features,)
+        None of an undeclared column, which fits any type.
     target_faults : sequence of str
         What :func:`target_mismatch` returned.
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from interpret_dp import PrivacyLedger, load_model
+from interpret_dp import Categorical, PrivacyLedger, Schema, load_model
 from interpret_dp.cli import main
 from interpret_dp.cli.console import left_text
 from tests.cli.conftest import N_ROWS
@@ -143,6 +143,15 @@ def test_every_mistake_is_found_before_anything_is_spent(
     assert spent() == 0
     assert (folder / "schema.toml").read_bytes() == schema
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_a_type_that_rules_out_the_levels_is_refused_before_a_budget_is_declared(fit, patients):
+    schema = Schema.load("schema.toml").replace({"sex": Categorical([0, 1])})
+    schema.save("codes.toml")
+    outcome = fit(patients, schema="codes.toml", budget=4)
+    assert outcome.code == 2
+    assert "'sex' has a dtype of texts" in outcome.err
+    assert not list(Path().rglob("privacy.db"))
 
 
 def test_a_model_is_replaced_only_on_demand(fit, patients, spent):
