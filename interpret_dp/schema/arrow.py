@@ -156,7 +156,7 @@ def _coded(column: Any) -> CodedColumn:
     ordered, holds_text = column.type.ordered, is_text(column.type.value_type)
     if column.num_chunks == 0:
         # Of the same dtype as with rows: whether there are any must not decide what is refused.
-        column = pa.chunked_array([pa.array([], type=column.type)])
+        column = pa.chunked_array([pa.nulls(0, column.type)])
     if column.num_chunks > 1:
         if any(chunk.dictionary.null_count for chunk in column.chunks):
             # Arrow cannot join dictionaries that hold nulls.

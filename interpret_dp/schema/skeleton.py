@@ -83,7 +83,7 @@ def _blank(dtype: Any) -> str:
     if _is_arrow(dtype):
         import pyarrow as pa
 
-        empty = pa.array([], dtype)
+        empty = pa.nulls(0, dtype)
     else:
         import pandas as pd
 
