@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from interpret_dp.explanation.spend import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
+    from interpret_dp.lime.background import PrivateBackground
     from interpret_dp.lime.explainer import DPLimeTabular
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
     from interpret_dp.llm.files import load_model
@@ -53,6 +54,7 @@ __all__ = [
     "PrivacySpend",
     "PrivacyUnit",
     "PrivacyWarning",
+    "PrivateBackground",
     "PrivateMetrics",
     "ReleaseError",
     "Schema",
@@ -81,6 +83,7 @@ _HOMES = {
     "PrivacySpend": "explanation.spend",
     "PrivacyUnit": "schema",
     "PrivacyWarning": "exceptions",
+    "PrivateBackground": "lime.background",
     "PrivateMetrics": "ebm.evaluation",
     "ReleaseError": "exceptions",
     "Schema": "schema",

@@ -150,6 +150,15 @@ def _metrics() -> Iterator[ReplayReport]:
     return _both_ways(measure, _neighbours(cohort))
 
 
+def _background() -> Iterator[ReplayReport]:
+    from interpret_dp.lime.background import PrivateBackground
+
+    cohort = _cohort("classification")
+    background = PrivateBackground(cohort.schema, epsilon=1.0)
+    pairs = (((X,), (X.iloc[:-1],)) for X, _ in _last_rows(cohort))
+    return _both_ways(refit(background), pairs)
+
+
 class _Risk:
     """A black box that looks at each row alone, and knows two labels."""
 
@@ -215,6 +224,7 @@ REPLAYS: dict[str, Callable[[], Iterator[ReplayReport]]] = {
         "regression", interactions=_PAIRS, epsilon=_LITTLE_NOISE
     ),
     "private_metrics": _metrics,
+    "PrivateBackground": _background,
     **{f"DPLimeTabular ({method})": _explained(method) for method in _LIME_METHODS},
 }
 """What can be replayed, by name; DP-LLM only where torch is installed."""

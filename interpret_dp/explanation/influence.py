@@ -129,6 +129,9 @@ class RowInfluence:
     source : str
         Where it comes from, in words.
     image_shape : (height, width) or None
+    fit : mapping or None
+        What a local fit predicts for the row (``prediction``), and the share of the variance
+        around it that the fit explains (``fidelity``).
     """
 
     features: Influence
@@ -142,6 +145,7 @@ class RowInfluence:
     spend: RowSpend | None
     source: str
     image_shape: tuple[int, int] | None
+    fit: Mapping[str, float] | None = None
 
     @classmethod
     def of(cls, record: Mapping[str, Any], spend: RowSpend | None = None) -> RowInfluence:
@@ -165,6 +169,7 @@ class RowInfluence:
             spend=spend,
             source=source if spend is None else spend.words,
             image_shape=None if shape is None else (int(shape[0]), int(shape[1])),
+            fit=record.get("fit"),
         )
 
     @property
@@ -181,7 +186,13 @@ class RowInfluence:
     @property
     def heading(self) -> str:
         """Where it comes from and, below, how many effects are real; for a figure's heading."""
-        return f"{_capital(self.source)}\n{self.features.words}"
+        words = self.features.words
+        if self.fit is not None:
+            value, share = self.fit["prediction"], max(self.fit["fidelity"], 0.0)
+            is_share = self.output.startswith(_PROBABILITY)
+            text = f"{100 * value:.0f} %" if is_share else number_text(value)
+            words += f" · local fit: {text}, explains {math.floor(100 * share)} % of the variance"
+        return f"{_capital(self.source)}\n{words}"
 
     @property
     def axis(self) -> str:

@@ -45,6 +45,7 @@ _SYMBOLS = {
     "reused from a near query": "circle-open",
     "from the released history": "diamond-open",
     "from the surrogate": "square-open",
+    "from the background": "circle",
 }
 
 

@@ -41,6 +41,7 @@ _SHORT_SOURCES = {
     "reused from a near query": "reused",
     "from the released history": "from history",
     "from the surrogate": "from surrogate",
+    "from the background": "from background",
 }
 
 
@@ -63,7 +64,8 @@ def local_explanation(
         what is explained (``output``) and its value (``predicted``), ``coordinates`` (None, or
         names, scores and standard errors of every level), ``method``, ``origin`` and
         ``image_shape`` (None, or height and width). ``meaning`` says what an effect is the result
-        of, if it is not the usual. The values are the asker's own: nothing protects them.
+        of, if it is not the usual, and ``fit`` what a local fit predicts and how faithful it is.
+        The values are the asker's own: nothing protects them.
     privacy : PrivacySpend
         With one entry of ``rows`` for each record, or none.
     name : str

@@ -27,6 +27,8 @@ _ROW_WORDS = {
     "again, which costs nothing.",
     "from the released history": "Post-processing: computed from the explanations that were "
     "released before, which costs nothing and is less exact.",
+    "from the background": "Post-processing: computed from the released background, which costs "
+    "nothing, however many rows are explained.",
     "from the surrogate": "Post-processing: read off the released surrogate, an additive model of "
     "the explained one, which costs nothing.",
 }

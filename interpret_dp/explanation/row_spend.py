@@ -8,7 +8,7 @@ from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.composition import GdpPair
 
-__all__ = ["ORIGINS", "SURROGATE", "QueryBudget", "RowSpend", "source_of"]
+__all__ = ["BACKGROUND", "ORIGINS", "SURROGATE", "QueryBudget", "RowSpend", "source_of"]
 
 ORIGINS = ("post-processed", "reused", "released")
 """Where an explanation comes from: computed from what was released before, taken over from an
@@ -17,11 +17,15 @@ earlier explanation as it is, or released anew."""
 SURROGATE = "surrogate"
 """The method whose answers are read off one released model."""
 
+BACKGROUND = "background"
+"""The method whose answers are computed from one released background."""
+
 _SOURCES = {
     "released": "released now",
     "reused": "reused from a near query",
     "post-processed": "from the released history",
 }
+_FROM_ONE_RELEASE = {SURROGATE: "from the surrogate", BACKGROUND: "from the background"}
 
 
 @dataclass(frozen=True)
@@ -73,15 +77,16 @@ class RowSpend:
         source = self.source[0].upper() + self.source[1:]
         if self.origin == "released":
             return f"{source} for epsilon {ceil_text(self.epsilon)}, method {self.method}"
-        if self.origin == "reused" or self.method == SURROGATE:
+        if self.origin == "reused" or self.method in _FROM_ONE_RELEASE:
             return f"{source}: free"
         return f"{source}: free, less exact"
 
 
 def source_of(origin: str, method: str) -> str:
-    """Return in words where an explanation comes from: one of four sources."""
-    is_surrogate = origin == "post-processed" and method == SURROGATE
-    return "from the surrogate" if is_surrogate else _SOURCES[origin]
+    """Return in words where an explanation comes from: one of five sources."""
+    if origin == "post-processed" and method in _FROM_ONE_RELEASE:
+        return _FROM_ONE_RELEASE[method]
+    return _SOURCES[origin]
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ORIGINS", "SUBJECTS", "Account", "PrivacySpend", "QueryBudget", "RowSpend"]
 
-SUBJECTS = ("model", "explainer")
-"""What the guarantee promises for: a model, paid for when it was fitted, or an explainer, whose
-budget its answers use up."""
+SUBJECTS = ("model", "background", "explainer")
+"""What the guarantee promises for: a model or a background, paid for when it was fitted, or an
+explainer, whose budget its answers use up."""
 
 # Costs of rows and of all of them together come from the same figures on two ways.
 _ROUNDING = 1e-9
@@ -47,7 +47,7 @@ class PrivacySpend:
     rows : tuple of RowSpend
         What each explained row cost and where its explanation comes from; empty where the
         explanation as a whole was paid for or is free.
-    subject : {"model", "explainer"}
+    subject : {"model", "background", "explainer"}
         Whose promise ``guarantee`` is.
     queries : QueryBudget or None
         What an explainer had spent, and what was left, when this explanation was made.
@@ -151,7 +151,8 @@ class PrivacySpend:
         """One line for a figure; every cost in it is rounded up."""
         if self.guarantee.tests_only:
             return "For tests only: seeded noise, no privacy promise"
-        whole = "of the model" if self.subject == "model" else "budget of the explainer"
+        is_explainer = self.subject == "explainer"
+        whole = "budget of the explainer" if is_explainer else f"of the {self.subject}"
         parts = [
             f"Privacy cost of this explanation: {ceil_text(self.explanation_epsilon)}",
             f"{whole}: epsilon {ceil_text(self.epsilon)}",
@@ -163,7 +164,7 @@ class PrivacySpend:
         if self.total_epsilon is not None:
             parts.append(f"of all on this data set: {ceil_text(self.total_epsilon)}")
         if self.remaining_epsilon is not None:
-            left = "left" if self.subject == "model" else "left of it"
+            left = "left of it" if is_explainer else "left"
             parts.append(f"{left}: {floor_text(self.remaining_epsilon)}")
         text = " · ".join(parts) + f" (all at delta {ceil_text(self.delta)})"
         return f"{text} · {edits_text(self.edits)}" if self.edits else text

@@ -164,7 +164,7 @@ class Opening:
         self._check_alignment(given)
         rows, _ = open_rows(
             given["X"],
-            given["y"],
+            given.get("y"),
             feature_names=self.feature_names,
             schema=self.schema,
             sample_weight=given.get("sample_weight"),
@@ -193,7 +193,7 @@ class Opening:
         try:
             rows, _ = open_rows(
                 given["X"],
-                given["y"],
+                given.get("y"),
                 feature_names=self.feature_names,
                 schema=self.schema,
                 sample_weight=None,

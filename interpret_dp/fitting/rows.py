@@ -115,7 +115,7 @@ def open_rows(
     Parameters
     ----------
     X, y, sample_weight, unit
-        As ``fit`` takes them.
+        As ``fit`` takes them. None for ``y`` where nothing is predicted: it is then all zeros.
     feature_names : sequence of str, or None
     schema : Schema or None
 
@@ -128,7 +128,7 @@ def open_rows(
     table, identifiers, declared = open_people(
         X, feature_names, declared, unit, call="fit(X, y, unit=ids)"
     )
-    y = open_target(y, table.n_rows)
+    y = np.zeros(table.n_rows, dtype=np.int8) if y is None else open_target(y, table.n_rows)
     weights = None
     if sample_weight is not None:
         weights = open_column("sample_weight", sample_weight, table.n_rows)

@@ -15,7 +15,7 @@ from interpret_dp.lime.moments import Queries
 from interpret_dp.lime.opening import OpenedRows
 from interpret_dp.schema.kinds import warn_of_mismatches
 
-__all__ = ["AskedRows", "Outputs", "ask_model"]
+__all__ = ["AskedRows", "Outputs", "actual_values", "ask_model", "plain_cell"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Outputs:
             "classes, and the predicted one of more."
         )
 
-    def chosen(self, explained_class: Any, labels: Labels) -> tuple[int, ...]:
+    def chosen(self, explained_class: Any, labels: NDArray[Any]) -> tuple[int, ...]:
         """Return which output is explained at each row.
 
         Parameters
@@ -77,7 +77,8 @@ class Outputs:
         explained_class : object
             A class for all rows; None: the second of two classes, as interpret's LimeTabular
             explains, and the predicted one of more.
-        labels : ndarray of int16, shape (n_rows, n_outputs)
+        labels : ndarray, shape (n_rows, n_outputs)
+            What the model says of each row, on whatever scale.
         """
         n_rows, n_outputs = len(labels), int(labels.shape[1])
         if explained_class is not None:
@@ -127,7 +128,7 @@ class AskedRows:
     def cells(self, row: int) -> list[Any]:
         """Return the cells of one row, as plain values."""
         return [
-            _plain(self.rows.table.column(index)[row])
+            plain_cell(self.rows.table.column(index)[row])
             for index in range(len(self.rows.table.names))
         ]
 
@@ -206,5 +207,6 @@ def actual_values(y: Sequence[Any] | Any, outputs: Outputs, explained: Sequence[
     )
 
 
-def _plain(cell: Any) -> Any:
+def plain_cell(cell: Any) -> Any:
+    """Return a cell as a plain value of Python."""
     return cell.item() if isinstance(cell, np.generic) else cell

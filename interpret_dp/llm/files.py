@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from interpret_dp._documents import read_json
 from interpret_dp.ebm.files import from_document
+from interpret_dp.released.background import BACKGROUND_FORMAT
 from interpret_dp.released.locally_linear import MAPS_FORMAT, LocallyLinearModel
 
 if TYPE_CHECKING:
@@ -56,7 +57,13 @@ def load_model(
     True
     """
     document = read_json(path)
-    if isinstance(document, dict) and document.get("format") == MAPS_FORMAT:
+    written = document.get("format") if isinstance(document, dict) else None
+    if written == BACKGROUND_FORMAT:
+        raise ValueError(
+            f"{os.fspath(path)!r} holds a background, which is no model. Use "
+            "PrivateBackground.load(path)."
+        )
+    if written == MAPS_FORMAT:
         from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 
         return DPLocallyLinearClassifier.from_released(

@@ -17,6 +17,7 @@ import numpy as np
 from interpret_dp._notebook import notebook_table
 from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning
 from interpret_dp.released.additive_model import AdditiveModel
+from interpret_dp.released.background import Background, BackgroundColumn
 from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.terms import FEWEST_ROWS, AdditiveFeature, AdditiveTerm
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec
@@ -40,6 +41,8 @@ _ROWS_OF_MANY_BINS = 100.0
 # small is of no use either, and what noise makes of larger ones must not raise an alarm.
 _SMALL_TABLE = 500
 _COLUMNS_NAMED = 3
+_MISSING, _UNDECLARED = "nearly all rows missing", "nearly all rows undeclared"
+_UNRELEASED = "no level was released"
 
 
 @dataclass(frozen=True)
@@ -155,12 +158,12 @@ _HEADS = {"name": "column", "signal_to_noise": "signal to noise"}
 _LONGEST = 44
 
 
-def summarise(model: AdditiveModel | LocallyLinearModel) -> ModelSummary:
+def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSummary:
     """Return a released model in one line a column; costs nothing.
 
     Parameters
     ----------
-    model : AdditiveModel or LocallyLinearModel
+    model : AdditiveModel, LocallyLinearModel or Background
 
     Examples
     --------
@@ -177,6 +180,8 @@ def summarise(model: AdditiveModel | LocallyLinearModel) -> ModelSummary:
     """
     if isinstance(model, LocallyLinearModel):
         return _summary_of_maps(model)
+    if isinstance(model, Background):
+        return _summary_of_background(model)
     terms = {term.feature: term for term in model.terms if term.partner is None}
     columns = tuple(
         _column(model, feature, terms.get(index)) for index, feature in enumerate(model.features)
@@ -191,12 +196,12 @@ def summarise(model: AdditiveModel | LocallyLinearModel) -> ModelSummary:
     )
 
 
-def warn_after_fit(model: AdditiveModel | LocallyLinearModel) -> None:
+def warn_after_fit(model: AdditiveModel | LocallyLinearModel | Background) -> None:
     """Warn once of what released numbers say against the declarations, and once of delta.
 
     Parameters
     ----------
-    model : AdditiveModel or LocallyLinearModel
+    model : AdditiveModel, LocallyLinearModel or Background
         As fitted.
 
     Warns
@@ -206,7 +211,8 @@ def warn_after_fit(model: AdditiveModel | LocallyLinearModel) -> None:
     summary = summarise(model)
     if summary.findings:
         text = " ".join(summary.findings)
-        text += " (From released numbers alone; model.summary() has one line a column.)"
+        name = "background" if isinstance(model, Background) else "model"
+        text += f" (From released numbers alone; {name}.summary() has one line a column.)"
         warnings.warn(text, DeclarationWarning, stacklevel=4)
     if summary.privacy_findings:
         warnings.warn(" ".join(summary.privacy_findings), PrivacyWarning, stacklevel=4)
@@ -238,9 +244,9 @@ def _column(
 
 def _note(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) -> str:
     if _has_no_level(feature.spec):
-        return "no level was released"
+        return _UNRELEASED
     if _is_nearly_empty(model, term):
-        return f"nearly all rows {'undeclared' if _is_undeclared(term) else 'missing'}"
+        return _UNDECLARED if _is_undeclared(term) else _MISSING
     n_bins, lacking = feature.n_codes - 2, int(term.too_few_rows[1:-1].sum())
     if n_bins == 1:
         return "one bin"
@@ -403,6 +409,46 @@ def _rows_of_one_unit(model: AdditiveModel) -> float:
     return of_weight * (1 if model.schema.unit is None else model.schema.unit.max_rows)
 
 
+# -------------------------------------------------------------------------------- backgrounds
+
+
+def _summary_of_background(background: Background) -> ModelSummary:
+    n_rows, schema = background.n_rows, background.schema
+    columns = [_background_line(column, n_rows) for column in background.columns]
+    named: dict[str, list[str]] = {_MISSING: [], _UNDECLARED: [], _UNRELEASED: []}
+    for line in columns:
+        if line.note == _UNRELEASED:
+            named[line.note].append(repr(line.name))
+        elif line.note:
+            named[line.note].append(f"{line.name!r} ({line.declared})")
+    most = 1 if schema.unit is None else schema.unit.max_rows
+    return ModelSummary(
+        f"Background of about {n_rows:,.0f} rows, {background.guarantee.brief}",
+        tuple(columns),
+        _sentences(named[_UNDECLARED], named[_MISSING], named[_UNRELEASED], ()),
+        _delta_findings(background.guarantee.delta, n_rows, most),
+        _BELIEVED * max(float(c.noise.max()) for c in background.columns) / n_rows,
+    )
+
+
+def _background_line(column: BackgroundColumn, n_rows: float) -> ColumnSummary:
+    spec, counts = column.feature.spec, column.counts
+    without, noise = counts[0] + counts[-1], math.hypot(column.noise[0], column.noise[-1])
+    is_empty = without >= _NEARLY_ALL * n_rows and without - _BELIEVED * noise > _SURELY * n_rows
+    note = _UNRELEASED if _has_no_level(spec) else ""
+    if is_empty and not note:
+        note = _UNDECLARED if counts[-1] > counts[0] else _MISSING
+    is_nominal = isinstance(spec, Categorical)
+    return ColumnSummary(
+        column.feature.name,
+        repr(spec),
+        bins=column.feature.n_codes - 2,
+        missing=max(float(counts[0]), 0.0) / n_rows,
+        undeclared=max(float(counts[-1]), 0.0) / n_rows if is_nominal else None,
+        note=note,
+    )
+
+
 # --------------------------------------------------------------------- locally linear models
 
 
@@ -417,7 +463,7 @@ def _summary_of_maps(model: LocallyLinearModel) -> ModelSummary:
             repr(spec),
             inputs=width,
             weight=math.sqrt(size),
-            note="no level was released" if _has_no_level(spec) else "",
+            note=_UNRELEASED if _has_no_level(spec) else "",
         )
         for (name, spec), width, size in zip(
             specs.items(), model.widths, model.per_feature(squares), strict=True

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.arguments import read_arguments
+from interpret_dp.schema.arguments import ReadArguments, read_arguments
 from interpret_dp.schema.column_arguments import ColumnArgument
 from interpret_dp.schema.declarations import (
     Categorical,
@@ -20,7 +20,12 @@ from interpret_dp.schema.declarations import (
 from interpret_dp.schema.kinds import ColumnKind, mismatches, target_mismatch
 from interpret_dp.schema.schema import Schema
 
-__all__ = ["Gap", "PartialSchema", "partial_schema_from_arguments"]
+__all__ = [
+    "Gap",
+    "PartialSchema",
+    "partial_schema_from_arguments",
+    "partial_schema_of_columns",
+]
 
 Gap: TypeAlias = UndeclaredContinuous | UndeclaredCategorical
 
@@ -33,12 +38,13 @@ class PartialSchema:
     ----------
     features : mapping of str to Continuous, Categorical or Gap
         Every column, in the table's order.
-    target : Continuous, Categorical or Gap
+    target : Continuous, Categorical, Gap or None
+        None where nothing is predicted.
     unit : PrivacyUnit or None
     """
 
     features: Mapping[str, FeatureSpec | Gap]
-    target: FeatureSpec | Gap
+    target: FeatureSpec | Gap | None
     unit: PrivacyUnit | None = None
 
     @property
@@ -112,11 +118,6 @@ def partial_schema_from_arguments(
     TypeError, ValueError
         If an argument is of another form.
     """
-    integers = {
-        name
-        for name, kind in zip(names, kinds, strict=True)
-        if kind.cells == "integers" and not kind.is_category
-    }
     read = read_arguments(
         names,
         feature_types,
@@ -125,14 +126,9 @@ def partial_schema_from_arguments(
         target_max,
         with_classes(schema, classes),
         task=task,
-        integers=integers,
+        integers=_integers(names, kinds),
     )
-    features = {
-        name: read.features[name]
-        if name in read.features
-        else _undeclared(read.undeclared[name], kind)
-        for name, kind in zip(names, kinds, strict=True)
-    }
+    features = _features(read, names, kinds)
     faults = mismatches(names, kinds, list(features.values()))
     faults += target_mismatch(target_kind, read.target, task)
     if faults:
@@ -142,6 +138,50 @@ def partial_schema_from_arguments(
     )
     unit = None if schema is None else schema.unit
     return PartialSchema(features, read.target or _undeclared(said, target_kind), unit)
+
+
+def partial_schema_of_columns(
+    names: Sequence[str], kinds: Sequence[ColumnKind], schema: Schema | None
+) -> PartialSchema:
+    """Return the partial schema of a table in which nothing is predicted.
+
+    Parameters
+    ----------
+    names, kinds, schema
+        As :func:`partial_schema_from_arguments` takes them. The schema's target is left out.
+
+    Raises
+    ------
+    SchemaError, TypeError
+        If the schema seems to be that of another table, or a column's type rules out what is
+        declared of it.
+    """
+    read = read_arguments(names, schema=schema, integers=_integers(names, kinds))
+    features = _features(read, names, kinds)
+    faults = mismatches(names, kinds, list(features.values()))
+    if faults:
+        raise SchemaError(" ".join(faults))
+    return PartialSchema(features, None, None if schema is None else schema.unit)
+
+
+def _integers(names: Sequence[str], kinds: Sequence[ColumnKind]) -> set[str]:
+    """Return the columns whose dtype is one of integers."""
+    return {
+        name
+        for name, kind in zip(names, kinds, strict=True)
+        if kind.cells == "integers" and not kind.is_category
+    }
+
+
+def _features(
+    read: ReadArguments, names: Sequence[str], kinds: Sequence[ColumnKind]
+) -> dict[str, FeatureSpec | Gap]:
+    return {
+        name: read.features[name]
+        if name in read.features
+        else _undeclared(read.undeclared[name], kind)
+        for name, kind in zip(names, kinds, strict=True)
+    }
 
 
 def with_classes(schema: Schema | None, classes: Any) -> Schema | None:

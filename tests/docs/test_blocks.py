@@ -57,6 +57,7 @@ def _small_model() -> dict[str, Any]:
 
 GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
     "audit.md": _small_model,
+    "background.md": _black_box,
     "editor.md": _table,
     "lime.md": _black_box,
     "choosing_settings.md": _table,

@@ -26,6 +26,7 @@ from interpret_dp import (
     DPLocallyLinearClassifier,
     LedgerError,
     PrivacyLedger,
+    PrivateBackground,
     Schema,
     private_metrics,
 )
@@ -173,6 +174,36 @@ class Lime(Explainer):
 
 
 @dataclass(frozen=True)
+class BackgroundData(Explainer):
+    """A background, which has no use for a target, and the explanations computed from it."""
+
+    def fit(self, X: Any, y: Any, **given: Any) -> Any:
+        return super().fit(X, None, **given)
+
+    def use(self, result: Any, X: Any, y: Any) -> None:
+        result.explain_data().visualize(0)
+        assert len(result.sample(3)) == 3
+        if (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0:
+            result.explain_local(ByPlace(), X).visualize(0)
+        assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
+        again = type(result).from_released(result.to_released())
+        assert again.sample(5, 0).equals(result.sample(5, 0))
+        assert repr(result)
+
+    def published(self, result: Any) -> Any:
+        document = result.to_released().to_dict()
+        del document["guarantee"]["ledger_head"]
+        return digest_of(document)
+
+    def predicted(self, result: Any, X: Any) -> Any:
+        answers = result.explain_local(ByPlace(), X)
+        return np.array([answers.data(row)["scores"] for row in range(len(answers.selector))])
+
+    def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
+        return [result.explain_data(), result.explain_local(ByPlace(), X, y)]
+
+
+@dataclass(frozen=True)
 class Metrics(Explainer):
     """Metrics of a model of public rows."""
 
@@ -238,6 +269,7 @@ EXPLAINERS: dict[str, Explainer] = {
         method: Lime(DPLimeTabular, LABELS, LIME | {"method": method})
         for method in ("statistics", "interactive", "adaptive", "surrogate")
     },
+    "background": BackgroundData(PrivateBackground, LABELS, ASKED),
     "metrics": Metrics(private_metrics, LABELS, ASKED),
 }
 
@@ -253,7 +285,7 @@ def names(*left_out: str, only: tuple[str, ...] = tuple(EXPLAINERS)) -> list[Any
     ]
 
 
-ONE_EACH = ("binary", "regression", "statistics", "maps", "metrics")
+ONE_EACH = ("binary", "regression", "statistics", "background", "maps", "metrics")
 """One explainer of each sort, for tests of forms that they all read alike."""
 
 

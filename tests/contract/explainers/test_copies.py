@@ -93,7 +93,7 @@ def test_a_clone_has_the_same_parameters(name: str, results: Any) -> None:
     assert again.ledger is result.ledger
     assert not hasattr(again, "guarantee_")
     with pytest.raises(NotFittedError):
-        again.predict(frame())
+        EXPLAINERS[name].predicted(again, frame())
     unfitted = pickle.loads(pickle.dumps(again))
     assert unfitted.get_params() == result.get_params()
     assert unfitted.set_params(**result.get_params()) is unfitted
@@ -106,7 +106,9 @@ def test_a_clone_has_the_same_parameters(name: str, results: Any) -> None:
         assert one.guarantee_.epsilon == result.guarantee_.epsilon
 
 
-@pytest.mark.parametrize("name", names("statistics", "interactive", "adaptive", "metrics"))
+@pytest.mark.parametrize(
+    "name", names("statistics", "interactive", "adaptive", "background", "metrics")
+)
 def test_a_saved_model_loads_the_same(name: str, results: Any, tmp_path: Path) -> None:
     result = results(name)
     models = result.surrogate_.models if name == "surrogate" else [result]

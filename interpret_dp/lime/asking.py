@@ -1,0 +1,164 @@
+"""Asking a black box about rows that are public: the asked ones, and what they are turned into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["PublicModel", "replaced"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PublicModel:
+    """A model as a function of public rows, without bounds on what it returns.
+
+    Attributes
+    ----------
+    model : object
+        With ``predict_proba`` or ``predict``, or callable on rows.
+    gives_probabilities : bool
+        Whether each output is the probability of a class: of ``predict_proba``, and of a callable
+        that returns several numbers a row.
+    """
+
+    model: Any
+    gives_probabilities: bool
+    _predict: Callable[[Any], Any] = field(repr=False)
+
+    @classmethod
+    def of(cls, model: Any) -> PublicModel:
+        """Return a model as a function.
+
+        Raises
+        ------
+        TypeError
+            If it has no such method and is not callable.
+        """
+        for method in ("predict_proba", "predict"):
+            if callable(getattr(model, method, None)):
+                return cls(model, method == "predict_proba", getattr(model, method))
+        if callable(model):
+            return cls(model, False, model)
+        raise TypeError(
+            f"model is of type {type(model).__name__}; it must have predict_proba or predict, or "
+            "be callable on rows."
+        )
+
+    def outputs(self, X: Any, n_rows: int) -> FloatArray:
+        """Return what the model says, shape (n_rows, n_outputs).
+
+        Raises
+        ------
+        ValueError
+            If it returns something else than one number, or a list of numbers, for each row, or
+            numbers that are not finite; and whatever the model raises.
+        """
+        answer = self._predict(X)
+        found = np.asarray(answer, dtype=np.float64)
+        found = found[:, np.newaxis] if found.ndim == 1 else found
+        if found.ndim != 2 or len(found) != n_rows or found.shape[1] < 1:
+            raise ValueError(
+                f"The model returned an array of shape {np.shape(answer)} for {n_rows} rows; it "
+                "must return one number, or one list of numbers, for each row."
+            )
+        if not np.isfinite(found).all():
+            raise ValueError(
+                "The model returned numbers that are not finite; all must be. Pass a model, or a "
+                "function of rows, that returns finite numbers."
+            )
+        return found
+
+
+def replaced(
+    X: Any,
+    row: int,
+    columns: Sequence[int],
+    kept: NDArray[np.bool_],
+    values: Sequence[NDArray[Any]],
+) -> Any:
+    """Return copies of one row in which some cells are replaced, in the container of the row.
+
+    Parameters
+    ----------
+    X : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
+    row : int
+    columns : sequence of int, shape (n_columns,)
+        Places of the columns in X.
+    kept : ndarray of bool, shape (n, n_columns)
+        Which cells of the row stay.
+    values : sequence of ndarray, shape (n,) each
+        What stands in the other places.
+    """
+    if isinstance(X, list | tuple):
+        return _array(np.array([list(X[row])], dtype=object), columns, kept, values).tolist()
+    if isinstance(X, np.ndarray):
+        return _array(X[row : row + 1].reshape(1, -1), columns, kept, values).reshape(
+            len(kept), *X.shape[1:]
+        )
+    if hasattr(X, "tocsr"):
+        dense = X.tocsr()[[row]].toarray()
+        return type(X)(_array(dense, columns, kept, values))
+    return _frame(X, row, columns, kept, values)
+
+
+def _array(
+    cells: NDArray[Any],
+    columns: Sequence[int],
+    kept: NDArray[np.bool_],
+    values: Sequence[NDArray[Any]],
+) -> NDArray[Any]:
+    copies = np.repeat(cells, len(kept), axis=0)
+    if copies.dtype.kind in "iub":
+        # Numbers between integers, and missing ones, have no place among integers.
+        copies = copies.astype(np.float64)
+    for place, stays, new in zip(columns, kept.T, values, strict=True):
+        copies[~stays, place] = new[~stays]
+    return copies
+
+
+def _frame(
+    X: Any,
+    row: int,
+    columns: Sequence[int],
+    kept: NDArray[np.bool_],
+    values: Sequence[NDArray[Any]],
+) -> Any:
+    """Replace cells of a data frame of any library, and keep dtypes where they can hold them."""
+    import narwhals as nw
+    import pandas as pd
+
+    if not isinstance(X, pd.DataFrame):
+        frame = nw.from_native(X, eager_only=True)
+        found = _frame(frame[row : row + 1].to_pandas(), 0, columns, kept, values)
+        tables = nw.from_native(found).to_arrow()
+        return nw.from_arrow(tables, backend=frame.implementation).to_native()
+    copies = X.iloc[np.full(len(kept), row)].reset_index(drop=True)
+    for place, stays, new in zip(columns, kept.T, values, strict=True):
+        own = X.iloc[row : row + 1, place]
+        copies[own.name] = _series(own, stays, new)
+    return copies
+
+
+def _series(own: Any, stays: NDArray[np.bool_], new: NDArray[Any]) -> Any:
+    """Return copies of one cell, some of them replaced, in its dtype where that can hold them."""
+    import pandas as pd
+
+    is_number = own.dtype.kind in "iuf" and new.dtype.kind == "f"
+    cells = np.where(stays, own.to_numpy(dtype=np.float64 if is_number else object), new)
+    series = pd.Series(cells, name=own.name)
+    if isinstance(own.dtype, pd.CategoricalDtype):
+        known = own.cat.categories
+        added = [cell for cell in dict.fromkeys(new[~stays]) if cell == cell and cell is not None]
+        added = [cell for cell in added if cell not in known]
+        return series.astype(pd.CategoricalDtype([*known, *added], own.cat.ordered))
+    try:
+        return series.astype(own.dtype)
+    except (TypeError, ValueError):
+        # Such as a missing cell, or a fraction, among integers.
+        return series.infer_objects()

@@ -1,0 +1,451 @@
+"""PrivateBackground: the distribution of explanation data, released once for every explanation."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from interpret_dp._documents import read_json, write_sealed
+from interpret_dp._validate import check_real
+from interpret_dp.accounting.gaussian import mu_of_budget
+from interpret_dp.accounting.guarantee import (
+    DEFAULT_ASSUMPTIONS,
+    UNDECLARED_ASSUMPTIONS,
+    Guarantee,
+)
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.explanation.guarantee_card import ShowsGuarantee
+from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.fitting.account import (
+    account_of,
+    ledger_of,
+    neighbourhood_of,
+    randomness_of,
+    refuse_unnamed_unit,
+)
+from interpret_dp.fitting.assumptions import (
+    DASK_ASSUMPTION,
+    ledger_assumptions,
+    unit_assumptions,
+)
+from interpret_dp.fitting.declaring import DeclaringTask, declare, warn_of_gaps
+from interpret_dp.fitting.partitioned import PartitionedRows, open_collections, partitioned
+from interpret_dp.fitting.pipelines import warn_of_learning_steps
+from interpret_dp.fitting.rows import PrivateRows, open_rows
+from interpret_dp.lime.background_explanation import explain_rows, row_costs
+from interpret_dp.lime.histograms import histogram_plan, release_histograms
+from interpret_dp.lime.perturbations import Perturbations
+from interpret_dp.mechanisms import Randomness
+from interpret_dp.release import ReleaseDoor, ReleasePlan
+from interpret_dp.released.background import Background
+from interpret_dp.released.summary import warn_after_fit
+from interpret_dp.schema import Schema
+from interpret_dp.schema.kinds import kinds_of
+from interpret_dp.schema.partial import partial_schema_of_columns
+from interpret_dp.schema.tables import read_source
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from interpret_dp.ledger import PrivacyLedger
+
+__all__ = ["PrivateBackground"]
+
+_MECHANISM = "discrete Gaussian noise on histograms of the columns, exactly sampled"
+
+
+class PrivateBackground(ShowsGuarantee, BaseEstimator):
+    """Release how the values of each column are spread, for explanations of any model.
+
+    An explanation of a black box asks what the model would say if a value were another, usual one.
+    Which values are usual is all that it needs to know of private rows. So this is released once,
+    and every explanation that is computed from it is free.
+
+    Parameters
+    ----------
+    schema : Schema, default=None
+        Public declaration of the columns. What it does not declare is released privately, out of
+        the same budget. Its ``unit`` names the column that says which rows are one person's.
+    epsilon, delta : float, default=0.1, 1e-6
+        The promise for the background and for everything that is computed from it.
+    ledger : PrivacyLedger or str, default=None
+        Where it is charged; None: the in-memory ledger of the process.
+    dataset : str, default=None
+        Name of the people's data set in the ledger; required with a ledger.
+    neighboring : {"add_or_remove_one", "replace_one"}, default="add_or_remove_one"
+        Which tables are neighbours.
+    feature_names : sequence of str, default=None
+        Names of the columns of data without names.
+    backend : {"auto", "local", "dask"}, default="auto"
+        Where rows are counted; "auto" takes Dask for Dask collections.
+    n_jobs : int, default=-1
+        Threads that count Dask collections where there is no Dask client.
+    random_state : int, default=None
+        For tests only: voids the promise.
+
+    Attributes
+    ----------
+    background_ : Background
+        What was released; public.
+    guarantee_ : Guarantee
+    schema_ : Schema
+        Declaration of every column, what was released of it included.
+    n_features_in_ : int
+    feature_names_in_ : list of str
+
+    Notes
+    -----
+    Of each column two histograms are released: one of many cells, from which cells with enough rows
+    are merged, and one of these (docs/proofs/private_background.md). Dependence between columns is
+    not released: rows are drawn column by column.
+
+    Examples
+    --------
+    >>> from interpret_dp import PrivateBackground
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(1_000)
+    >>> background = PrivateBackground(patients.schema, epsilon=0.5).fit(patients.X)
+    >>> background.sample(3).shape == (3, len(patients.X.columns))
+    True
+    >>> background.guarantee_.epsilon
+    0.5
+    """
+
+    # Rows on Dask workers are opened for a task; this one has no target.
+    _task: ClassVar[str] = "background"
+
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        *,
+        epsilon: float = 0.1,
+        delta: float = 1e-6,
+        ledger: PrivacyLedger | str | None = None,
+        dataset: str | None = None,
+        neighboring: str = "add_or_remove_one",
+        feature_names: Any = None,
+        backend: str = "auto",
+        n_jobs: int | None = -1,
+        random_state: int | None = None,
+    ) -> None:
+        self.schema = schema
+        self.epsilon = epsilon
+        self.delta = delta
+        self.ledger = ledger
+        self.dataset = dataset
+        self.neighboring = neighboring
+        self.feature_names = feature_names
+        self.backend = backend
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, unit: Any = None) -> Self:
+        """Release the background of private rows and charge the ledger.
+
+        Parameters
+        ----------
+        X : DataFrame, array, list of rows or Dask collection, shape (n_rows, n_columns)
+            Private. Missing cells and undeclared levels are counted as such.
+        y : None
+            In scikit-learn's signature; not read.
+        unit : array-like, shape (n_rows,), default=None
+            Private. Who each row belongs to, where ``schema.unit`` names no column of ``X``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError, SchemaError, LedgerError
+            If a parameter, the form of the data or the declaration is wrong; nothing was spent.
+        BudgetExceededError
+            If the data set's budget does not cover it; nothing was spent.
+        ReleaseError
+            If the computation failed. What was charged is in the message.
+        """
+        warn_of_learning_steps()
+        request = _open_request(self, X, unit)
+        promise = _promise_of(request)
+        with ReleaseDoor(
+            request.ledger,
+            request.dataset,
+            request.plan,
+            request.randomness,
+            neighbourhood=request.neighbourhood,
+            explainer=type(self).__name__,
+            epsilon=request.epsilon,
+            delta=request.delta,
+        ) as door:
+            rows = request.rows.drawn(request.neighbourhood.max_rows, door.public_choices)
+            schema = request.declaring.without_rows()
+            if request.declaring.is_needed:
+                schema = declare(request.declaring, rows, door).schema
+            specs = tuple(schema.features.values())
+            columns, n_rows = release_histograms(rows, request.declaring.names, specs, door)
+        promise = dataclasses.replace(promise, ledger_head=door.head)
+        self._publish(Background(schema, columns, n_rows, promise))
+        warn_after_fit(self.background_)
+        return self
+
+    def _publish(self, background: Background) -> None:
+        self.background_ = background
+        self._perturbations: Perturbations | None = None
+        self.guarantee_ = background.guarantee
+        self.schema_ = background.schema
+        self.feature_names_in_ = list(background.names)
+        self.n_features_in_ = len(background.columns)
+
+    def explain_data(self, name: str | None = None) -> Any:
+        """Show what was released: how the values of each column are spread, with the noise.
+
+        Parameters
+        ----------
+        name : str, default=None
+            Of the explanation, in interpret's dashboard.
+
+        Returns
+        -------
+        interpret's explanation
+            With ``privacy``, for ``interpret.show``.
+        """
+        from interpret_dp.explanation.background_objects import background_explanation
+
+        return background_explanation(
+            self.to_released(), privacy=self._spend(), name=name or type(self).__name__
+        )
+
+    def _spend(self, n_rows: int = 0) -> PrivacySpend:
+        spend, rows = self.privacy_spend_, row_costs(n_rows)
+        return dataclasses.replace(spend, subject="background", rows=rows)
+
+    def explain_local(
+        self,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        name: str | None = None,
+        *,
+        explained_class: Any = None,
+        verbose: bool = False,
+    ) -> Any:
+        """Explain what any model says of rows; free, for as many rows as you like.
+
+        Values of the row are replaced by usual ones, and the model is asked about 4,096 such rows
+        (more where there are more than 511 columns). An effect is how much the output changes if
+        the row's value takes the place of a usual one, whatever the other values are.
+
+        Parameters
+        ----------
+        model : object
+            With ``predict_proba`` or ``predict``, or callable on rows. It is taken as given: about
+            the people that it was trained on, only its own guarantee promises anything.
+        X : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
+            The rows, in the form that the model takes: public, synthetic, or your own. Nothing
+            protects them, and the explanation shows them. Columns that the background does not
+            have stay as they are.
+        y : array-like, shape (n_rows,), default=None
+            What came true, to be shown beside the prediction.
+        name : str, default=None
+            Of the explanation, in interpret's dashboard.
+        explained_class : object, default=None
+            The class whose probability is explained. None: the second of two classes, and the
+            predicted one of more.
+        verbose : bool, default=False
+            Show a progress bar over the rows.
+
+        Returns
+        -------
+        interpret's explanation
+            With ``privacy``. Standard errors are those of the noise of the background and of the
+            sampled rows together, against the same explanation from a background without noise.
+            That columns are drawn independently is not in them.
+
+        Raises
+        ------
+        TypeError, ValueError, SchemaError
+            If an argument is of another form, or the model cannot read X.
+        """
+        background = self.to_released()
+        if self._perturbations is None:
+            self._perturbations = Perturbations(background)
+        n_rows = read_source(X).n_rows if not hasattr(X, "tocsr") else X.shape[0]
+        return explain_rows(
+            background,
+            self._perturbations,
+            model,
+            X,
+            y,
+            explained_class,
+            privacy=self._spend(n_rows),
+            name=name or type(self).__name__,
+            verbose=verbose,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed again when it is needed."""
+        state: dict[str, Any] = super().__getstate__()
+        return state | ({"_perturbations": None} if "_perturbations" in state else {})
+
+    def sample(self, n_rows: int, random_state: int | None = None) -> pd.DataFrame:
+        """Draw public rows; free.
+
+        Parameters
+        ----------
+        n_rows : int
+            At least 1.
+        random_state : int, default=None
+            Seed; None: other rows in each call. No part of the promise depends on it.
+
+        Returns
+        -------
+        DataFrame
+            Columns are drawn independently. Numbers are spread evenly within their cell.
+        """
+        return self.to_released().sample(n_rows, random_state)
+
+    @property
+    def privacy_spend_(self) -> PrivacySpend:
+        """The cost of the background, with the ledger's figures as of now."""
+        guarantee = self.to_released().guarantee
+        return PrivacySpend.of_model(guarantee, ledger_of(self.ledger, must_exist=True))
+
+    def to_released(self) -> Background:
+        """Return what was released."""
+        check_is_fitted(self, "background_")
+        return self.background_
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the background as JSON; :meth:`load` reads it.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write it; a file that is there is replaced.
+        """
+        write_sealed(path, self.to_released().to_dict(), indent=1)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], ledger: PrivacyLedger | str | None = None) -> Self:
+        """Read a background that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+        ledger : PrivacyLedger or str, default=None
+            Where the data set's account can be read.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If the file is not a background, or was changed after it was written.
+        """
+        return cls.from_released(Background.from_dict(read_json(path)), ledger)
+
+    @classmethod
+    def from_released(cls, background: Background, ledger: Any = None) -> Self:
+        """Return a fitted estimator that holds a released background.
+
+        Parameters
+        ----------
+        background : Background
+        ledger : PrivacyLedger or str, default=None
+            Where the data set's account can be read.
+        """
+        guarantee = background.guarantee
+        estimator = cls(
+            background.schema,
+            epsilon=guarantee.epsilon,
+            delta=guarantee.delta,
+            neighboring=guarantee.neighboring,
+            ledger=ledger,
+            dataset=guarantee.dataset,
+        )
+        estimator._publish(background)
+        return estimator
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A checked request; nothing in it but ``rows`` is private."""
+
+    rows: PrivateRows
+    epsilon: float
+    delta: float
+    neighbourhood: Neighbourhood
+    declaring: DeclaringTask
+    plan: ReleasePlan
+    randomness: Randomness
+    ledger: PrivacyLedger
+    dataset: str
+
+
+def _open_request(estimator: PrivateBackground, X: Any, unit: Any) -> _Request:
+    """Check the parameters and the form of the data, never a value in a row."""
+    epsilon = check_real("epsilon", estimator.epsilon, low=0, low_open=True)
+    delta = check_real("delta", estimator.delta, low=0, high=1, low_open=True, high_open=True)
+    given = {"X": X, "unit": unit}
+    collections = open_collections(estimator.backend, given)
+    if collections is not None:
+        X, unit = collections.form_of(given)
+    rows, privacy_unit = open_rows(
+        X,
+        None,
+        feature_names=estimator.feature_names,
+        schema=estimator.schema,
+        sample_weight=None,
+        unit=unit,
+    )
+    names = rows.table.names
+    partial = partial_schema_of_columns(names, kinds_of(rows.table), estimator.schema)
+    declaring = DeclaringTask(partial, names, terms=names)
+    if collections is not None:
+        rows = partitioned(rows, collections, estimator, None, None)
+    mu = mu_of_budget(epsilon, declaring.gaussian_delta(delta))
+    histograms = histogram_plan(declaring.training_mu(mu, delta), len(names))
+    neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit)
+    ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
+    refuse_unnamed_unit(estimator.ledger, unit, declaring.without_rows())
+    request = _Request(
+        rows=rows,
+        epsilon=epsilon,
+        delta=delta,
+        neighbourhood=neighbourhood,
+        declaring=declaring,
+        plan=ReleasePlan((*declaring.plan(mu, delta), *histograms)),
+        randomness=randomness_of(estimator.random_state),
+        ledger=ledger,
+        dataset=dataset,
+    )
+    warn_of_gaps(declaring, request.plan, neighbourhood)
+    return request
+
+
+def _promise_of(request: _Request) -> Guarantee:
+    """Return the guarantee of a request, before it is charged."""
+    on_dask = isinstance(request.rows, PartitionedRows)
+    cost = request.plan.cost
+    return Guarantee(
+        epsilon=request.epsilon,
+        delta=request.delta,
+        mu=cost.mu if cost.delta == 0.0 else None,
+        mechanism=_MECHANISM,
+        neighboring=request.neighbourhood.relation,
+        unit=request.neighbourhood.unit_text,
+        assumptions=(
+            *(UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS),
+            *((DASK_ASSUMPTION,) if on_dask else ()),
+            *ledger_assumptions(request.ledger),
+            *unit_assumptions(request.neighbourhood),
+        ),
+        releases=request.plan.shares,
+        dataset=request.dataset,
+        tests_only=request.randomness.tests_only,
+    )

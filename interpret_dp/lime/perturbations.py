@@ -1,0 +1,174 @@
+"""What a model says of a row when some of its values are replaced by usual ones.
+
+As in LIME, the asked row is perturbed: each value is kept with probability one half, and otherwise
+replaced by one drawn from the background. An additive model of what the black box says of these
+rows is fitted: each column has one effect if its value is kept, and one in each cell that a
+replacement may fall into. The effect of a value is the difference between keeping it and the mean
+over its replacements.
+
+All of it follows from the released background, the model and the asked row (post-processing).
+Source: Ribeiro, Singh and Guestrin (2016); masks come with their complements, as in Covert and Lee
+(2021), "Improving KernelSHAP".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.released.background import Background, cells_at, public_generator
+
+__all__ = ["LocalFit", "Perturbations"]
+
+FloatArray = NDArray[np.float64]
+
+_ROWS = 4_096  # lime asks about 5,000
+_ROWS_PER_PARAMETER = 8
+_DRAWS = 64  # of the background, from its posterior
+_RIDGE = 1.0
+_TINY = 1e-9  # in place of 0, of which there is no logarithm
+
+
+@dataclass(frozen=True)
+class LocalFit:
+    """An additive model of a black box around one row; public.
+
+    Attributes
+    ----------
+    effects : ndarray of float64, shape (n_columns,)
+        How much the output changes, on average, if the row's value takes the place of a usual one.
+    standard_errors : ndarray of float64, shape (n_columns,)
+        From the sampling of rows, and from the noise of the background.
+    baseline : float
+        What the fit says where all values are usual ones.
+    fidelity : float
+        Share of the variance of the outputs that the fit explains; 1 if they do not vary.
+    """
+
+    effects: FloatArray
+    standard_errors: FloatArray
+    baseline: float
+    fidelity: float
+
+    @property
+    def prediction(self) -> float:
+        """What the fit says of the row itself."""
+        return self.baseline + float(self.effects.sum())
+
+
+class Perturbations:
+    """Replacements for the values of any row: the same ones for all rows that are explained.
+
+    Parameters
+    ----------
+    background : Background
+    seed : int, default=0
+        Of the rows and draws. Explanations of one seed are the same in every call.
+
+    Attributes
+    ----------
+    kept : ndarray of bool, shape (n, n_columns)
+        Which values of the asked row a perturbed row keeps.
+    values : list of ndarray, shape (n,) each
+        What stands in the other places, column by column.
+    """
+
+    def __init__(self, background: Background, seed: int = 0) -> None:
+        generator = public_generator(seed)
+        n_columns = len(background.columns)
+        n_rows = max(_ROWS, _ROWS_PER_PARAMETER * (n_columns + 1))
+        half = generator.random((n_rows // 2, n_columns)) < 0.5
+        self.kept = np.concatenate((half, ~half))
+        most_groups = n_rows // _ROWS_PER_PARAMETER // n_columns - 1
+        self.values: list[NDArray[Any]] = []
+        self._groups: list[FloatArray] = []
+        self._moves: list[FloatArray] = []
+        logs = np.zeros((_DRAWS, n_rows))
+        blocks = [np.ones((n_rows, 1)), self.kept.astype(np.float64)]
+        contrasts = [np.zeros((n_columns, 1)), np.eye(n_columns)]
+        for place, column in enumerate(background.columns):
+            posterior = column.posterior(background.n_rows)
+            shares = column.drawable(posterior.mean())
+            # One place in each of n equal strata: cells get their shares of the rows.
+            places = (generator.permutation(n_rows) + generator.random(n_rows)) / n_rows
+            cells = cells_at(shares, places)
+            self.values.append(column.values(cells, generator.random(n_rows)))
+            uniforms = generator.random((2, _DRAWS, len(column.counts[column.counted])))
+            drawn = column.drawable(posterior.draws(uniforms))
+            replaced = ~self.kept[:, place]
+            possible = shares > 0
+            ratios = np.divide(drawn, shares, out=np.ones_like(drawn), where=possible)
+            logs[:, replaced] += np.log(np.maximum(ratios, _TINY))[:, cells[replaced]]
+            groups = _groups(shares, most_groups)
+            blocks.append(groups[cells] * replaced[:, np.newaxis])
+            own = np.zeros((n_columns, groups.shape[1]))
+            own[place] = -(shares @ groups)
+            contrasts.append(own)
+            self._groups.append(groups)
+            self._moves.append((shares - drawn) @ groups)
+        weights = np.exp(logs)
+        self._weights = weights / weights.mean(axis=1, keepdims=True)
+        design = np.concatenate(blocks, axis=1)
+        ridge = np.zeros(design.shape[1])
+        ridge[1 + n_columns :] = _RIDGE
+        self._design = design
+        self._solve = np.linalg.solve(design.T @ design + np.diag(ridge), design.T)
+        self._contrasts = np.concatenate(contrasts, axis=1)
+        self._effects = self._contrasts @ self._solve
+
+    def __len__(self) -> int:
+        """Return the number of perturbed rows."""
+        return len(self.kept)
+
+    def fit(self, outputs: FloatArray) -> LocalFit:
+        """Return the fit to what the model says of the perturbed rows.
+
+        Parameters
+        ----------
+        outputs : ndarray of float64, shape (n,)
+
+        Notes
+        -----
+        The fit is a linear function of the outputs. Two errors are added: that of the sampled rows,
+        from the residuals (White 1980), and that of the noise. Each draw of the background from its
+        posterior gives the rows other weights, and the replacements of a column other shares: how
+        the effects differ between draws is the error that the noise causes.
+        """
+        coefficients = self._solve @ outputs
+        residuals = outputs - self._design @ coefficients
+        effects = self._contrasts @ coefficients
+        freedom = len(outputs) / (len(outputs) - len(coefficients))
+        parts = self._effects * residuals
+        of_sampling = freedom * (parts**2).sum(axis=1)
+        moved = parts @ self._weights.T
+        first = 1 + len(self._groups)
+        for place, moves in enumerate(self._moves):
+            last = first + moves.shape[1]
+            moved[place] += moves @ coefficients[first:last]
+            first = last
+        spread = float(outputs.var())
+        return LocalFit(
+            effects,
+            np.sqrt(of_sampling + moved.var(axis=1)),
+            float(coefficients[0] + coefficients[1 : 1 + len(effects)].sum() - effects.sum()),
+            1.0 - float(residuals.var()) / spread if spread > 0 else 1.0,
+        )
+
+
+def _groups(shares: FloatArray, most: int) -> FloatArray:
+    """Return which group each cell is in, one column a group: at most so many, of similar shares.
+
+    No group at all where rows are too few for it; the effects are then the same, with more noise.
+    """
+    possible = np.flatnonzero(shares)
+    if min(most, len(possible)) < 2:
+        return np.zeros((len(shares), 0))
+    middles = shares[possible].cumsum() - shares[possible] / 2.0
+    number = np.arange(len(possible)) if len(possible) <= most else np.floor(middles * most)
+    number = np.unique(number, return_inverse=True)[1]
+    groups = np.zeros((len(shares), int(number.max()) + 1))
+    groups[possible, number] = 1.0
+    return groups

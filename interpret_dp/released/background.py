@@ -1,0 +1,295 @@
+"""The released background: how the values of each column are spread, as one immutable value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp._documents import check_keys, check_version, digest_of, unsealed
+from interpret_dp._validate import check_int
+from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.released.shares import SharePosterior
+from interpret_dp.released.terms import AdditiveFeature, frozen
+from interpret_dp.schema import Continuous, Integer, Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "BACKGROUND_FORMAT",
+    "ZERO_ENDS",
+    "Background",
+    "BackgroundColumn",
+    "cells_at",
+    "public_generator",
+]
+
+FloatArray = NDArray[np.float64]
+
+ZERO_ENDS = float(np.finfo(np.float64).tiny)
+"""Where the cell of the value 0 ends: it holds no other number."""
+
+BACKGROUND_FORMAT = "interpret_dp.background"
+"""What a file says that it holds."""
+
+_VERSION = 1
+_KEYS = ("format", "version", "schema", "columns", "n_rows", "guarantee")
+_COLUMN_KEYS = ("name", "cuts", "counts", "noise")
+# Missing cells are drawn where their count stands out by so many standard deviations of its noise:
+# many models cannot read a missing cell, and without noise there might be none.
+_MISSING_STANDS_OUT = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class BackgroundColumn:
+    """One column of a background.
+
+    Attributes
+    ----------
+    feature : AdditiveFeature
+        Name, declaration and cuts between the cells.
+    counts : ndarray of float64, shape (n_codes,)
+        Released number of rows in each cell: missing first, undeclared last. Counts are as
+        released, and may be negative.
+    noise : ndarray of float64, shape (n_codes,)
+        Standard deviation of the noise of each count; 0 where nothing was counted, since a number
+        is never undeclared.
+    """
+
+    feature: AdditiveFeature
+    counts: FloatArray
+    noise: FloatArray
+
+    def __post_init__(self) -> None:
+        """Freeze the counts and check their shape."""
+        shape = (self.feature.n_codes,)
+        for name in ("counts", "noise"):
+            what = f"{name} of column {self.feature.name!r}"
+            object.__setattr__(self, name, frozen(getattr(self, name), shape, what))
+        if (self.noise[self.counted] <= 0).any():
+            raise ValueError(f"noise of column {self.feature.name!r} must be above 0.")
+
+    @property
+    def counted(self) -> slice:
+        """The cells that were counted: all, or for numbers all but the undeclared one."""
+        return slice(0, len(self.counts) - isinstance(self.feature.spec, Continuous))
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether the count of missing cells stands out of its noise."""
+        return bool(self.counts[0] > _MISSING_STANDS_OUT * self.noise[0])
+
+    def posterior(self, n_rows: float) -> SharePosterior:
+        """Return what the counts say about the shares of the counted cells."""
+        return SharePosterior(self.counts[self.counted], self.noise[self.counted], n_rows)
+
+    def drawable(self, shares: FloatArray) -> FloatArray:
+        """Return the shares of the cells that rows are drawn from.
+
+        Parameters
+        ----------
+        shares : ndarray of float64, shape (..., n_counted)
+            Of the counted cells.
+
+        Returns
+        -------
+        ndarray of float64, shape (..., n_codes - 1)
+            Without undeclared cells, which have no value to draw, and without missing ones unless
+            :attr:`has_missing`. They add up to 1.
+        """
+        kept = shares[..., : len(self.counts) - 1].copy()
+        kept[..., 0] *= self.has_missing
+        # A column of which all is left out has no more to say than its declaration.
+        empty = kept.sum(axis=-1, keepdims=True) <= 0
+        kept[..., 1:] = np.where(empty, 1.0, kept[..., 1:])
+        return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
+
+    def values(self, cells: NDArray[np.int64], places: FloatArray) -> NDArray[Any]:
+        """Return a value in each of some cells.
+
+        Parameters
+        ----------
+        cells : ndarray of int64, shape (n,)
+            0 is missing, 1 is the first one.
+        places : ndarray of float64, shape (n,)
+            Where in its cell a number lies, from 0 to below 1.
+        """
+        spec = self.feature.spec
+        if not isinstance(spec, Continuous):
+            levels = np.empty(len(spec.levels) + 1, dtype=np.object_)
+            levels[:] = [None, *spec.levels]
+            return levels[cells]
+        cuts = np.asarray(self.feature.cuts)
+        if isinstance(spec, Integer):
+            # The integers of a cell are alike, and each has the same share of it.
+            starts = np.concatenate(([spec.lower], np.ceil(cuts), [spec.upper + 1.0]))
+            first, after = starts[np.maximum(cells - 1, 0)], starts[cells]
+            found = np.minimum(first + np.floor(places * (after - first)), after - 1.0)
+        else:
+            borders = np.concatenate(([spec.lower], cuts, [spec.upper]))
+            first, last = borders[np.maximum(cells - 1, 0)], borders[cells]
+            found = first * (1.0 - places) + last * places
+            found[np.abs(found) <= ZERO_ENDS] = 0.0
+        return np.where(cells == 0, np.nan, found)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Background:
+    """Released histograms of the columns of a private table; rows drawn from them are public.
+
+    Columns are drawn independently: what depends on two columns together is not in it.
+
+    Attributes
+    ----------
+    schema : Schema
+        Declaration of the columns, in their order.
+    columns : tuple of BackgroundColumn
+    n_rows : float
+        Released number of rows, above 0.
+    guarantee : Guarantee
+    """
+
+    schema: Schema
+    columns: tuple[BackgroundColumn, ...]
+    n_rows: float
+    guarantee: Guarantee
+
+    def __post_init__(self) -> None:
+        """Check that the parts fit together."""
+        object.__setattr__(self, "n_rows", float(frozen(self.n_rows, (), "n_rows")))
+        if self.n_rows <= 0 or not self.columns:
+            raise ValueError("A background needs at least one column, and n_rows above 0.")
+
+    def __repr__(self) -> str:
+        """Name what it is; the counts are in its columns."""
+        return f"<Background: {len(self.columns)} columns, {self.guarantee.brief}>"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.feature.name for column in self.columns)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON document: the identity of the background."""
+        return digest_of(self.to_dict())
+
+    def shares(self) -> list[FloatArray]:
+        """Return the share of each cell that rows are drawn from; one array a column.
+
+        Returns
+        -------
+        list of ndarray of float64, shape (n_codes - 1,) each
+            Posterior means under a sparse prior. The first cell is missing.
+        """
+        return [c.drawable(c.posterior(self.n_rows).mean()) for c in self.columns]
+
+    def sample(self, n_rows: int, random_state: int | None = None) -> pd.DataFrame:
+        """Draw rows; free, and public.
+
+        Parameters
+        ----------
+        n_rows : int
+            At least 1.
+        random_state : int, default=None
+            Seed; None: other rows in each call. No part of the promise depends on it.
+
+        Returns
+        -------
+        DataFrame
+            One column for each of the background's. Numbers are spread evenly within their cell.
+        """
+        n_rows = check_int("n_rows", n_rows, low=1)
+        generator = public_generator(random_state)
+        drawn = []
+        for column, shares in zip(self.columns, self.shares(), strict=True):
+            cells = cells_at(shares, generator.random(n_rows))
+            drawn.append(column.values(cells, generator.random(n_rows)))
+        return self.frame(drawn)
+
+    def frame(self, values: Sequence[NDArray[Any]]) -> pd.DataFrame:
+        """Return the values of all columns as a table, integers as integers."""
+        import pandas as pd
+
+        columns = {}
+        for column, cells in zip(self.columns, values, strict=True):
+            series = pd.Series(cells).infer_objects()
+            is_whole = isinstance(column.feature.spec, Integer) and not series.hasnans
+            columns[column.feature.name] = series.astype(np.int64) if is_whole else series
+        return pd.DataFrame(columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a document of plain JSON values; :meth:`from_dict` reads it."""
+        return {
+            "format": BACKGROUND_FORMAT,
+            "version": _VERSION,
+            "schema": self.schema.to_dict(),
+            "columns": [
+                {
+                    "name": column.feature.name,
+                    "cuts": None if (cuts := column.feature.cuts) is None else cuts.tolist(),
+                    "counts": column.counts.tolist(),
+                    "noise": column.noise.tolist(),
+                }
+                for column in self.columns
+            ],
+            "n_rows": self.n_rows,
+            "guarantee": self.guarantee.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Background:
+        """Rebuild a background from its document.
+
+        Raises
+        ------
+        ValueError
+            If the document is of another format or version, was changed since it was sealed, or
+            its parts do not fit together.
+        """
+        if not isinstance(document, Mapping) or document.get("format") != BACKGROUND_FORMAT:
+            raise ValueError(
+                "This is not a background of interpret_dp: its format must be "
+                f"{BACKGROUND_FORMAT!r}. Write one with background.save(path)."
+            )
+        document = unsealed(document, "The background")
+        check_version("The background", document.get("version"), _VERSION)
+        check_keys("The background", document, _KEYS)
+        try:
+            for number, entry in enumerate(document["columns"]):
+                check_keys(f"Column {number} of the background", entry, _COLUMN_KEYS)
+            schema = Schema.from_dict(document["schema"])
+            specs = schema.resolve([entry["name"] for entry in document["columns"]])
+            return cls(
+                schema,
+                tuple(
+                    BackgroundColumn(
+                        AdditiveFeature(entry["name"], spec, entry["cuts"]),
+                        entry["counts"],
+                        entry["noise"],
+                    )
+                    for entry, spec in zip(document["columns"], specs, strict=True)
+                ),
+                document["n_rows"],
+                Guarantee.from_dict(document["guarantee"]),
+            )
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise ValueError(
+                f"The background is incomplete or was changed by hand ({type(error).__name__}: "
+                f"{error}). Release it again, or restore the file."
+            ) from error
+
+
+def public_generator(seed: int | None) -> np.random.Generator:
+    """Return random numbers for what is computed from released numbers; nothing rests on them."""
+    return np.random.default_rng(seed)
+
+
+def cells_at(shares: FloatArray, places: FloatArray) -> NDArray[np.int64]:
+    """Return the cell at each of some places from 0 to 1, if cells are as wide as their shares."""
+    last = int(np.flatnonzero(shares)[-1])
+    return np.minimum(np.searchsorted(shares.cumsum(), places, side="right"), last)

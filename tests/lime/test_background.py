@@ -1,0 +1,194 @@
+"""PrivateBackground: what is counted, what it costs, and where its cells are."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DeclarationWarning,
+    Integer,
+    PrivacyLedger,
+    PrivacyUnit,
+    PrivateBackground,
+    Schema,
+    SchemaError,
+    UndeclaredWarning,
+)
+from interpret_dp.audit import replay
+from interpret_dp.lime import histograms
+from interpret_dp.mechanisms import Randomness, use_randomness
+
+SCHEMA = Schema(
+    {
+        "age": Integer(0, 99),
+        "gain": Continuous(0, 1000),
+        "change": Continuous(-10, 10),
+        "site": Categorical(["a", "b"]),
+    }
+)
+
+
+class NoNoise(Randomness):
+    """Noise of zero, so that what is released is what was counted."""
+
+    tests_only = True
+    public = np.random.default_rng(0)
+
+    def noise(self, sigma: float, size: int) -> Any:
+        return np.zeros(size, dtype=np.int64)
+
+    def below(self, bound: int) -> int:
+        return 0
+
+    def sample(self, n_rows: int, probability: float) -> Any:
+        raise NotImplementedError
+
+
+def patients(n_rows: int = 5000) -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    gain = np.where(rng.random(n_rows) < 0.8, 0.0, rng.uniform(1, 1000, n_rows))
+    change = np.where(rng.random(n_rows) < 0.5, 0.0, rng.uniform(-10, 10, n_rows))
+    age = np.where(rng.random(n_rows) < 0.3, 40, rng.integers(0, 100, n_rows))
+    site = rng.choice(["a", "b", "undeclared"], n_rows, p=[0.6, 0.3, 0.1])
+    table = pd.DataFrame({"age": age, "gain": gain, "change": change, "site": site})
+    table.loc[:249, "gain"] = np.nan
+    return table
+
+
+def counted(X: Any, schema: Schema = SCHEMA, **given: Any) -> Any:
+    unit = given.pop("unit", None)
+    with use_randomness(NoNoise()):
+        return PrivateBackground(schema, epsilon=1.0, **given).fit(X, unit=unit).background_
+
+
+def test_without_noise_counts_are_those_of_the_rows() -> None:
+    X = patients()
+    own = counted(X)
+    assert own.n_rows == pytest.approx(len(X))
+    for column in own.columns:
+        cells, feature = X[column.feature.name], column.feature
+        if feature.cuts is None:
+            expected = [(cells == level).sum() for level in ("a", "b")]
+            np.testing.assert_allclose(column.counts, [0, *expected, 500], atol=40)
+            assert column.counts[1:3].tolist() == expected
+            assert column.counts.sum() == len(X)
+            continue
+        codes = np.searchsorted(feature.cuts, cells.to_numpy(dtype=float), side="right") + 1
+        codes[cells.isna()] = 0
+        np.testing.assert_allclose(
+            column.counts, np.bincount(codes, minlength=feature.n_codes), atol=1e-9
+        )
+
+
+def test_a_value_of_many_rows_has_a_cell_of_its_own() -> None:
+    rows = counted(patients()).sample(20_000, 0)
+    assert (rows["gain"] == 0).mean() == pytest.approx(0.8, abs=0.03)
+    assert (rows["change"] == 0).mean() == pytest.approx(0.5, abs=0.03)
+    assert (rows["age"] == 40).mean() == pytest.approx(0.3, abs=0.03)
+
+
+def test_few_rows_have_few_cells() -> None:
+    """Cells without more rows than noise would be noise alone."""
+    sizes = []
+    for epsilon in (0.01, 0.1, 1.0):
+        own = PrivateBackground(SCHEMA, epsilon=epsilon).fit(patients()).background_
+        sizes.append(own.columns[0].feature.n_codes)
+    assert sizes[0] < sizes[1] < sizes[2] <= 2 * histograms._MOST_CELLS
+
+
+def test_rows_of_one_person_are_limited() -> None:
+    X = patients(1000)
+    ids = np.repeat(np.arange(100), 10)
+    schema = Schema(SCHEMA.features, unit=PrivacyUnit("person", max_rows=2))
+    assert counted(X, schema, unit=ids).n_rows == pytest.approx(200)
+    assert counted(X.assign(person=ids), schema).n_rows == pytest.approx(200)
+
+
+def test_what_is_not_declared_is_released() -> None:
+    X, known = patients(), SCHEMA.select(["age", "gain"])
+    with pytest.warns(UndeclaredWarning, match="Not declared: 2 columns"):
+        own = PrivateBackground(known, epsilon=5.0).fit(X)
+    assert own.schema_.features["site"] == Categorical(["a", "b", "undeclared"])
+    change = own.schema_.features["change"]
+    assert isinstance(change, Continuous)
+    assert -16 <= change.lower <= -8
+    assert own.guarantee_.releases[0].name in ("levels", "bounds")
+
+
+def test_a_schema_of_more_columns_serves_and_its_target_is_left_out() -> None:
+    wide = Schema({**SCHEMA.features, "other": Continuous(0, 1)}, target=Categorical([0, 1]))
+    own = counted(patients(100), wide)
+    assert list(own.schema.features) == list(SCHEMA.features)
+    assert own.schema.target is None
+    with pytest.raises(SchemaError, match="none of the columns that the schema declares"):
+        counted(pd.DataFrame({"x": [1.0]}), SCHEMA)
+
+
+def test_what_released_counts_say_against_the_declaration_is_said_after_the_fit() -> None:
+    X, wrong = patients(), Schema({**SCHEMA.features, "site": Categorical(["A", "B"])})
+    with pytest.warns(DeclarationWarning, match=r"none of the declared levels in 'site'"):
+        own = PrivateBackground(wrong).fit(X)
+    assert own.summary().columns[3].note == "nearly all rows undeclared"
+    assert own.summary().columns[1].missing == pytest.approx(0.05, abs=0.1)
+    assert "background.summary()" not in str(own.summary())
+
+
+def test_the_figures_show_what_was_released() -> None:
+    explanation = PrivateBackground.from_released(counted(patients())).explain_data()
+    assert explanation.visualize().layout.title.text == "How much noise is in each column"
+    bars, released = explanation.visualize(1).data
+    assert list(bars.customdata[:2]) == ["missing", "0"]
+    assert bars.customdata[2].startswith("above 0 to ")
+    assert bars.y[1] == pytest.approx(100 * 0.76, abs=3)
+    assert len(released.error_y.array) == len(bars.y)
+    paid = PrivateBackground(SCHEMA).fit(patients()).explain_data().privacy
+    assert "explanation: 0 · of the background: epsilon 0.1" in paid.line
+    assert "Background" in repr(pickle.loads(pickle.dumps(explanation)))
+
+
+def test_explanations_leave_the_ledger_as_it_is() -> None:
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("people", 1.0, 1e-6)
+    own = PrivateBackground(SCHEMA, epsilon=0.5, ledger=ledger, dataset="people").fit(patients())
+    head = ledger.head
+    explanation = own.explain_local(lambda X: X["age"] / 100, patients(1000)[:100])
+    own.explain_data().visualize(0)
+    own.sample(10)
+    assert ledger.head == head == own.guarantee_.ledger_head
+    assert explanation.privacy.explanation_epsilon == 0
+    assert {row.words for row in explanation.privacy.rows} == {"From the background: free"}
+
+
+def test_a_count_that_a_row_moves_by_more_than_one_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The control of the replay in the audit's run of all explainers."""
+
+    def fit(table: Any) -> Any:
+        return PrivateBackground(SCHEMA, epsilon=1.0, dataset="audit").fit(table)
+
+    X = patients(60)
+    assert replay(fit, X, X[:-1]).ok
+    honest = histograms._counted
+
+    def twice(*arguments: Any) -> Any:
+        return [2 * counts for counts in honest(*arguments)]
+
+    monkeypatch.setattr(histograms, "_counted", twice)
+    assert not replay(fit, X, X[:-1]).ok
+
+
+def test_dask_gives_the_same_counts() -> None:
+    dd = pytest.importorskip("dask.dataframe")
+    X = patients(600)
+    whole, parts = counted(X), counted(dd.from_pandas(X, npartitions=3))
+    for one, other in zip(whole.columns, parts.columns, strict=True):
+        assert one.counts.tolist() == other.counts.tolist()
+        assert one.feature.cuts is None or one.feature.cuts.tolist() == other.feature.cuts.tolist()
