@@ -150,7 +150,9 @@ def _series(own: Any, stays: NDArray[np.bool_], new: NDArray[Any]) -> Any:
     import pandas as pd
 
     is_number = own.dtype.kind in "iuf" and new.dtype.kind == "f"
-    cells = np.where(stays, own.to_numpy(dtype=np.float64 if is_number else object), new)
+    # A missing cell of a nullable dtype has no place among floats in older versions of pandas.
+    held = own.to_numpy(np.float64, na_value=np.nan) if is_number else own.to_numpy(object)
+    cells = np.where(stays, held, new)
     series = pd.Series(cells, name=own.name)
     if isinstance(own.dtype, pd.CategoricalDtype):
         known = own.cat.categories
