@@ -412,5 +412,5 @@ def _undeclared_text(task: DeclaringTask, needed: Mapping[str, int]) -> str:
 
 def _example(gap: Gap) -> str:
     if isinstance(gap, UndeclaredContinuous):
-        return ColumnArgument("continuous", None, gap.lower, gap.upper, gap.is_integer).mend()
-    return ColumnArgument("ordinal" if gap.ordered else "nominal").mend()
+        return ColumnArgument("continuous", None, gap.lower, gap.upper, gap.is_integer).example()
+    return ColumnArgument("ordinal" if gap.ordered else "nominal").example()
