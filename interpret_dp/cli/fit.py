@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from interpret_dp.cli.tables import DeclaredTable
     from interpret_dp.explanation import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.schema import Schema
@@ -181,6 +180,7 @@ def _check_columns(arguments: argparse.Namespace, features: Sequence[str]) -> No
 def _run(arguments: argparse.Namespace) -> None:
     from interpret_dp.cli.outputs import pending_file
     from interpret_dp.cli.tables import read_declared
+    from interpret_dp.ebm.request import open_request
     from interpret_dp.schema import Schema
 
     if arguments.budget_delta is not None and arguments.budget is None:
@@ -192,15 +192,16 @@ def _run(arguments: argparse.Namespace) -> None:
         ledger = _open_ledger(arguments)
         table = read_declared(arguments.file, schema, arguments.target, arguments.exclude)
         _check_columns(arguments, table.features)
-        _check_types(table, schema)
-        # A schema does not say which column its target is: here a wrong one shows.
-        say_items([("Target", f"{arguments.target!r}: {schema.target!r}")])
-        say_items([("Note", note) for note in table.notes])
-        _declare_budget(arguments, ledger)
-        _warn_of_others(arguments.file, ledger)
         with warnings.catch_warnings():
-            # It says what a note has said.
+            # It says what a note says.
             warnings.simplefilter("ignore", UndeclaredWarning)
+            # What the fit would refuse is refused before a budget is declared for it.
+            open_request(_estimator(arguments, schema), table.X, table.y)
+            # A schema does not say which column its target is: here a wrong one shows.
+            say_items([("Target", f"{arguments.target!r}: {schema.target!r}")])
+            say_items([("Note", note) for note in table.notes])
+            _declare_budget(arguments, ledger)
+            _warn_of_others(arguments.file, ledger)
             model = _estimator(arguments, schema, ledger).fit(table.X, table.y)
         _save(model, pending)
     # The model is paid for and written: neither a full disk nor a locked ledger is a failure now.
@@ -218,17 +219,6 @@ def _run(arguments: argparse.Namespace) -> None:
         )
         say_items(account_items(model.privacy_spend_))
         say_items([("Next", f"interpret-dp show {arguments.out} --ledger {arguments.ledger}")])
-
-
-def _check_types(table: DeclaredTable, schema: Schema) -> None:
-    """Refuse what the fit would refuse, before a budget is declared for it."""
-    from interpret_dp.schema import Categorical, open_table, open_target
-    from interpret_dp.schema.kinds import kind_of, refuse_mismatches, target_mismatch
-
-    specs = [schema.features.get(name, schema.default) for name in table.features]
-    task = "classification" if isinstance(schema.target, Categorical) else "regression"
-    target_faults = target_mismatch(kind_of(open_target(table.y)), schema.target, task)
-    refuse_mismatches(open_table(table.X, table.features), specs, target_faults)
 
 
 def account_items(privacy: PrivacySpend) -> list[tuple[str, str]]:
@@ -294,7 +284,9 @@ def _warn_of_others(file: str, ledger: PrivacyLedger) -> None:
         say_items([("Warning", text)])
 
 
-def _estimator(arguments: argparse.Namespace, schema: Schema, ledger: PrivacyLedger) -> Any:
+def _estimator(
+    arguments: argparse.Namespace, schema: Schema, ledger: PrivacyLedger | None = None
+) -> Any:
     from interpret_dp.ebm import estimators
     from interpret_dp.schema import Categorical
 

@@ -30,6 +30,7 @@ from interpret_dp.fitting.assumptions import ledger_assumptions, unit_assumption
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
 from interpret_dp.schema.kinds import kind_of, refuse_mismatches, target_mismatch
+from interpret_dp.schema.names import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +89,8 @@ def private_metrics(
     ----------
     models : mapping of str to fitted DPExplainableBoosting*
         By the names that the table shows, such as those of an editing session before and after.
-        They share ``epsilon``, and must be of one task, with the same target.
+        They share ``epsilon``, and must be of one task, with the same target. One of them must
+        have the columns of all the others.
     X, y : as ``fit`` takes them
         Private. The models' own training rows will do: their data set is then charged again.
     epsilon, delta : float
@@ -138,13 +140,16 @@ def private_metrics(
     rows, privacy_unit = open_rows(
         X,
         y,
-        feature_names=list(first.schema_.features),
+        feature_names=_columns_of_all(models),
         schema=first.schema_,
         sample_weight=None,
         unit=unit,
     )
     target_faults = target_mismatch(kind_of(rows.y), first.schema_.target, first._task)
-    refuse_mismatches(rows.table, tuple(first.schema_.features.values()), target_faults)
+    for model in models.values():
+        # Once a model reads the rows they are paid for.
+        specs = [model.schema_.features.get(name) for name in rows.table.names]
+        refuse_mismatches(rows.table, specs, target_faults)
     neighbourhood = neighbourhood_of(neighboring, privacy_unit)
     refuse_unnamed_unit(ledger, unit, first.schema_)
     account, name = account_of(ledger, dataset, neighbourhood)
@@ -214,6 +219,24 @@ def _checked(models: Mapping[str, PrivateEBM]) -> PrivateEBM:
                 "they must be the same. Compare models of one target."
             )
     return first
+
+
+def _columns_of_all(models: Mapping[str, PrivateEBM]) -> list[str]:
+    """Return the columns of the model that has most, after checking that it has the others' too.
+
+    A union of columns would have no order, and rows without names are read by their order.
+    """
+    widest = max(models, key=lambda name: len(models[name].schema_.features))
+    columns = list(models[widest].schema_.features)
+    for name, model in models.items():
+        lacking = [column for column in model.schema_.features if column not in columns]
+        if lacking:
+            raise ValueError(
+                f"models[{name!r}] has {listed(lacking)}, and models[{widest!r}] has not; one of "
+                "the models must have the columns of all the others. Evaluate the two in calls of "
+                "their own."
+            )
+    return columns
 
 
 def _counted(cells: Cells, rows: PrivateRows, kept: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -236,7 +236,7 @@ def _mu_of(estimator: Any, epsilon: float, delta: float) -> float:
 
 
 def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
-    """Read the declaration from the arguments and the dtypes, and refuse too few classes."""
+    """Read the declaration from the arguments and the dtypes."""
     table = rows.table
     partial = partial_schema_from_arguments(
         table.names,
@@ -251,11 +251,6 @@ def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
         task=estimator._task,
     )
     partial = with_target_of(_objective(estimator), partial)
-    if isinstance(partial.target, Categorical) and len(partial.target.levels) < 2:
-        raise SchemaError(
-            f"The target has one declared class, {partial.target.levels[0]!r}; a classifier needs "
-            "at least two. Declare every label that could occur, whether or not it does."
-        )
     _check_target_width(partial.target)
     columns = _included_columns(table.names, estimator.exclude)
     return DeclaringTask(

@@ -32,6 +32,7 @@ from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Integer, S
 from interpret_dp.schema.column_arguments import ColumnArgument
 from interpret_dp.schema.declarations import (
     MAX_BINS,
+    MAX_CLASSES,
     NO_LEVEL,
     Level,
     UndeclaredCategorical,
@@ -54,7 +55,6 @@ _FEATURE_GRID = MagnitudeGrid(steps=1)
 _TARGET_GRID = MagnitudeGrid(steps=4)
 _WIDE = 2.0**30
 _WEIGHT_IF_UNKNOWN = 1.0
-_MOST_LABELS = int(np.iinfo(np.int16).max)
 _NAMES_SHOWN = 8
 
 # Where something is counted: the number of a column, or one of these.
@@ -278,7 +278,7 @@ def _levels(
 
 def _labels(counts: Mapping[str | float, int], kind: str | None, door: ReleaseDoor) -> Categorical:
     selection = door.select("labels", counts)
-    keys = _of_one_type(selection, _most_frequent(selection, _MOST_LABELS))
+    keys = _of_one_type(selection, _most_frequent(selection, MAX_CLASSES))
     unknown: Level = 0 if kind == "i" else NO_LEVEL
     return Categorical(levels_of_keys(keys, kind) or [unknown])
 
@@ -412,5 +412,5 @@ def _undeclared_text(task: DeclaringTask, needed: Mapping[str, int]) -> str:
 
 def _example(gap: Gap) -> str:
     if isinstance(gap, UndeclaredContinuous):
-        return ColumnArgument("continuous", None, gap.lower, gap.upper, gap.is_integer).mend()
-    return ColumnArgument("ordinal" if gap.ordered else "nominal").mend()
+        return ColumnArgument("continuous", None, gap.lower, gap.upper, gap.is_integer).example()
+    return ColumnArgument("ordinal" if gap.ordered else "nominal").example()

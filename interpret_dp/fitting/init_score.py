@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec, open_table
 from interpret_dp.schema.cells import in_chunks, numbers_of
+from interpret_dp.schema.containers import elements_of
 from interpret_dp.schema.kinds import refuse_texts
 from interpret_dp.schema.tables import Values, open_column
 
@@ -124,14 +125,14 @@ def _numbers(scores: Any, shape: tuple[int, int], task: str) -> NDArray[np.float
 
 
 def _rows_of_lists(scores: Sequence[Any], shape: tuple[int, int], task: str) -> NDArray[np.float64]:
-    """Read one list a row; a row that is no list of as many cells starts from zeros."""
+    """Read one list or array a row; a row without as many cells starts from zeros."""
     if len(scores) != shape[0]:
         raise _other_shape(shape, task)
-    is_row = [isinstance(row, list | tuple) and len(row) == shape[1] for row in scores]
     cells = np.zeros(shape, dtype=np.object_)
-    for at in np.flatnonzero(is_row).tolist():
-        for column, cell in enumerate(scores[at]):
-            cells[at, column] = cell
+    for at, row in enumerate(map(elements_of, scores)):
+        if len(row) == shape[1]:
+            for column, cell in enumerate(row):
+                cells[at, column] = cell
     return np.column_stack([_finite(column) for column in cells.T])
 
 

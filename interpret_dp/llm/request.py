@@ -15,7 +15,6 @@ from interpret_dp.accounting.composition import GdpPair, compose_repeated, gauss
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA, calibrated_noise
-from interpret_dp.exceptions import SchemaError
 from interpret_dp.fitting.account import (
     account_of,
     neighbourhood_of,
@@ -121,10 +120,10 @@ def flat_rows(X: Any, image_shape: Sequence[int] | None) -> tuple[Any, tuple[int
     TypeError, ValueError
         If the shape is of another form, or ``X`` does not have it.
     """
-    shape = None if image_shape is None else _checked_shape(image_shape)
+    shape = None if image_shape is None else _checked_shape("image_shape", image_shape)
     if not isinstance(X, np.ndarray) or X.ndim <= 2:
         return X, shape
-    found = tuple(int(length) for length in X.shape[1:])
+    found = _checked_shape("The shape of the images in X", X.shape[1:])
     if shape is not None and found != shape:
         raise ValueError(
             f"X has images of shape {found}, and image_shape is {shape}; they must agree. Leave "
@@ -133,13 +132,13 @@ def flat_rows(X: Any, image_shape: Sequence[int] | None) -> tuple[Any, tuple[int
     return X.reshape(len(X), math.prod(found)), found
 
 
-def _checked_shape(shape: Any) -> tuple[int, ...]:
+def _checked_shape(what: str, shape: Any) -> tuple[int, ...]:
     if not isinstance(shape, Sequence) or isinstance(shape, str) or not 2 <= len(shape) <= 3:
         raise TypeError(
-            f"image_shape is {shape!r}; it must be (height, width) or (height, width, channels), "
-            "such as (28, 28)."
+            f"{what} is {shape!r}; it must be (height, width) or (height, width, channels), such "
+            "as (28, 28)."
         )
-    return tuple(check_int("Each length of image_shape", length, low=1) for length in shape)
+    return tuple(check_int(f"Each length in {what}", length, low=1) for length in shape)
 
 
 def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequest:
@@ -235,11 +234,6 @@ def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
         classes=estimator.classes,
         task="classification",
     )
-    if isinstance(partial.target, Categorical) and len(partial.target.levels) < 2:
-        raise SchemaError(
-            f"The target has one declared class, {partial.target.levels[0]!r}; a classifier needs "
-            "at least two. Declare every label that could occur, whether or not it does."
-        )
     return DeclaringTask(partial, table.names, table.names)
 
 

@@ -10,7 +10,7 @@ from interpret_dp._validate import check_choice
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.column_arguments import ColumnArgument, column_arguments, read_bound
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
-from interpret_dp.schema.names import absences
+from interpret_dp.schema.names import name_faults
 from interpret_dp.schema.schema import Schema
 
 __all__ = ["ReadArguments", "read_arguments", "schema_from_arguments"]
@@ -138,7 +138,7 @@ def read_arguments(
             features[name] = spec
     by_default = base.default is not None
     unlisted = [n for n in names if n not in base.features and (by_default or n in undeclared)]
-    faults += absences(base, names, unlisted)
+    faults += name_faults(base, names, unlisted)
     bounds = (
         read_bound("privacy_target_min", target_min),
         read_bound("privacy_target_max", target_max),
@@ -227,13 +227,13 @@ def _target_conflicts(
 
 def _undeclared_message(read: ReadArguments, task: str | None) -> str:
     missing = [f"column {name!r}" for name in read.undeclared]
-    lines = "".join(f"    {name!r}: {said.mend()},\n" for name, said in read.undeclared.items())
+    lines = "".join(f"    {name!r}: {said.example()},\n" for name, said in read.undeclared.items())
     example = f"Schema({{\n{lines}}}" if lines else "Schema({...}"
     if read.target is None:
         missing.append("the target")
         mends = {
             "classification": "Categorical([label, ...])",
-            "regression": ColumnArgument("continuous", None, *read.target_bounds).mend(),
+            "regression": ColumnArgument("continuous", None, *read.target_bounds).example(),
         }
         shown = [mends[task]] if task else list(mends.values())
         if read.target_bounds != (None, None):

@@ -168,6 +168,9 @@ def _coded(column: Any) -> CodedColumn:
     codes = [_to_numpy(chunk.indices.cast(pa.int64()).fill_null(-1)) for chunk in column.chunks]
     dictionary = column.chunk(0).dictionary
     values = _texts(dictionary) if is_text(dictionary.type) else arrow_values(dictionary)
+    if values.dtype == np.float16:
+        # pandas has no Index of them.
+        values = values.astype(np.float32)
     # With its dtype given, pandas infers none from the values.
     categories = pd.Index(values, dtype=values.dtype, copy=False)
     return CodedColumn(np.concatenate(codes), categories, ordered, holds_text)

@@ -58,8 +58,8 @@ class ColumnArgument:
             return (Integer if self.is_integer else Continuous)(self.lower, self.upper)
         return None
 
-    def mend(self) -> str:
-        """Return how the missing piece is declared in a schema."""
+    def example(self) -> str:
+        """Return a declaration for a schema, with the missing piece as a blank."""
         if self.kind == "continuous" or self.has_bounds:
             lower = "lower" if self.lower is None else f"{self.lower:g}"
             upper = "upper" if self.upper is None else f"{self.upper:g}"

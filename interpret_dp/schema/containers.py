@@ -19,7 +19,7 @@ from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.arrow import arrow_values, series_dtype, series_values
 from interpret_dp.schema.columns import CodedColumn, Values
 
-__all__ = ["Source", "is_dask", "read_column", "read_table", "read_target"]
+__all__ = ["Source", "elements_of", "is_dask", "read_column", "read_table", "read_target"]
 
 _ALLOWED = (
     "a DataFrame or Series of pandas, polars or another library that narwhals reads, a pyarrow "
@@ -132,9 +132,19 @@ def _read_one_column(role: str, values: Any) -> Source:
 
 def _only_element(cell: Any) -> Any:
     """Return what a row of one column holds; any other cell is itself. Never raises."""
-    # An array without axes, such as a masked cell, has no length.
-    is_row = isinstance(cell, list | tuple) or (isinstance(cell, np.ndarray) and cell.ndim > 0)
-    return cell[0] if is_row and len(cell) == 1 else cell
+    elements = elements_of(cell)
+    return elements[0] if len(elements) == 1 else cell
+
+
+def elements_of(cell: Any) -> Sequence[Any]:
+    """Return the cells of a row that is one entry of a list; none if it is no row. Never raises."""
+    if not isinstance(cell, list | tuple | np.ndarray):
+        return ()
+    try:
+        return list(cell)
+    except Exception:
+        # An array without axes, such as a masked cell, or a class of the user's own.
+        return ()
 
 
 def is_dask(values: Any) -> bool:

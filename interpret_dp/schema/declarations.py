@@ -12,6 +12,7 @@ from interpret_dp.exceptions import SchemaError
 
 __all__ = [
     "MAX_BINS",
+    "MAX_CLASSES",
     "NO_LEVEL",
     "SYMLOG_UNIT",
     "Categorical",
@@ -23,6 +24,7 @@ __all__ = [
     "UndeclaredCategorical",
     "UndeclaredContinuous",
     "bounds_integers",
+    "check_most_classes",
     "check_text",
     "integer_ranges",
     "integers_text",
@@ -34,6 +36,9 @@ Level: TypeAlias = str | int | float | bool
 
 #: Most bins that a feature can have: codes are 16 bits, and two of them mean missing and unseen.
 MAX_BINS = 2**16 - 2
+
+#: Most class labels: their codes are 16 bits with a sign.
+MAX_CLASSES = 2**15 - 1
 
 #: The only level of a feature, or the only label, where no level was frequent enough.
 NO_LEVEL = "(no level was released)"
@@ -364,6 +369,15 @@ def check_text(what: str, text: str) -> None:
         ) from None
 
 
+def check_most_classes(labels: Categorical) -> None:
+    """Raise SchemaError if there are more class labels than ``MAX_CLASSES``."""
+    if len(labels.levels) > MAX_CLASSES:
+        raise SchemaError(
+            f"There are {len(labels.levels)} class labels; at most {MAX_CLASSES} are allowed. "
+            "Group the rare ones into one label."
+        )
+
+
 def bounds_integers(*bounds: float | None) -> bool:
     """Return whether numbers can bound an Integer: whole, and small enough; None can."""
     given = [float(bound) for bound in bounds if bound is not None]
@@ -371,12 +385,13 @@ def bounds_integers(*bounds: float | None) -> bool:
 
 
 def _plain(number: float) -> str:
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+    return str(int(number)) if bounds_integers(number) else repr(number)
 
 
 def _checked_level(level: Any) -> Level:
     # NumPy's scalars become Python's, which compare, hash and serialise as declared values do.
-    value = level.item() if type(level).__module__ == "numpy" else level
+    is_scalar = type(level).__module__ == "numpy" and getattr(level, "ndim", None) == 0
+    value = level.item() if is_scalar else level
     if isinstance(value, str):
         text = str.__str__(value)
         check_text("The level", text)
@@ -405,9 +420,9 @@ def _checked_level(level: Any) -> Level:
 
 
 def _checked_levels(levels: Any) -> tuple[Level, ...]:
-    if isinstance(levels, str | bytes | set | frozenset | Mapping) or not isinstance(
-        levels, Iterable
-    ):
+    is_unordered = isinstance(levels, str | bytes | set | frozenset | Mapping)
+    # An array without dimensions has the method and cannot be iterated.
+    if is_unordered or not isinstance(levels, Iterable) or getattr(levels, "ndim", 1) == 0:
         raise TypeError(
             f"levels is of type {type(levels).__name__}; it must be a sequence of strings, "
             'numbers or bools in a fixed order, such as ["low", "high"].'

@@ -16,9 +16,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import FloatArray, LevelTable, in_chunks, numbers_of
-from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, Level
+from interpret_dp.schema.declarations import (
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    Level,
+    check_most_classes,
+)
 from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges
 from interpret_dp.schema.schema import Schema
 from interpret_dp.schema.tables import Table, Values, open_target
@@ -203,11 +208,7 @@ def encode_classes(
         If ``y`` is not one column of ``n_rows`` cells, or there are more than 32,767 levels.
     """
     declared = levels if isinstance(levels, Categorical) else Categorical(levels)
-    if len(declared.levels) > np.iinfo(np.int16).max:
-        raise SchemaError(
-            f"There are {len(declared.levels)} class labels; at most {np.iinfo(np.int16).max} "
-            "are allowed. Group the rare ones into one label."
-        )
+    check_most_classes(declared)
     values = open_target(y, n_rows)
     table = LevelTable(declared.levels)
     codes = np.empty(len(values), dtype=np.int16)

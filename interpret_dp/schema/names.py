@@ -11,7 +11,7 @@ from interpret_dp._validate import near_names
 if TYPE_CHECKING:
     from interpret_dp.schema.schema import Schema
 
-__all__ = ["absences", "listed", "shortened"]
+__all__ = ["listed", "name_faults", "shortened"]
 
 _NAMES_SHOWN = 12
 _NUMBERS = re.compile(r"\d+")
@@ -20,7 +20,7 @@ _MISSPELLED = 0.8
 _MOST_COMPARED = 40_000
 
 
-def absences(schema: Schema, names: Sequence[str], unlisted: Sequence[str]) -> list[str]:
+def name_faults(schema: Schema, names: Sequence[str], unlisted: Sequence[str]) -> list[str]:
     """Return a sentence on each sign that a schema was not written for a table.
 
     A schema may declare more columns than a table has. But a name that is misspelled in one of

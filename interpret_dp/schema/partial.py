@@ -16,6 +16,7 @@ from interpret_dp.schema.declarations import (
     PrivacyUnit,
     UndeclaredCategorical,
     UndeclaredContinuous,
+    check_most_classes,
 )
 from interpret_dp.schema.kinds import ColumnKind, mismatches, target_mismatch
 from interpret_dp.schema.schema import Schema
@@ -114,7 +115,8 @@ def partial_schema_from_arguments(
     ------
     SchemaError
         If an argument contradicts another or the schema, the schema seems to be that of another
-        table, or the type of a column or of the target rules out what is declared of it.
+        table, the type of a column or of the target rules out what is declared of it, or there are
+        too few or too many class labels.
     TypeError, ValueError
         If an argument is of another form.
     """
@@ -133,6 +135,8 @@ def partial_schema_from_arguments(
     faults += target_mismatch(target_kind, read.target, task)
     if faults:
         raise SchemaError(" ".join(faults))
+    if task == "classification" and isinstance(read.target, Categorical):
+        _check_classes(read.target)
     said = ColumnArgument(
         "continuous" if task == "regression" else "nominal", None, *read.target_bounds
     )
@@ -209,6 +213,15 @@ def with_classes(schema: Schema | None, classes: Any) -> Schema | None:
             "must agree. Leave one of them out."
         )
     return schema
+
+
+def _check_classes(labels: Categorical) -> None:
+    if len(labels.levels) < 2:
+        raise SchemaError(
+            f"The target has one declared class, {labels.levels[0]!r}; a classifier needs at "
+            "least two. Declare every label that could occur, whether or not it does."
+        )
+    check_most_classes(labels)
 
 
 def _undeclared(said: ColumnArgument, kind: ColumnKind) -> FeatureSpec | Gap:

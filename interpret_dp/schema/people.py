@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.columns import Values, category_values, is_category_coded
+from interpret_dp.schema.columns import Values
 from interpret_dp.schema.containers import Source, read_column
 from interpret_dp.schema.declarations import PrivacyUnit
+from interpret_dp.schema.kinds import kind_of
 from interpret_dp.schema.tables import Table, open_column, open_table, read_source
 
 __all__ = ["has_other_index", "open_people"]
@@ -64,7 +65,7 @@ def open_people(
                 f"Add it, or pass its cells: {call}."
             )
         identifiers = table.column(table.names.index(declared.column))
-        _refuse_floats(f"Column {declared.column!r}", identifiers)
+        _check_identifiers(f"Column {declared.column!r}", identifiers)
         table = table.without(declared.column)
         if not table.names:
             raise SchemaError(
@@ -87,7 +88,7 @@ def open_people(
             "which rows are one unit's. Pass unit.loc[X.index] if the index says it, or "
             "unit.to_numpy() if the rows of both stand in the same order."
         )
-    _refuse_floats("unit", identifiers)
+    _check_identifiers("unit", identifiers)
     return table, identifiers, declared or PrivacyUnit(_UNNAMED_UNIT)
 
 
@@ -114,17 +115,16 @@ def _with_unit(source: Source, feature_names: Any, column: str) -> Any:
     return [*feature_names, column]
 
 
-def _refuse_floats(role: str, identifiers: Values) -> None:
-    """Raise SchemaError for a dtype in which two large integers are one number.
+def _check_identifiers(role: str, identifiers: Values) -> None:
+    """Raise SchemaError for a dtype in which two people may have one identifier, or none has any.
 
-    Otherwise one missing cell, by which pandas turns all integers into floats, would decide for
-    everybody whose identifiers can still be told apart.
+    A float stands for several large integers. Otherwise one missing cell, by which pandas turns
+    all integers into floats, would decide for everybody whose identifiers can still be told apart.
     """
-    is_coded = is_category_coded(identifiers)
-    held = category_values(identifiers) if is_coded else identifiers
-    if held.dtype.kind == "f":
+    cells = kind_of(identifiers).cells
+    if cells in ("floats", "intervals"):
         raise SchemaError(
-            f"{role} is read as {held.dtype}, in which large integers cannot be told apart; a "
-            "privacy unit must be of integers or text. Read it so from the start: as 'Int64' or "
-            "'string' in pandas, which have missing cells too, or cast decimals to text."
+            f"{role} has a dtype of {cells}, in which not everybody can be told apart; a privacy "
+            "unit must be of integers or text. Read it so from the start: as 'Int64' or 'string' "
+            "in pandas, which have missing cells too, or cast decimals to text."
         )

@@ -11,7 +11,7 @@ from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import LevelTable, in_chunks, numbers_of
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, Integer
 from interpret_dp.schema.kinds import kind_of
-from interpret_dp.schema.names import absences, listed
+from interpret_dp.schema.names import listed, name_faults
 from interpret_dp.schema.schema import Schema
 from interpret_dp.schema.tables import Values, open_table, open_target
 
@@ -122,7 +122,7 @@ def check_table(schema: Schema, X: Any, y: Any = None) -> SchemaReport:
     if schema.unit is not None:
         table = table.without(schema.unit.column)
     names = table.names
-    faults = absences(schema, names, [name for name in names if name not in schema.features])
+    faults = name_faults(schema, names, [name for name in names if name not in schema.features])
     if faults:
         raise SchemaError(" ".join(faults))
     columns = [

@@ -23,7 +23,7 @@ from interpret_dp.schema.declarations import (
     check_text,
     level_labels,
 )
-from interpret_dp.schema.names import absences, listed, shortened
+from interpret_dp.schema.names import listed, name_faults, shortened
 
 if TYPE_CHECKING:
     from interpret_dp.schema.report import SchemaReport
@@ -155,7 +155,7 @@ class Schema:
             another table. All such columns are named.
         """
         unlisted = [name for name in names if name not in self.features]
-        faults = absences(self, names, unlisted)
+        faults = name_faults(self, names, unlisted)
         if unlisted and self.default is None:
             faults.append(
                 f"The schema does not declare {listed(unlisted)}. Declare each as "

@@ -50,7 +50,7 @@ def skeleton_text(dtypes: Any) -> str:
 
 def _dtype(given: Any, where: str) -> Any:
     """Return a dtype of NumPy, pandas or Arrow; ``where`` follows "dtypes has an entry"."""
-    if _is_arrow(given):
+    if _is_arrow(given) or isinstance(given, np.dtype):
         return given
     import pandas as pd
 
@@ -92,5 +92,6 @@ def _blank(dtype: Any) -> str:
     if kind.cells == "bools":
         return "Categorical([False, True])"
     if kind.is_category or not kind.is_number:
-        return ColumnArgument("ordinal" if getattr(dtype, "ordered", False) else "nominal").mend()
+        named = "ordinal" if getattr(dtype, "ordered", False) else "nominal"
+        return ColumnArgument(named).example()
     return "Integer(lower, upper)" if kind.cells == "integers" else "Continuous(lower, upper)"

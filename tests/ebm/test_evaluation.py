@@ -219,8 +219,27 @@ def test_wrong_arguments_are_refused(
         private_metrics(**arguments)
 
 
-def test_models_of_other_targets_are_not_compared(models: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("features", "target", "message"),
+    [
+        (FEATURES, "multiclass", "they must be the same"),
+        ({"z": Continuous(0, 1)}, "binary", r"has column 'z', and models\['one'\] has not"),
+        # The model itself would warn of it, of private rows, once they are paid for.
+        ({"x": Categorical(["0"])}, "binary", "'x' has a dtype of floats"),
+    ],
+)
+def test_a_second_model_that_cannot_read_the_rows_is_refused_before_the_charge(
+    features: Any, target: str, message: str, models: dict[str, Any]
+) -> None:
     X, y = table("binary", 20)
-    both = {"one": models["binary"], "other": models["multiclass"]}
-    with pytest.raises(ValueError, match="they must be the same"):
-        private_metrics(both, X, y, epsilon=1, delta=1e-6)
+    schema = Schema(features, target=TARGETS[target])
+    other = DPExplainableBoostingClassifier(schema=schema, max_rounds=1)
+    other.fit(X.assign(z=0.5)[list(features)].astype(object), y)
+    ledger = PrivacyLedger.in_memory()
+    head = ledger.head
+    account = {"ledger": ledger, "dataset": "held out"}
+    with pytest.raises(ValueError, match=message):
+        private_metrics(
+            {"one": models["binary"], "other": other}, X, y, epsilon=1, delta=1e-6, **account
+        )
+    assert ledger.head == head

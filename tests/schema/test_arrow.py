@@ -210,6 +210,8 @@ def test_coded_columns_can_be_read_by_numpy() -> None:
     column = open_target(pa.array(["a", None, "b"]).dictionary_encode())
     assert list(np.asarray(column)) == ["a", None, "b"]
     assert list(np.asarray(column[1:])) == [None, "b"]
+    halves = pa.DictionaryArray.from_arrays([0, None], pa.array(np.array([0.5], dtype="f2")))
+    assert list(np.asarray(open_target(halves))) == [0.5, None]
     with pytest.raises(ValueError, match="leave copy out"):
         column.__array__(copy=False)
 

@@ -64,7 +64,11 @@ FRAME = pd.DataFrame(COLUMNS)
 
 @pytest.mark.parametrize(
     "dtypes",
-    [FRAME.dtypes, dict(FRAME.dtypes), pa.Table.from_pandas(FRAME).schema],
+    [
+        FRAME.dtypes,
+        {**FRAME.dtypes, "both": np.dtype([("a", int)])},
+        pa.Table.from_pandas(FRAME).schema,
+    ],
     ids=["pandas", "mapping", "arrow"],
 )
 def test_a_skeleton_has_a_blank_for_each_column_and_no_cell(dtypes: Any) -> None:

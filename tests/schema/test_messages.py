@@ -105,6 +105,8 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (lambda: Continuous(0, 1, "Log"), "'Log'", "'linear', 'log'", "Did you mean 'log'"),
     (lambda: Categorical([]), "levels is []", "at least one level", "List every value"),
     (lambda: Categorical("ab"), "type str", "a sequence of strings", 'such as ["low", "high"]'),
+    (lambda: Categorical(np.array(0)), "type ndarray", "a sequence of strings", "such as"),
+    (lambda: Categorical(np.eye(2)), "type ndarray", "a string, a number or a bool", "Declare"),
     (lambda: Categorical([None]), "None", "a string, a number or a bool", "Declare what the cells"),
     (lambda: Categorical([np.nan]), "nan", "between -2**53 and 2**53", "not declared"),
     (lambda: Categorical(["a", "a"]), "'a'", "must be unique", "Remove or rename one"),

@@ -174,6 +174,7 @@ LEDGERS = ("", "x", 5, b"sqlite://", "sqlite:///", "mysql://h/d", object())
 DATASETS = (None, "", " ", 5, "x" * 201, "a\x00b", "a\nb", "\ud800", b"a")
 TEXTS = np.array(["0", "1"] * (N_ROWS // 2))
 ONE_LABEL = Schema(FEATURES, target=Categorical([1]))
+MANY_LABELS = Schema(FEATURES, target=Categorical(range(2**15)))
 ODD_FEATURE = Schema({"weight": Continuous(0, 1)}, target=Categorical([0, 1]))
 
 
@@ -198,6 +199,7 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     (ESTIMATORS, {"schema": ODD_FEATURE}, SchemaError, "'weight'"),
     (ESTIMATORS, {"schema": "schema.toml"}, TypeError, "Schema.load"),
     (("binary", "maps"), {"schema": ONE_LABEL}, SchemaError, "one declared class, 1"),
+    (("binary", "maps"), {"schema": MANY_LABELS}, SchemaError, "32768 class labels; at most"),
     (ADDITIVE, {"composition": "rdp"}, ValueError, "'gdp', 'classic'"),
     (ADDITIVE, {"max_bins": 1}, ValueError, "max_bins is 1"),
     (ADDITIVE, {"max_rounds": 2.5}, TypeError, "max_rounds is 2.5"),
@@ -234,6 +236,7 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     (("maps",), {"smoothing": 1.0}, ValueError, "smoothing is 1.0, and rows are no images"),
     (("maps",), {"image_shape": (2, 3)}, ValueError, "6 pixels, and X has 2 columns"),
     (("maps",), {"image_shape": 28}, TypeError, "image_shape is 28"),
+    (("maps",), {"X": np.zeros((N_ROWS, 2, 1, 1, 1))}, TypeError, r"X is \(2, 1, 1, 1\); it must"),
     (("maps",), {"keep_on_interrupt": "yes"}, TypeError, "keep_on_interrupt is 'yes'"),
     (("maps",), {"standardize": 3}, TypeError, r"standardize is 3; it must be \(mean, deviation"),
     (LIME, {"per_query": 2.0}, ValueError, "per_query is 2.0"),
