@@ -30,7 +30,7 @@ _SELECTION_SHARE = 0.05
 _GRID = 0.44
 _FEWEST, _MOST = 2, 16
 _MOST_NOISE = 0.1
-_FEWEST_ROWS = 50  # of a cell, on average
+_FEWEST_ROWS = 100  # of a cell, on average
 
 
 def pair_shares(
@@ -93,8 +93,8 @@ def most_cells(noise_level: float, n_rows: float) -> float:
     Notes
     -----
     The noise of a cell's mean residual is then at most a tenth of the clipping bound, if rows are
-    spread evenly over the cells (``python -m benchmarks.integers``). With fewer than 50 rows a
-    cell, the sampling error is as large as most interactions, whatever epsilon is.
+    spread evenly over the cells (``python -m benchmarks.integers``). A cell has 100 rows
+    or more, for sampling error does not fall with epsilon.
     """
     return min(_MOST_NOISE / noise_level, n_rows / _FEWEST_ROWS)
 
