@@ -92,9 +92,9 @@ def most_cells(noise_level: float, n_rows: float) -> float:
 
     Notes
     -----
-    The noise of a cell's mean residual is then at most a tenth of the clipping bound, if rows are
-    spread evenly over the cells (``python -m benchmarks.integers``). A cell has 100 rows
-    or more, for sampling error does not fall with epsilon.
+    If rows are spread evenly over the cells, the noise of a cell's mean residual is at most a
+    tenth of the clipping bound (``python -m benchmarks.integers``), and a cell has 100 rows or
+    more, since its sampling error does not fall with epsilon.
     """
     return min(_MOST_NOISE / noise_level, n_rows / _FEWEST_ROWS)
 
