@@ -250,8 +250,8 @@ class PrivacyUnit:
 
     Examples
     --------
-    >>> from interpret_dp import Continuous, Schema
-    >>> schema = Schema({"age": Continuous(0, 120)}, unit=PrivacyUnit("patient_id", max_rows=3))
+    >>> from interpret_dp import Integer, Schema
+    >>> schema = Schema({"age": Integer(0, 120)}, unit=PrivacyUnit("patient_id", max_rows=3))
     >>> schema.unit
     PrivacyUnit(column='patient_id', max_rows=3)
     """

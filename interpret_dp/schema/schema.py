@@ -88,7 +88,7 @@ class Schema:
         if not isinstance(self.features, Mapping):
             raise TypeError(
                 f"features is of type {type(self.features).__name__}; it must be a mapping such "
-                'as {"age": Continuous(17, 90)}.'
+                'as {"age": Integer(17, 90)}.'
             )
         for name, spec in self.features.items():
             if not isinstance(name, str):
@@ -225,10 +225,10 @@ class Schema:
 
         Examples
         --------
-        >>> schema = Schema({"age": Continuous(17, 90)}, target=Categorical(["no", "yes"]))
-        >>> schema.replace({"age": Continuous(0, 120)}, target=None)
+        >>> schema = Schema({"age": Integer(17, 90)}, target=Categorical(["no", "yes"]))
+        >>> schema.replace({"age": Integer(0, 120)}, target=None)
         Schema({
-            'age': Continuous(0, 120),
+            'age': Integer(0, 120),
         })
         """
         given: dict[str, Any] = {"target": target, "default": default, "unit": unit}

@@ -115,7 +115,7 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (lambda: Categorical(range(2**16)), "65536 levels", "at most 65534", "Group the rare ones"),
     (lambda: Categorical(["a"], 1), "ordered is 1", "True or False", "Leave it out"),  # type: ignore[arg-type]
     # schemas
-    (lambda: Schema([]), "type list", "a mapping", '{"age": Continuous(17, 90)}'),  # type: ignore[arg-type]
+    (lambda: Schema([]), "type list", "a mapping", '{"age": Integer(17, 90)}'),  # type: ignore[arg-type]
     (lambda: Schema({3: Continuous(0, 1)}), "name 3", "a string", "Write '3'"),  # type: ignore[dict-item]
     (lambda: Schema({"a": 3}), "features['a'] is 3", "Continuous(lower", "Categorical(levels)"),  # type: ignore[dict-item]
     (lambda: BOUNDED.resolve(["b"]), "not declare column 'b'", "Declare each as", "or drop it"),
