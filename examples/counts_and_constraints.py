@@ -12,6 +12,7 @@ from interpret_dp import (
     Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
+    Integer,
     Schema,
 )
 
@@ -28,14 +29,14 @@ rate = np.exp(-1.9 + 0.35 * np.log1p(drivers.mileage) + 0.8 * together.clip(-1, 
 claims = pd.Series(rng.poisson(rate))
 
 features = {
-    "age": Continuous(18, 80),
-    "power": Continuous(40, 300),
+    "age": Integer(18, 80),
+    "power": Integer(40, 300),
     "mileage": Continuous(0, 100, scale="log"),
 }
 counts = DPExplainableBoostingRegressor(
     epsilon=1.0,
     delta=1e-6,
-    schema=Schema(features, target=Continuous(0, 8)),  # more claims in a year count as 8
+    schema=Schema(features, target=Integer(0, 8)),  # more claims in a year count as 8
     objective="poisson_deviance",
     monotone_constraints={"mileage": 1},
 ).fit(drivers, claims)

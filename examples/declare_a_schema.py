@@ -9,6 +9,7 @@ from interpret_dp import (
     Categorical,
     Continuous,
     DPExplainableBoostingClassifier,
+    Integer,
     PrivacyUnit,
     Schema,
 )
@@ -16,12 +17,12 @@ from interpret_dp.datasets import make_cohort
 
 schema = Schema(
     {
-        "age": Continuous(18, 95),
-        "systolic_bp": Continuous(70, 220),
+        "age": Integer(18, 95),
+        "systolic_bp": Integer(70, 220),
         "bmi": Continuous(12, 60),
-        "length_of_stay": Continuous(0, 90, scale="log"),  # many short stays, few long ones
+        "length_of_stay": Integer(0, 90, scale="log"),  # many short stays, few long ones
         "creatinine": Continuous(0.2, 12, scale="log"),
-        "prior_admissions": Continuous(0, 20),
+        "prior_admissions": Integer(0, 20),
         "sex": Categorical(["female", "male", "diverse"]),
         "admission_type": Categorical(["elective", "urgent", "emergency"], ordered=True),
         "smoker": Categorical(["never", "former", "current"]),

@@ -15,6 +15,7 @@ __all__ = [
     "check_int",
     "check_real",
     "check_sequence",
+    "describe_argument",
     "did_you_mean",
     "looks_of",
     "near_names",
@@ -24,7 +25,12 @@ __all__ = [
 _LONGEST = 100
 
 
-def _given(name: str, value: Any) -> str:
+def describe_argument(name: str, value: Any) -> str:
+    """Say what an argument is, without the cells of a column that was passed by mistake."""
+    # pyarrow's arrays have no shape.
+    is_arrow = hasattr(value, "__arrow_c_array__") or hasattr(value, "__arrow_c_stream__")
+    if is_arrow or getattr(value, "shape", ()) != ():
+        return f"{name} is of type {type(value).__name__}"
     try:
         shown = repr(value)
     except ValueError:
@@ -60,7 +66,9 @@ def check_real(
     allowed = f" {bounds}" if bounds else ""
     tail = f" {mend}" if mend else ""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{_given(name, value)}; it must be a real number{allowed}.{tail}")
+        raise TypeError(
+            f"{describe_argument(name, value)}; it must be a real number{allowed}.{tail}"
+        )
     try:
         number = float(value)
     except OverflowError:
@@ -68,7 +76,9 @@ def check_real(
     too_low = number <= low if low_open else number < low
     too_high = number >= high if high_open else number > high
     if not math.isfinite(number) or too_low or too_high:
-        raise ValueError(f"{_given(name, value)}; it must be a finite number{allowed}.{tail}")
+        raise ValueError(
+            f"{describe_argument(name, value)}; it must be a finite number{allowed}.{tail}"
+        )
     return number
 
 
@@ -89,10 +99,12 @@ def check_int(
     allowed = " and ".join(part for part in (left, right) if part)
     tail = f" {mend}" if mend else ""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{_given(name, value)}; it must be an integer {allowed}.{tail}")
+        raise TypeError(f"{describe_argument(name, value)}; it must be an integer {allowed}.{tail}")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
-        raise ValueError(f"{_given(name, value)}; it must be an integer {allowed}.{tail}")
+        raise ValueError(
+            f"{describe_argument(name, value)}; it must be an integer {allowed}.{tail}"
+        )
     return number
 
 
@@ -101,7 +113,7 @@ def check_sequence(name: str, value: Any, allowed: str) -> list[Any]:
     is_text = isinstance(value, str | bytes | Mapping)
     # An array without dimensions has the method and cannot be iterated.
     if is_text or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
-        raise TypeError(f"{_given(name, value)}; it must be a list of {allowed}.")
+        raise TypeError(f"{describe_argument(name, value)}; it must be a list of {allowed}.")
     return list(value)
 
 
@@ -110,7 +122,7 @@ def check_choice(name: str, value: Any, allowed: Collection[str], *, mend: str =
     if not isinstance(value, str) or value not in allowed:
         tail = did_you_mean(value, allowed) + (f" {mend}" if mend else "")
         choices = ", ".join(repr(choice) for choice in allowed)
-        raise ValueError(f"{_given(name, value)}; it must be one of {choices}.{tail}")
+        raise ValueError(f"{describe_argument(name, value)}; it must be one of {choices}.{tail}")
     return value
 
 

@@ -13,6 +13,7 @@ from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
+from interpret_dp.accounting.neighbourhood import Neighbourhood
 
 __all__ = ["DEFAULT_ASSUMPTIONS", "UNDECLARED_ASSUMPTIONS", "Guarantee", "ReleaseShare"]
 
@@ -46,8 +47,8 @@ _PAIRS_OF_TABLES = {
     "replace_one": "any two tables that differ in the content of {unit}",
 }
 _DETECTED = {
-    "add_or_remove_one": "that a given person ({unit}) is in the table",
-    "replace_one": "which of two given contents a person ({unit}) has in the table",
+    "add_or_remove_one": "that a given {who} is in the table",
+    "replace_one": "which of two given contents a {who} has in the table",
 }
 
 
@@ -210,7 +211,9 @@ class Guarantee:
         pair = self.pair
         if pair is not None:
             power = ceil_text(100.0 * detection_power(pair.mu, _FALSE_ALARMS, pair.delta))
-            detected = _DETECTED[self.neighboring].format(unit=self.unit)
+            # The first half of the sentence has said which rows are a person's.
+            who = "person (one row)" if self.unit == Neighbourhood().unit_text else "person"
+            detected = _DETECTED[self.neighboring].format(who=who)
             text += (
                 f"; at {100 * _FALSE_ALARMS:g} % false alarms an attacker detects {detected} with "
                 f"probability at most {power} %"

@@ -67,9 +67,9 @@ def replay(
 
     Examples
     --------
-    >>> from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
+    >>> from interpret_dp import Categorical, DPExplainableBoostingClassifier, Integer, Schema
     >>> from interpret_dp.audit import canary_tables, refit
-    >>> schema = Schema({"age": Continuous(0, 120)}, target=Categorical(["no", "yes"]))
+    >>> schema = Schema({"age": Integer(0, 120)}, target=Categorical(["no", "yes"]))
     >>> tables = canary_tables(schema, n_others=20)
     >>> fit = refit(DPExplainableBoostingClassifier(schema=schema, max_rounds=2))
     >>> replay(fit, tables.with_row, tables.without_row).violations

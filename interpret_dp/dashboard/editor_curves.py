@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from interpret_dp.dashboard.editor_drawn import Drawn, bin_text
 from interpret_dp.explanation.curves import CLASS_COLORS
-from interpret_dp.explanation.figure_parts import COLORS, band_texts, error_bars, literal
+from interpret_dp.explanation.figure_parts import (
+    COLORS,
+    TOO_FEW_ROWS,
+    band_texts,
+    error_bars,
+    literal,
+)
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -35,6 +41,7 @@ def add_curves(figure: Figure, drawn: Drawn, column: int, place: int) -> list[di
     group = literal(drawn.classes[column]) if many else ""
     pencil = _Pencil(figure, drawn, column, place, color, group)
     pencil.band()
+    pencil.unlearned()
     released, last, now = (drawn.scores(which, column) for which in ("original", "last", "current"))
     codes = list(drawn.places.codes)
     is_edited = not np.array_equal(released[codes], now[codes])
@@ -118,6 +125,31 @@ class _Pencil:
                 name="95 % noise band",
                 legendrank=LEGEND_RANKS["noise"],
                 showlegend=fill is not None and self.place == 0,
+            )
+
+    def unlearned(self) -> None:
+        """Mark the bins of a curve that have too few rows, around their released scores."""
+        band = self.drawn.band(self.column)
+        if band is None or self.place:
+            return
+        edges, released = self.drawn.places.edges, self.drawn.scores("original", self.column)
+        places: list[float | None] = []
+        heights: list[float | None] = []
+        for index, code in enumerate(self._steps):
+            if band.has_too_few_rows[code]:
+                places += [float(edges[index]), float(edges[index + 1]), None]
+                heights += [float(released[code])] * 2 + [None]
+        if places:
+            self.figure.add_scatter(
+                x=places,
+                y=heights,
+                mode="lines",
+                line={"color": COLORS["line"], "width": 8},
+                name=TOO_FEW_ROWS,
+                legendrank=LEGEND_RANKS["noise"],
+                hoverinfo="skip",
+                row=1,
+                col=1,
             )
 
     def present(self, scores: FloatArray, name: str) -> list[dict[str, Any]]:

@@ -59,7 +59,7 @@ EDITOR_STYLE = """
   cursor: pointer; margin: 0; display: inline-flex; align-items: center; color: #24323f; }
 .idp-editor .idp-editor-segments label { margin: 0; }
 .idp-editor-segments label + label { border-left: 1px solid #c3ccd5; }
-.idp-editor-segments label:has(input:checked) { background: #14609c; color: #fff; }
+.idp-editor .idp-editor-segments label:has(input:checked) { background: #14609c; color: #fff; }
 .idp-editor-segments label:has(input:focus-visible) { outline: 2px solid #e69f00;
   outline-offset: -2px; }
 .idp-editor-segments input { position: absolute; opacity: 0; width: 0; height: 0; margin: 0; }

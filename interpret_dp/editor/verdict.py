@@ -173,10 +173,13 @@ def judge(model: AdditiveModel, index: int, shape: str, class_label: Any, alpha:
     if isinstance(feature, FeaturePair):
         return _tested_pair(feature, term, alpha)
     curve = _TestedCurve.of_term(feature, term, column)
-    if shape != "monotone":
-        return _tested(feature, class_label, curve, shape, alpha)
-    both = [_tested(feature, class_label, curve, s, alpha) for s in ("increasing", "decreasing")]
-    return max(both, key=lambda verdict: verdict.p_value)
+    shapes = ("increasing", "decreasing") if shape == "monotone" else (shape,)
+    verdicts = [_tested(feature, class_label, curve, each, alpha) for each in shapes]
+    found = max(verdicts, key=lambda verdict: verdict.p_value)
+    if term.too_few_rows[1:-1].all():
+        text = f"Every bin of {feature.name!r} has too few rows to be learned: its curve is zero."
+        return dataclasses.replace(found, text=text)
+    return found
 
 
 def _column(model: AdditiveModel, class_label: Any) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from interpret_dp._documents import write_file
 from interpret_dp._interpret import part_count
-from interpret_dp.explanation.figure_parts import COLORS
+from interpret_dp.explanation.figure_parts import COLORS, TOO_FEW_ROWS
 from interpret_dp.explanation.heat_maps import heat_figure
 from interpret_dp.explanation.html_page import Plots, whole_page
 from interpret_dp.explanation.markup import to_html
@@ -160,6 +160,11 @@ def _shapes(model: AdditiveModel, truth: Mapping[str, TrueCurve], place: Any) ->
         if truth
         else ""
     )
+    unlearned = (
+        f"<span><i class=unlearned></i> {TOO_FEW_ROWS}</span>"
+        if any(term.too_few_rows[1:-1].any() for term in terms if term.partner is None)
+        else ""
+    )
     pairs = (
         "<p>Heat maps show what two features do together, beyond their own curves. Pale cells are "
         "within the noise: it alone could give their effect.</p>"
@@ -170,7 +175,7 @@ def _shapes(model: AdditiveModel, truth: Mapping[str, TrueCurve], place: Any) ->
         '<section id="shapes"><h2>Shape functions</h2><p class=legend>'
         "<span><i class=curve></i> released curve</span>"
         "<span><i class=band></i> 95 % noise band, for each value by itself</span>"
-        f"{dashed}<span><i class=weight></i> where the rows are (noisy counts)</span>"
+        f"{unlearned}{dashed}<span><i class=weight></i> where the rows are (noisy counts)</span>"
         "<label><input type=checkbox id=same-scale> same scale for all</label></p>"
         "<p>In about 95 of 100 fits the band of a value holds what the same fit without noise "
         "would give; it says nothing of the luck of the sample. Where rows are rare, the curve is "
@@ -224,6 +229,7 @@ i.curve { border-top: 2px solid CURVE; }
 i.truth { border-top: 2px dashed TRUTH; }
 i.band { height: 12px; background: BAND; }
 i.weight { height: 12px; background: WEIGHT; }
+i.unlearned { height: 5px; background: LINE; }
 i.noise { display: inline-block; width: 3px; height: 14px; background: TRUTH;
   vertical-align: -2px; }
 .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(480px, 100%), 1fr));
@@ -234,7 +240,7 @@ section:last-of-type { padding-bottom: 48px; }
 @media print { body { background: #fff; } .card { break-inside: avoid; } .legend label {
   display: none; } }
 """
-for _name in ("ink", "curve", "truth", "band", "weight"):
+for _name in ("ink", "curve", "truth", "band", "weight", "line"):
     _STYLE = _STYLE.replace(_name.upper(), COLORS[_name])
 
 _SCRIPT = """

@@ -362,7 +362,7 @@ body { margin: 0; background: #f3f5f7; color: INK; font: 15px/1.5 system-ui, san
 header { padding: 30px 24px 24px; background: #12344d; color: #fff; }
 header > *, section { max-width: 1240px; margin: 0 auto; }
 header h1 { font-size: 27px; line-height: 1.2; }
-header p { margin-top: 8px; color: #c9d8e4; overflow-wrap: anywhere; }
+header p { margin: 8px auto; color: #c9d8e4; overflow-wrap: anywhere; }
 section { margin-top: 22px; padding: 20px 24px; background: #fff; border-radius: 8px;
   box-shadow: 0 1px 3px rgba(18, 52, 77, .14); }
 section:last-of-type { margin-bottom: 40px; }

@@ -6,8 +6,8 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
-from interpret_dp._validate import check_int
-from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp._validate import check_int, describe_argument
+from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.exceptions import LedgerError, PrivacyWarning, SchemaError
 from interpret_dp.mechanisms import (
     Randomness,
@@ -90,7 +90,7 @@ def account_of(
     """
     if dataset is not None and (not isinstance(dataset, str) or not dataset.strip()):
         raise ValueError(
-            f"dataset is {dataset!r}; it must be the name of the data set, a text "
+            f"{describe_argument('dataset', dataset)}; it must be the name of the data set, a text "
             "that is not blank, such as 'hospital-2024'."
         )
     if ledger is not None and dataset is None:
@@ -102,9 +102,8 @@ def account_of(
     if dataset is None:
         # Promises about rows and about people have accounts of their own: they do not add up.
         is_usual = neighbourhood.protected == Neighbourhood().protected
-        dataset = (
-            _UNNAMED if is_usual else f"{_UNNAMED} ({neighbourhood.protected[:_LONGEST_HINT]})"
-        )
+        protected = neighbourhood.protected.removeprefix(f"{ADD_OR_REMOVE_ONE}: ")
+        dataset = _UNNAMED if is_usual else f"{_UNNAMED} ({protected[:_LONGEST_HINT]})"
     opened = ledger_of(ledger)
     # A data set without a budget must show now, not when the rows were read.
     opened.remaining(dataset)

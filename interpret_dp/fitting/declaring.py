@@ -403,10 +403,11 @@ def _undeclared_text(task: DeclaringTask, needed: Mapping[str, int]) -> str:
     limits = [f"a {part.removesuffix('s')} needs about {n:,} rows" for part, n in needed.items()]
     if any(isinstance(gap, UndeclaredContinuous) for gap in (*gaps.values(), target)):
         limits.append("bounds are rough")
+    drop = " Drop identifiers: X.drop(columns=[...])." if gaps else ""
     return (
-        f"Not declared: {', '.join(what)}. This fit finds them privately, out of its own budget: "
-        f"{', '.join(limits)}. Declare what is public knowledge, and nothing is spent on it: "
-        f"{', '.join(mends)}. model.schema_ shows what was found."
+        f"Not declared: {', '.join(what)}. What is not declared is found privately, out of the "
+        f"fit's own budget: {', '.join(limits)}. Declare what is public knowledge, and nothing is "
+        f"spent on it: {', '.join(mends)}.{drop} model.schema_ shows what was found."
     )
 
 

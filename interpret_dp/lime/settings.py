@@ -170,7 +170,7 @@ def checked_schema(schema: Any) -> Schema:
     raise SchemaError(
         f"schema is {schema!r} ({type(schema).__name__}); explanations need the public bounds of "
         "numbers and the levels of categories, since nothing may be read off private rows. Write "
-        "schema=Schema({'age': Continuous(17, 90), 'job': Categorical([...])}), or start from "
+        "schema=Schema({'age': Integer(17, 90), 'job': Categorical([...])}), or start from "
         "Schema.draft(public_table)."
     )
 

@@ -187,6 +187,8 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
         _column(model, feature, terms.get(index)) for index, feature in enumerate(model.features)
     )
     kind = f"{model.task.capitalize()} of about {model.n_rows:,.0f} rows"
+    if (unit := model.schema.unit) is not None:
+        kind += f" (at most {unit.max_rows} of each {unit.column!r})"
     return ModelSummary(
         f"{kind}, {model.guarantee.brief}",
         columns,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interpret_dp._validate import check_real, check_sequence, did_you_mean
+from interpret_dp._validate import check_real, check_sequence, describe_argument, did_you_mean
 from interpret_dp.schema.declarations import (
     Categorical,
     Continuous,
@@ -96,7 +96,8 @@ def column_arguments(
     if feature_types is not None:
         types = check_sequence("feature_types", feature_types, allowed)
     if len(types) != len(names):
-        raise ValueError(f"feature_types is {feature_types!r}; it must be a list of {allowed}.")
+        said = describe_argument("feature_types", feature_types)
+        raise ValueError(f"{said}; it must be a list of {allowed}.")
     pairs, is_array = _pairs(names, privacy_bounds)
     for name, given in zip(names, types, strict=True):
         kind, levels = _type(name, given)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from interpret_dp._validate import check_choice, check_int, check_real
+from interpret_dp._validate import check_choice, check_int, check_real, describe_argument
 from interpret_dp.exceptions import SchemaError
 
 __all__ = [
@@ -196,7 +196,7 @@ class Categorical:
     def __init__(self, levels: Iterable[Any], ordered: bool = False) -> None:
         if not isinstance(ordered, bool):
             raise TypeError(
-                f"ordered is {ordered!r} ({type(ordered).__name__}); it must be True or False. "
+                f"{describe_argument('ordered', ordered)}; it must be True or False. "
                 "Leave it out if the order of the levels means nothing."
             )
         object.__setattr__(self, "levels", _checked_levels(levels))
@@ -255,8 +255,8 @@ class PrivacyUnit:
 
     Examples
     --------
-    >>> from interpret_dp import Continuous, Schema
-    >>> schema = Schema({"age": Continuous(0, 120)}, unit=PrivacyUnit("patient_id", max_rows=3))
+    >>> from interpret_dp import Integer, Schema
+    >>> schema = Schema({"age": Integer(0, 120)}, unit=PrivacyUnit("patient_id", max_rows=3))
     >>> schema.unit
     PrivacyUnit(column='patient_id', max_rows=3)
     """
@@ -268,7 +268,7 @@ class PrivacyUnit:
         """Check the fields."""
         if not isinstance(self.column, str):
             raise TypeError(
-                f"column is {self.column!r} ({type(self.column).__name__}); it must be the name "
+                f"{describe_argument('column', self.column)}; it must be the name "
                 'of a column, such as PrivacyUnit("patient_id", max_rows=3).'
             )
         check_text("The column name", self.column)

@@ -73,8 +73,8 @@ def draft_schema(
             faults.append(f"Column {name!r} {fault}.")
     if faults:
         raise SchemaError(
-            f"{' '.join(faults)} Drop such columns, raise max_levels where levels are too many, "
-            "or write the schema by hand."
+            f"{' '.join(faults)} Drop identifiers and free text, turn dates into numbers first, "
+            "raise max_levels where all levels are needed, or write the schema by hand."
         )
     target_spec = specs.pop(target) if target is not None else None
     return Schema(specs, target=target_spec, unit=unit)

@@ -10,7 +10,7 @@ from types import EllipsisType, MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from interpret_dp._notebook import notebook_table
-from interpret_dp._validate import check_sequence, did_you_mean
+from interpret_dp._validate import check_sequence, describe_argument, did_you_mean
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.declarations import (
     MAX_BINS,
@@ -88,7 +88,7 @@ class Schema:
         if not isinstance(self.features, Mapping):
             raise TypeError(
                 f"features is of type {type(self.features).__name__}; it must be a mapping such "
-                'as {"age": Continuous(17, 90)}.'
+                'as {"age": Integer(17, 90)}.'
             )
         for name, spec in self.features.items():
             if not isinstance(name, str):
@@ -225,10 +225,10 @@ class Schema:
 
         Examples
         --------
-        >>> schema = Schema({"age": Continuous(17, 90)}, target=Categorical(["no", "yes"]))
-        >>> schema.replace({"age": Continuous(0, 120)}, target=None)
+        >>> schema = Schema({"age": Integer(17, 90)}, target=Categorical(["no", "yes"]))
+        >>> schema.replace({"age": Integer(0, 120)}, target=None)
         Schema({
-            'age': Continuous(0, 120),
+            'age': Integer(0, 120),
         })
         """
         given: dict[str, Any] = {"target": target, "default": default, "unit": unit}
@@ -351,6 +351,7 @@ class Schema:
                 'smoker': Categorical([False, True]),
             },
             target=Categorical([label, ...]),  # or Continuous(lower, upper)
+            # Where a person has several rows: unit=PrivacyUnit("person_id", max_rows=3),
         )
         """
         from interpret_dp.schema.skeleton import skeleton_text
@@ -453,7 +454,7 @@ class Schema:
 def _check_spec(role: str, spec: object) -> None:
     if not isinstance(spec, Continuous | Categorical):
         raise TypeError(
-            f"{role} is {spec!r} ({type(spec).__name__}); it must be Continuous(lower, upper), "
+            f"{describe_argument(role, spec)}; it must be Continuous(lower, upper), "
             "Integer(lower, upper) or Categorical(levels)."
         )
 
@@ -461,8 +462,7 @@ def _check_spec(role: str, spec: object) -> None:
 def _check_unit(unit: object, features: Mapping[str, FeatureSpec]) -> None:
     if not isinstance(unit, PrivacyUnit):
         raise TypeError(
-            f"unit is {unit!r} ({type(unit).__name__}); it must be "
-            'PrivacyUnit("column", max_rows=...).'
+            f'{describe_argument("unit", unit)}; it must be PrivacyUnit("column", max_rows=...).'
         )
     if unit.column in features:
         raise SchemaError(

@@ -25,6 +25,7 @@ schema = Schema(
 _TAIL = """\
     },
     target=Categorical([label, ...]),  # or Continuous(lower, upper)
+    # Where a person has several rows: unit=PrivacyUnit("person_id", max_rows=3),
 )"""
 _INDENT = " " * 8
 _WIDTH = 96

@@ -53,7 +53,7 @@ def test_the_sentence_of_other_promises() -> None:
     assert "false alarms" not in pure.sentence
     replaced = guarantee(neighboring="replace_one", unit="one patient's rows").sentence
     assert "any two tables that differ in the content of one patient's rows" in replaced
-    assert "which of two given contents" in replaced
+    assert "which of two given contents a person has in the table" in replaced
     assert "e^800," in guarantee(epsilon=800.0, mu=None, releases=()).sentence
 
 

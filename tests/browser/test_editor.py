@@ -101,6 +101,9 @@ def test_dragging_moves_the_selected_range_or_exactly_one_bin(open_editor, sessi
 
     editor.press("select-none")
     editor.choose("Drag")
+    # The chosen one is white on blue, also while it has the focus.
+    chosen = editor.card.locator(".idp-editor-segments label:has(input:checked)").first
+    assert chosen.evaluate("label => getComputedStyle(label).color") == "rgb(255, 255, 255)"
     before = after
     by = editor.drag(5, up=-30, below=25)
     after = session.view("age").current

@@ -56,9 +56,13 @@ def test_bins_with_too_few_rows_say_so_and_have_no_whisker(name, code):
     assert sum("released 0, too few rows to be learned" in text for text in texts) == 1
     heights_of_bands = [trace.y for trace in drawn.data if "95 %" in (trace.name or "")]
     assert np.isfinite(np.concatenate(heights_of_bands)).all()
+    marks = [trace for trace in drawn.data if trace.name == "too few rows to be learned"]
     if name == "city":
         (whiskers,) = heights_of_bands
         assert len(whiskers) == 4
+        assert not marks
+    else:
+        assert [mark.y for mark in marks] == [(0.0, 0.0, None)]
 
 
 def test_the_range_holds_everything_that_is_drawn(session):

@@ -12,7 +12,7 @@ from interpret_dp.editor.noise import N_SIMULATIONS
 from interpret_dp.editor.verdict import judge
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.schema import Continuous
-from tests.editor.models import Holder, build_model, session
+from tests.editor.models import Holder, build_model, session, without_rows
 
 
 def with_age(scores, covariance, weights=None) -> AdditiveModel:
@@ -63,6 +63,10 @@ def test_a_curve_of_the_shape_has_no_bumps():
     assert verdict(-np.arange(6.0), np.eye(6), "monotone").shape == "decreasing"
     assert verdict(np.full(6, 2.0), np.eye(6), "flat").p_value == 1.0
     assert verdict([1.0], np.eye(1), "flat").p_value == 1.0
+    bins = range(1, build_model().features[0].n_codes - 1)
+    unlearned = Holder(without_rows(build_model(), "age", list(bins))).edit()
+    text = unlearned.verdict("age", "monotone").text
+    assert text == "Every bin of 'age' has too few rows to be learned: its curve is zero."
 
 
 def test_levels_and_each_class_have_verdicts():

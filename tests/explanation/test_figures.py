@@ -383,6 +383,9 @@ def test_bins_with_too_few_rows_say_so_and_have_no_band(n_classes):
         rows = [row for trace in drawn.data if trace.customdata for row in trace.customdata]
         assert sum(TOO_FEW_ROWS in row[1] for row in rows) == n_texts
     assert np.isfinite([trace.y for trace in curve.data if trace.fill == "tonexty"]).all()
+    legend = "<i class=unlearned>"
+    assert legend in render_html(model, PrivacySpend(guarantee=model.guarantee))
+    assert legend not in render_html(_model(), PrivacySpend(guarantee=model.guarantee))
     _own, common = term_figure(model, CITY, "").layout.updatemenus[0].buttons
     assert np.isfinite(common.args[0]["yaxis.range"]).all()
     record = {"names": model.term_names, "scores": [0.5, 0.0, 0.25, 0.0]}

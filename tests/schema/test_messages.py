@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
 from interpret_dp.schema import (
     Categorical,
     Continuous,
+    PrivacyUnit,
     Schema,
     encode_classes,
     encode_table,
@@ -115,7 +117,7 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (lambda: Categorical(range(2**16)), "65536 levels", "at most 65534", "Group the rare ones"),
     (lambda: Categorical(["a"], 1), "ordered is 1", "True or False", "Leave it out"),  # type: ignore[arg-type]
     # schemas
-    (lambda: Schema([]), "type list", "a mapping", '{"age": Continuous(17, 90)}'),  # type: ignore[arg-type]
+    (lambda: Schema([]), "type list", "a mapping", '{"age": Integer(17, 90)}'),  # type: ignore[arg-type]
     (lambda: Schema({3: Continuous(0, 1)}), "name 3", "a string", "Write '3'"),  # type: ignore[dict-item]
     (lambda: Schema({"a": 3}), "features['a'] is 3", "Continuous(lower", "Categorical(levels)"),  # type: ignore[dict-item]
     (lambda: BOUNDED.resolve(["b"]), "not declare column 'b'", "Declare each as", "or drop it"),
@@ -217,6 +219,12 @@ PLANTED = "planted-7919"
             pd.DataFrame({"a": [1]}, index=[7919]), None, None, pd.Series([PLANTED]), call="fit"
         ),
         lambda: open_table(pl.DataFrame({"a": pl.Series([PLANTED.encode()] * 7919)})),
+        # A column of the table where an argument should be.
+        lambda: Continuous(pd.Series([7919]), 1),  # type: ignore[arg-type]
+        lambda: PrivacyUnit(pl.Series([PLANTED])),  # type: ignore[arg-type]
+        lambda: Schema({"a": np.array([PLANTED])}),  # type: ignore[dict-item]
+        lambda: Schema(unit=pa.array([PLANTED])),
+        lambda: arguments(pd.Series([PLANTED] * 3))(),
     ],
 )
 def test_refusals_hold_no_row_and_no_count(act: Callable[[], Any]) -> None:

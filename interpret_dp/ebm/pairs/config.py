@@ -30,6 +30,7 @@ _SELECTION_SHARE = 0.05
 _GRID = 0.44
 _FEWEST, _MOST = 2, 16
 _MOST_NOISE = 0.1
+_FEWEST_ROWS = 100  # of a cell, on average
 
 
 def pair_shares(
@@ -79,20 +80,23 @@ def pair_grid(noise_level: float) -> int:
     return min(max(round(_GRID * math.pow(noise_level, -1 / 3)), _FEWEST), _MOST)
 
 
-def most_cells(noise_level: float) -> float:
+def most_cells(noise_level: float, n_rows: float) -> float:
     """Return up to how many cells a pair can have one bin for each value of an integer.
 
     Parameters
     ----------
     noise_level : float
         As for :func:`pair_grid`.
+    n_rows : float
+        Released number of rows.
 
     Notes
     -----
-    The noise of a cell's mean residual is then at most a tenth of the clipping bound, if rows are
-    spread evenly over the cells (``python -m benchmarks.integers``).
+    If rows are spread evenly over the cells, the noise of a cell's mean residual is at most a
+    tenth of the clipping bound (``python -m benchmarks.integers``), and a cell has 100 rows or
+    more, since its sampling error does not fall with epsilon.
     """
-    return _MOST_NOISE / noise_level
+    return min(_MOST_NOISE / noise_level, n_rows / _FEWEST_ROWS)
 
 
 def candidate_count(n_eligible: int, n_excluded: int = 0) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from interpret_dp._validate import did_you_mean
+from interpret_dp._validate import describe_argument, did_you_mean
 from interpret_dp.ebm.pairs.config import MOST_LEVELS, all_pairs, candidate_count
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec
@@ -142,7 +142,7 @@ def excluded_pairs(exclude: Any, names: Sequence[str]) -> frozenset[Pair]:
 
 def _cleaned(interactions: Any, n_features: int) -> int | Sequence[Any]:
     """Return a number of pairs, or a list of them, by interpret's rule."""
-    wrong = f"interactions is {interactions!r}. {_FORMS}"
+    wrong = f"{describe_argument('interactions', interactions)}. {_FORMS}"
     if interactions is None:
         return 0
     if isinstance(interactions, bool | np.bool_):

@@ -172,7 +172,8 @@ def _coarse_bins(
     for k in sorted(of_few_values, key=lambda k: bins[k].n_codes):
         partners = [a if b == k else b for a, b in chosen if k in (a, b)]
         n_partner = min(coarse[partner].n_codes - 2 for partner in partners)
-        if (bins[k].n_codes - 2) * n_partner <= most_cells(settings.noise_level):
+        most = most_cells(settings.noise_level, float(bins[k].weights.sum()))
+        if (bins[k].n_codes - 2) * n_partner <= most:
             coarse[k] = replace(bins[k], code_map=np.arange(bins[k].n_codes, dtype=np.uint16))
     return coarse
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_int, did_you_mean
+from interpret_dp._validate import check_int, describe_argument, did_you_mean
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.released.isotonic import isotonic
 from interpret_dp.schema import Categorical, FeatureSpec
@@ -86,7 +86,7 @@ def _by_name(constraints: Any, names: Sequence[str]) -> dict[str, Any]:
     is_list = isinstance(constraints, Sequence | np.ndarray) and not isinstance(constraints, str)
     if not is_list or (isinstance(constraints, np.ndarray) and constraints.ndim == 0):
         raise TypeError(
-            f"monotone_constraints is {constraints!r} ({type(constraints).__name__}); it must be a "
+            f"{describe_argument('monotone_constraints', constraints)}; it must be a "
             f"list with {_ALLOWED} for each column, or a mapping of names to these."
         )
     if len(constraints) != len(names):

@@ -177,7 +177,7 @@ def test_the_promise_names_the_unit(name: str) -> None:
     # Without a declared maximum one row of each is used, which no data can make wrong.
     promise = explainer.promise(fitted(name, frame(), unit=IDS, seed=None))
     assert promise.unit == "all rows of one 'unit' (one of them is used)"
-    assert promise.dataset == "unnamed (add_or_remove_one: one 'unit')"
+    assert promise.dataset == "unnamed (one 'unit')"
 
 
 @pytest.mark.parametrize("name", names())

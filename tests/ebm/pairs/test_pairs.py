@@ -247,10 +247,11 @@ VALUES = [24, 7, 2, 24]
     ("cells", "chosen", "kept"),
     [
         (48, [(HOUR, FLAG)], {HOUR: 24, FLAG: 2}),
+        # 16,000 rows are 100 for each of 160 cells, whatever the noise.
+        (1000, [(HOUR, WEEKDAY)], {HOUR: 5, WEEKDAY: 7}),
         (47, [(HOUR, FLAG)], {HOUR: 5, FLAG: 2}),
         # The one with fewer values goes first.
         (100, [(HOUR, WEEKDAY)], {HOUR: 5, WEEKDAY: 7}),
-        (168, [(HOUR, WEEKDAY)], {HOUR: 24, WEEKDAY: 7}),
         # One pair that can have so many cells is enough.
         (48, [(HOUR, WEEKDAY), (FLAG, HOUR)], {HOUR: 24, WEEKDAY: 7, FLAG: 2}),
         (1000, [(RATE, FLAG)], {RATE: 5, FLAG: 2}),
@@ -258,7 +259,7 @@ VALUES = [24, 7, 2, 24]
 )
 def test_integers_keep_their_values_in_pairs_where_noise_allows(cells, chosen, kept):
     bins = [
-        Bins(np.arange(n + 2), np.array([0.0, *[100.0] * n, 0.0]), np.arange(n - 1) + 0.5)
+        Bins(np.arange(n + 2), np.array([0.0, *[16_000 / n] * n, 0.0]), np.arange(n - 1) + 0.5)
         for n in VALUES
     ]
     specs = [*(Integer(0, n - 1) for n in VALUES[:RATE]), Continuous(0, 23)]
@@ -270,7 +271,7 @@ def test_integers_keep_their_values_in_pairs_where_noise_allows(cells, chosen, k
 
 def test_each_value_of_few_integers_has_a_bin_and_one_in_a_pair():
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 24, 4_000), rng.integers(0, 2, 4_000)])
+    X = np.column_stack([rng.integers(0, 24, 5_000), rng.integers(0, 2, 5_000)])
     costs = np.where(X[:, 1] == 1, np.sin(X[:, 0]), np.cos(X[:, 0]))
     schema = Schema(
         {"feature_0000": Integer(0, 23), "feature_0001": Integer(0, 1)}, target=Continuous(-1, 1)
