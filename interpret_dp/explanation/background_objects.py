@@ -202,7 +202,7 @@ def _column_figure(background: Background, key: int, line: str) -> Figure:
     )
     dress(figure, height=_HEIGHT, margin={"l": 62, "r": 16, "b": 90})
     figure.update_layout(showlegend=True)
-    figure.update_xaxes(tickvals=list(range(len(shown))), ticktext=labels, tickangle=-45)
+    figure.update_xaxes(tickvals=list(range(len(shown))), ticktext=labels, tickangle=-90)
     figure.update_yaxes(title="share of the rows (%)", rangemode="tozero")
     words = f"about {n_rows:,.0f} rows"
     if hidden and column.feature.cuts is None:

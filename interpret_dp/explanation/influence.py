@@ -195,6 +195,11 @@ class RowInfluence:
         return f"{_capital(self.source)}\n{words}"
 
     @property
+    def errors_of(self) -> str:
+        """What the error bars hold, in words."""
+        return "the added noise" if self.fit is None else "noise and sampling"
+
+    @property
     def axis(self) -> str:
         """What an effect of a feature is, as the title of an axis in two lines."""
         return self._axis(self.meaning)

@@ -142,7 +142,7 @@ def _add_bars(
                 "thickness": 1.3,
                 "width": 4,
             },
-            name="95 % of the added noise",
+            name=f"95 % of {row.errors_of}",
             hoverinfo="skip",
             showlegend=False,
         )
@@ -151,7 +151,7 @@ def _add_bars(
             y=[None],
             mode="lines",
             line={"color": COLORS["ink"], "width": 1.3},
-            name="95 % of the added noise, for each by itself",
+            name=f"95 % of {row.errors_of}, for each by itself",
         )
     if rest:
         lowest, highest = float(shown.effects[rest].min()), float(shown.effects[rest].max())

@@ -111,7 +111,7 @@ def meaning_text(document: Mapping[str, Any]) -> str:
         return "What does this mean? Nothing is protected: the noise can be computed again."
     detection = document["detection"]
     alarms = f"{100 * detection['false_alarms']:g} %"
-    seen = "the model published"
+    seen = f"the {document['subject']} published"
     if document["subject"] == "explainer":
         seen = "the explainer may answer with its whole budget"
     guarantee = document["guarantee"]
@@ -222,10 +222,10 @@ def _tiles(document: Mapping[str, Any]) -> Element:
     if document["subject"] == "explainer":
         tiles = query_tiles(document, at_delta)
     else:
-        own = ceil_text(document["explanation_epsilon"])
+        own, subject = ceil_text(document["explanation_epsilon"]), document["subject"]
         tiles = [
-            ("This explanation", f"epsilon {own}", "on top of the model"),
-            ("The model", f"epsilon {ceil_text(guarantee['epsilon'])}", at_delta),
+            ("This explanation", f"epsilon {own}", f"on top of the {subject}"),
+            (f"The {subject}", f"epsilon {ceil_text(guarantee['epsilon'])}", at_delta),
         ]
     budget = document["budget"]
     if budget is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import interpret
 import pytest
 
+from interpret_dp import PrivateBackground
+from interpret_dp.datasets import make_cohort
 from tests.explanation.influences import (
     adult_explanation,
     adult_totals,
@@ -14,6 +16,8 @@ from tests.explanation.influences import (
 )
 
 pytestmark = pytest.mark.browser
+
+COHORT = make_cohort(2_000)
 
 
 def test_a_table(dashboard):
@@ -95,4 +99,28 @@ def test_a_preserved_row_needs_no_server(open_file, tmp_path):
     assert "Privacy cost of this explanation: 0.1" in page.text()
     page.press("by level")
     assert "marital-status = Never-married" in page.text()
+    page.assert_clean()
+
+
+def test_a_background_and_the_rows_it_explains(dashboard):
+    background = PrivateBackground(COHORT.schema, epsilon=0.5).fit(COHORT.X)
+    page = dashboard(background.explain_data(), width=800)
+    assert "How much noise is in each column" in page.text()
+    assert "The background" in page.text()
+    page.assert_nothing_is_cut()
+    page.screenshot("background_overview")
+    page.select_row(0)
+    assert "share that rows are drawn with" in page.text()
+    page.assert_nothing_is_cut()
+    page.screenshot("background_column")
+
+    explanation = background.explain_local(lambda X: X["age"] / 100, COHORT.X[:3])
+    page = dashboard(explanation, width=800)
+    assert "cost no privacy" in page.text()
+    page.select_row(1)
+    assert "local fit: " in page.text()
+    assert "95 % of noise and sampling" in page.text()
+    assert "of this value, against the usual ones" in page.text()
+    page.assert_nothing_is_cut()
+    page.screenshot("background_row")
     page.assert_clean()
