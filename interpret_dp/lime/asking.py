@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.schema.cells import numbers_of
+
 __all__ = ["PublicModel", "replaced"]
 
 FloatArray = NDArray[np.float64]
@@ -117,8 +119,12 @@ def _array(
     if copies.dtype.kind in "iub":
         # Numbers between integers, and missing ones, have no place among integers.
         copies = copies.astype(np.float64)
+    if copies.dtype.kind in "US":
+        # A longer text would be cut.
+        copies = copies.astype(object)
+    holds_numbers = copies.dtype.kind == "f"
     for place, stays, new in zip(columns, kept.T, values, strict=True):
-        copies[~stays, place] = new[~stays]
+        copies[~stays, place] = numbers_of(new[~stays]) if holds_numbers else new[~stays]
     return copies
 
 
@@ -135,9 +141,16 @@ def _frame(
 
     if not isinstance(X, pd.DataFrame):
         frame = nw.from_native(X, eager_only=True)
-        found = _frame(frame[row : row + 1].to_pandas(), 0, columns, kept, values)
-        tables = nw.from_native(found).to_arrow()
-        return nw.from_arrow(tables, backend=frame.implementation).to_native()
+        # A column's name may hold a NUL, on which polars dies when it hands the name to Arrow.
+        plain = {name: str(place) for place, name in enumerate(frame.columns)}
+        own = frame[row : row + 1].rename(plain).to_pandas()
+        found = _frame(own, 0, columns, kept, values)
+        for name in found:
+            if pd.api.types.infer_dtype(found[name]).startswith("mixed"):
+                found[name] = found[name].map(str, na_action="ignore")
+        table = nw.from_native(found).to_arrow()
+        copies = nw.from_arrow(table, backend=frame.implementation)
+        return copies.rename({short: name for name, short in plain.items()}).to_native()
     copies = X.iloc[np.full(len(kept), row)].reset_index(drop=True)
     for place, stays, new in zip(columns, kept.T, values, strict=True):
         own = X.iloc[row : row + 1, place]
@@ -149,16 +162,24 @@ def _series(own: Any, stays: NDArray[np.bool_], new: NDArray[Any]) -> Any:
     """Return copies of one cell, some of them replaced, in its dtype where that can hold them."""
     import pandas as pd
 
-    is_number = own.dtype.kind in "iuf" and new.dtype.kind == "f"
+    is_category = isinstance(own.dtype, pd.CategoricalDtype)
+    known = own.cat.categories if is_category else own
+    if known.dtype.kind in "iufb":
+        new = numbers_of(new)
+    elif is_category and pd.api.types.infer_dtype(known) == "string":
+        new = np.array([cell if cell is None else str(cell) for cell in new], dtype=object)
+    if is_category:
+        added = dict.fromkeys(cell for cell in new[~stays] if cell is not None and cell == cell)
+        categories = [*known, *(cell for cell in added if cell not in known)]
+        cells = np.where(stays, own.to_numpy(object), new)
+        return pd.Series(cells, name=own.name, dtype=object).astype(
+            pd.CategoricalDtype(categories, own.cat.ordered)
+        )
     # A missing cell of a nullable dtype has no place among floats in older versions of pandas.
+    is_number = own.dtype.kind in "iufb"
     held = own.to_numpy(np.float64, na_value=np.nan) if is_number else own.to_numpy(object)
     cells = np.where(stays, held, new)
-    series = pd.Series(cells, name=own.name)
-    if isinstance(own.dtype, pd.CategoricalDtype):
-        known = own.cat.categories
-        added = [cell for cell in dict.fromkeys(new[~stays]) if cell == cell and cell is not None]
-        added = [cell for cell in added if cell not in known]
-        return series.astype(pd.CategoricalDtype([*known, *added], own.cat.ordered))
+    series = pd.Series(cells, name=own.name, dtype=cells.dtype)
     try:
         return series.astype(own.dtype)
     except (TypeError, ValueError):

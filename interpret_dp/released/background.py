@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -217,7 +218,10 @@ class Background:
 
         columns = {}
         for column, cells in zip(self.columns, values, strict=True):
-            series = pd.Series(cells).infer_objects()
+            series = pd.Series(cells, dtype=cells.dtype)
+            # Arrow's strings cannot hold every text of Python.
+            with suppress(UnicodeEncodeError):
+                series = series.infer_objects()
             is_whole = isinstance(column.feature.spec, Integer) and not series.hasnans
             columns[column.feature.name] = series.astype(np.int64) if is_whole else series
         return pd.DataFrame(columns)

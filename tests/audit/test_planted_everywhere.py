@@ -20,6 +20,7 @@ from interpret_dp import (
     DPExplainableBoostingRegressor,
     PrivacyLedger,
     PrivacyUnit,
+    PrivateBackground,
     Schema,
 )
 from interpret_dp.audit import Answers, answering, published_answers
@@ -105,6 +106,10 @@ def metrics(X: Any, y: Any) -> Any:
     return private_metrics({"m": model}, X, y, epsilon=1.0, delta=1e-6, **ledger())
 
 
+def background(X: Any, y: Any) -> Any:
+    return PrivateBackground(SCHEMA, epsilon=0.5, **ledger()).fit(X)
+
+
 EXPLAINERS: list[Callable[[Any, Any], Any]] = [
     three_classes,
     undeclared,
@@ -114,6 +119,7 @@ EXPLAINERS: list[Callable[[Any, Any], Any]] = [
     maps,
     maps_of_opacus,
     metrics,
+    background,
 ]
 
 

@@ -37,7 +37,14 @@ from tests.edges.tables import (
     specs,
 )
 
-EXAMPLES = {"binary": 20, "regression": 15, "statistics": 12, "maps": 8, "metrics": 8}
+EXAMPLES = {
+    "binary": 20,
+    "regression": 15,
+    "statistics": 12,
+    "background": 20,
+    "maps": 8,
+    "metrics": 8,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +85,7 @@ def test_any_table_is_fitted_or_refused(name: str) -> None:
         drawn = data.draw(drawn_tables(kinds))
         X = _table(drawn)
         schema = declared(data.draw, drawn, EXPLAINERS[name].target)
-        if name in ("binary", "regression", "maps") and data.draw(st.booleans()):
+        if name in ("binary", "regression", "background", "maps") and data.draw(st.booleans()):
             schema = None
         if name == "metrics":
             assume(schema.default is None)
@@ -143,7 +150,7 @@ def test_what_is_no_table_is_said(name: str, X: Any, said: str) -> None:
     ],
     ids=lambda y: type(y).__name__,
 )
-@pytest.mark.parametrize("name", names("statistics", only=ONE_EACH))
+@pytest.mark.parametrize("name", names("statistics", "background", only=ONE_EACH))
 def test_what_is_no_target_is_said(name: str, y: Any) -> None:
     schema = Schema({"a": Continuous(0, 1)}, target=EXPLAINERS[name].target)
     error = attempt(name, pd.DataFrame({"a": [0.0, 1.0]}), y, new_ledger(), schema=schema)
