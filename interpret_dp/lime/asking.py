@@ -139,21 +139,27 @@ def _frame(
     import narwhals as nw
     import pandas as pd
 
-    if not isinstance(X, pd.DataFrame):
-        frame = nw.from_native(X, eager_only=True)
-        # A column's name may hold a NUL, on which polars dies when it hands the name to Arrow.
-        plain = {name: str(place) for place, name in enumerate(frame.columns)}
-        own = frame[row : row + 1].rename(plain).to_pandas()
-        found = _frame(own, 0, columns, kept, values)
-        for name in found:
-            if pd.api.types.infer_dtype(found[name]).startswith("mixed"):
-                found[name] = found[name].map(str, na_action="ignore")
-        table = nw.from_native(found).to_arrow()
-        copies = nw.from_arrow(table, backend=frame.implementation)
-        return copies.rename({short: name for name, short in plain.items()}).to_native()
-    copies = X.iloc[np.full(len(kept), row)].reset_index(drop=True)
+    if isinstance(X, pd.DataFrame):
+        return _pandas_frame(X.iloc[row : row + 1], columns, kept, values)
+    frame = nw.from_native(X, eager_only=True)
+    # A column's name may hold a NUL, on which polars dies when it hands the name to Arrow.
+    plain = {name: str(place) for place, name in enumerate(frame.columns)}
+    own = frame[row : row + 1].rename(plain).to_pandas()
+    found = _pandas_frame(own, columns, kept, values)
+    for name in found:
+        if pd.api.types.infer_dtype(found[name]).startswith("mixed"):
+            found[name] = found[name].map(str, na_action="ignore")
+    table = nw.from_arrow(nw.from_native(found).to_arrow(), backend=frame.implementation)
+    return table.rename({short: name for name, short in plain.items()}).to_native()
+
+
+def _pandas_frame(
+    X: Any, columns: Sequence[int], kept: NDArray[np.bool_], values: Sequence[NDArray[Any]]
+) -> Any:
+    """Return copies of the only row of X, some cells replaced."""
+    copies = X.iloc[np.zeros(len(kept), dtype=np.int64)].reset_index(drop=True)
     for place, stays, new in zip(columns, kept.T, values, strict=True):
-        own = X.iloc[row : row + 1, place]
+        own = X.iloc[:, place]
         copies[own.name] = _series(own, stays, new)
     return copies
 
