@@ -169,6 +169,7 @@ class Opening:
             schema=self.schema,
             sample_weight=given.get("sample_weight"),
             unit=given.get("unit"),
+            has_target="y" in self.roles,
         )
         start = open_init_score(
             given.get("init_score", self.init_score),
@@ -198,6 +199,7 @@ class Opening:
                 schema=self.schema,
                 sample_weight=None,
                 unit=given.get("unit"),
+                has_target="y" in self.roles,
             )
         except SchemaError:
             # The form of all partitions was declared to be another one, which was in order.

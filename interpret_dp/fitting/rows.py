@@ -109,15 +109,18 @@ def open_rows(
     schema: Schema | None,
     sample_weight: Any,
     unit: Any,
+    has_target: bool = True,
 ) -> tuple[PrivateRows, PrivacyUnit | None]:
     """Open what belongs to each row, but for the scores to start from, and say what a unit is.
 
     Parameters
     ----------
     X, y, sample_weight, unit
-        As ``fit`` takes them. None for ``y`` where nothing is predicted: it is then all zeros.
+        As ``fit`` takes them.
     feature_names : sequence of str, or None
     schema : Schema or None
+    has_target : bool, default=True
+        Whether something is predicted. Otherwise ``y`` is not read, and all targets are 0.
 
     Raises
     ------
@@ -128,7 +131,8 @@ def open_rows(
     table, identifiers, declared = open_people(
         X, feature_names, declared, unit, call="fit(X, y, unit=ids)"
     )
-    y = np.zeros(table.n_rows, dtype=np.int8) if y is None else open_target(y, table.n_rows)
+    n_rows = table.n_rows
+    y = open_target(y, n_rows) if has_target else np.zeros(n_rows, dtype=np.int8)
     weights = None
     if sample_weight is not None:
         weights = open_column("sample_weight", sample_weight, table.n_rows)

@@ -402,6 +402,7 @@ def _open_request(estimator: PrivateBackground, X: Any, unit: Any) -> _Request:
         schema=estimator.schema,
         sample_weight=None,
         unit=unit,
+        has_target=False,
     )
     names = rows.table.names
     partial = partial_schema_of_columns(names, kinds_of(rows.table), estimator.schema)

@@ -120,7 +120,7 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"random_state": -1}, "random_state is -1 .* at least 0"),
     ({"outer_bags": 8}, "outer_bags is 8 .*must be 1 and 0.* standard_deviations_"),
     ({"exclude": ["x"]}, "exclude has 'x'; .*name or index of one feature .*or a pair of them"),
-    ({"dataset": " "}, "dataset is ' '; .*not blank, such as"),
+    ({"dataset": " "}, "dataset is ' ' .str.; .*not blank, such as"),
     ({"ledger": 3, "dataset": "a"}, "ledger is 3 .*a PrivacyLedger, its URL.* or None"),
     ({"ledger": "sqlite://"}, "without dataset=.* same name, such as dataset="),
     ({"schema": "schema.toml"}, "type str; it must be a Schema.* Schema.load"),
