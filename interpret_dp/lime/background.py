@@ -57,6 +57,11 @@ if TYPE_CHECKING:
 __all__ = ["PrivateBackground"]
 
 _MECHANISM = "discrete Gaussian noise on histograms of the columns, exactly sampled"
+_SCOPE = (
+    "This is about the people whose rows the background was released from. Explanations take the "
+    "model as given: nothing is promised here to the people that it was trained on, and rows that "
+    "are asked about are not protected."
+)
 
 
 class PrivateBackground(ShowsGuarantee, BaseEstimator):
@@ -448,5 +453,6 @@ def _promise_of(request: _Request) -> Guarantee:
         ),
         releases=request.plan.shares,
         dataset=request.dataset,
+        scope=_SCOPE,
         tests_only=request.randomness.tests_only,
     )

@@ -163,6 +163,7 @@ def test_explanations_leave_the_ledger_as_it_is() -> None:
     own.sample(10)
     assert ledger.head == head == own.guarantee_.ledger_head
     assert explanation.privacy.explanation_epsilon == 0
+    assert "Explanations take the model as given" in own.guarantee_.sentence
     assert {row.words for row in explanation.privacy.rows} == {"From the background: free"}
 
 
