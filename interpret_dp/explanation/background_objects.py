@@ -153,7 +153,7 @@ def _overview(background: Background, line: str) -> Figure:
         )
     )
     dress(figure, height=140 + 22 * max(8, len(order)), margin={"l": 10, "r": 14, "b": 50})
-    figure.update_xaxes(title="rows that noise puts into another cell, on average (%)", range=None)
+    figure.update_xaxes(title="rows that noise puts into another cell, on average (%)")
     figure.update_yaxes(automargin=True, showgrid=False)
     words = f"{len(background.columns):,} columns · about {background.n_rows:,.0f} rows"
     add_heading(figure, "How much noise is in each column", f"{words}\n{line}")
