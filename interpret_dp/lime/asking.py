@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.lime.labels import checked_outputs
 from interpret_dp.schema.cells import numbers_of
 
 __all__ = ["PublicModel", "replaced"]
@@ -61,14 +62,7 @@ class PublicModel:
             If it returns something else than one number, or a list of numbers, for each row, or
             numbers that are not finite; and whatever the model raises.
         """
-        answer = self._predict(X)
-        found = np.asarray(answer, dtype=np.float64)
-        found = found[:, np.newaxis] if found.ndim == 1 else found
-        if found.ndim != 2 or len(found) != n_rows or found.shape[1] < 1:
-            raise ValueError(
-                f"The model returned an array of shape {np.shape(answer)} for {n_rows} rows; it "
-                "must return one number, or one list of numbers, for each row."
-            )
+        found = checked_outputs(self._predict(X), n_rows)
         if not np.isfinite(found).all():
             raise ValueError(
                 "The model returned numbers that are not finite; all must be. Pass a model, or a "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +14,15 @@ from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import PlannedRelease, ReleaseDoor
 from interpret_dp.released.background import ZERO_ENDS, BackgroundColumn
 from interpret_dp.released.terms import AdditiveFeature
-from interpret_dp.schema import Categorical, FeatureSpec, Integer, fine_edges
-from interpret_dp.schema.cells import LevelTable, in_chunks, numbers_of
+from interpret_dp.schema import Categorical, FeatureSpec, Integer, fine_bin_count, fine_edges
+from interpret_dp.schema.cells import chunks
+from interpret_dp.schema.encode import encode_column
 
 __all__ = ["histogram_plan", "release_histograms"]
 
 FloatArray = NDArray[np.float64]
-# Of one column: the levels, or the cuts between the cells of a number.
-_Cells = Categorical | FloatArray
+# Between the cells of a number; None where the cells are levels.
+_Cuts = FloatArray | None
 
 _FINE_CELLS = 254
 _MOST_CELLS = 32
@@ -55,43 +55,45 @@ def release_histograms(
     n_rows : float
         Number of rows, as far as all counts together know it; at least 1.
     """
-    fine = [_fine_cells(spec) for spec in specs]
-    first, noise = _released("cells", rows, fine, door)
+    fine = [_fine_cuts(spec) for spec in specs]
+    first, noise = _released("cells", rows, specs, fine, door)
     n_rows = _total(first)
     # The mean of two counts has half the variance of one.
     per_cell = _NOISE_IN_CELL * noise / np.sqrt(2.0)
     n_cells = int(np.clip(n_rows / per_cell, 1, _MOST_CELLS))
-    numeric = [k for k, cells in enumerate(fine) if not isinstance(cells, Categorical)]
+    numeric = [k for k, own in enumerate(fine) if own is not None]
     smooth = dict(
         zip(numeric, smoothed_counts([first[k][1:] for k in numeric], noise), strict=True)
     )
-    cells: list[_Cells] = []
+    cuts: list[_Cuts] = []
     for k, own in enumerate(fine):
-        if not isinstance(own, Categorical):
-            counts = np.append(first[k], 0.0)
-            expected = np.concatenate((first[k][:1], smooth[k], [0.0]))
-            merged = merge_bins(counts, own, n_cells, n_rows, lightest=per_cell, expected=expected)
-            is_heavy = expected[1:-1] >= n_rows / n_cells
-            own = np.union1d([] if merged.cuts is None else merged.cuts, _around(own, is_heavy))
-        cells.append(own)
-    second, _ = _released("counts", rows, cells, door)
+        if own is None:
+            cuts.append(None)
+            continue
+        counts = np.append(first[k], 0.0)
+        expected = np.concatenate((first[k][:1], smooth[k], [0.0]))
+        merged = merge_bins(counts, own, n_cells, n_rows, lightest=per_cell, expected=expected)
+        is_heavy = expected[1:-1] >= n_rows / n_cells
+        light = np.zeros(0) if merged.cuts is None else merged.cuts
+        cuts.append(np.union1d(light, _around(own, is_heavy)))
+    second, _ = _released("counts", rows, specs, cuts, door)
     columns = [
-        _column(AdditiveFeature(name, spec, _cuts_of(own)), first[k], second[k], fine[k], noise)
-        for k, (name, spec, own) in enumerate(zip(names, specs, cells, strict=True))
+        _column(AdditiveFeature(name, spec, cuts[k]), first[k], second[k], fine[k], noise)
+        for k, (name, spec) in enumerate(zip(names, specs, strict=True))
     ]
     precisions = [1.0 / (column.noise[column.counted] ** 2).sum() for column in columns]
     totals = [column.counts.sum() for column in columns]
     return tuple(columns), max(float(np.average(totals, weights=precisions)), 1.0)
 
 
-def _fine_cells(spec: FeatureSpec) -> _Cells:
-    """Return the levels, or cuts between many cells of equal width and around zero.
+def _fine_cuts(spec: FeatureSpec) -> _Cuts:
+    """Return cuts between many cells of equal width, and around zero; None for levels.
 
     Columns of amounts and counts often hold zero in most rows. A cell of its own keeps those rows
     from being spread over the values near zero.
     """
     if isinstance(spec, Categorical):
-        return spec
+        return None
     around = (-0.5, 0.5) if isinstance(spec, Integer) else (0.0, ZERO_ENDS)
     inside = [cut for cut in around if spec.lower <= 0.0 <= spec.upper and cut > spec.lower]
     cuts = np.append(fine_edges(spec, _FINE_CELLS), [cut for cut in inside if cut <= spec.upper])
@@ -106,11 +108,15 @@ def _around(fine: FloatArray, is_heavy: NDArray[np.bool_]) -> FloatArray:
 
 
 def _released(
-    name: str, rows: PrivateRows, cells: Sequence[_Cells], door: ReleaseDoor
+    name: str,
+    rows: PrivateRows,
+    specs: Sequence[FeatureSpec],
+    cuts: Sequence[_Cuts],
+    door: ReleaseDoor,
 ) -> tuple[list[FloatArray], float]:
     """Release one histogram a column, and return the noise of each count; both in rows."""
     released, sigma = [], 0.0
-    for exact in rows.total(_counted, tuple(cells)):
+    for exact in rows.total(_counted, tuple(specs), tuple(cuts)):
         # A row is in one cell of each column.
         noisy, sigma = door.gaussian(
             name, LATTICE * exact[np.newaxis], row_norm=LATTICE, aligned=True
@@ -119,29 +125,20 @@ def _released(
     return released, sigma / LATTICE
 
 
-def _counted(rows: PrivateRows, cells: Sequence[_Cells]) -> list[NDArray[np.int64]]:
+def _counted(
+    rows: PrivateRows, specs: Sequence[FeatureSpec], cuts: Sequence[_Cuts]
+) -> list[NDArray[np.int64]]:
     """Count the rows in each cell: missing first, undeclared levels last. Private."""
     found = []
-    for place, own in enumerate(cells):
-        values = rows.table.column(place)
-        n_codes = len(own.levels) + 2 if isinstance(own, Categorical) else len(own) + 2
+    for place, (spec, own) in enumerate(zip(specs, cuts, strict=True)):
+        codes = encode_column(rows.table.column(place), spec, _FINE_CELLS, edges=own)
+        # A number is never undeclared.
+        n_codes = len(own) + 2 if own is not None else fine_bin_count(spec, _FINE_CELLS) + 2
         counts = np.zeros(n_codes, dtype=np.int64)
-        for codes in _codes(values, own):
-            counts += np.bincount(codes, minlength=n_codes)
+        for part in chunks(len(codes)):
+            counts += np.bincount(codes[part], minlength=n_codes)
         found.append(counts)
     return found
-
-
-def _codes(values: Any, cells: _Cells) -> Any:
-    """Yield the codes of the rows in chunks; each cell of the table decides its own."""
-    if isinstance(cells, Categorical):
-        for _, positions in in_chunks(values, LevelTable(cells.levels).positions):
-            yield positions
-        return
-    for _, numbers in in_chunks(values, numbers_of):
-        codes = np.searchsorted(cells, numbers, side="right") + 1
-        codes[np.isnan(numbers)] = 0
-        yield codes
 
 
 def _total(counts: Sequence[FloatArray]) -> float:
@@ -151,16 +148,12 @@ def _total(counts: Sequence[FloatArray]) -> float:
     return max(float(np.average(totals, weights=precisions)), 1.0)
 
 
-def _cuts_of(cells: _Cells) -> FloatArray | None:
-    return None if isinstance(cells, Categorical) else cells
-
-
 def _column(
-    feature: AdditiveFeature, first: FloatArray, second: FloatArray, fine: _Cells, noise: float
+    feature: AdditiveFeature, first: FloatArray, second: FloatArray, fine: _Cuts, noise: float
 ) -> BackgroundColumn:
     """Return a column with the mean of both counts of each cell, by their precision."""
     merged = np.arange(len(first))
-    if feature.cuts is not None and not isinstance(fine, Categorical):
+    if feature.cuts is not None and fine is not None:
         starts = np.concatenate(([-np.inf], fine))
         merged = np.append(0, np.searchsorted(feature.cuts, starts, side="right") + 1)
     sums, parts = np.bincount(merged, weights=first), np.bincount(merged)

@@ -18,7 +18,7 @@ from interpret_dp.exceptions import SchemaError
 from interpret_dp.lime.features import UNITS
 from interpret_dp.schema import Continuous
 
-__all__ = ["BlackBox", "Labels", "black_box"]
+__all__ = ["BlackBox", "Labels", "black_box", "checked_outputs"]
 
 Labels = NDArray[np.int16]
 Floats = NDArray[np.float64]
@@ -66,7 +66,7 @@ class BlackBox:
             If the model does not return one number, or one list of numbers, for each row, or a
             number that is no probability where it should be one; and whatever the model raises.
         """
-        outputs = _checked(self._predict(_rows(X, 0, n_rows)), n_rows)
+        outputs = checked_outputs(self._predict(_rows(X, 0, n_rows)), n_rows)
         if self.gives_probabilities:
             _check_probabilities(outputs)
         return outputs, self._rounded(outputs)
@@ -109,7 +109,7 @@ class BlackBox:
                 start, stop = pending.pop()
                 try:
                     found = self._rounded(
-                        _checked(self._predict(_rows(X, start, stop)), stop - start)
+                        checked_outputs(self._predict(_rows(X, start, stop)), stop - start)
                     )
                     # Too many or too few outputs are a failure, and never a broadcast.
                     labels[start:stop] = found.reshape(stop - start, n_outputs)
@@ -142,7 +142,8 @@ class BlackBox:
         return np.rint(np.clip(shares, -1.0, 1.0) * UNITS).astype(np.int16)
 
 
-def _checked(answer: Any, n_rows: int) -> Floats:
+def checked_outputs(answer: Any, n_rows: int) -> Floats:
+    """Return what a model answered, shape (n_rows, n_outputs), or raise ValueError."""
     found = np.asarray(answer, dtype=np.float64)
     if found.ndim == 1:
         found = found[:, np.newaxis]

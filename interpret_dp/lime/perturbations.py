@@ -84,8 +84,8 @@ class Perturbations:
         self.kept = np.concatenate((half, ~half))
         most_groups = n_rows // _ROWS_PER_PARAMETER // n_columns - 1
         self.values: list[NDArray[Any]] = []
-        self._groups: list[FloatArray] = []
-        self._moves: list[FloatArray] = []
+        # Of the groups of each column's cells, in each draw of the background.
+        self._share_changes: list[FloatArray] = []
         logs = np.zeros((_DRAWS, n_rows))
         blocks = [np.ones((n_rows, 1)), self.kept.astype(np.float64)]
         contrasts = [np.zeros((n_columns, 1)), np.eye(n_columns)]
@@ -99,16 +99,15 @@ class Perturbations:
             uniforms = generator.random((2, _DRAWS, len(column.counts[column.counted])))
             drawn = column.drawable(posterior.draws(uniforms))
             replaced = ~self.kept[:, place]
-            possible = shares > 0
-            ratios = np.divide(drawn, shares, out=np.ones_like(drawn), where=possible)
+            # A row counts in a draw as often as its values are more common there.
+            ratios = np.divide(drawn, shares, out=np.ones_like(drawn), where=shares > 0)
             logs[:, replaced] += np.log(np.maximum(ratios, _TINY))[:, cells[replaced]]
             groups = _groups(shares, most_groups)
             blocks.append(groups[cells] * replaced[:, np.newaxis])
             own = np.zeros((n_columns, groups.shape[1]))
             own[place] = -(shares @ groups)
             contrasts.append(own)
-            self._groups.append(groups)
-            self._moves.append((shares - drawn) @ groups)
+            self._share_changes.append((shares - drawn) @ groups)
         weights = np.exp(logs)
         self._weights = weights / weights.mean(axis=1, keepdims=True)
         design = np.concatenate(blocks, axis=1)
@@ -141,18 +140,18 @@ class Perturbations:
         residuals = outputs - self._design @ coefficients
         effects = self._contrasts @ coefficients
         freedom = len(outputs) / (len(outputs) - len(coefficients))
-        parts = self._effects * residuals
-        of_sampling = freedom * (parts**2).sum(axis=1)
-        moved = parts @ self._weights.T
-        first = 1 + len(self._groups)
-        for place, moves in enumerate(self._moves):
-            last = first + moves.shape[1]
-            moved[place] += moves @ coefficients[first:last]
+        influences = self._effects * residuals
+        sampling_variance = freedom * (influences**2).sum(axis=1)
+        shifts = influences @ self._weights.T
+        first = 1 + len(self._share_changes)
+        for place, changes in enumerate(self._share_changes):
+            last = first + changes.shape[1]
+            shifts[place] += changes @ coefficients[first:last]
             first = last
         spread = float(outputs.var())
         return LocalFit(
             effects,
-            np.sqrt(of_sampling + moved.var(axis=1)),
+            np.sqrt(sampling_variance + shifts.var(axis=1)),
             float(coefficients[0] + coefficients[1 : 1 + len(effects)].sum() - effects.sum()),
             1.0 - float(residuals.var()) / spread if spread > 0 else 1.0,
         )

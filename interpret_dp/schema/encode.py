@@ -50,7 +50,12 @@ def code_dtype(n_codes: int) -> type[np.uint8] | type[np.uint16]:
 
 
 def encode_column(
-    values: Values, spec: FeatureSpec, n_bins: int, out: Codes | None = None
+    values: Values,
+    spec: FeatureSpec,
+    n_bins: int,
+    out: Codes | None = None,
+    *,
+    edges: FloatArray | None = None,
 ) -> Codes:
     """Return the code of each cell of one column, by a rule that sees that cell alone.
 
@@ -64,6 +69,8 @@ def encode_column(
         Number of fine bins of a continuous feature.
     out : ndarray of uint8 or uint16, shape (n_rows,), default=None
         Where the codes are written; by default a new array.
+    edges : ndarray of float64, default=None
+        Increasing cut points of a continuous feature, in place of those of ``n_bins`` fine bins.
 
     Returns
     -------
@@ -77,15 +84,15 @@ def encode_column(
     No value makes it raise. The argument that row i influences code i alone is in
     docs/proofs/encoding.md; it is the precondition of every sensitivity in this package.
     """
-    codes: npt.NDArray[Any] = (
-        np.empty(len(values), code_dtype(fine_bin_count(spec, n_bins) + 2)) if out is None else out
-    )
+    n_fine = fine_bin_count(spec, n_bins) if edges is None else len(edges) + 1
+    codes: npt.NDArray[Any] = np.empty(len(values), code_dtype(n_fine + 2)) if out is None else out
     if isinstance(spec, Categorical):
         table = LevelTable(spec.levels)
         for rows, positions in in_chunks(values, table.positions):
             codes[rows] = positions
         return codes
-    edges = fine_edges(spec, n_bins)
+    are_even = edges is None and spec.scale == "linear"
+    edges = fine_edges(spec, n_bins) if edges is None else edges
     for rows, found in in_chunks(values, numbers_of):
         # The cuts lie inside the bounds: clipping first would not change any bin.
         if len(values) < _COMPILED_FROM:
@@ -94,7 +101,7 @@ def encode_column(
         else:
             from interpret_dp.schema.bisection import write_bins
 
-            write_bins(found, edges, codes[rows], are_even=spec.scale == "linear")
+            write_bins(found, edges, codes[rows], are_even=are_even)
     return codes
 
 

@@ -95,7 +95,7 @@ def test_intervals_hold_the_effects_of_the_background_without_noise() -> None:
         held.append(np.abs(found - truth) <= 1.96 * error)
         free: Any = noisy._perturbations
         free._weights[...] = 1.0
-        free._moves = [np.zeros_like(moves) for moves in free._moves]
+        free._share_changes = [np.zeros_like(own) for own in free._share_changes]
         control.append(np.abs(found - truth) <= 1.96 * errors(noisy.explain_local(model, ROWS)))
     assert np.mean(held) >= 0.9
     assert np.mean(control) < 0.6
