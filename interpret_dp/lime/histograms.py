@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,7 +32,7 @@ _NOISE_IN_CELL = 3.0  # a cell has about so many times as many rows as its count
 
 def histogram_plan(mu: float, n_columns: int) -> tuple[PlannedRelease, ...]:
     """Return the releases of :func:`release_histograms`: two of each column, all at the same mu."""
-    each = mu / np.sqrt(2.0 * n_columns)
+    each = mu / math.sqrt(2.0 * n_columns)
     return PlannedRelease("cells", each, n_columns), PlannedRelease("counts", each, n_columns)
 
 
