@@ -86,6 +86,8 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         Which tables are neighbours.
     feature_names : sequence of str, default=None
         Names of the columns of data without names.
+    feature_types : sequence, shape (n_columns,), default=None
+        As the private EBMs take them; the schema wins, and a contradiction is an error.
     backend : {"auto", "local", "dask"}, default="auto"
         Where rows are counted; "auto" takes Dask for Dask collections.
     n_jobs : int, default=-1
@@ -134,6 +136,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         dataset: str | None = None,
         neighboring: str = "add_or_remove_one",
         feature_names: Any = None,
+        feature_types: Any = None,
         backend: str = "auto",
         n_jobs: int | None = -1,
         random_state: int | None = None,
@@ -145,6 +148,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         self.dataset = dataset
         self.neighboring = neighboring
         self.feature_names = feature_names
+        self.feature_types = feature_types
         self.backend = backend
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -410,7 +414,9 @@ def _open_request(estimator: PrivateBackground, X: Any, unit: Any) -> _Request:
         has_target=False,
     )
     names = rows.table.names
-    partial = partial_schema_of_columns(names, kinds_of(rows.table), estimator.schema)
+    partial = partial_schema_of_columns(
+        names, kinds_of(rows.table), estimator.schema, estimator.feature_types
+    )
     declaring = DeclaringTask(partial, names, terms=names)
     if collections is not None:
         rows = partitioned(rows, collections, estimator, None, None)
