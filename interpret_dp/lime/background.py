@@ -37,7 +37,7 @@ from interpret_dp.fitting.declaring import DeclaringTask, declare, warn_of_gaps
 from interpret_dp.fitting.partitioned import PartitionedRows, open_collections, partitioned
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.lime.background_explanation import explain_rows, row_costs
+from interpret_dp.lime.background_explanation import explain_model, explain_rows, row_costs
 from interpret_dp.lime.histograms import histogram_plan, release_histograms
 from interpret_dp.lime.perturbations import Perturbations
 from interpret_dp.mechanisms import Randomness
@@ -288,6 +288,68 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             y,
             explained_class,
             privacy=self._spend(n_rows),
+            name=name or type(self).__name__,
+            verbose=verbose,
+        )
+
+    def explain_global(
+        self,
+        model: Any,
+        name: str | None = None,
+        *,
+        rows: Any = None,
+        explained_class: Any = None,
+        verbose: bool = False,
+    ) -> Any:
+        """Explain any model as a whole by its partial dependence on each column; free.
+
+        The model is asked about rows of the background in which one column's value is replaced: at
+        most 4,096 rows a column (more where it has more than 128 cells), and 1,024 once. A curve is
+        the mean output over these rows, cell by cell. Its mean over the rows is 0, as that of a
+        term of an EBM is.
+
+        Parameters
+        ----------
+        model : object
+            As for :meth:`explain_local`.
+        name : str, default=None
+            Of the explanation, in interpret's dashboard.
+        rows : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows, default=None
+            Rows of your own in the form that the model takes, which nothing protects. The model is
+            asked in the same form, and the first ten rows are drawn into the curves: what the model
+            says of the row if this value alone is replaced (ICE). Columns that the background does
+            not have are as in the first row. None: the model gets a DataFrame.
+        explained_class : object, default=None
+            The class whose probability is explained. None: the second of two classes, and all of
+            more.
+        verbose : bool, default=False
+            Show a progress bar over the columns.
+
+        Returns
+        -------
+        interpret's explanation
+            With ``privacy``. The importance of a column is the mean absolute height of its curve
+            over the rows of the background, as for a term of an EBM. Where a column acts through
+            interactions alone, its curve is flat and its importance 0; the overview says how much
+            of the variance of the outputs all curves explain together. Bands hold 95 % of the noise
+            of the background and the sampling of rows together.
+
+        Raises
+        ------
+        TypeError, ValueError, SchemaError
+            If an argument is of another form, or the model cannot read the rows.
+
+        Notes
+        -----
+        Columns are drawn independently. The accumulated local effects (ALE) of such rows equal the
+        partial dependence up to a constant, so they are not computed.
+        """
+        return explain_model(
+            self.to_released(),
+            model,
+            explained_class,
+            rows,
+            privacy=self._spend(),
             name=name or type(self).__name__,
             verbose=verbose,
         )

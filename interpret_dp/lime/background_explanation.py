@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interpret_dp.explanation.row_spend import BACKGROUND, RowSpend
 from interpret_dp.explanation.spend import PrivacySpend
@@ -13,15 +15,17 @@ from interpret_dp.fitting.progress import progress
 from interpret_dp.lime.asked import Outputs, actual_values, plain_cell
 from interpret_dp.lime.asking import PublicModel, replaced
 from interpret_dp.lime.opening import OpenedRows, open_model_rows
+from interpret_dp.lime.partial_dependence import asked_lines, partial_dependence
 from interpret_dp.lime.perturbations import LocalFit, Perturbations
 from interpret_dp.released.background import Background
 from interpret_dp.schema.kinds import warn_of_mismatches
 from interpret_dp.schema.tables import read_source
 
-__all__ = ["explain_rows", "row_costs"]
+__all__ = ["explain_model", "explain_rows", "row_costs"]
 
 _FREE = "post-processed"
 _MEANING = "of this value, against the usual ones"
+_MOST_LINES = 10
 
 
 def row_costs(n_rows: int) -> tuple[RowSpend, ...]:
@@ -89,6 +93,68 @@ def explain_rows(
         name=name,
         feature_names=background.names,
         feature_types=[column.feature.kind for column in background.columns],
+    )
+
+
+def explain_model(
+    background: Background,
+    model: Any,
+    explained_class: Any = None,
+    rows: Any = None,
+    *,
+    privacy: PrivacySpend,
+    name: str,
+    verbose: bool = False,
+) -> Any:
+    """Return interpret's explanation of a model as a whole: its partial dependence on each column.
+
+    Parameters
+    ----------
+    background : Background
+    model, explained_class, rows
+        As :meth:`~interpret_dp.lime.background.PrivateBackground.explain_global` takes them.
+    privacy : PrivacySpend
+        Of the background.
+    name : str
+    verbose : bool
+        Show a progress bar over the columns.
+    """
+    asked = PublicModel.of(model)
+    opened = None if rows is None else _open(background, rows)
+    first = background.sample(1, 0) if opened is None else opened.X
+    places = _places(first, background.names)
+    answer = asked.outputs(first, 1 if opened is None else opened.table.n_rows)
+    is_several = asked.gives_probabilities or answer.shape[1] > 1
+    outputs = Outputs.of_model(model, answer.shape[1], are_probabilities=is_several)
+    if explained_class is None and answer.shape[1] > 2:
+        chosen = list(range(answer.shape[1]))
+    else:
+        chosen = [outputs.chosen(explained_class, answer)[0]]
+
+    def ask(values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+        return ask_about(0, np.zeros((len(values[0]), len(values)), dtype=bool), values)
+
+    def ask_about(
+        row: int, kept: NDArray[np.bool_], values: Sequence[NDArray[Any]]
+    ) -> NDArray[np.float64]:
+        copies = replaced(first, row, places, kept, values)
+        return asked.outputs(copies, len(kept))[:, chosen]
+
+    n_lines = 0 if opened is None else min(opened.table.n_rows, _MOST_LINES)
+    from interpret_dp.explanation.dependence_objects import dependence_explanation
+
+    found = partial_dependence(background, ask, verbose=verbose)
+    return dependence_explanation(
+        background,
+        found.intercept,
+        found.curves,
+        found.variances,
+        fidelity=found.fidelity,
+        lines=[asked_lines(background, partial(ask_about, row)) for row in range(n_lines)],
+        output=outputs.text(chosen[0]),
+        classes=None if outputs.classes is None or len(chosen) == 1 else outputs.classes,
+        privacy=privacy,
+        name=name,
     )
 
 
