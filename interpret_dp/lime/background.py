@@ -279,17 +279,23 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         background = self.to_released()
         if self._perturbations is None:
             self._perturbations = Perturbations(background)
+        options = {"explained_class": explained_class, "verbose": verbose}
+        return self._explain_rows(self._perturbations, model, X, y, name, **options)
+
+    def _explain_rows(
+        self, method: Any, model: Any, X: Any, y: Any, name: str | None, **options: Any
+    ) -> Any:
+        """Explain rows by a method that has the perturbed rows of this background."""
         n_rows = read_source(X).n_rows if not hasattr(X, "tocsr") else X.shape[0]
         return explain_rows(
-            background,
-            self._perturbations,
+            self.to_released(),
+            method,
             model,
             X,
             y,
-            explained_class,
             privacy=self._spend(n_rows),
             name=name or type(self).__name__,
-            verbose=verbose,
+            **options,
         )
 
     def explain_global(

@@ -17,6 +17,7 @@ from interpret_dp.lime.asking import PublicModel, replaced
 from interpret_dp.lime.opening import OpenedRows, open_model_rows
 from interpret_dp.lime.partial_dependence import asked_lines, partial_dependence
 from interpret_dp.lime.perturbations import LocalFit, Perturbations
+from interpret_dp.lime.shap_values import ShapValues
 from interpret_dp.released.background import Background
 from interpret_dp.schema.kinds import warn_of_mismatches
 from interpret_dp.schema.tables import read_source
@@ -24,7 +25,6 @@ from interpret_dp.schema.tables import read_source
 __all__ = ["explain_model", "explain_rows", "row_costs"]
 
 _FREE = "post-processed"
-_MEANING = "of this value, against the usual ones"
 _MOST_LINES = 10
 
 
@@ -35,7 +35,7 @@ def row_costs(n_rows: int) -> tuple[RowSpend, ...]:
 
 def explain_rows(
     background: Background,
-    perturbations: Perturbations,
+    method: Perturbations | ShapValues,
     model: Any,
     X: Any,
     y: Any = None,
@@ -50,7 +50,7 @@ def explain_rows(
     Parameters
     ----------
     background : Background
-    perturbations : Perturbations
+    method : Perturbations or ShapValues
         Of the background.
     model, X, y, explained_class
         As :meth:`~interpret_dp.lime.background.PrivateBackground.explain_local` takes them.
@@ -71,15 +71,14 @@ def explain_rows(
     places = _places(opened.X, background.names)
     documents = []
     for row in progress(range(n_rows), verbose=verbose, desc="Rows"):
-        copies = replaced(opened.X, row, places, perturbations.kept, perturbations.values)
-        found = asked.outputs(copies, len(perturbations))
-        fit = perturbations.fit(found[:, chosen[row]])
+        fit = method.explain(partial(_output, asked, opened.X, places, row, chosen[row]))
         documents.append(
             _document(
                 background,
                 opened,
                 row,
                 fit,
+                method.meaning,
                 outputs.text(chosen[row]),
                 float(predicted[row, chosen[row]]),
                 float(actual[row]),
@@ -132,13 +131,8 @@ def explain_model(
         chosen = [outputs.chosen(explained_class, answer)[0]]
 
     def ask(values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-        return ask_about(0, np.zeros((len(values[0]), len(values)), dtype=bool), values)
-
-    def ask_about(
-        row: int, kept: NDArray[np.bool_], values: Sequence[NDArray[Any]]
-    ) -> NDArray[np.float64]:
-        copies = replaced(first, row, places, kept, values)
-        return asked.outputs(copies, len(kept))[:, chosen]
+        kept = np.zeros((len(values[0]), len(values)), dtype=bool)
+        return _output(asked, first, places, 0, chosen, kept, values)
 
     n_lines = 0 if opened is None else min(opened.table.n_rows, _MOST_LINES)
     from interpret_dp.explanation.dependence_objects import dependence_explanation
@@ -150,12 +144,28 @@ def explain_model(
         found.curves,
         found.variances,
         fidelity=found.fidelity,
-        lines=[asked_lines(background, partial(ask_about, row)) for row in range(n_lines)],
+        lines=[
+            asked_lines(background, partial(_output, asked, first, places, row, chosen))
+            for row in range(n_lines)
+        ],
         output=outputs.text(chosen[0]),
         classes=None if outputs.classes is None or len(chosen) == 1 else outputs.classes,
         privacy=privacy,
         name=name,
     )
+
+
+def _output(
+    model: PublicModel,
+    X: Any,
+    places: Sequence[int],
+    row: int,
+    output: int | Sequence[int],
+    kept: NDArray[np.bool_],
+    values: Sequence[NDArray[Any]],
+) -> Any:
+    """Return what the model says of copies of one row in which some cells are replaced."""
+    return model.outputs(replaced(X, row, places, kept, values), len(kept))[:, output]
 
 
 def _open(background: Background, X: Any) -> OpenedRows:
@@ -181,6 +191,7 @@ def _document(
     opened: OpenedRows,
     row: int,
     fit: LocalFit,
+    meaning: str,
     output: str,
     predicted: float,
     actual: float,
@@ -209,6 +220,8 @@ def _document(
         "method": BACKGROUND,
         "origin": _FREE,
         "image_shape": None,
-        "meaning": _MEANING,
-        "fit": {"prediction": fit.prediction, "fidelity": fit.fidelity},
+        "meaning": meaning,
+        "fit": None
+        if fit.fidelity is None
+        else {"prediction": fit.prediction, "fidelity": fit.fidelity},
     }
