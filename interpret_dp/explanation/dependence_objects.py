@@ -188,7 +188,8 @@ class PrivateDependenceExplanation(PrivateExplanation):
         measured.sort(key=lambda entry: -entry[1])
         shown = measured[:_MOST_BARS]
         unit = f"change of the {literal(self.output)}"
-        figure = importance_bars(*zip(*shown, strict=True), unit)
+        bars, importances, noise = zip(*shown, strict=True)
+        figure = importance_bars(bars, importances, noise, unit)
         figure.data[1].name = "what noise and sampling alone would give"
         hidden = len(measured) - len(shown)
         words = [
@@ -196,7 +197,8 @@ class PrivateDependenceExplanation(PrivateExplanation):
             "columns",
             f"All curves together explain {math.floor(100 * max(self.fidelity, 0.0))} % of the "
             "variance of what the model says"
-            + f" · {hidden:,} less important columns are not drawn" * (hidden > 0),
+            + f" · {hidden:,} less important columns are not drawn"
+            * (hidden > 0),
         ]
         height = figure.layout.height
         figure.update_layout(showlegend=True)

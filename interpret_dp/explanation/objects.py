@@ -94,7 +94,7 @@ class PrivateExplanation:
 
 
 def private_explanation(
-    own: type[PrivateExplanation], kind: str, document: Any, *, privacy: PrivacySpend, **named: Any
+    own: Any, kind: str, document: Any, *, privacy: PrivacySpend, **named: Any
 ) -> Any:
     """Return interpret's explanation of effects, one a feature, with the figures of a class.
 
@@ -115,10 +115,10 @@ def private_explanation(
 
 
 @lru_cache
-def _effects_class(own: type[PrivateExplanation]) -> Any:
+def _effects_class(own: Any) -> Any:
     """Make the class at first use: importing interpret's own takes long."""
 
-    class Explanation(own, explanation_base()):  # type: ignore[misc, valid-type]
+    class Explanation(own, explanation_base()):  # type: ignore[misc]
         __doc__ = own.__doc__
 
         def __reduce__(self) -> tuple[Any, ...]:

@@ -130,7 +130,7 @@ def explain_model(
     else:
         chosen = [outputs.chosen(explained_class, answer)[0]]
 
-    def ask(values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+    def ask(values: Sequence[NDArray[Any]]) -> Any:
         kept = np.zeros((len(values[0]), len(values)), dtype=bool)
         return _output(asked, first, places, 0, chosen, kept, values)
 

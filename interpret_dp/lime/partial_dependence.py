@@ -54,7 +54,9 @@ class Dependence:
     fidelity: float
 
 
-def partial_dependence(background: Background, ask: _Ask, *, verbose: bool = False) -> Dependence:
+def partial_dependence(
+    background: Background, ask: _Ask, *, seed: int = 0, verbose: bool = False
+) -> Dependence:
     """Return the partial dependence of a model on each column.
 
     Parameters
@@ -62,10 +64,12 @@ def partial_dependence(background: Background, ask: _Ask, *, verbose: bool = Fal
     background : Background
     ask : callable
         Returns the model's outputs, shape (n, n_outputs), for n values of each column.
+    seed : int, default=0
+        Of the rows. Curves of one seed are the same in every call.
     verbose : bool
         Show a progress bar over the columns.
     """
-    rows = BackgroundRows(background, _MOST_ROWS)
+    rows = BackgroundRows(background, _MOST_ROWS, seed)
     found = ask(rows.values)
     intercept, unexplained = found.mean(axis=0), found - found.mean(axis=0)
     spread = float((unexplained**2).sum())

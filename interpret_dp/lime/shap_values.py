@@ -29,7 +29,7 @@ __all__ = ["ShapValues", "shap_values"]
 FloatArray = NDArray[np.float64]
 
 _GROUPS = 32  # of rows of the background, each with a permutation of the columns and its reverse
-_ROWS_PER_GROUP = 16
+_ROWS_PER_GROUP = 32
 
 
 class ShapValues:
@@ -38,6 +38,8 @@ class ShapValues:
     Parameters
     ----------
     background : Background
+    seed : int, default=0
+        Of the rows.
 
     Raises
     ------
@@ -47,9 +49,9 @@ class ShapValues:
 
     meaning = "SHAP value, against rows of the background"
 
-    def __init__(self, background: Background) -> None:
+    def __init__(self, background: Background, seed: int = 0) -> None:
         self._shap = import_optional("shap", extra="shap", purpose="Computing SHAP values")
-        self._rows = BackgroundRows(background, _GROUPS * _ROWS_PER_GROUP)
+        self._rows = BackgroundRows(background, _GROUPS * _ROWS_PER_GROUP, seed)
         self._weight_changes = self._rows.weight_changes()
 
     def explain(self, ask: Ask) -> LocalFit:
@@ -122,7 +124,7 @@ def shap_values(
     -------
     interpret's explanation
         With ``privacy``. The SHAP values of a row add up to its prediction minus the baseline,
-        which is the mean prediction over 512 rows of the background.
+        which is the mean prediction over 1,024 rows of the background.
 
     Raises
     ------
