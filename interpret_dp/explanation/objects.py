@@ -128,7 +128,7 @@ def _effects_class(own: Any) -> Any:
     return Explanation
 
 
-def _rebuild_effects(own: type[PrivateExplanation], state: dict[str, Any]) -> Any:
+def _rebuild_effects(own: Any, state: dict[str, Any]) -> Any:
     kind = _effects_class(own)
     explanation = kind.__new__(kind)
     explanation.__dict__.update(state)
