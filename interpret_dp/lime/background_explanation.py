@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,25 +13,20 @@ from numpy.typing import NDArray
 from interpret_dp.explanation.row_spend import BACKGROUND, RowSpend
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.progress import progress
-from interpret_dp.lime.asked import Outputs, actual_values, plain_cell
+from interpret_dp.lime.asked import Outputs, actual_values, document_of
 from interpret_dp.lime.asking import PublicModel, replaced
 from interpret_dp.lime.opening import OpenedRows, open_model_rows
 from interpret_dp.lime.partial_dependence import asked_lines, partial_dependence
-from interpret_dp.lime.perturbations import LocalFit, Perturbations
+from interpret_dp.lime.perturbations import Perturbations
 from interpret_dp.lime.shap_values import ShapValues
 from interpret_dp.released.background import Background
 from interpret_dp.schema.kinds import warn_of_mismatches
 from interpret_dp.schema.tables import read_source
 
-__all__ = ["explain_model", "explain_rows", "row_costs"]
+__all__ = ["explain_model", "explain_rows"]
 
 _FREE = "post-processed"
 _MOST_LINES = 10
-
-
-def row_costs(n_rows: int) -> tuple[RowSpend, ...]:
-    """Return what explanations of rows cost: nothing, since the background is paid for."""
-    return (RowSpend(0.0, _FREE, BACKGROUND),) * n_rows
 
 
 def explain_rows(
@@ -55,7 +51,7 @@ def explain_rows(
     model, X, y, explained_class
         As :meth:`~interpret_dp.lime.background.PrivateBackground.explain_local` takes them.
     privacy : PrivacySpend
-        Of the background; :func:`row_costs` are added.
+        Of the background; that rows cost nothing more is added.
     name : str
     verbose : bool
         Show a progress bar over the rows.
@@ -73,22 +69,27 @@ def explain_rows(
     for row in progress(range(n_rows), verbose=verbose, desc="Rows"):
         fit = method.explain(partial(_output, asked, opened.X, places, row, chosen[row]))
         documents.append(
-            _document(
-                background,
+            document_of(
                 opened,
                 row,
-                fit,
-                method.meaning,
-                outputs.text(chosen[row]),
-                float(predicted[row, chosen[row]]),
-                float(actual[row]),
+                fit.effects,
+                fit.standard_errors,
+                output=outputs.text(chosen[row]),
+                predicted=float(predicted[row, chosen[row]]),
+                actual=float(actual[row]),
+                method=BACKGROUND,
+                origin=_FREE,
+                baseline=("Baseline", fit.baseline),
+                meaning=method.meaning,
+                fit=fit.shown,
             )
         )
     from interpret_dp.explanation.local_objects import local_explanation
 
+    free = (RowSpend(0.0, _FREE, BACKGROUND),) * n_rows
     return local_explanation(
         documents,
-        privacy=privacy,
+        privacy=replace(privacy, rows=free),
         name=name,
         feature_names=background.names,
         feature_types=[column.feature.kind for column in background.columns],
@@ -120,7 +121,7 @@ def explain_model(
     """
     asked = PublicModel.of(model)
     opened = None if rows is None else _open(background, rows)
-    first = background.sample(1, 0) if opened is None else opened.X
+    first = _example(background, model) if opened is None else opened.X
     places = _places(first, background.names)
     answer = asked.outputs(first, 1 if opened is None else opened.table.n_rows)
     is_several = asked.gives_probabilities or answer.shape[1] > 1
@@ -155,6 +156,13 @@ def explain_model(
     )
 
 
+def _example(background: Background, model: Any) -> Any:
+    """Return a row in a form that the model takes: an array if it was fitted without names."""
+    row, fitted = background.sample(1, 0), getattr(model, "__self__", model)
+    has_names = hasattr(fitted, "feature_names_in_") or not hasattr(fitted, "n_features_in_")
+    return row if has_names else row.to_numpy()
+
+
 def _output(
     model: PublicModel,
     X: Any,
@@ -184,44 +192,3 @@ def _places(X: Any, names: Sequence[str]) -> list[int]:
     """Return where the columns stand in a container that may have others beside them."""
     own = read_source(X).names if not hasattr(X, "tocsr") else None
     return list(range(len(names))) if own is None else [own.index(name) for name in names]
-
-
-def _document(
-    background: Background,
-    opened: OpenedRows,
-    row: int,
-    fit: LocalFit,
-    meaning: str,
-    output: str,
-    predicted: float,
-    actual: float,
-) -> dict[str, Any]:
-    """Return one row's explanation, in the form of interpret's own local explanations."""
-    cells = [
-        plain_cell(opened.table.column(place)[row]) for place in range(len(background.columns))
-    ]
-    return {
-        "type": "univariate",
-        "names": list(background.names),
-        "scores": fit.effects.tolist(),
-        "values": cells,
-        "standard_errors": fit.standard_errors.tolist(),
-        "perf": {
-            "is_classification": False,
-            "actual": actual,
-            "predicted": predicted,
-            "actual_score": actual,
-            "predicted_score": predicted,
-        },
-        "extra": {"names": ["Baseline"], "scores": [fit.baseline], "values": [1]},
-        "output": output,
-        "predicted": predicted,
-        "coordinates": None,
-        "method": BACKGROUND,
-        "origin": _FREE,
-        "image_shape": None,
-        "meaning": meaning,
-        "fit": None
-        if fit.fidelity is None
-        else {"prediction": fit.prediction, "fidelity": fit.fidelity},
-    }

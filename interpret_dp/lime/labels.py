@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.lime.features import UNITS
 from interpret_dp.schema import Continuous
 
-__all__ = ["BlackBox", "Labels", "black_box", "checked_outputs"]
+__all__ = ["LABEL_UNITS", "BlackBox", "Labels", "black_box", "checked_bounds", "checked_outputs"]
+
+LABEL_UNITS = 2**14
+"""Integer units of a label of 1; outputs are mapped to -1 to 1."""
 
 Labels = NDArray[np.int16]
 Floats = NDArray[np.float64]
@@ -86,8 +88,8 @@ class BlackBox:
         Returns
         -------
         ndarray of int16, shape (n_rows, n_outputs)
-            Outputs in steps of ``1 / UNITS`` from -1 to 1; values outside the bounds are clipped
-            and NaN is 0, the middle. Private.
+            Outputs in steps of ``1 / LABEL_UNITS`` from -1 to 1; values outside the bounds are
+            clipped and NaN is 0, the middle. Private.
 
         Notes
         -----
@@ -96,8 +98,8 @@ class BlackBox:
         that fails on every row is seen when it is asked about a query, which is public.
 
         That the model's answer to a row depends on that row alone, and is the same whenever it is
-        asked, is an assumption of the promise. The grid is coarse so that differences in the last
-        digits, which batches of another size bring about in many models, do not show. The model
+        asked, is an assumption of the promise. The grid is there so that differences in the last
+        digits, which batches of another size bring about in many models, hardly show. The model
         gets a copy of the rows: what it writes into them would come back to it when they are
         halved.
         """
@@ -130,7 +132,7 @@ class BlackBox:
     def values(self, labels: Labels) -> Floats:
         """Return what labels are in units of the model's outputs."""
         middle = self.bounds.lower / 2 + self.bounds.upper / 2
-        found: Floats = middle + labels.astype(np.float64) * (self.half_width / UNITS)
+        found: Floats = middle + labels.astype(np.float64) * (self.half_width / LABEL_UNITS)
         return found
 
     def _rounded(self, outputs: Floats) -> Labels:
@@ -139,7 +141,7 @@ class BlackBox:
         middle = lower / 2 + upper / 2
         bounded = np.clip(np.nan_to_num(outputs, nan=middle), lower, upper)
         shares = np.asarray(bounded - middle, dtype=np.float64) / self.half_width
-        return np.rint(np.clip(shares, -1.0, 1.0) * UNITS).astype(np.int16)
+        return np.rint(np.clip(shares, -1.0, 1.0) * LABEL_UNITS).astype(np.int16)
 
 
 def checked_outputs(answer: Any, n_rows: int) -> Floats:
@@ -153,6 +155,18 @@ def checked_outputs(answer: Any, n_rows: int) -> Floats:
             "must return one number, or one list of numbers, for each row."
         )
     return found
+
+
+def checked_bounds(output_bounds: Any) -> Continuous | None:
+    """Return the declared bounds of a model's output; None where none are declared."""
+    if output_bounds is None or isinstance(output_bounds, Continuous):
+        return output_bounds
+    if not isinstance(output_bounds, tuple | list) or len(output_bounds) != 2:
+        raise TypeError(
+            f"output_bounds is {output_bounds!r} ({type(output_bounds).__name__}); it must be "
+            "(lower, upper), public bounds of what the model returns."
+        )
+    return Continuous(*output_bounds)
 
 
 def _check_probabilities(outputs: Floats) -> None:

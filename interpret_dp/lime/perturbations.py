@@ -62,6 +62,13 @@ class LocalFit:
         """What the fit says of the row itself."""
         return self.baseline + float(self.effects.sum())
 
+    @property
+    def shown(self) -> dict[str, float] | None:
+        """What figures say of the fit."""
+        if self.fidelity is None:
+            return None
+        return {"prediction": self.prediction, "fidelity": self.fidelity}
+
 
 class Perturbations:
     """Replacements for the values of any row: the same ones for all rows that are explained.

@@ -11,7 +11,8 @@ Source: Lundberg and Lee (2017); Strumbelj and Kononenko (2014) for permutations
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +22,17 @@ from interpret_dp.lime.background_rows import BackgroundRows
 from interpret_dp.lime.perturbations import Ask, LocalFit
 from interpret_dp.released.background import Background
 
-if TYPE_CHECKING:
-    from interpret_dp.lime.background import PrivateBackground
-
-__all__ = ["ShapValues", "shap_values"]
+__all__ = ["ShapValues", "load_shap"]
 
 FloatArray = NDArray[np.float64]
 
 _GROUPS = 32  # of rows of the background, each with a permutation of the columns and its reverse
 _ROWS_PER_GROUP = 32
+
+
+def load_shap() -> ModuleType:
+    """Return the library shap, or raise ModuleNotFoundError with the command that installs it."""
+    return import_optional("shap", extra="shap", purpose="Computing SHAP values")
 
 
 class ShapValues:
@@ -50,7 +53,7 @@ class ShapValues:
     meaning = "SHAP value, against rows of the background"
 
     def __init__(self, background: Background, seed: int = 0) -> None:
-        self._shap = import_optional("shap", extra="shap", purpose="Computing SHAP values")
+        self._shap = load_shap()
         self._rows = BackgroundRows(background, _GROUPS * _ROWS_PER_GROUP, seed)
         self._weight_changes = self._rows.weight_changes()
 
@@ -99,38 +102,3 @@ class ShapValues:
         asked = np.ones((1, n_columns))
         found = explainer(asked, max_evals=2 * n_columns + 1, silent=True)
         return found.values[0], float(np.mean(found.base_values))
-
-
-def shap_values(
-    background: PrivateBackground,
-    model: Any,
-    X: Any,
-    y: Any = None,
-    name: str | None = None,
-    *,
-    explained_class: Any = None,
-    verbose: bool = False,
-) -> Any:
-    """Return interpret's explanation of rows by their SHAP values; free.
-
-    Parameters
-    ----------
-    background : PrivateBackground
-        Fitted.
-    model, X, y, name, explained_class, verbose
-        As :meth:`~interpret_dp.lime.background.PrivateBackground.explain_local` takes them.
-
-    Returns
-    -------
-    interpret's explanation
-        With ``privacy``. The SHAP values of a row add up to its prediction minus the baseline,
-        which is the mean prediction over 1,024 rows of the background.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If shap is not installed.
-    """
-    method = ShapValues(background.to_released())
-    options = {"explained_class": explained_class, "verbose": verbose}
-    return background._explain_rows(method, model, X, y, name, **options)

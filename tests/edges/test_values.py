@@ -77,7 +77,7 @@ def _repeated(cells: list[Any], n_rows: int) -> pd.Series[Any]:
 @pytest.mark.parametrize("is_declared", [True, False])
 def test_no_value_of_a_cell_is_an_error(name: str, is_declared: bool) -> None:
     """Each kind in a column of numbers and in one of levels, and in a target of its own."""
-    if not is_declared and name in ("statistics", "metrics"):
+    if not is_declared and name in ("interactive", "metrics"):
         pytest.skip("these need a schema")
     target = EXPLAINERS[name].target
     X = pd.DataFrame(
@@ -91,7 +91,7 @@ def test_no_value_of_a_cell_is_an_error(name: str, is_declared: bool) -> None:
     assert not isinstance(result, OURS), result
     schema = Schema(SCHEMA, target=target) if is_declared else None
     # A black box has no target.
-    for cells in VALUES.values() if name != "statistics" else ():
+    for cells in VALUES.values() if name != "interactive" else ():
         y = list(_repeated(cells, 6))
         result = attempt(name, _frame([0.5], 6), y, new_ledger(), schema=schema)
         assert not isinstance(result, OURS), result
@@ -103,9 +103,9 @@ def test_zero_rows_and_one_row(name: str, n_rows: int) -> None:
     schema = Schema(SCHEMA, target=EXPLAINERS[name].target)
     for given in (schema, None):
         result = attempt(name, _frame([0.5], n_rows), [0] * n_rows, new_ledger(), schema=given)
-        is_refused = name == "statistics" and n_rows == 0
+        is_refused = name == "interactive" and n_rows == 0
         assert isinstance(result, OURS) is is_refused, result
-        if name in ("statistics", "metrics"):
+        if name in ("interactive", "metrics"):
             break
 
 
@@ -162,25 +162,16 @@ ACROSS = Schema(default=Continuous(0, 1), target=Categorical([0, 1]))
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", names(only=("binary", "statistics", "interactive", "maps")))
+@pytest.mark.parametrize("name", names(only=("binary", "interactive", "maps")))
 def test_wide_tables_are_fitted_explained_and_copied(name: str) -> None:
     X = _wide()
     start = time.process_time()
-    given = {"feature_names": None} if name in ("statistics", "interactive") else {}
+    given = {"feature_names": None} if name in ("interactive") else {}
     y = (X["c0"] > 0.5).astype(int)
     result = attempt(name, X, y, new_ledger(), schema=ACROSS, **given)
     assert not isinstance(result, OURS), result
     # Some seconds of the processor; ten times as long is no noise of a machine.
     assert time.process_time() - start < 60
-
-
-def test_a_surrogate_of_wide_tables_is_refused_with_what_to_do() -> None:
-    ledger = new_ledger()
-    before = ledger.entries()
-    error = attempt("surrogate", _wide(1025), None, ledger, schema=ACROSS)
-    assert isinstance(error, ValueError)
-    assert "1025 features; a surrogate takes at most 1024" in str(error)
-    assert ledger.entries() == before
 
 
 @pytest.mark.thorough

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import Categorical, Continuous, Integer, PrivateBackground
+from interpret_dp import Categorical, Continuous, DPShapTabular, Integer, PrivateBackground
+from interpret_dp.lime.background_explanation import explain_rows
 from interpret_dp.lime.partial_dependence import partial_dependence
-from interpret_dp.lime.shap_values import ShapValues, shap_values
+from interpret_dp.lime.shap_values import ShapValues
 from interpret_dp.released.background import ZERO_ENDS
 from tests.lime.test_perturbations import ROWS, Classifier, additive, errors, known, numbers, scores
 from tests.released.test_background import background, column
@@ -157,7 +158,8 @@ def test_shap_values_are_those_of_shap_on_the_same_rows() -> None:
     own = PrivateBackground.from_released(known())
     np.random.seed(3)
     state = np.random.get_state()[1].tolist()
-    found = shap_values(own, product, ROWS)
+    explainer = DPShapTabular(product, background=own, trained_on_same_people=False)
+    found = explainer.explain_local(ROWS)
     assert np.random.get_state()[1].tolist() == state
     usual = ShapValues(own.background_)._rows.values
     levels = list(FACTORS)
@@ -197,6 +199,13 @@ def test_error_bars_of_shap_values_hold_those_without_noise() -> None:
     held = []
     for seed in range(20):
         noisy = PrivateBackground.from_released(known(60.0, rng))
-        found = noisy._explain_rows(ShapValues(noisy.background_, seed), product, ROWS, None, None)
+        found = explain_rows(
+            noisy.background_,
+            ShapValues(noisy.background_, seed),
+            product,
+            ROWS,
+            privacy=noisy._spend(),
+            name="SHAP",
+        )
         held.append(np.abs(scores(found) - truth) <= 1.96 * errors(found))
     assert np.mean(held) >= 0.9
