@@ -304,28 +304,24 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
     ) -> Any:
         """Explain any model as a whole by its partial dependence on each column; free.
 
-        The model is asked about rows of the background in which one column's value is replaced: up
-        to 4,096 rows a column (more where it has more than 128 cells), and 1,024 once.
-
         Parameters
         ----------
         model, name, verbose
-            As for :meth:`explain_local`.
+            As for :meth:`explain_local`. For each column, the model is asked about 4,096 rows of
+            the background in which its value is replaced (more if it has more than 128 cells).
         rows : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows, default=None
-            Your own rows, which nothing protects. The first ten are drawn into the curves: what the
-            model says of a row if this value alone is replaced (ICE). The model is asked in their
-            form, and columns that the background does not have are as in the first row. None: the
-            model gets a DataFrame, or an array if scikit-learn fitted it without names.
+            Your own rows, which nothing protects: the model is asked in their form, and the first
+            ten have their own lines in the figures (ICE). None: the model gets a DataFrame, or an
+            array if scikit-learn fitted it without names.
         explained_class : object, default=None
             The class whose probability is explained. None: the second of two, and all of more.
 
         Returns
         -------
         interpret's explanation
-            Curves have mean 0 over the rows of the background. The importance of a column is the
-            mean absolute height of its curve, as for a term of an EBM: 0 for a column that acts
-            through interactions alone. The overview says how much of the variance of the outputs
-            all curves explain together. Bands hold 95 % of noise and sampling together.
+            The importance of a column is the mean absolute height of its curve, as for a term of an
+            EBM: 0 if it acts through interactions alone. The overview says how much of the variance
+            of the outputs all curves explain. Bands hold 95 % of noise and sampling together.
         """
         return explain_model(
             self.to_released(),

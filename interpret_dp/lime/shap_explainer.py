@@ -20,9 +20,10 @@ class DPShapTabular(BackgroundExplainer):
 
     Parameters
     ----------
-    model, data, feature_names, feature_types, trained_on_same_people, background, schema, epsilon, \
-    delta, ledger, dataset, model_guarantee, neighboring, unit, random_state, verbose
-        As :class:`DPLimeTabular` takes them.
+    model, data, feature_names, feature_types, trained_on_same_people, background, schema
+        As :class:`DPLimeTabular` takes them, and so the others.
+    epsilon, delta, ledger, dataset, model_guarantee, neighboring, unit, random_state, verbose
+        The background is charged once: epsilon is the price of all explanations together.
 
     Attributes
     ----------
