@@ -73,34 +73,7 @@ def dependence_explanation(
     """
     import pandas as pd
 
-    def shaped(values: FloatArray) -> FloatArray:
-        return values if classes is not None else values[:, 0]
-
-    model = AdditiveModel(
-        task="regression" if classes is None else "classification",
-        schema=background.schema,
-        features=tuple(column.feature for column in background.columns),
-        terms=tuple(
-            AdditiveTerm(
-                feature=place,
-                scores=shaped(curve),
-                # A cell that no row is drawn from, such as the undeclared one, is not drawn.
-                weights=np.append(share * background.n_rows, 0.0),
-                covariance=None,
-                variances=shaped(variance),
-            )
-            for place, (curve, variance, share) in enumerate(
-                zip(curves, variances, background.shares(), strict=True)
-            )
-        ),
-        intercept=intercept,
-        classes=None if classes is None else tuple(classes),
-        n_rows=background.n_rows,
-        noise_scale_binning=0.0,
-        noise_scale_boosting=0.0,
-        rounds=0,
-        guarantee=background.guarantee,
-    )
+    model = _as_additive(background, intercept, curves, variances, classes)
     importances = [term_importance(term)[0] for term in model.terms]
     names, kinds = list(background.names), [feature.kind for feature in model.features]
     explanation = private_explanation(
@@ -132,10 +105,49 @@ def dependence_explanation(
         ),
     )
     explanation.curves = model
-    explanation.lines = [[shaped(line) for line in own] for own in lines]
+    explanation.lines = [[_shaped(line, classes) for line in own] for own in lines]
     explanation.output = output if classes is None else "probability of each class"
     explanation.fidelity = fidelity
     return explanation
+
+
+def _as_additive(
+    background: Background,
+    intercept: FloatArray,
+    curves: Sequence[FloatArray],
+    variances: Sequence[FloatArray],
+    classes: Sequence[Any] | None,
+) -> AdditiveModel:
+    """Return curves as the terms of an additive model."""
+    return AdditiveModel(
+        task="regression" if classes is None else "classification",
+        schema=background.schema,
+        features=tuple(column.feature for column in background.columns),
+        terms=tuple(
+            AdditiveTerm(
+                feature=place,
+                scores=_shaped(curve, classes),
+                # A cell that no row is drawn from, such as the undeclared one, is not drawn.
+                weights=np.append(share * background.n_rows, 0.0),
+                covariance=None,
+                variances=_shaped(variance, classes),
+            )
+            for place, (curve, variance, share) in enumerate(
+                zip(curves, variances, background.shares(), strict=True)
+            )
+        ),
+        intercept=intercept,
+        classes=None if classes is None else tuple(classes),
+        n_rows=background.n_rows,
+        noise_scale_binning=0.0,
+        noise_scale_boosting=0.0,
+        rounds=0,
+        guarantee=background.guarantee,
+    )
+
+
+def _shaped(values: FloatArray, classes: Sequence[Any] | None) -> FloatArray:
+    return values[:, 0] if classes is None else values
 
 
 def _part(model: AdditiveModel, term: AdditiveTerm) -> dict[str, Any]:
