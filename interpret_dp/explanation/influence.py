@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.explanation.figure_parts import COLORS, literal, number_text
-from interpret_dp.explanation.row_spend import ORIGINS, SURROGATE, RowSpend, source_of
+from interpret_dp.explanation.row_spend import BACKGROUND, ORIGINS, SURROGATE, RowSpend, source_of
 
 __all__ = [
     "ERROR_BARS",
@@ -50,6 +50,7 @@ _OF_NUMBER = "over a number's whole range"
 _OF_LEVEL = "of the row's level against the mean of the others"
 _OF_ANY_LEVEL = "of a level against the mean of all"
 _OF_TERM = "against the mean over the explanation data"
+_SAMPLED = "noise and sampling"
 _LONGEST_OUTPUT = 60
 _WIDE = 30
 
@@ -132,6 +133,8 @@ class RowInfluence:
     fit : mapping or None
         What a local fit predicts for the row (``prediction``), and the share of the variance
         around it that the fit explains (``fidelity``).
+    errors_of : str
+        What the error bars hold, in words.
     """
 
     features: Influence
@@ -146,6 +149,7 @@ class RowInfluence:
     source: str
     image_shape: tuple[int, int] | None
     fit: Mapping[str, float] | None = None
+    errors_of: str = "the added noise"
 
     @classmethod
     def of(cls, record: Mapping[str, Any], spend: RowSpend | None = None) -> RowInfluence:
@@ -170,6 +174,7 @@ class RowInfluence:
             source=source if spend is None else spend.words,
             image_shape=None if shape is None else (int(shape[0]), int(shape[1])),
             fit=record.get("fit"),
+            errors_of=_SAMPLED if record["method"] == BACKGROUND else cls.errors_of,
         )
 
     @property
@@ -193,11 +198,6 @@ class RowInfluence:
             text = f"{100 * value:.0f} %" if is_share else number_text(value)
             words += f" · local fit: {text}, explains {math.floor(100 * share)} % of the variance"
         return f"{_capital(self.source)}\n{words}"
-
-    @property
-    def errors_of(self) -> str:
-        """What the error bars hold, in words."""
-        return "the added noise" if self.fit is None else "noise and sampling"
 
     @property
     def axis(self) -> str:

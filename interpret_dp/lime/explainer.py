@@ -80,6 +80,7 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
                 f"{type(self).__name__} has no parameter {name}{_replacement(name)}. It takes "
                 f"{', '.join(taken)}."
             )
+        self._load_libraries()
         PublicModel.of(model)
         self.model = model
         self.verbose = check_flag("verbose", verbose)
@@ -113,6 +114,9 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
         background.to_released()  # raises unless it is fitted
         self.background = background
         warn_of_two_names(self._model_promise, self._same_people, self.guarantee_.dataset)
+
+    def _load_libraries(self) -> None:
+        """Raise if a library that explanations need is not installed: before anything is spent."""
 
     def explain_global(self, name: str | None = None, *, explained_class: Any = None) -> Any:
         """Explain the model as a whole; free.

@@ -197,7 +197,12 @@ class BackgroundData(Explainer):
         return np.array([answers.data(row)["scores"] for row in range(len(answers.selector))])
 
     def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
-        return [result.explain_data(), result.explain_local(ByPlace(), X, y)]
+        model = ByPlace()
+        return [
+            result.explain_data(),
+            result.explain_global(model, rows=X),
+            result.explain_local(model, X, y),
+        ]
 
 
 @dataclass(frozen=True)
