@@ -108,16 +108,17 @@ def dependence_figure(
     lines = {f"row {number}": scores for number, scores in enumerate(asked)}
     figure = shape_figure(model, model.terms[index], previews=lines)
     for trace in figure.data:
-        name = trace.name or ""
         for text, meaning in _OF_DEPENDENCE.items():
-            name = name.replace(text, meaning)
-        trace.name = name
-        if trace.meta in lines:
-            # Below the curve and its band, and named once.
-            trace.update(visible=True, opacity=_FADED, name=_LINES_NAME, legendgroup=_LINES_NAME)
-            trace.showlegend = trace.meta == "row 0"
-            trace.update(line_width=1, line_color=COLORS["ink"])
-            trace.marker.update(size=5, color=COLORS["ink"])
+            trace.name = (trace.name or "").replace(text, meaning)
+    singles = [trace for trace in figure.data if trace.meta in lines]
+    for trace in singles:
+        # Named once: all are of one kind.
+        is_first = trace is singles[0]
+        trace.update(visible=True, opacity=_FADED, name=_LINES_NAME, showlegend=is_first)
+        trace.update(legendgroup=_LINES_NAME, line_width=1, marker_size=5)
+        if model.classes is None:
+            trace.update(line_color=COLORS["ink"], marker_color=COLORS["ink"])
+    # Below the curves and their bands.
     figure.data = sorted(figure.data, key=lambda trace: trace.meta not in lines)
     bottom = figure.layout.margin.b
     figure.update_yaxes(title=f"change of the {literal(output)}", row=1, col=1)

@@ -310,8 +310,8 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             As for :meth:`explain_local`. For each column, the model is asked about 4,096 rows of
             the background in which its value is replaced (more if it has more than 128 cells).
         rows : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows, default=None
-            Your own rows, which nothing protects: the model is asked in their form, and ten get a
-            line in the figures (ICE). None: a DataFrame, or an array if it was fitted with one.
+            Your own rows, which nothing protects: the model is asked in their form, and figures
+            have up to ten lines of them (ICE). None: a DataFrame, or an array if fitted with one.
         explained_class : object, default=None
             The class whose probability is explained. None: the second of two, and all of more.
 

@@ -26,7 +26,7 @@ from interpret_dp.schema.tables import read_source
 __all__ = ["explain_model", "explain_rows"]
 
 _FREE = "post-processed"
-_MOST_LINES = 10
+_MOST_LINES = 10  # of single rows, of all classes together
 
 
 def explain_rows(
@@ -135,7 +135,7 @@ def explain_model(
         kept = np.zeros((len(values[0]), len(values)), dtype=bool)
         return _output(asked, first, places, 0, chosen, kept, values)
 
-    n_lines = 0 if opened is None else min(opened.table.n_rows, _MOST_LINES)
+    n_lines = 0 if opened is None else min(opened.table.n_rows, max(1, _MOST_LINES // len(chosen)))
     from interpret_dp.explanation.dependence_objects import dependence_explanation
 
     found = partial_dependence(background, ask, verbose=verbose)
