@@ -10,6 +10,7 @@ Source: Lundberg and Lee (2017); Strumbelj and Kononenko (2014) for permutations
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -32,7 +33,10 @@ _ROWS_PER_GROUP = 32
 
 def load_shap() -> ModuleType:
     """Return the library shap, or raise ModuleNotFoundError with the command that installs it."""
-    return import_optional("shap", extra="shap", purpose="Computing SHAP values")
+    with warnings.catch_warnings():
+        # Its plots, which are not used here, use what matplotlib is about to deprecate.
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        return import_optional("shap", extra="shap", purpose="Computing SHAP values")
 
 
 class ShapValues:
