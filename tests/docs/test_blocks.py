@@ -116,7 +116,7 @@ def test_blocks_run_as_they_are_printed(page, shown):
         pytest.skip("the extra `llm` is not installed")
     blocks = blocks_of(page)
     run(page, blocks, GIVEN.get(page.name, dict)())
-    assert len(shown) == sum(source.count("\nshow(") for _, source in blocks)
+    assert len(shown) == sum(f"\n{source}".count("\nshow(") for _, source in blocks)
 
 
 def test_pages_that_are_left_out_or_given_something_exist():
