@@ -63,6 +63,10 @@ if TYPE_CHECKING:
 __all__ = ["PrivateBackground"]
 
 _MECHANISM = "discrete Gaussian noise on histograms of the columns, exactly sampled"
+_WITH_DEPENDENCE = (
+    "discrete Gaussian noise on histograms of the columns and on sums over pairs of columns, "
+    "exactly sampled"
+)
 _SCOPE = (
     "This is about the people whose rows the background was released from. Explanations take the "
     "model as given: nothing is promised here to the people that it was trained on, and rows that "
@@ -282,7 +286,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         interpret's explanation
             With ``privacy``. Standard errors are those of the noise of the background and of the
             sampled rows together, against the same explanation from a background without noise.
-            That columns are drawn independently is not in them.
+            The noise of the dependence between columns is not in them.
 
         Raises
         ------
@@ -468,7 +472,7 @@ def _promise_of(request: _Request) -> Guarantee:
         epsilon=request.epsilon,
         delta=request.delta,
         mu=cost.mu if cost.delta == 0.0 else None,
-        mechanism=_MECHANISM,
+        mechanism=_WITH_DEPENDENCE if request.has_dependence else _MECHANISM,
         neighboring=request.neighbourhood.relation,
         unit=request.neighbourhood.unit_text,
         assumptions=(

@@ -13,7 +13,7 @@ from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.lime.histograms import codes_of
 from interpret_dp.release import PlannedRelease, ReleaseDoor
 from interpret_dp.released.background import BackgroundColumn
-from interpret_dp.released.copula import Dependence
+from interpret_dp.released.copula import ColumnDependence
 from interpret_dp.schema.cells import chunks
 
 __all__ = ["DEPENDENCE_SHARE", "dependence_plan", "release_dependence"]
@@ -31,7 +31,7 @@ def dependence_plan(mu: float) -> tuple[PlannedRelease, ...]:
 
 def release_dependence(
     rows: PrivateRows, columns: Sequence[BackgroundColumn], door: ReleaseDoor
-) -> Dependence | None:
+) -> ColumnDependence | None:
     """Release how columns depend on each other.
 
     Parameters
@@ -45,7 +45,7 @@ def release_dependence(
 
     Returns
     -------
-    Dependence or None
+    ColumnDependence or None
         None, and nothing is released, if fewer than two columns have two halves.
     """
     places = tuple(k for k, column in enumerate(columns) if column.signs.any())
@@ -57,7 +57,7 @@ def release_dependence(
     noisy, sigma = door.gaussian(
         _NAME, LATTICE * exact[np.newaxis], row_norm=row_norm, aligned=False
     )
-    return Dependence(places, noisy[0] / LATTICE, sigma / LATTICE)
+    return ColumnDependence(places, noisy[0] / LATTICE, sigma / LATTICE)
 
 
 def _products(

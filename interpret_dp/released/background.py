@@ -14,7 +14,7 @@ from interpret_dp._documents import check_keys, check_version, digest_of, unseal
 from interpret_dp._validate import check_int
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.released.copula import (
-    Dependence,
+    ColumnDependence,
     copula_correlations,
     copula_places,
     half_signs,
@@ -170,7 +170,7 @@ class Background:
     n_rows : float
         Released number of rows, above 0.
     guarantee : Guarantee
-    dependence : Dependence, default=None
+    dependence : ColumnDependence, default=None
         How the columns depend on each other.
     """
 
@@ -178,7 +178,7 @@ class Background:
     columns: tuple[BackgroundColumn, ...]
     n_rows: float
     guarantee: Guarantee
-    dependence: Dependence | None = None
+    dependence: ColumnDependence | None = None
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -359,7 +359,7 @@ class Background:
                 ),
                 document["n_rows"],
                 Guarantee.from_dict(document["guarantee"]),
-                None if dependence is None else Dependence(**dependence),
+                None if dependence is None else ColumnDependence(**dependence),
             )
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ValueError(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.released.terms import frozen
 
-__all__ = ["Dependence", "copula_correlations", "copula_places", "half_signs"]
+__all__ = ["ColumnDependence", "copula_correlations", "copula_places", "half_signs"]
 
 FloatArray = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ _ANGLES = np.linspace(-0.995, 0.995, 201) * np.pi / 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Dependence:
+class ColumnDependence:
     """Released sums over rows of the products of two columns' signs.
 
     Attributes
@@ -98,7 +98,7 @@ def half_signs(counts: FloatArray, *, is_ordered: bool) -> NDArray[np.int8]:
 
 
 def copula_correlations(
-    dependence: Dependence,
+    dependence: ColumnDependence,
     shares: Sequence[FloatArray],
     signs: Sequence[NDArray[np.int8]],
     n_rows: float,
@@ -107,7 +107,7 @@ def copula_correlations(
 
     Parameters
     ----------
-    dependence : Dependence
+    dependence : ColumnDependence
     shares : sequence of ndarray of float64, shape (n_counted,) each
         Of the counted cells of the columns that ``dependence`` is about.
     signs : sequence of ndarray of int8, shape (n_counted,) each
@@ -197,8 +197,8 @@ def copula_places(
     from scipy.special import ndtr
 
     normal = generator.standard_normal((n_rows, len(shares)))
-    ranks = ndtr(normal @ np.linalg.cholesky(correlations).T)
-    places = np.empty_like(ranks)
+    ranks = np.asarray(ndtr(normal @ np.linalg.cholesky(correlations).T))
+    places = np.empty(ranks.shape)
     for k, (part, own) in enumerate(zip(shares, signs, strict=True)):
         missing = part[0]
         if is_ordered[k]:
