@@ -146,11 +146,14 @@ def copula_correlations(
 def _shrunk(estimates: FloatArray, deviations: FloatArray) -> FloatArray:
     """Return noisy estimates, shrunk towards zero (empirical Bayes, normal prior).
 
-    The variance of the prior is estimated from all of them, by their precision.
+    The variance of the prior is estimated from all of them, by their precision. Two standard errors
+    are taken off: correlations that noise alone makes up do more harm than true ones left out.
     """
     noise = deviations**2
-    signal = float(np.average(estimates**2 - noise, weights=noise**-2.0))
-    return np.asarray(estimates * (max(signal, 0.0) / (max(signal, 0.0) + noise)))
+    weights = noise**-2.0
+    signal = float(np.average(estimates**2 - noise, weights=weights))
+    signal = max(signal - 2.0 * float(np.sqrt(2.0 / weights.sum())), 0.0)
+    return np.asarray(estimates * (signal / (signal + noise)))
 
 
 def _tetrachoric(covariance: float, first: float, second: float) -> float:
