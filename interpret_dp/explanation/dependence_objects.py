@@ -1,7 +1,6 @@
 """interpret's explanation of a black box as a whole: its partial dependence on each column.
 
-Curves are drawn as the terms of an additive model, which they are: on independent columns no other
-sum of curves is nearer to the black box.
+Curves are drawn as the terms of an additive model, which they are.
 """
 
 from __future__ import annotations
@@ -205,8 +204,7 @@ class PrivateDependenceExplanation(PrivateExplanation):
         figure.data[1].name = "what noise and sampling alone would give"
         hidden = len(measured) - len(shown)
         words = [
-            "Mean absolute height of each column's curve of partial dependence, on independent "
-            "columns",
+            "Mean absolute height of each column's curve of partial dependence",
             f"All curves together explain {math.floor(100 * max(self.fidelity, 0.0))} % of the "
             "variance of what the model says"
             + f" · {hidden:,} less important columns are not drawn"

@@ -4,49 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from interpret_dp._documents import read_json, write_sealed
-from interpret_dp._validate import check_real
-from interpret_dp.accounting.gaussian import mu_of_budget
-from interpret_dp.accounting.guarantee import (
-    DEFAULT_ASSUMPTIONS,
-    UNDECLARED_ASSUMPTIONS,
-    Guarantee,
-)
-from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.explanation.spend import PrivacySpend
-from interpret_dp.fitting.account import (
-    account_of,
-    ledger_of,
-    neighbourhood_of,
-    randomness_of,
-    refuse_unnamed_unit,
-)
-from interpret_dp.fitting.assumptions import (
-    DASK_ASSUMPTION,
-    ledger_assumptions,
-    unit_assumptions,
-)
-from interpret_dp.fitting.declaring import DeclaringTask, declare, warn_of_gaps
-from interpret_dp.fitting.partitioned import PartitionedRows, open_collections, partitioned
+from interpret_dp.fitting.account import ledger_of
+from interpret_dp.fitting.declaring import declare
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
-from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.lime.background_explanation import explain_model, explain_rows
-from interpret_dp.lime.histograms import histogram_plan, release_histograms
+from interpret_dp.lime.background_request import background_promise, open_background_request
+from interpret_dp.lime.dependence import release_dependence
+from interpret_dp.lime.histograms import release_histograms
 from interpret_dp.lime.perturbations import Perturbations
-from interpret_dp.mechanisms import Randomness
-from interpret_dp.release import ReleaseDoor, ReleasePlan
+from interpret_dp.release import ReleaseDoor
 from interpret_dp.released.background import Background
 from interpret_dp.released.summary import warn_after_fit
 from interpret_dp.schema import Schema
-from interpret_dp.schema.kinds import kinds_of
-from interpret_dp.schema.partial import partial_schema_of_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,13 +31,6 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
 __all__ = ["PrivateBackground"]
-
-_MECHANISM = "discrete Gaussian noise on histograms of the columns, exactly sampled"
-_SCOPE = (
-    "This is about the people whose rows the background was released from. Explanations take the "
-    "model as given: nothing is promised here to the people that it was trained on, and rows that "
-    "are asked about are not protected."
-)
 
 
 class PrivateBackground(ShowsGuarantee, BaseEstimator):
@@ -77,6 +47,9 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         the same budget. Its ``unit`` names the column that says which rows are one person's.
     epsilon, delta : float, default=0.1, 1e-6
         The promise for the background and for everything that is computed from it.
+    dependence : bool, default=True
+        Also release how columns depend on each other, with a tenth of the budget (of mu squared).
+        Rows are drawn column by column, independently, without it.
     ledger : PrivacyLedger or str, default=None
         Where it is charged; None: the in-memory ledger of the process.
     dataset : str, default=None
@@ -107,8 +80,9 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
     Notes
     -----
     Of each column two histograms are released: one of many cells, from which cells with enough rows
-    are merged, and one of these (docs/proofs/private_background.md). Dependence between columns is
-    not released: rows are drawn column by column.
+    are merged, and one of these. Of each two columns the sum of the products of their signs is
+    released: in which half of its column each row is (docs/proofs/private_background.md). Rows are
+    drawn from a Gaussian copula with these correlations.
 
     Examples
     --------
@@ -131,6 +105,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         *,
         epsilon: float = 0.1,
         delta: float = 1e-6,
+        dependence: bool = True,
         ledger: PrivacyLedger | str | None = None,
         dataset: str | None = None,
         neighboring: str = "add_or_remove_one",
@@ -143,6 +118,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         self.schema = schema
         self.epsilon = epsilon
         self.delta = delta
+        self.dependence = dependence
         self.ledger = ledger
         self.dataset = dataset
         self.neighboring = neighboring
@@ -178,8 +154,8 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             If the computation failed. What was charged is in the message.
         """
         warn_of_learning_steps()
-        request = _open_request(self, X, unit)
-        promise = _promise_of(request)
+        request = open_background_request(self, X, unit)
+        promise = background_promise(request)
         with ReleaseDoor(
             request.ledger,
             request.dataset,
@@ -196,8 +172,9 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
                 schema = declare(request.declaring, rows, door).schema
             specs = tuple(schema.features.values())
             columns, n_rows = release_histograms(rows, request.declaring.names, specs, door)
+            found = release_dependence(rows, columns, door) if request.has_dependence else None
         promise = dataclasses.replace(promise, ledger_head=door.head)
-        self._publish(Background(schema, columns, n_rows, promise))
+        self._publish(Background(schema, columns, n_rows, promise, found))
         warn_after_fit(self.background_)
         return self
 
@@ -271,7 +248,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         interpret's explanation
             With ``privacy``. Standard errors are those of the noise of the background and of the
             sampled rows together, against the same explanation from a background without noise.
-            That columns are drawn independently is not in them.
+            The noise of the dependence between columns is not in them.
 
         Raises
         ------
@@ -350,7 +327,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         Returns
         -------
         DataFrame
-            Columns are drawn independently. Numbers are spread evenly within their cell.
+            Numbers are spread evenly within their cell.
         """
         return self.to_released().sample(n_rows, random_state)
 
@@ -410,91 +387,9 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             epsilon=guarantee.epsilon,
             delta=guarantee.delta,
             neighboring=guarantee.neighboring,
+            dependence=background.dependence is not None,
             ledger=ledger,
             dataset=guarantee.dataset,
         )
         estimator._publish(background)
         return estimator
-
-
-@dataclass(frozen=True)
-class _Request:
-    """A checked request; nothing in it but ``rows`` is private."""
-
-    rows: PrivateRows
-    epsilon: float
-    delta: float
-    neighbourhood: Neighbourhood
-    declaring: DeclaringTask
-    plan: ReleasePlan
-    randomness: Randomness
-    ledger: PrivacyLedger
-    dataset: str
-
-
-def _open_request(estimator: PrivateBackground, X: Any, unit: Any) -> _Request:
-    """Check the parameters and the form of the data, never a value in a row."""
-    epsilon = check_real("epsilon", estimator.epsilon, low=0, low_open=True)
-    delta = check_real("delta", estimator.delta, low=0, high=1, low_open=True, high_open=True)
-    given = {"X": X, "unit": unit}
-    collections = open_collections(estimator.backend, given)
-    if collections is not None:
-        X, unit = collections.form_of(given)
-    rows, privacy_unit = open_rows(
-        X,
-        None,
-        feature_names=estimator.feature_names,
-        schema=estimator.schema,
-        sample_weight=None,
-        unit=unit,
-        has_target=False,
-    )
-    names = rows.table.names
-    partial = partial_schema_of_columns(
-        names, kinds_of(rows.table), estimator.schema, estimator.feature_types
-    )
-    declaring = DeclaringTask(partial, names, terms=names)
-    if collections is not None:
-        rows = partitioned(rows, collections, estimator, None, None)
-    mu = mu_of_budget(epsilon, declaring.gaussian_delta(delta))
-    histograms = histogram_plan(declaring.training_mu(mu, delta), len(names))
-    neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit)
-    ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
-    refuse_unnamed_unit(estimator.ledger, unit, declaring.without_rows())
-    request = _Request(
-        rows=rows,
-        epsilon=epsilon,
-        delta=delta,
-        neighbourhood=neighbourhood,
-        declaring=declaring,
-        plan=ReleasePlan((*declaring.plan(mu, delta), *histograms)),
-        randomness=randomness_of(estimator.random_state),
-        ledger=ledger,
-        dataset=dataset,
-    )
-    warn_of_gaps(declaring, request.plan, neighbourhood)
-    return request
-
-
-def _promise_of(request: _Request) -> Guarantee:
-    """Return the guarantee of a request, before it is charged."""
-    on_dask = isinstance(request.rows, PartitionedRows)
-    cost = request.plan.cost
-    return Guarantee(
-        epsilon=request.epsilon,
-        delta=request.delta,
-        mu=cost.mu if cost.delta == 0.0 else None,
-        mechanism=_MECHANISM,
-        neighboring=request.neighbourhood.relation,
-        unit=request.neighbourhood.unit_text,
-        assumptions=(
-            *(UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS),
-            *((DASK_ASSUMPTION,) if on_dask else ()),
-            *ledger_assumptions(request.ledger),
-            *unit_assumptions(request.neighbourhood),
-        ),
-        releases=request.plan.shares,
-        dataset=request.dataset,
-        scope=_SCOPE,
-        tests_only=request.randomness.tests_only,
-    )

@@ -17,9 +17,10 @@ from interpret_dp.released.background import ZERO_ENDS, BackgroundColumn
 from interpret_dp.released.terms import AdditiveFeature
 from interpret_dp.schema import Categorical, FeatureSpec, Integer, fine_bin_count, fine_edges
 from interpret_dp.schema.cells import chunks
-from interpret_dp.schema.encode import encode_column
+from interpret_dp.schema.encode import Codes, encode_column
+from interpret_dp.schema.tables import Values
 
-__all__ = ["histogram_plan", "release_histograms"]
+__all__ = ["codes_of", "histogram_plan", "release_histograms"]
 
 FloatArray = NDArray[np.float64]
 # Between the cells of a number; None where the cells are levels.
@@ -132,7 +133,7 @@ def _counted(
     """Count the rows in each cell: missing first, undeclared levels last. Private."""
     found = []
     for place, (spec, own) in enumerate(zip(specs, cuts, strict=True)):
-        codes = encode_column(rows.table.column(place), spec, _FINE_CELLS, edges=own)
+        codes = codes_of(rows.table.column(place), spec, own)
         # A number is never undeclared.
         n_codes = len(own) + 2 if own is not None else fine_bin_count(spec, _FINE_CELLS) + 2
         counts = np.zeros(n_codes, dtype=np.int64)
@@ -140,6 +141,11 @@ def _counted(
             counts += np.bincount(codes[part], minlength=n_codes)
         found.append(counts)
     return found
+
+
+def codes_of(values: Values, spec: FeatureSpec, cuts: _Cuts) -> Codes:
+    """Return the cell of each value of a column: 0 missing, undeclared levels last. Private."""
+    return encode_column(values, spec, _FINE_CELLS, edges=cuts)
 
 
 def _total(counts: Sequence[FloatArray]) -> float:

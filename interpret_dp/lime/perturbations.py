@@ -102,12 +102,13 @@ class Perturbations:
         logs = np.zeros((_DRAWS, n_rows))
         blocks = [np.ones((n_rows, 1)), self.kept.astype(np.float64)]
         contrasts = [np.zeros((n_columns, 1)), np.eye(n_columns)]
+        # One place in each of n equal strata: cells get their shares of the rows.
+        ranks = background.places(n_rows, background.shares(), generator).argsort(axis=0)
+        places = (ranks.argsort(axis=0) + generator.random(ranks.shape)) / n_rows
         for place, column in enumerate(background.columns):
             posterior = column.posterior(background.n_rows)
             shares = column.drawable(posterior.mean())
-            # One place in each of n equal strata: cells get their shares of the rows.
-            places = (generator.permutation(n_rows) + generator.random(n_rows)) / n_rows
-            cells = cells_at(shares, places)
+            cells = cells_at(shares, places[:, place])
             self.values.append(column.values(cells, generator.random(n_rows)))
             uniforms = generator.random((2, _DRAWS, len(column.counts[column.counted])))
             drawn = column.drawable(posterior.draws(uniforms))

@@ -13,6 +13,12 @@ from numpy.typing import NDArray
 from interpret_dp._documents import check_keys, check_version, digest_of, unsealed
 from interpret_dp._validate import check_int
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.released.copula import (
+    ColumnDependence,
+    copula_correlations,
+    copula_places,
+    half_signs,
+)
 from interpret_dp.released.shares import SharePosterior
 from interpret_dp.released.terms import AdditiveFeature, frozen
 from interpret_dp.schema import Continuous, Integer, Schema
@@ -38,8 +44,9 @@ BACKGROUND_FORMAT = "interpret_dp.background"
 """What a file says that it holds."""
 
 _VERSION = 1
-_KEYS = ("format", "version", "schema", "columns", "n_rows", "guarantee")
+_KEYS = ("format", "version", "schema", "columns", "n_rows", "dependence", "guarantee")
 _COLUMN_KEYS = ("name", "cuts", "counts", "noise")
+_DEPENDENCE_KEYS = ("places", "products", "noise")
 # Missing cells are drawn where their count stands out by so many standard deviations of its noise:
 # many models cannot read a missing cell, and without noise there might be none.
 _MISSING_STANDS_OUT = 4.0
@@ -83,6 +90,17 @@ class BackgroundColumn:
     def has_missing(self) -> bool:
         """Whether the count of missing cells stands out of its noise."""
         return bool(self.counts[0] > _MISSING_STANDS_OUT * self.noise[0])
+
+    @property
+    def signs(self) -> NDArray[np.int8]:
+        """The half of the rows that each cell is in: -1, 1, or 0 for neither."""
+        return half_signs(self.counts, is_ordered=self.is_ordered)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the cells are those of a number, or of ordered levels."""
+        spec = self.feature.spec
+        return isinstance(spec, Continuous) or spec.ordered
 
     def posterior(self, n_rows: float) -> SharePosterior:
         """Return what the counts say about the shares of the counted cells."""
@@ -142,7 +160,7 @@ class BackgroundColumn:
 class Background:
     """Released histograms of the columns of a private table; rows drawn from them are public.
 
-    Columns are drawn independently: what depends on two columns together is not in it.
+    Columns are drawn from a Gaussian copula, or independently where no dependence was released.
 
     Attributes
     ----------
@@ -152,18 +170,28 @@ class Background:
     n_rows : float
         Released number of rows, above 0.
     guarantee : Guarantee
+    dependence : ColumnDependence, default=None
+        How the columns depend on each other.
     """
 
     schema: Schema
     columns: tuple[BackgroundColumn, ...]
     n_rows: float
     guarantee: Guarantee
+    dependence: ColumnDependence | None = None
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
         object.__setattr__(self, "n_rows", float(frozen(self.n_rows, (), "n_rows")))
         if self.n_rows <= 0 or not self.columns:
             raise ValueError("A background needs at least one column, and n_rows above 0.")
+        places = () if self.dependence is None else self.dependence.places
+        split = [k for k, column in enumerate(self.columns) if column.signs.any()]
+        if self.dependence is not None and (len(places) < 2 or list(places) != split):
+            raise ValueError(
+                f"The dependence is of the columns {list(places)}; it must be of two or more, "
+                f"and of those whose rows are split in two: {split}."
+            )
 
     def __repr__(self) -> str:
         """Name what it is; the counts are in its columns."""
@@ -206,11 +234,58 @@ class Background:
         """
         n_rows = check_int("n_rows", n_rows, low=1)
         generator = public_generator(random_state)
-        drawn = []
-        for column, shares in zip(self.columns, self.shares(), strict=True):
-            cells = cells_at(shares, generator.random(n_rows))
+        shares, drawn = self.shares(), []
+        places = self.places(n_rows, shares, generator)
+        for k, column in enumerate(self.columns):
+            cells = cells_at(shares[k], places[:, k])
             drawn.append(column.values(cells, generator.random(n_rows)))
         return self.frame(drawn)
+
+    def correlations(self) -> FloatArray:
+        """Return the correlations of the Gaussian copula, shape (n_columns, n_columns).
+
+        Those that were not released are zero.
+        """
+        matrix = np.eye(len(self.columns))
+        if self.dependence is not None:
+            known = [self.columns[k] for k in self.dependence.places]
+            matrix[np.ix_(self.dependence.places, self.dependence.places)] = copula_correlations(
+                self.dependence,
+                [column.posterior(self.n_rows).mean() for column in known],
+                [column.signs[column.counted] for column in known],
+                self.n_rows,
+            )
+        return matrix
+
+    def places(
+        self, n_rows: int, shares: Sequence[FloatArray], generator: np.random.Generator
+    ) -> FloatArray:
+        """Draw where the values of rows lie in their columns, for :func:`cells_at`.
+
+        Parameters
+        ----------
+        n_rows : int
+        shares : sequence of ndarray of float64
+            Of :meth:`shares`.
+        generator : numpy.random.Generator
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, n_columns)
+            From 0 to 1.
+        """
+        places = generator.random((n_rows, len(self.columns)))
+        if self.dependence is not None:
+            known = list(self.dependence.places)
+            places[:, known] = copula_places(
+                self.correlations()[np.ix_(known, known)],
+                [shares[k] for k in known],
+                [self.columns[k].signs[:-1] for k in known],
+                [self.columns[k].is_ordered for k in known],
+                n_rows,
+                generator,
+            )
+        return places
 
     def frame(self, values: Sequence[NDArray[Any]]) -> pd.DataFrame:
         """Return the values of all columns as a table, integers as integers."""
@@ -242,6 +317,7 @@ class Background:
                 for column in self.columns
             ],
             "n_rows": self.n_rows,
+            "dependence": None if self.dependence is None else self.dependence.to_dict(),
             "guarantee": self.guarantee.to_dict(),
         }
 
@@ -266,6 +342,9 @@ class Background:
         try:
             for number, entry in enumerate(document["columns"]):
                 check_keys(f"Column {number} of the background", entry, _COLUMN_KEYS)
+            dependence = document["dependence"]
+            if dependence is not None:
+                check_keys("The dependence of the background", dependence, _DEPENDENCE_KEYS)
             schema = Schema.from_dict(document["schema"])
             specs = schema.resolve([entry["name"] for entry in document["columns"]])
             return cls(
@@ -280,6 +359,7 @@ class Background:
                 ),
                 document["n_rows"],
                 Guarantee.from_dict(document["guarantee"]),
+                None if dependence is None else ColumnDependence(**dependence),
             )
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ValueError(

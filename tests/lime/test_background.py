@@ -22,7 +22,7 @@ from interpret_dp import (
     UndeclaredWarning,
 )
 from interpret_dp.audit import replay
-from interpret_dp.lime import histograms
+from interpret_dp.lime import dependence, histograms
 from interpret_dp.mechanisms import Randomness, use_randomness
 
 SCHEMA = Schema(
@@ -92,6 +92,40 @@ def test_a_value_of_many_rows_has_a_cell_of_its_own() -> None:
     assert (rows["gain"] == 0).mean() == pytest.approx(0.8, abs=0.03)
     assert (rows["change"] == 0).mean() == pytest.approx(0.5, abs=0.03)
     assert (rows["age"] == 40).mean() == pytest.approx(0.3, abs=0.03)
+
+
+def test_rows_depend_on_each_other_as_private_rows_do() -> None:
+    rng = np.random.default_rng(5)
+    normal = rng.standard_normal((20_000, 2)) @ np.linalg.cholesky([[1.0, 0.8], [0.8, 1.0]]).T
+    site = np.where(normal[:, 1] > 0.8, "b", "a").astype(object)
+    table = {"age": np.clip(50 + 15 * normal[:, 0], 0, 99).round(), "site": site}
+    X = pd.DataFrame({**table, "change": np.clip(2 * normal[:, 1], -10, 10)})
+    X.loc[:1999, "change"], X.loc[2000:2999, "site"] = np.nan, "undeclared"
+    own = counted(X)
+    signs = []
+    for column in own.columns:
+        cells, halves = X[column.feature.name], np.append(column.signs, 0)
+        cuts = column.feature.cuts
+        codes = (
+            cells.map({"a": 1, "b": 2}).fillna(3).to_numpy(dtype=int)
+            if cuts is None
+            else np.where(cells.isna(), 0, np.searchsorted(cuts, cells, side="right") + 1)
+        )
+        signs.append(halves[codes].astype(int))
+    assert set(signs[1]) == {-1, 0, 1}
+    products = [(signs[j] * signs[k]).sum() for j, k in ((0, 1), (0, 2), (1, 2))]
+    assert own.dependence.products.tolist() == products
+    drawn = own.sample(20_000, 0)
+    assert drawn["age"].corr(drawn["change"], "spearman") == pytest.approx(0.79, abs=0.03)
+    for name in ("age", "change"):
+        means = [part.groupby("site")[name].mean() for part in (X, drawn)]
+        gaps = [float(mean["b"] - mean["a"]) for mean in means]
+        assert gaps[1] == pytest.approx(gaps[0], rel=0.1)
+    alone = counted(X, dependence=False)
+    drawn = alone.sample(20_000, 0)
+    assert abs(drawn["age"].corr(drawn["change"], "spearman")) < 0.03
+    assert [part.name for part in alone.guarantee.releases] == ["cells", "counts"]
+    assert alone.guarantee.mu == pytest.approx(own.guarantee.mu)
 
 
 def test_few_rows_have_few_cells() -> None:
@@ -168,22 +202,27 @@ def test_explanations_leave_the_ledger_as_it_is() -> None:
     assert {row.words for row in explanation.privacy.rows} == {"From the background: free"}
 
 
-def test_a_count_that_a_row_moves_by_more_than_one_is_found(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("module", "name"), [(histograms, "_counted"), (dependence, "_products")], ids=str
+)
+def test_a_sum_that_a_row_moves_by_more_than_declared_is_found(
+    module: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of the replay in the audit's run of all explainers."""
 
     def fit(table: Any) -> Any:
         return PrivateBackground(SCHEMA, epsilon=1.0, dataset="audit").fit(table)
 
-    X = patients(60)
+    # The last row has a value in every column, so that it adds to all sums.
+    X = patients(300).query("site != 'undeclared'")
     assert replay(fit, X, X[:-1]).ok
-    honest = histograms._counted
+    honest = getattr(module, name)
 
     def twice(*arguments: Any) -> Any:
-        return [2 * counts for counts in honest(*arguments)]
+        sums = honest(*arguments)
+        return 2 * sums if isinstance(sums, np.ndarray) else [2 * own for own in sums]
 
-    monkeypatch.setattr(histograms, "_counted", twice)
+    monkeypatch.setattr(module, name, twice)
     assert not replay(fit, X, X[:-1]).ok
 
 
@@ -191,6 +230,7 @@ def test_dask_gives_the_same_counts() -> None:
     dd = pytest.importorskip("dask.dataframe")
     X = patients(600)
     whole, parts = counted(X), counted(dd.from_pandas(X, npartitions=3))
+    assert whole.dependence.to_dict() == parts.dependence.to_dict()
     for one, other in zip(whole.columns, parts.columns, strict=True):
         assert one.counts.tolist() == other.counts.tolist()
         assert one.feature.cuts is None or one.feature.cuts.tolist() == other.feature.cuts.tolist()

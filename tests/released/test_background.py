@@ -21,6 +21,7 @@ from interpret_dp import (
     load_model,
 )
 from interpret_dp.released.background import ZERO_ENDS, Background, BackgroundColumn
+from interpret_dp.released.copula import ColumnDependence
 from interpret_dp.released.shares import SharePosterior
 from interpret_dp.released.terms import AdditiveFeature
 
@@ -34,9 +35,22 @@ def column(spec: Any, counts: list[float], cuts: Any = None, noise: float = 1.0)
     return BackgroundColumn(AdditiveFeature("a", spec, cuts), counts, deviations)
 
 
-def background(*columns: BackgroundColumn, n_rows: float = 1000.0) -> Background:
+def background(
+    *columns: BackgroundColumn, n_rows: float = 1000.0, dependence: Any = None
+) -> Background:
     schema = Schema({own.feature.name: own.feature.spec for own in columns})
-    return Background(schema, columns, n_rows, PROMISE)
+    return Background(schema, columns, n_rows, PROMISE, dependence)
+
+
+def related(products: list[float], noise: float = 1.0) -> Background:
+    """Columns of two halves with these sums over 1000 rows."""
+    halves = [
+        BackgroundColumn(
+            AdditiveFeature(name, Continuous(0, 1), [0.5]), [0, 500, 500, 0], [1, 1, 1, 0]
+        )
+        for name in ("a", "b", "c")
+    ]
+    return background(*halves, dependence=ColumnDependence((0, 1, 2), products, noise))
 
 
 # ------------------------------------------------------------------------------------ shares
@@ -133,15 +147,33 @@ def test_a_seed_gives_the_same_rows_and_none_gives_others() -> None:
         own.sample(0)
 
 
+@pytest.mark.parametrize("noise", [1e-3, 1e6], ids=["noiseless", "noise alone"])
+def test_correlations_follow_from_the_halves(noise: float) -> None:
+    """For halves of equal size by Sheppard's formula; noise alone is shrunk to nothing."""
+    products = np.array([500.0, -200.0, 0.0])
+    expected = np.sin(np.pi / 2 * products / 1000) if noise < 1 else np.zeros(3)
+    found = related(products.tolist(), noise).correlations()
+    np.testing.assert_allclose(found[np.triu_indices(3, 1)], expected, atol=2e-3)
+
+
+def test_correlations_that_noise_made_impossible_are_mended() -> None:
+    own = related([1300.0, 900.0, -1000.0])
+    found = own.correlations()
+    assert np.linalg.eigvalsh(found)[0] > 0
+    np.testing.assert_allclose(np.diagonal(found), 1.0)
+    assert np.isfinite(own.sample(100, 0)).all(axis=None)
+
+
 # ---------------------------------------------------------------------------------------- files
 
 
 def test_a_file_gives_the_same_background_back(tmp_path: Any) -> None:
-    own = background(column(Integer(0, 100), [1.5, 500, 300, 200, 0], [17.5, 64.5]))
+    own = related([500.0, 0.0, 100.5])
     estimator = PrivateBackground.from_released(own)
     estimator.save(tmp_path / "background.json")
     again = PrivateBackground.load(tmp_path / "background.json")
     assert again.background_.digest == own.digest
+    assert again.background_.sample(5, 0).equals(own.sample(5, 0))
     assert again.guarantee_ == PROMISE
     with pytest.raises(ValueError, match=r"PrivateBackground\.load"):
         load_model(tmp_path / "background.json")
@@ -157,13 +189,18 @@ def test_a_file_gives_the_same_background_back(tmp_path: Any) -> None:
         (["columns"], []),
         (["columns", 0, "counts"], [1, 2]),
         (["columns", 0, "noise", 1], -1.0),
-        (["columns", 0, "cuts"], [70, 17.5]),
-        (["columns", 0, "name"], "b"),
+        (["columns", 0, "cuts"], [0.7, 0.5]),
+        (["columns", 0, "name"], "z"),
+        (["dependence", "places"], [0, 1]),
+        (["dependence", "places"], [0, 1, 3]),
+        (["dependence", "products"], [1.0, 2.0]),
+        (["dependence", "noise"], 0.0),
+        (["dependence", "surplus"], 1),
         (["surplus"], 1),
     ],
 )
 def test_a_damaged_document_is_refused(path: list[Any], value: Any) -> None:
-    own = background(column(Integer(0, 100), [1.5, 500, 300, 200, 0], [17.5, 64.5]))
+    own = related([500.0, 0.0, 100.5])
     document = copy.deepcopy(own.to_dict())
     inner: Any = document
     for key in path[:-1]:

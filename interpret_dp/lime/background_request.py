@@ -1,0 +1,144 @@
+"""A request for a background: parameters and the form of the data, checked before a charge."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp._validate import check_flag, check_real
+from interpret_dp.accounting.gaussian import mu_of_budget
+from interpret_dp.accounting.guarantee import (
+    DEFAULT_ASSUMPTIONS,
+    UNDECLARED_ASSUMPTIONS,
+    Guarantee,
+)
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.fitting.account import (
+    account_of,
+    neighbourhood_of,
+    randomness_of,
+    refuse_unnamed_unit,
+)
+from interpret_dp.fitting.assumptions import (
+    DASK_ASSUMPTION,
+    ledger_assumptions,
+    unit_assumptions,
+)
+from interpret_dp.fitting.declaring import DeclaringTask, warn_of_gaps
+from interpret_dp.fitting.partitioned import PartitionedRows, open_collections, partitioned
+from interpret_dp.fitting.rows import PrivateRows, open_rows
+from interpret_dp.lime.dependence import DEPENDENCE_SHARE, dependence_plan
+from interpret_dp.lime.histograms import histogram_plan
+from interpret_dp.mechanisms import Randomness
+from interpret_dp.release import ReleasePlan
+from interpret_dp.schema.kinds import kinds_of
+from interpret_dp.schema.partial import partial_schema_of_columns
+
+if TYPE_CHECKING:
+    from interpret_dp.ledger import PrivacyLedger
+
+__all__ = ["BackgroundRequest", "background_promise", "open_background_request"]
+
+_MECHANISM = "discrete Gaussian noise on histograms of the columns, exactly sampled"
+_WITH_DEPENDENCE = (
+    "discrete Gaussian noise on histograms of the columns and on sums over pairs of columns, "
+    "exactly sampled"
+)
+_SCOPE = (
+    "This is about the people whose rows the background was released from. Explanations take the "
+    "model as given: nothing is promised here to the people that it was trained on, and rows that "
+    "are asked about are not protected."
+)
+
+
+@dataclass(frozen=True)
+class BackgroundRequest:
+    """A checked request; nothing in it but ``rows`` is private."""
+
+    rows: PrivateRows
+    epsilon: float
+    delta: float
+    neighbourhood: Neighbourhood
+    declaring: DeclaringTask
+    plan: ReleasePlan
+    has_dependence: bool
+    randomness: Randomness
+    ledger: PrivacyLedger
+    dataset: str
+
+
+def open_background_request(estimator: Any, X: Any, unit: Any) -> BackgroundRequest:
+    """Check the parameters and the form of the data, never a value in a row."""
+    epsilon = check_real("epsilon", estimator.epsilon, low=0, low_open=True)
+    delta = check_real("delta", estimator.delta, low=0, high=1, low_open=True, high_open=True)
+    dependence = check_flag("dependence", estimator.dependence)
+    given = {"X": X, "unit": unit}
+    collections = open_collections(estimator.backend, given)
+    if collections is not None:
+        X, unit = collections.form_of(given)
+    rows, privacy_unit = open_rows(
+        X,
+        None,
+        feature_names=estimator.feature_names,
+        schema=estimator.schema,
+        sample_weight=None,
+        unit=unit,
+        has_target=False,
+    )
+    names = rows.table.names
+    partial = partial_schema_of_columns(
+        names, kinds_of(rows.table), estimator.schema, estimator.feature_types
+    )
+    declaring = DeclaringTask(partial, names, terms=names)
+    if collections is not None:
+        rows = partitioned(rows, collections, estimator, None, None)
+    mu = mu_of_budget(epsilon, declaring.gaussian_delta(delta))
+    rest = declaring.training_mu(mu, delta)
+    # One column has nothing to depend on.
+    has_dependence = dependence and len(names) > 1
+    share = DEPENDENCE_SHARE if has_dependence else 0.0
+    releases = histogram_plan(rest * math.sqrt(1.0 - share), len(names))
+    if has_dependence:
+        releases = (*releases, *dependence_plan(rest * math.sqrt(share)))
+    neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit)
+    ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
+    refuse_unnamed_unit(estimator.ledger, unit, declaring.without_rows())
+    request = BackgroundRequest(
+        rows=rows,
+        epsilon=epsilon,
+        delta=delta,
+        neighbourhood=neighbourhood,
+        declaring=declaring,
+        plan=ReleasePlan((*declaring.plan(mu, delta), *releases)),
+        has_dependence=has_dependence,
+        randomness=randomness_of(estimator.random_state),
+        ledger=ledger,
+        dataset=dataset,
+    )
+    warn_of_gaps(declaring, request.plan, neighbourhood)
+    return request
+
+
+def background_promise(request: BackgroundRequest) -> Guarantee:
+    """Return the guarantee of a request, before it is charged."""
+    on_dask = isinstance(request.rows, PartitionedRows)
+    cost = request.plan.cost
+    return Guarantee(
+        epsilon=request.epsilon,
+        delta=request.delta,
+        mu=cost.mu if cost.delta == 0.0 else None,
+        mechanism=_WITH_DEPENDENCE if request.has_dependence else _MECHANISM,
+        neighboring=request.neighbourhood.relation,
+        unit=request.neighbourhood.unit_text,
+        assumptions=(
+            *(UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS),
+            *((DASK_ASSUMPTION,) if on_dask else ()),
+            *ledger_assumptions(request.ledger),
+            *unit_assumptions(request.neighbourhood),
+        ),
+        releases=request.plan.shares,
+        dataset=request.dataset,
+        scope=_SCOPE,
+        tests_only=request.randomness.tests_only,
+    )
