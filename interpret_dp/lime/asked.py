@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from interpret_dp.lime.moments import Queries
 from interpret_dp.lime.opening import OpenedRows
 from interpret_dp.schema.kinds import warn_of_mismatches
 
-__all__ = ["AskedRows", "Outputs", "actual_values", "ask_model", "plain_cell"]
+__all__ = ["AskedRows", "Outputs", "actual_values", "ask_model", "plain_cell", "row_document"]
 
 
 @dataclass(frozen=True)
@@ -210,3 +210,63 @@ def actual_values(y: Sequence[Any] | Any, outputs: Outputs, explained: Sequence[
 def plain_cell(cell: Any) -> Any:
     """Return a cell as a plain value of Python."""
     return cell.item() if isinstance(cell, np.generic) else cell
+
+
+def row_document(
+    opened: OpenedRows,
+    row: int,
+    names: Sequence[str],
+    *,
+    effects: NDArray[np.float64],
+    standard_errors: NDArray[np.float64],
+    start: tuple[str, float],
+    output: str,
+    predicted: float,
+    actual: float,
+    fit: Mapping[str, float],
+    method: str,
+    **more: Any,
+) -> dict[str, Any]:
+    """Return one row's free explanation, in the form of interpret's own local explanations.
+
+    Parameters
+    ----------
+    opened : OpenedRows
+    row : int
+    names : sequence of str, shape (n_features,)
+    effects, standard_errors : ndarray of float64, shape (n_features,)
+    start : (str, float)
+        What effects are added to, with its name.
+    output : str
+        What is explained, in words.
+    predicted, actual : float
+        That output, as the model gives it, and as it came true; NaN if that is not known.
+    fit : mapping
+        What the effects add up to (``prediction``), and how faithful that is (``fidelity``).
+    method : str
+    **more
+        Further entries, of those that ``local_explanation`` takes.
+    """
+    predicted, actual = float(predicted), float(actual)
+    return {
+        "type": "univariate",
+        "names": list(names),
+        "scores": effects.tolist(),
+        "values": [plain_cell(opened.table.column(place)[row]) for place in range(len(names))],
+        "standard_errors": standard_errors.tolist(),
+        "perf": {
+            "is_classification": False,
+            "actual": actual,
+            "predicted": predicted,
+            "actual_score": actual,
+            "predicted_score": predicted,
+        },
+        "extra": {"names": [start[0]], "scores": [float(start[1])], "values": [1]},
+        "output": output,
+        "predicted": predicted,
+        "coordinates": None,
+        "method": method,
+        "origin": "post-processed",
+        "image_shape": None,
+        "fit": dict(fit),
+    } | more

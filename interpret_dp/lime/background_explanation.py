@@ -10,10 +10,10 @@ import numpy as np
 from interpret_dp.explanation.row_spend import BACKGROUND, RowSpend
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.progress import progress
-from interpret_dp.lime.asked import Outputs, actual_values, plain_cell
+from interpret_dp.lime.asked import Outputs, actual_values, row_document
 from interpret_dp.lime.asking import PublicModel, replaced
 from interpret_dp.lime.opening import OpenedRows, open_model_rows
-from interpret_dp.lime.perturbations import LocalFit, Perturbations
+from interpret_dp.lime.perturbations import Perturbations
 from interpret_dp.released.background import Background
 from interpret_dp.schema.kinds import warn_of_mismatches
 from interpret_dp.schema.tables import read_source
@@ -71,14 +71,19 @@ def explain_rows(
         found = asked.outputs(copies, len(perturbations))
         fit = perturbations.fit(found[:, chosen[row]])
         documents.append(
-            _document(
-                background,
+            row_document(
                 opened,
                 row,
-                fit,
-                outputs.text(chosen[row]),
-                float(predicted[row, chosen[row]]),
-                float(actual[row]),
+                background.names,
+                effects=fit.effects,
+                standard_errors=fit.standard_errors,
+                start=("Baseline", fit.baseline),
+                output=outputs.text(chosen[row]),
+                predicted=predicted[row, chosen[row]],
+                actual=actual[row],
+                fit={"prediction": fit.prediction, "fidelity": fit.fidelity},
+                method=BACKGROUND,
+                meaning=_MEANING,
             )
         )
     from interpret_dp.explanation.local_objects import local_explanation
@@ -108,41 +113,3 @@ def _places(X: Any, names: Sequence[str]) -> list[int]:
     """Return where the columns stand in a container that may have others beside them."""
     own = read_source(X).names if not hasattr(X, "tocsr") else None
     return list(range(len(names))) if own is None else [own.index(name) for name in names]
-
-
-def _document(
-    background: Background,
-    opened: OpenedRows,
-    row: int,
-    fit: LocalFit,
-    output: str,
-    predicted: float,
-    actual: float,
-) -> dict[str, Any]:
-    """Return one row's explanation, in the form of interpret's own local explanations."""
-    cells = [
-        plain_cell(opened.table.column(place)[row]) for place in range(len(background.columns))
-    ]
-    return {
-        "type": "univariate",
-        "names": list(background.names),
-        "scores": fit.effects.tolist(),
-        "values": cells,
-        "standard_errors": fit.standard_errors.tolist(),
-        "perf": {
-            "is_classification": False,
-            "actual": actual,
-            "predicted": predicted,
-            "actual_score": actual,
-            "predicted_score": predicted,
-        },
-        "extra": {"names": ["Baseline"], "scores": [fit.baseline], "values": [1]},
-        "output": output,
-        "predicted": predicted,
-        "coordinates": None,
-        "method": BACKGROUND,
-        "origin": _FREE,
-        "image_shape": None,
-        "meaning": _MEANING,
-        "fit": {"prediction": fit.prediction, "fidelity": fit.fidelity},
-    }

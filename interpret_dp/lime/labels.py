@@ -71,7 +71,7 @@ class BlackBox:
             _check_probabilities(outputs)
         return outputs, self._rounded(outputs)
 
-    def labels(self, X: Any, n_rows: int, n_outputs: int) -> Labels:
+    def answers(self, X: Any, n_rows: int, n_outputs: int) -> Floats:
         """Ask the model about private rows, whatever it thinks of them.
 
         Parameters
@@ -85,34 +85,31 @@ class BlackBox:
 
         Returns
         -------
-        ndarray of int16, shape (n_rows, n_outputs)
-            Outputs in steps of ``1 / UNITS`` from -1 to 1; values outside the bounds are clipped
-            and NaN is 0, the middle. Private.
+        ndarray of float64, shape (n_rows, n_outputs)
+            As the model gives them; NaN where it fails. Private.
 
         Notes
         -----
         Nothing is raised and no warning issued: either would speak of a row. Where the model fails
-        on several rows they are halved, and a row on which it fails alone is labelled 0. A model
-        that fails on every row is seen when it is asked about a query, which is public.
+        on several rows they are halved, until it fails on one row alone. A model that fails on
+        every row is seen when it is asked about a query, which is public.
 
         That the model's answer to a row depends on that row alone, and is the same whenever it is
-        asked, is an assumption of the promise. The grid is coarse so that differences in the last
-        digits, which batches of another size bring about in many models, do not show. The model
-        gets a copy of the rows: what it writes into them would come back to it when they are
-        halved.
+        asked, is an assumption of the promise. Callers round the answers to a grid, so that
+        differences in the last digits, which batches of another size bring about in many models,
+        do not show. The model gets a copy of the rows: what it writes into them would come back to
+        it when they are halved.
         """
-        labels = np.zeros((n_rows, n_outputs), dtype=np.int16)
+        answers = np.full((n_rows, n_outputs), np.nan)
         pending = [(0, n_rows)] if n_rows else []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             while pending:
                 start, stop = pending.pop()
                 try:
-                    found = self._rounded(
-                        checked_outputs(self._predict(_rows(X, start, stop)), stop - start)
-                    )
+                    found = checked_outputs(self._predict(_rows(X, start, stop)), stop - start)
                     # Too many or too few outputs are a failure, and never a broadcast.
-                    labels[start:stop] = found.reshape(stop - start, n_outputs)
+                    answers[start:stop] = found.reshape(stop - start, n_outputs)
                 except KeyboardInterrupt:
                     raise
                 except BaseException:
@@ -120,7 +117,23 @@ class BlackBox:
                     if stop - start > 1:
                         middle = (start + stop) // 2
                         pending += [(start, middle), (middle, stop)]
-        return labels
+        return answers
+
+    def labels(self, X: Any, n_rows: int, n_outputs: int) -> Labels:
+        """Ask the model about private rows, on a coarse grid.
+
+        Parameters
+        ----------
+        X, n_rows, n_outputs
+            As :meth:`answers` takes them.
+
+        Returns
+        -------
+        ndarray of int16, shape (n_rows, n_outputs)
+            Outputs in steps of ``1 / UNITS`` from -1 to 1; values outside the bounds are clipped,
+            and NaN is 0, the middle, as is a row on which the model fails. Private.
+        """
+        return self._rounded(self.answers(X, n_rows, n_outputs))
 
     @property
     def half_width(self) -> float:
@@ -176,14 +189,14 @@ def _rows(X: Any, start: int, stop: int) -> Any:
     return X.slice(start, stop - start) if hasattr(X, "slice") else X[start:stop].copy()
 
 
-def black_box(model: Any, bounds: Continuous | None = None) -> BlackBox:
+def black_box(model: Any, bounds: Any = None) -> BlackBox:
     """Return a model as a function with bounded outputs.
 
     Parameters
     ----------
     model : object
         With ``predict_proba``, or ``predict``, or callable on rows.
-    bounds : Continuous, default=None
+    bounds : Continuous or (lower, upper), default=None
         Public bounds of what ``predict``, or the callable, returns. None: the outputs are
         probabilities, of ``predict_proba`` or of the callable.
 
@@ -203,9 +216,12 @@ def black_box(model: Any, bounds: Continuous | None = None) -> BlackBox:
                 "upper), which must be public knowledge."
             )
         return BlackBox(Continuous(0, 1), True, predict)
+    if isinstance(bounds, tuple | list) and len(bounds) == 2:
+        bounds = Continuous(*bounds)
     if not isinstance(bounds, Continuous):
         raise TypeError(
-            f"bounds is {bounds!r} ({type(bounds).__name__}); it must be Continuous(lower, upper)."
+            f"The bounds of the model's outputs are {bounds!r} ({type(bounds).__name__}); they "
+            "must be (lower, upper), public bounds of what it returns."
         )
     if bounds.lower == bounds.upper:
         raise SchemaError(

@@ -1,16 +1,16 @@
-"""Method "surrogate": one private additive model of the black box, paid once.
+"""The request that releases a surrogate: private additive models of a black box, paid once.
 
 Each output of the black box that needs it gets a DP-EBM regressor, fitted to what the black box
-says about the explanation data; then three sums a model say how good it is. All of it is one
-request, reserved as a whole before a row is labelled. Explanations are read off the released models
-and cost nothing.
+says about the explanation data, or to its logit if it is a probability; then four sums a model say
+how good it is. All of it is one request, reserved as a whole before a row is labelled. Explanations
+are read off the released models and cost nothing.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +19,18 @@ from numpy.typing import NDArray
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.gaussian import epsilon_of_mu
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.ebm.estimators import DPExplainableBoostingRegressor
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.ebm.estimators import (
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+)
 from interpret_dp.ebm.promise import promise_of
 from interpret_dp.ebm.publishing import fitted_model
 from interpret_dp.ebm.request import FitRequest, open_request
 from interpret_dp.ebm.training import TrainedTerms, train
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.fitting.rows import PrivateRows
+from interpret_dp.lime.asked import Outputs
 from interpret_dp.lime.fidelity import (
     FIDELITY,
     FidelitySums,
@@ -36,7 +41,8 @@ from interpret_dp.lime.patches import Patches
 from interpret_dp.lime.surrogate_model import Surrogate
 from interpret_dp.mechanisms import Randomness
 from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
-from interpret_dp.schema import Continuous, Schema, Table
+from interpret_dp.released import AdditiveModel
+from interpret_dp.schema import Categorical, Continuous, Schema, Table
 from interpret_dp.schema.people import open_people
 
 if TYPE_CHECKING:
@@ -45,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["Surrogate", "fit_surrogate"]
 
 Floats = NDArray[np.float64]
-Labels = Floats | Callable[[], Floats]
+Integers = NDArray[np.int64]
 
 # Of mu squared. The noise of the fit is 1.12 times what it would be without, which cannot be seen
 # in its error on adult between epsilon 0.03 and 1; that of the fidelity is 0.7 times what a tenth
@@ -53,20 +59,26 @@ Labels = Floats | Callable[[], Floats]
 _FIDELITY_SHARE = 0.2
 # Terms share the budget: the variance of a prediction's noise grows like their number squared.
 _MOST_TERMS = 1024
+# Labels are rounded to so many steps from the lower bound to the upper one.
+_STEPS = 2**14
+# Logits of probabilities nearer to 0 or 1 count as that of this one. A smaller one makes a wider
+# range and more noise, a larger one loses rare classes.
+_LEAST_PROBABILITY = 0.01
 # Rounding errors of the split must not push the charge above what may be spent.
 _SLACK = 1e-10
-_EXPLAINER = "DPLimeTabular (surrogate)"
+_EXPLAINER = "PrivateSurrogate"
 
 
 def fit_surrogate(
     X: Any,
-    labels: Labels,
+    labels: Callable[[], Floats],
     *,
     n_outputs: int,
     schema: Schema,
     bounds: Continuous,
     mu: float,
     delta: float,
+    outputs: Outputs | None = None,
     complementary: bool = False,
     ledger: PrivacyLedger | str | None = None,
     dataset: str | None = None,
@@ -84,10 +96,10 @@ def fit_surrogate(
     ----------
     X : Table, DataFrame, ndarray or list of rows, shape (n_rows, n_features)
         The explanation data. Private.
-    labels : ndarray of float64, shape (n_rows, n_outputs), or callable
-        What the black box says of each row, in units of its outputs, as
-        ``BlackBox.labels`` makes it: by rules that see that row alone. Private. A function that
-        returns it is called after the budget was reserved.
+    labels : callable
+        Returns what the black box says of each row, in units of its outputs, shape (n_rows,
+        n_outputs), by rules that see that row alone; NaN counts as the middle of the bounds.
+        Private. Called after the budget was reserved.
     n_outputs : int
         Number of columns of ``labels``.
     schema : Schema
@@ -102,6 +114,8 @@ def fit_surrogate(
     complementary : bool, default=False
         Whether there are two outputs that add up to ``bounds.lower + bounds.upper`` at every row,
         as the probabilities of two classes do. One model then serves for both.
+    outputs : Outputs, default=None
+        What they are called. If they are probabilities of classes, their logits are fitted.
     ledger, dataset, neighboring, unit, n_jobs
         As the estimators take them.
     image_shape : (int, int), default=None
@@ -134,37 +148,74 @@ def fit_surrogate(
     docs/proofs/dp_lime.md, section "surrogate".
     """
     n_models = _model_count(n_outputs, complementary)
-    if not callable(labels):
-        _check_labels(labels, n_outputs)
     mu = check_real("mu", mu, low=0, low_open=True)
-    estimator, each = _estimator(schema, bounds, mu, delta, n_models)
+    outputs = Outputs(None) if outputs is None else outputs
+    scale = _LabelScale(bounds, outputs.classes is not None)
+    estimator, each = _estimator(schema, scale, mu, delta, n_models)
     estimator.set_params(
         neighboring=neighboring, ledger=ledger, dataset=dataset, n_jobs=n_jobs, verbose=verbose
     )
-    request, patches, names = _opened(estimator, X, unit, image_shape)
+    request, patches, table_names = _opened(estimator, X, unit, image_shape)
     request = _whole_request(request, each, n_models)
     request = request if randomness is None else replace(request, randomness=randomness)
     guarantee = promise_of(request)
     guarantee = guarantee if promise is None else promise(guarantee)
-    trained, sums, head = _released(request, labels, n_outputs, n_models, verbose=verbose)
+    trained, sums, head = _released(request, labels, scale, n_outputs, n_models, verbose=verbose)
     guarantee = replace(guarantee, ledger_head=head)
     models = tuple(
-        DPExplainableBoostingRegressor.from_released(
-            fitted_model(estimator, request, one, guarantee), request.ledger
-        )
-        for one in trained
+        _published(fitted_model(estimator, request, one, guarantee), request, outputs, output)
+        for output, one in enumerate(trained, start=n_outputs - n_models)
     )
     of_output = [max(0, output - n_outputs + n_models) for output in range(n_outputs)]
-    fidelity = fidelity_of(sums, of_output, bounds.upper - bounds.lower)
-    return Surrogate(models, fidelity, guarantee, names, bounds, complementary, patches)
+    names = [outputs.text(output) for output in range(n_outputs)]
+    fidelity = fidelity_of(sums, of_output, bounds.upper - bounds.lower, names)
+    return Surrogate(
+        models, fidelity, guarantee, table_names, bounds, outputs, complementary, patches
+    )
 
 
-def _check_labels(labels: Floats, n_outputs: int) -> None:
-    if labels.shape[1:] != (n_outputs,):
-        raise ValueError(
-            f"labels has {labels.ndim} dimensions and columns {labels.shape[1:]}, and n_outputs is "
-            f"{n_outputs}; it must be of shape (n_rows, n_outputs)."
-        )
+def _published(
+    released: AdditiveModel, request: FitRequest, outputs: Outputs, output: int
+) -> DPExplainableBoostingClassifier | DPExplainableBoostingRegressor:
+    """Return a fitted model: of logits a classifier, whose scores are log-odds."""
+    if outputs.classes is None:
+        return DPExplainableBoostingRegressor.from_released(released, request.ledger)
+    own = str(outputs.classes[output])
+    classes = f"not {own}", own
+    kept = {name: value for name, value in released.parameters.items() if name != "objective"}
+    released = replace(
+        released,
+        parameters=kept,
+        task="classification",
+        schema=replace(released.schema, target=Categorical(list(classes))),
+        classes=classes,
+    )
+    return DPExplainableBoostingClassifier.from_released(released, request.ledger)
+
+
+@dataclass(frozen=True)
+class _LabelScale:
+    """What labels are as integers, and as targets of a fit; public."""
+
+    bounds: Continuous
+    has_logits: bool
+
+    @property
+    def targets(self) -> Floats:
+        """The target of each step of a label, shape (_STEPS + 1,)."""
+        shares = np.arange(_STEPS + 1) / _STEPS
+        if not self.has_logits:
+            lower, upper = self.bounds.lower, self.bounds.upper
+            # Both ends are hit exactly.
+            return lower * (1.0 - shares) + upper * shares
+        shares = np.clip(shares, _LEAST_PROBABILITY, 1.0 - _LEAST_PROBABILITY)
+        return np.log(shares / (1.0 - shares))
+
+    def steps(self, labels: Floats) -> Integers:
+        """Return labels as numbers of steps above the lower bound, each by itself."""
+        lower, upper = self.bounds.lower, self.bounds.upper
+        found = np.clip(np.nan_to_num(labels, nan=lower / 2 + upper / 2), lower, upper)
+        return np.rint((found - lower) / (upper - lower) * _STEPS).astype(np.int64)
 
 
 def _model_count(n_outputs: int, complementary: bool) -> int:
@@ -178,9 +229,10 @@ def _model_count(n_outputs: int, complementary: bool) -> int:
 
 
 def _estimator(
-    schema: Schema, bounds: Continuous, mu: float, delta: float, n_models: int
+    schema: Schema, scale: _LabelScale, mu: float, delta: float, n_models: int
 ) -> tuple[DPExplainableBoostingRegressor, float]:
     """Return an estimator whose own budget is one model's, and the mu of one fidelity."""
+    bounds = scale.bounds
     if not isinstance(schema, Schema) or not isinstance(bounds, Continuous):
         raise TypeError(
             f"schema is of type {type(schema).__name__} and bounds is {bounds!r}; they must be a "
@@ -198,8 +250,11 @@ def _estimator(
             f"mu {mu:.3g} shared by {n_models} models means epsilon 0 at delta {delta:g}: nothing "
             "but noise would be released. Allow a larger mu, or state it at a smaller delta."
         )
+    targets = scale.targets
     estimator = DPExplainableBoostingRegressor(
-        schema=replace(schema, target=bounds), epsilon=epsilon, delta=delta
+        schema=replace(schema, target=Continuous(float(targets[0]), float(targets[-1]))),
+        epsilon=epsilon,
+        delta=delta,
     )
     return estimator, spent * math.sqrt(_FIDELITY_SHARE)
 
@@ -247,7 +302,13 @@ def _whole_request(request: FitRequest, each: float, n_models: int) -> FitReques
 
 
 def _released(
-    request: FitRequest, labels: Labels, n_outputs: int, n_models: int, *, verbose: bool
+    request: FitRequest,
+    labels: Callable[[], Floats],
+    scale: _LabelScale,
+    n_outputs: int,
+    n_models: int,
+    *,
+    verbose: bool,
 ) -> tuple[list[TrainedTerms], list[FidelitySums], str]:
     """Release the models of the last outputs and how good they are; return the ledger's head."""
     trained, sums = [], []
@@ -261,11 +322,12 @@ def _released(
         epsilon=request.epsilon,
         delta=request.delta,
     ) as door:
-        table, found = _labelled(request, labels, n_outputs, door)
+        table, steps = _labelled(request, scale.steps(labels()), n_outputs, door)
+        targets = scale.targets
         for output in range(n_outputs - n_models, n_outputs):
-            rows = PrivateRows(table, found[:, output])
+            own = steps[:, output]
             model = train(
-                rows,
+                PrivateRows(table, targets[own]),
                 request.task,
                 request.config,
                 door,
@@ -273,20 +335,27 @@ def _released(
                 verbose=verbose,
             )
             trained.append(model)
-            sums.append(release_fidelity(rows, model, request.task, request.config, door))
+            found = release_fidelity(
+                table,
+                own * (LATTICE // _STEPS),
+                model,
+                request.task,
+                request.config,
+                door,
+                has_logits=scale.has_logits,
+            )
+            sums.append(found)
     return trained, sums, door.head
 
 
 def _labelled(
-    request: FitRequest, labels: Labels, n_outputs: int, door: ReleaseDoor
-) -> tuple[Table, Floats]:
+    request: FitRequest, steps: Integers, n_outputs: int, door: ReleaseDoor
+) -> tuple[Table, Integers]:
     """Return the rows that are used and their labels; private."""
     rows = request.rows
-    found = np.asarray(labels() if callable(labels) else labels, dtype=np.float64)
-    _check_labels(found, n_outputs)
-    if len(found) != rows.table.n_rows:
-        raise ValueError("labels must have one row for each row of X.")
+    if steps.shape != (rows.table.n_rows, n_outputs):
+        raise ValueError("labels must have one row for each row of X, and one column an output.")
     if rows.identifiers is None:
-        return rows.table, found
+        return rows.table, steps
     kept = rows.kept(request.neighbourhood.max_rows, door.public_choices)
-    return rows.table.rows(kept), found[kept]
+    return rows.table.rows(kept), steps[kept]
