@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int
-from interpret_dp.audit.published import explanation_parts, published_parts
+from interpret_dp.audit.published import explanation_parts
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, Continuous, Schema
 
@@ -123,8 +123,8 @@ def answering(
 def published_answers(answers: Answers) -> dict[str, Any]:
     """Return what an explainer of a black box publishes, by name.
 
-    Explanations with their costs, the history, the summary, the surrogate and the promise. The
-    explainer itself is not published: it holds the private rows, and refuses to be copied.
+    Explanations with their costs, the history, the summary and the promise. The explainer itself
+    is not published: it holds the private rows, and refuses to be copied.
     """
     explainer = answers.explainer
     found: dict[str, Any] = {
@@ -137,8 +137,6 @@ def published_answers(answers: Answers) -> dict[str, Any]:
     for number, explanation in enumerate(answers.explanations):
         found[f"explanation {number}"] = explanation_parts(explanation)
         found[f"costs {number}"] = explanation.privacy.per_row.to_dict("list")
-    if explainer.surrogate_ is not None:
-        found["surrogate"] = published_parts(explainer.surrogate_)
     return found
 
 

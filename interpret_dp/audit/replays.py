@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["REPLAYS", "replay_explainer"]
 
 _ROWS = 60
-_LIME_METHODS = ("statistics", "interactive", "adaptive", "enhanced", "surrogate")
+_LIME_METHODS = ("statistics", "interactive", "adaptive", "enhanced")
 _LOG_LINKS = ("poisson_deviance", "gamma_deviance")
 _AMOUNTS = Continuous(1_000.0, 50_000.0)
 _QUERIES = 2
@@ -159,6 +159,17 @@ def _background() -> Iterator[ReplayReport]:
     return _both_ways(refit(background), pairs)
 
 
+def _surrogate() -> Iterator[ReplayReport]:
+    from interpret_dp.lime.private_surrogate import PrivateSurrogate
+
+    cohort = _cohort("classification")
+    surrogate = PrivateSurrogate(
+        _Risk(), cohort.schema, epsilon=2.0, trained_on_same_people=False, n_jobs=1
+    )
+    pairs = (((X,), (X.iloc[:-1],)) for X, _ in _last_rows(cohort))
+    return _both_ways(refit(surrogate), pairs)
+
+
 class _Risk:
     """A black box that looks at each row alone, and knows two labels."""
 
@@ -225,6 +236,7 @@ REPLAYS: dict[str, Callable[[], Iterator[ReplayReport]]] = {
     ),
     "private_metrics": _metrics,
     "PrivateBackground": _background,
+    "PrivateSurrogate": _surrogate,
     **{f"DPLimeTabular ({method})": _explained(method) for method in _LIME_METHODS},
 }
 """What can be replayed, by name; DP-LLM only where torch is installed."""

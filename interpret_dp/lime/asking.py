@@ -147,6 +147,8 @@ def _typed(cell: Any, dtype: Any) -> Any:
     import pandas as pd
 
     cell = _of_kind(cell, is_integer=dtype.kind in "iu")
+    if isinstance(dtype, pd.CategoricalDtype) and cell not in dtype.categories:
+        cell = None
     try:
         return pd.Series([cell], dtype=dtype)
     except (TypeError, ValueError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
@@ -349,10 +348,13 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
 
 def _warn_of_poor_fidelity(surrogate: Surrogate) -> None:
     fidelity = surrogate.fidelity
+    # One figure a model: two complementary outputs have the same.
+    first = surrogate.n_outputs - len(surrogate.models)
+    shares = fidelity.table["r2"].to_numpy()
     poor = [
         fidelity.sentence(output)
-        for output, share in enumerate(fidelity.table["r2"])
-        if math.isnan(share) or share < _POOR
+        for output in range(first, surrogate.n_outputs)
+        if not shares[output] >= _POOR
     ]
     if poor:
         warnings.warn(

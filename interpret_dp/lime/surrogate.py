@@ -282,7 +282,7 @@ def _opened(
         raise ValueError(
             f"There are {len(table.names)} features; a surrogate takes at most {_MOST_TERMS}, "
             "since all of their terms share the budget. Leave out rare columns, pass "
-            "image_shape=(height, width) if they are pixels, or use method='statistics'."
+            "image_shape=(height, width) if they are pixels, or explain with PrivateBackground."
         )
     estimator.set_params(schema=schema)
     # The labels are made inside the door.
@@ -322,7 +322,7 @@ def _released(
         epsilon=request.epsilon,
         delta=request.delta,
     ) as door:
-        table, steps = _labelled(request, scale.steps(labels()), n_outputs, door)
+        table, steps = _labelled(request, scale.steps(labels()), door)
         targets = scale.targets
         for output in range(n_outputs - n_models, n_outputs):
             own = steps[:, output]
@@ -348,13 +348,9 @@ def _released(
     return trained, sums, door.head
 
 
-def _labelled(
-    request: FitRequest, steps: Integers, n_outputs: int, door: ReleaseDoor
-) -> tuple[Table, Integers]:
+def _labelled(request: FitRequest, steps: Integers, door: ReleaseDoor) -> tuple[Table, Integers]:
     """Return the rows that are used and their labels; private."""
     rows = request.rows
-    if steps.shape != (rows.table.n_rows, n_outputs):
-        raise ValueError("labels must have one row for each row of X, and one column an output.")
     if rows.identifiers is None:
         return rows.table, steps
     kept = rows.kept(request.neighbourhood.max_rows, door.public_choices)

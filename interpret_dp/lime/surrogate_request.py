@@ -141,7 +141,7 @@ def open_surrogate_request(
     promise = model_promise(estimator.model, estimator.model_guarantee)
     warn_of_two_names(promise, bool(same_people), dataset)
     declared = Schema(specs, unit=privacy_unit)
-    n_outputs = _count_outputs(rows, box, declared, example)
+    n_outputs = _count_outputs(rows, box, declared, example, estimator.image_shape)
     return SurrogateRequest(
         rows=rows,
         box=box,
@@ -162,7 +162,9 @@ def open_surrogate_request(
     )
 
 
-def _count_outputs(rows: OpenedRows, box: BlackBox, schema: Schema, example: Any) -> int:
+def _count_outputs(
+    rows: OpenedRows, box: BlackBox, schema: Schema, example: Any, image_shape: Any
+) -> int:
     """Return how many outputs the model has of a public row; it fails here, if it must."""
     of, mend = "example", "Pass a public row that it can read, in the container of X."
     if example is None:
@@ -171,7 +173,11 @@ def _count_outputs(rows: OpenedRows, box: BlackBox, schema: Schema, example: Any
     try:
         shown = example_row(rows.X, schema.features) if example is None else example
         opened, _ = open_model_rows(
-            shown, feature_names=rows.table.names, schema=schema, needs_unit=False
+            shown,
+            feature_names=rows.table.names,
+            schema=schema,
+            image_shape=image_shape,
+            needs_unit=False,
         )
         outputs, _ = box.ask(opened.X, opened.table.n_rows)
     except Exception as error:

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema
+from interpret_dp import Categorical, Continuous, PrivacyLedger, PrivateSurrogate, Schema
 from interpret_dp.audit import answering, refit, replay
 from interpret_dp.audit.replaying import Recorded, Recording, Replaying
 from interpret_dp.ebm.evaluation import private_metrics
@@ -248,14 +248,22 @@ def explained(method: str) -> Callable[[Any], Any]:
     return answering(make, queries)
 
 
+def surrogate(data: Any) -> Any:
+    model = PrivateSurrogate(
+        _Grades(), Schema(FEATURES), feature_names=list(FEATURES), trained_on_same_people=False
+    )
+    return refit(model)((data,))
+
+
 EXPLAINERS: dict[str, tuple[str, Callable[[Any], Any], bool]] = {
     "classifier": ("classification", classifier, True),
     "regressor": ("regression", regressor, True),
     "metrics": ("classification", fitted_metrics, True),
     **{
         method: ("classification", explained(method), False)
-        for method in ("statistics", "interactive", "adaptive", "enhanced", "surrogate")
+        for method in ("statistics", "interactive", "adaptive", "enhanced")
     },
+    "surrogate": ("classification", surrogate, False),
 }
 
 

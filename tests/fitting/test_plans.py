@@ -47,6 +47,12 @@ def explain(**given: Any) -> None:
     interpret_dp.DPLimeTabular(BlackBox(), X, **given).explain_local(X)
 
 
+def release_surrogate(**given: Any) -> None:
+    interpret_dp.PrivateSurrogate(
+        BlackBox(), Schema(FEATURES), trained_on_same_people=False, **given
+    ).fit(X)
+
+
 RELATION = {"neighboring": ["replace_one"]}
 OPTIONS = RELATION | {
     "unit": [PrivacyUnit("id", max_rows=1), PrivacyUnit("id", max_rows=1000)],
@@ -57,7 +63,7 @@ OPTIONS = RELATION | {
 }
 KNOWN = {"interactions": [1, 2, [("dose", "stage")]], "monotone_constraints": [{"age": 1}]}
 CLASSIFIER, REGRESSOR = "DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor"
-METHODS = ["statistics", "interactive", "adaptive", "enhanced", "surrogate"]
+METHODS = ["statistics", "interactive", "adaptive", "enhanced"]
 # What is called, what it is always given, and what it may be given.
 REQUESTS: dict[str, tuple[Any, dict[str, Any], dict[str, list[Any]]]] = {
     "pairs": (fit, {"estimator": CLASSIFIER, "target": TWO, "interactions": 1}, OPTIONS),
@@ -74,6 +80,7 @@ REQUESTS: dict[str, tuple[Any, dict[str, Any], dict[str, list[Any]]]] = {
         {"declared": [False], "epochs": [1.0, 1e5], "centring": [0.0, 0.5]},
     ),
     "metrics": (measure, {}, RELATION),
+    "surrogate": (release_surrogate, {}, RELATION),
     "explanations": (
         explain,
         {},

@@ -27,6 +27,7 @@ from interpret_dp import (
     LedgerError,
     PrivacyLedger,
     PrivateBackground,
+    PrivateSurrogate,
     Schema,
     private_metrics,
 )
@@ -130,6 +131,7 @@ class Maps(Explainer):
         assert json.dumps(result.to_released().to_dict(), allow_nan=False)
 
 
+@dataclass(frozen=True)
 class ByPlace:
     """A black box whose probabilities follow the places of rows, whatever these hold."""
 
@@ -159,9 +161,7 @@ class Lime(Explainer):
 
     def published(self, result: Any) -> Any:
         rows = [result.asked.data(row) for row in range(2)]
-        found = [[row["scores"], row["standard_errors"], row["predicted"]] for row in rows]
-        models = result.surrogate_.models if result.surrogate_ else ()
-        return found + [super(Lime, self).published(model) for model in models]
+        return [[row["scores"], row["standard_errors"], row["predicted"]] for row in rows]
 
     def predicted(self, result: Any, X: Any) -> Any:
         answers = self.explanations(result, X)[1]
@@ -169,8 +169,7 @@ class Lime(Explainer):
         return np.array([answers.data(row)["scores"] for row in range(n_rows)])
 
     def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
-        method = "surrogate" if result.surrogate_ else "non_interactive"
-        return [result.explain_global(), result.explain_local(X, y, method=method)]
+        return [result.explain_global(), result.explain_local(X, y, method="non_interactive")]
 
 
 @dataclass(frozen=True)
@@ -201,6 +200,27 @@ class BackgroundData(Explainer):
 
     def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
         return [result.explain_data(), result.explain_local(ByPlace(), X, y)]
+
+
+@dataclass(frozen=True)
+class SurrogateModel(Explainer):
+    """An additive model of a black box, which holds the black box itself."""
+
+    def use(self, result: Any, X: Any, y: Any) -> None:
+        result.explain_global().visualize(0)
+        if (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0:
+            result.explain_local(X).visualize(0)
+        assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
+        assert repr(result)
+        assert result.summary()
+
+    def published(self, result: Any) -> Any:
+        models = [super(SurrogateModel, self).published(one) for one in result.surrogate_.models]
+        return models, result.fidelity_.table.to_numpy().tobytes()
+
+    def predicted(self, result: Any, X: Any) -> Any:
+        answers = result.explain_local(X)
+        return np.array([answers.data(row)["scores"] for row in range(len(answers.selector))])
 
 
 @dataclass(frozen=True)
@@ -267,8 +287,13 @@ EXPLAINERS: dict[str, Explainer] = {
     "maps": Maps(DPLocallyLinearClassifier, LABELS, MAPS),
     **{
         method: Lime(DPLimeTabular, LABELS, LIME | {"method": method})
-        for method in ("statistics", "interactive", "adaptive", "surrogate")
+        for method in ("statistics", "interactive", "adaptive")
     },
+    "surrogate": SurrogateModel(
+        PrivateSurrogate,
+        LABELS,
+        {"model": ByPlace(), "trained_on_same_people": False, "n_jobs": 1} | ASKED,
+    ),
     "background": BackgroundData(PrivateBackground, LABELS, ASKED),
     "metrics": Metrics(private_metrics, LABELS, ASKED),
 }

@@ -62,8 +62,6 @@ def stated(name: str, result: Any) -> GdpPair:
         assert bill.mu == pytest.approx(promise.pair.mu, rel=1e-12)
         assert bill.delta == promise.pair.delta
         return promise.pair
-    if result.surrogate_:
-        return result.surrogate_.cost
     return compose(GdpPair(one.mu) for one in result.history_)
 
 
@@ -102,9 +100,8 @@ def test_a_second_fit_over_the_budget_is_refused_and_nothing_changes(
     requested(name, trial)
     once = charged(trial)
     ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
-    # Room for once and a little, but not for twice; a surrogate takes whatever is left.
-    room = once.epsilon_at(1e-5) * (0.8 if name == "surrogate" else 1.2)
-    ledger.create_budget(DATASET, room, 1e-5, delta_x=once.delta * 1.5)
+    # Room for once and a little, but not for twice.
+    ledger.create_budget(DATASET, once.epsilon_at(1e-5) * 1.2, 1e-5, delta_x=once.delta * 1.5)
     kept = requested(name, ledger)
     assert FORGOTTEN not in str(EXPLAINERS[name].promise(kept))
     before, spent, head = ledger.entries(), ledger.spent(DATASET), ledger.head
