@@ -310,7 +310,7 @@ def names(*left_out: str, only: tuple[str, ...] = tuple(EXPLAINERS)) -> list[Any
     ]
 
 
-ONE_EACH = ("binary", "regression", "statistics", "background", "maps", "metrics")
+ONE_EACH = ("binary", "regression", "statistics", "background", "surrogate", "maps", "metrics")
 """One explainer of each sort, for tests of forms that they all read alike."""
 
 
