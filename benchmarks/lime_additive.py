@@ -15,6 +15,7 @@ from benchmarks.lime_setting import DELTA, Indices, Task, answer, mean_and_error
 from benchmarks.lime_truth import Truth, local_weights, truth_of
 from interpret_dp import Continuous, PrivacyLedger
 from interpret_dp.accounting.gaussian import epsilon_of_mu, mu_of_budget
+from interpret_dp.lime.asked import Outputs
 from interpret_dp.lime.features import UNITS
 from interpret_dp.lime.surrogate import fit_surrogate
 
@@ -42,15 +43,17 @@ def surrogate_table(task: Task, chosen: Indices, epsilons: Sequence[float]) -> p
         total = epsilon_of_mu(mu_of_budget(epsilon, DELTA) * math.sqrt(_MANY), DELTA)
         records.append(_row("statistics, each query", epsilon, truth.losses(answers.phis), total))
     probabilities = (task.labels / UNITS + 1) / 2
+    both = np.column_stack([1 - probabilities, probabilities])
     for epsilon in epsilons:
         surrogate = fit_surrogate(
             task.rows,
-            np.column_stack([1 - probabilities, probabilities]),
+            lambda: both,
             n_outputs=2,
             schema=task.schema,
             bounds=Continuous(0, 1),
             mu=mu_of_budget(epsilon, DELTA),
             delta=DELTA,
+            outputs=Outputs((0, 1)),
             complementary=True,
             ledger=PrivacyLedger.in_memory(),
             dataset="explained",
