@@ -43,7 +43,7 @@ help:
 	@echo "make bench-accuracy accuracy and fit time against the reference (ARGS is passed on, here and below)"
 	@echo "make bench-tuned    the reference at its best settings, beside that"
 	@echo "make bench-scale    speed and memory of DP-EBM by the number of rows"
-	@echo "make bench-lime     DP-LIME against lime and the paper's loop, and where its time goes"
+	@echo "make bench-lime     explanations from a background against lime: time of one row and of 1,000"
 	@echo "make bench-llm      an epoch of DP-LLM against Opacus, and where its time goes"
 	@echo "make bench-dask     round trips on Dask workers"
 	@echo "make bench-compare  times this checkout against another commit, in turns (BASE=REVISION)"

@@ -33,7 +33,7 @@ from interpret_dp import PrivateBackground
 from interpret_dp.lime.perturbations import Perturbations
 from interpret_dp.released.background import Background
 
-__all__ = ["main"]
+__all__ = ["main", "model_of"]
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ _SEEDS = 8
 _TRAINED = 20_000
 
 
-def _model(problem: Problem, kind: str, X: pd.DataFrame, y: Any) -> Any:
+def model_of(problem: Problem, kind: str, X: pd.DataFrame, y: Any) -> Any:
     """Fit a boosted model or a forest of 30 trees on rows of the table."""
     texts = [name for name in X if X[name].dtype.kind not in "iuf"]
     encoder = OrdinalEncoder(
@@ -173,7 +173,7 @@ def measured(table: str, kind: str, n_rows: int, n_draws: int) -> list[dict[str,
     rng = np.random.default_rng(0)
     order = rng.permutation(len(X))
     asked, trained = X.iloc[order[:n_rows]], order[n_rows : n_rows + _TRAINED]
-    model = _model(problem, kind, X.iloc[trained], y.iloc[trained])
+    model = model_of(problem, kind, X.iloc[trained], y.iloc[trained])
     rows = X.iloc[order[n_rows:]].reset_index(drop=True)
 
     def predict(frame: Any) -> Floats:

@@ -5,7 +5,6 @@ of the best explanation; the black box is a random forest of 100 trees of depth 
 their Algorithm 1 with their own noise formula, which takes the number of rows as public. ``top 5``
 counts the five largest one-hot coordinates that an explanation shares with the best one, ``top 5
 features`` the five features with the largest effects.
-``--table3`` repeats the paper's Table 3 on adult and on credit card transactions.
 """
 
 from __future__ import annotations
@@ -18,25 +17,21 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.lime_paper import paper_answers
-from benchmarks.lime_report import Report, public_tables
+from benchmarks.lime_report import Report
 from benchmarks.lime_setting import (
     Answers,
     Indices,
     Task,
     adult_task,
     answer,
-    forest,
     mean_and_error,
-    task_of,
     top_overlap,
 )
 from benchmarks.lime_truth import Truth, truth_of
-from interpret_dp import Schema
-from interpret_dp.datasets import load_benchmark
 
-__all__ = ["METHODS", "credit_task", "main", "measure"]
+__all__ = ["METHODS", "main", "measure"]
 
-METHODS = ("statistics", "interactive", "adaptive", "enhanced", "paper")
+METHODS = ("interactive", "adaptive", "enhanced", "paper")
 
 
 def measure(
@@ -88,30 +83,10 @@ def measure(
 
 def _shared_features(task: Task, chosen: Indices, found: Answers, truth: Truth) -> float:
     effects = [
-        [task.features.per_feature(phi, point) for phi, point in zip(phis, points, strict=True)]
+        [task.features.effects(phi, point) for phi, point in zip(phis, points, strict=True)]
         for phis, points in ((found.phis, task.points[chosen]), (truth.best, task.points[chosen]))
     ]
     return top_overlap(*effects)
-
-
-def credit_task() -> Task:
-    """Return the credit card transactions with a random forest of 100 trees of depth 10."""
-    rows, target = load_benchmark("credit_fraud")
-    with public_tables():
-        schema = Schema.draft(rows)
-    # It is the explanation data that should be large; a twelfth of it trains the model.
-    model = forest(rows.iloc[::12], target.iloc[::12])
-    return task_of(rows, schema, model.predict_proba(rows))
-
-
-def _table_3(report: Report, n_queries: int) -> None:
-    """Repeat the paper's Table 3 with what data there is."""
-    for name, task in (("adult", adult_task()), ("credit_fraud", credit_task())):
-        found = measure(task, n_queries, [0.01, 0.1], ["paper", "statistics"])
-        report.add(
-            f"Table 3: {name}, m = {len(task):,}, n = {task.points.shape[1]}",
-            found.drop(columns="reused"),
-        )
 
 
 def main() -> None:
@@ -123,23 +98,18 @@ def main() -> None:
     parser.add_argument(
         "--centered", action="store_true", help="explain differences from the query's output"
     )
-    parser.add_argument("--table3", action="store_true", help="the paper's Table 3 instead")
     parser.add_argument("--quick", action="store_true", help="20 queries; nothing is written")
     arguments = parser.parse_args()
     n_queries = 20 if arguments.quick else arguments.queries
     report = Report("Loss of private local explanations", is_kept=not arguments.quick)
-    if arguments.table3:
-        _table_3(report, n_queries)
-    else:
-        task = adult_task()
-        found = measure(
-            task, n_queries, arguments.epsilons, arguments.methods, centered=arguments.centered
-        )
-        form = "differences from the query's output" if arguments.centered else "equation 1"
-        title = f"adult, m = {len(task):,}, n = {task.points.shape[1]}, {n_queries} queries"
-        report.add(f"{title}: {form}", found)
-    name = "table3" if arguments.table3 else "loss_centered" if arguments.centered else "loss"
-    report.write(f"lime_{name}")
+    task = adult_task()
+    found = measure(
+        task, n_queries, arguments.epsilons, arguments.methods, centered=arguments.centered
+    )
+    form = "differences from the query's output" if arguments.centered else "equation 1"
+    title = f"adult, m = {len(task):,}, n = {task.points.shape[1]}, {n_queries} queries"
+    report.add(f"{title}: {form}", found)
+    report.write("lime_loss_centered" if arguments.centered else "lime_loss")
 
 
 if __name__ == "__main__":

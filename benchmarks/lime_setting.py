@@ -1,6 +1,6 @@
-"""What the benchmarks of local explanations share: a black box, its rows, and its explanations.
+"""What the benchmarks of the paper's algorithms share: a black box, its rows, and explanations.
 
-All explanations come through ``DPLimeTabular`` as users call it. Tables and labels are taken as
+All explanations come through ``PaperLimeTabular`` as users call it. Tables and labels are taken as
 public here, so that losses can be computed without noise.
 """
 
@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,14 +20,12 @@ from benchmarks.lime_report import public_tables
 from interpret_dp import PrivacyLedger, Schema
 from interpret_dp.accounting.gaussian import epsilon_of_mu, mu_of_budget
 from interpret_dp.datasets import load_benchmark
-from interpret_dp.lime.features import LocalFeatures
 from interpret_dp.lime.labels import black_box
-from interpret_dp.lime.weighting import WeightTable, stable_weight, weight_table
+from interpret_dp.lime.paper.coordinates import Coordinates
+from interpret_dp.lime.paper.explainer import PaperLimeTabular
+from interpret_dp.lime.paper.weighting import WeightTable, stable_weight, weight_table
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.schema import open_table
-
-if TYPE_CHECKING:
-    from interpret_dp import DPLimeTabular
 
 __all__ = [
     "DELTA",
@@ -37,10 +35,8 @@ __all__ = [
     "Task",
     "adult_task",
     "answer",
-    "explain",
     "forest",
     "mean_and_error",
-    "open_explainer",
     "task_of",
     "top_overlap",
 ]
@@ -82,7 +78,7 @@ class Task:
     rows : DataFrame, shape (n_rows, n_columns)
         Numbered from 0.
     schema : Schema
-    features : LocalFeatures
+    features : Coordinates
     points : ndarray, shape (n_rows, n_coordinates)
     model : Looked
     labels : ndarray of int16, shape (n_rows,)
@@ -92,7 +88,7 @@ class Task:
 
     rows: pd.DataFrame
     schema: Schema
-    features: LocalFeatures
+    features: Coordinates
     points: Any
     model: Looked
     labels: Any
@@ -114,12 +110,10 @@ def forest(points: Any, target: Any, *, depth: int | None = 10, n_trees: int = 1
     return RandomForestClassifier(n_trees, max_depth=depth, random_state=0).fit(points, target)
 
 
-def task_of(
-    rows: pd.DataFrame, schema: Schema, probabilities: Floats, representation: str = "values"
-) -> Task:
+def task_of(rows: pd.DataFrame, schema: Schema, probabilities: Floats) -> Task:
     """Return a task about the second output of a black box whose answers are known."""
     opened = open_table(rows)
-    features = LocalFeatures.of_schema(schema, opened.names, representation=representation)
+    features = Coordinates.of_schema(schema, opened.names)
     model = Looked(probabilities)
     labels = black_box(model).labels(rows, len(rows), probabilities.shape[1])[:, _POSITIVE]
     weights = weight_table(stable_weight, C, features.largest_square, features.stretch)
@@ -127,15 +121,15 @@ def task_of(
 
 
 @cache
-def adult_task(depth: int | None = 10, representation: str = "values") -> Task:
+def adult_task(depth: int | None = 10) -> Task:
     """Return adult with a random forest of 100 trees, of which answers are about its own rows."""
     rows, target = load_benchmark("adult")
     with public_tables():
         schema = Schema.draft(rows)
     opened = open_table(rows)
-    points = LocalFeatures.of_schema(schema, opened.names).points(opened)
+    points = Coordinates.of_schema(schema, opened.names).points(opened)
     probabilities = forest(points, target, depth=depth).predict_proba(points)
-    return task_of(rows, schema, probabilities, representation)
+    return task_of(rows, schema, probabilities)
 
 
 @dataclass(frozen=True)
@@ -169,33 +163,25 @@ class Answers:
         return np.array([epsilon_of_mu(float(mu), DELTA) for mu in totals])
 
 
-def open_explainer(
+def answer(
     task: Task,
+    chosen: Indices,
     method: str,
     epsilon: float,
-    n_queries: int,
     *,
     centered: bool = False,
-    model: Any = None,
-    **given: Any,
-) -> DPLimeTabular:
-    """Return an explainer with room for so many queries at ``epsilon`` each.
+    seed: int = 0,
+) -> Answers:
+    """Explain rows by a fresh explainer, at ``epsilon`` a fully computed query.
 
-    Parameters
-    ----------
-    model : object, optional
-        In the place of the task's, whose answers are looked up.
-    **given
-        Further arguments of the explainer.
+    Noise is reproducible here, so that a table can be repeated to the last digit.
     """
-    from interpret_dp import DPLimeTabular
-
-    room = mu_of_budget(epsilon, DELTA) * np.sqrt(n_queries) * 1.001
-    ledger = PrivacyLedger.in_memory()
+    room = mu_of_budget(epsilon, DELTA) * np.sqrt(len(chosen)) * 1.001
     total = max(epsilon, epsilon_of_mu(float(room), DELTA) * 1.001)
+    ledger = PrivacyLedger.in_memory()
     ledger.create_budget("explained", total, DELTA)
-    return DPLimeTabular(
-        task.model if model is None else model,
+    explainer = PaperLimeTabular(
+        task.model,
         task.rows,
         schema=task.schema,
         epsilon=total,
@@ -206,44 +192,21 @@ def open_explainer(
         method=method,
         centered=centered,
         c=C,
-        representation=task.features.representation,
         trained_on_same_people=True,
-        **{"steps": STEPS, "n_rows": float(len(task)), **given},
+        steps=STEPS,
+        n_rows=float(len(task)),
     )
-
-
-def explain(
-    explainer: DPLimeTabular,
-    task: Task,
-    chosen: Indices,
-    method: str | None = None,
-    *,
-    seed: int = 0,
-) -> Answers:
-    """Have rows explained, by another method than the explainer's own if one is named.
-
-    Noise is reproducible here, so that a table can be repeated to the last digit.
-    """
-    before = len(explainer.history_)
     start = time.perf_counter()
     with use_randomness(SeededRandomness(seed)):
-        explainer.explain_local(task.rows.iloc[chosen], method=method)
+        explainer.explain_local(task.rows.iloc[chosen])
     seconds = (time.perf_counter() - start) / len(chosen)
-    added = list(explainer.history_)[before:]
+    history = explainer.history_
     return Answers(
-        np.array([one.fit.coefficients for one in added]),
-        np.array([one.mu for one in added]),
-        np.array([one.origin for one in added]),
+        np.array([one.coefficients for one in history]),
+        np.array([one.mu for one in history]),
+        np.array([one.origin for one in history]),
         seconds,
     )
-
-
-def answer(
-    task: Task, chosen: Indices, method: str, epsilon: float, *, seed: int = 0, **given: Any
-) -> Answers:
-    """Explain rows by a fresh explainer, at ``epsilon`` a fully computed query."""
-    explainer = open_explainer(task, method, epsilon, len(chosen), **given)
-    return explain(explainer, task, chosen, seed=seed)
 
 
 def top_overlap(ours: Sequence[Any] | Floats, theirs: Sequence[Any] | Floats) -> float:

@@ -12,9 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lime_setting import C, Indices, Task
-from interpret_dp.lime.ball import minimum_on_ball
-from interpret_dp.lime.features import UNITS, differences
-from interpret_dp.lime.moments import ExplanationData, Queries, exact_moments
+from interpret_dp.lime.labels import LABEL_UNITS
+from interpret_dp.lime.paper.ball import minimum_on_ball
+from interpret_dp.lime.paper.coordinates import differences
+from interpret_dp.lime.paper.moments import (
+    PHI_UNITS,
+    ExplanationData,
+    Queries,
+    exact_moments,
+)
 
 __all__ = ["Truth", "local_weights", "truth_of"]
 
@@ -70,8 +76,7 @@ def truth_of(task: Task, chosen: Indices, *, centered: bool = False) -> Truth:
     chosen : ndarray of int, shape (n_queries,)
         Which rows are explained.
     centered : bool
-        Whether half of how outputs differ from that at the query is explained; the best
-        explanation is then that of the larger ball which ``DPLimeTabular`` allows.
+        Whether half of how outputs differ from that at the query is explained.
 
     Raises
     ------
@@ -85,12 +90,11 @@ def truth_of(task: Task, chosen: Indices, *, centered: bool = False) -> Truth:
     second = np.empty((len(chosen), n_coordinates, n_coordinates))
     first, best = np.empty((2, len(chosen), n_coordinates))
     scale = task.weights.scale * len(task)
-    radius = float(task.features.stretch) if centered else 1.0
     start = 0
     for part in asked.parts(_MOST_ENTRIES // n_coordinates**2):
         for at, sums in enumerate(exact_moments(data, part, task.weights), start):
-            second[at], first[at] = sums.second / scale, sums.first / scale
-            best[at] = minimum_on_ball(second[at], first[at], radius)[0]
+            second[at], first[at] = sums.second / scale, sums.first / scale / PHI_UNITS
+            best[at] = _best(second[at], first[at])
         start += len(part)
     truth = Truth(second, first, best)
     printed = _printed_gain(task, int(chosen[0]), best[0], centered=centered)
@@ -100,6 +104,14 @@ def truth_of(task: Task, chosen: Indices, *, centered: bool = False) -> Truth:
             "equation 1 of the paper."
         )
     return truth
+
+
+def _best(second: Floats, first: Floats) -> Floats:
+    """Return the explanation in the unit ball with the least loss."""
+    values, vectors = np.linalg.eigh(second)
+    kept = values > 1e-12 * values.max()
+    roots, own = np.sqrt(values[kept]), vectors[:, kept].T
+    return minimum_on_ball(roots[:, np.newaxis] * own, own @ first / roots)
 
 
 def local_weights(task: Task, row: int) -> Floats:
@@ -118,7 +130,7 @@ def apart_of(task: Task, row: int) -> Floats:
 
 def _printed_gain(task: Task, row: int, phi: Floats, *, centered: bool) -> float:
     """Return by how much phi changes equation 1 against no explanation at all."""
-    outputs = task.labels / UNITS
+    outputs = task.labels / LABEL_UNITS
     if centered:
         outputs = (outputs - outputs[row]) / 2
     errors = (apart_of(task, row) @ phi - outputs) ** 2 - outputs**2

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["draw_dask", "draw_lime", "draw_llm"]
+__all__ = ["draw_dask", "draw_llm"]
 
 _OURS, _THEIRS, _OTHER = "#14609c", "#d9480f", "#868e96"
 _ENGINES = {"closed form": _OURS, "hooks": _THEIRS, "ghost": "#e8a200"}
@@ -78,28 +78,6 @@ def _sections(raw: Raw, *beginnings: str) -> list[Any]:
         next(rows for heading, rows in found.items() if heading.startswith(beginning))
         for beginning in beginnings
     ]
-
-
-def draw_lime(raw: Raw, path: Path) -> None:
-    """Draw DP-LIME against lime and against the paper's loop, and where its time goes.
-
-    Parameters
-    ----------
-    raw : dict
-        What ``benchmarks.lime_speed`` measured.
-    path : Path
-    """
-    lime, where, loop = _sections(raw, "Against lime", "Where the time goes", "Against 3")
-    ours = [_OURS] * len(lime)
-    with _axes(path, (4.2, 4.8, 5.6), 3.0) as (first, second, third):
-        queries = {name: [1e3 * one for one in values] for name, values in lime.items()}
-        _bars(first, queries, [_THEIRS, *ours[1:]])
-        first.set(xlabel="processor ms of a query", title="adult, random forest")
-        _bars(second, loop, [_THEIRS, _OTHER, _OURS, _OURS])
-        second.set(xscale="log", xlabel="processor s of a query", xlim=(0.01, None))
-        second.set_title("1,000,000 rows, 50 numbers")
-        _stacked(third, where, "stage")
-        third.set(xlabel="ms, one query at a time", title="where the time goes")
 
 
 def draw_llm(raw: Raw, path: Path) -> None:

@@ -24,16 +24,14 @@ explainer = DPLimeTabular(
     black_box,
     patients.X,
     schema=patients.schema,
-    epsilon=1.0,
+    epsilon=0.1,
     delta=1e-6,
-    per_query=0.3,
     ledger=ledger,
     dataset="patients",
     trained_on_same_people=False,
 )
 print(explainer.guarantee_.sentence)
-print(explainer.cost(2))  # nothing was spent yet
-explanation = explainer.explain_local(make_cohort(2, seed=7).X)
+explanation = explainer.explain_local(make_cohort(2, seed=7).X)  # free, as all after it
 row = explanation.data(0)
 for name, effect, error in zip(row["names"], row["scores"], row["standard_errors"], strict=True):
     print(f"{name}: {effect:+.3f} ± {error:.3f}")

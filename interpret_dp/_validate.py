@@ -108,6 +108,13 @@ def check_int(
     return number
 
 
+def check_flag(name: str, value: Any) -> bool:
+    """Return ``value`` as a bool, or raise TypeError; numpy's bool is one."""
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise TypeError(f"{describe_argument(name, value)}; it must be True or False.")
+    return bool(value)
+
+
 def check_sequence(name: str, value: Any, allowed: str) -> list[Any]:
     """Return the items of a list, tuple, array or the like; TypeError for text and all else."""
     is_text = isinstance(value, str | bytes | Mapping)

@@ -41,7 +41,7 @@ _LENGTHY = (
     "editor/test_notebook.py",
     *("fitting/test_declaring.py", "fitting/test_weights_and_scores.py"),
     *("ledger/test_adaptive_sequences.py", "ledger/test_team_sequences.py"),
-    *("lime/test_adaptive.py", "lime/test_surrogate.py"),
+    *("lime/paper/test_adaptive.py", "lime/test_surrogate.py"),
     *("llm/test_adversary.py", "llm/test_gradients.py"),
 )
 _TESTS = Path(__file__).parent

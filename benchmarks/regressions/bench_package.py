@@ -84,36 +84,23 @@ def bench_ten_charges(benchmark: Any, tmp_path: Path) -> None:
     _timed(benchmark, charge, 5)
 
 
-def _explain(benchmark: Any, table: Any, method: str) -> None:
-    """Explain one row after another; the model is a sum, which takes no time of its own."""
+def bench_lime_background(benchmark: Any, small: Any) -> None:
+    """One row at a time; the model is a sum, which takes no time of its own."""
     explainer = DPLimeTabular(
         lambda X: X["x0"].to_numpy(),
-        table.X,
-        schema=table.schema,
-        output_bounds=(0, 1),
-        epsilon=10.0,
+        small.X,
+        schema=small.schema,
+        epsilon=0.1,
         delta=_DELTA,
-        per_query=0.1,
-        method=method,
         trained_on_same_people=False,
     )
-    rows = iter(range(len(table.X)))
+    rows = iter(range(len(small.X)))
 
     def explain() -> None:
         at = next(rows)
-        explainer.explain_local(table.X.iloc[at : at + 1])
+        explainer.explain_local(small.X.iloc[at : at + 1])
 
     _timed(benchmark, explain, 5)
-
-
-def bench_lime_statistics(benchmark: Any, small: Any) -> None:
-    """One row at a time by the default method, from 32,000 rows."""
-    _explain(benchmark, small, "statistics")
-
-
-def bench_lime_interactive(benchmark: Any, small: Any) -> None:
-    """One row at a time by the paper's descent."""
-    _explain(benchmark, small, "interactive")
 
 
 def bench_llm_one_epoch_of_images(benchmark: Any) -> None:

@@ -12,14 +12,11 @@ from interpret_dp.audit.bounds import (
     mu_lower_bound,
 )
 from interpret_dp.audit.explainers import (
-    Answers,
     CanaryTables,
-    answering,
     canary_tables,
-    published_answers,
     refit,
 )
-from interpret_dp.audit.facts import explanation_facts, metric_facts, model_facts
+from interpret_dp.audit.facts import metric_facts, model_facts
 from interpret_dp.audit.map_canaries import MapsAudit, audit_maps
 from interpret_dp.audit.membership import MembershipReport, membership_attack
 from interpret_dp.audit.neighbours import replay
@@ -35,7 +32,6 @@ from interpret_dp.audit.report import ReleaseCheck, ReplayReport, Violation
 from interpret_dp.audit.watching import LessNoise, Watching
 
 __all__ = [
-    "Answers",
     "AttackBound",
     "CanaryTables",
     "LessNoise",
@@ -46,13 +42,11 @@ __all__ = [
     "ReplayReport",
     "Violation",
     "Watching",
-    "answering",
     "attack_bound",
     "audit_maps",
     "canary_tables",
     "differences",
     "epsilon_lower_bound",
-    "explanation_facts",
     "guesses_for",
     "judge_guesses",
     "membership_attack",
@@ -61,7 +55,6 @@ __all__ = [
     "mu_lower_bound",
     "one_run_epsilon",
     "one_run_p_value",
-    "published_answers",
     "published_parts",
     "refit",
     "replay",

@@ -5,7 +5,7 @@ The tables of an audit are made up: what is published about them protects nobody
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from interpret_dp.schema import Categorical, Continuous, Schema
 if TYPE_CHECKING:
     import pandas as pd
 
-    from interpret_dp.lime.explainer import DPLimeTabular
+    from interpret_dp.lime.paper.explainer import PaperLimeTabular
 
 __all__ = ["Answers", "CanaryTables", "answering", "canary_tables", "published_answers", "refit"]
 
@@ -77,17 +77,17 @@ class _Ledgers:
 
 @dataclass(frozen=True)
 class Answers:
-    """What an explainer of a black box answered to the same questions.
+    """What an explainer of a black box answered, which pays for each answer.
 
     Attributes
     ----------
-    explainer : DPLimeTabular
-    explanations : tuple
-        One for each method that was asked for.
+    explainer : PaperLimeTabular
+    explanation : object
+        interpret's.
     """
 
-    explainer: DPLimeTabular
-    explanations: tuple[Any, ...]
+    explainer: PaperLimeTabular
+    explanation: Any
 
     @property
     def guarantee_(self) -> Any:
@@ -96,7 +96,7 @@ class Answers:
 
 
 def answering(
-    make: Callable[[Any, Any], DPLimeTabular], queries: Any, methods: Sequence[str | None] = (None,)
+    make: Callable[[Any, Any], PaperLimeTabular], queries: Any
 ) -> Callable[[Any], Answers]:
     """Return what makes an explainer of explanation data and asks it.
 
@@ -107,15 +107,12 @@ def answering(
         ``dataset="audit"``.
     queries : as ``explain_local`` takes them
         Public rows.
-    methods : sequence of str or None
-        All are explained once by each method in turn; None is the explainer's own.
     """
     ledgers = _Ledgers()
 
     def explain(data: Any) -> Answers:
         explainer = make(data, ledgers.next())
-        explanations = tuple(explainer.explain_local(queries, method=method) for method in methods)
-        return Answers(explainer, explanations)
+        return Answers(explainer, explainer.explain_local(queries))
 
     return explain
 
@@ -123,21 +120,17 @@ def answering(
 def published_answers(answers: Answers) -> dict[str, Any]:
     """Return what an explainer of a black box publishes, by name.
 
-    Explanations with their costs, the history, the summary and the promise. The explainer itself
-    is not published: it holds the private rows, and refuses to be copied.
+    Explanations with their costs, the history and the promise. The explainer itself is not
+    published: it holds the private rows, and refuses to be copied.
     """
-    explainer = answers.explainer
-    found: dict[str, Any] = {
-        "history": [vars(one) for one in explainer.history_],
-        "explain_global": explanation_parts(explainer.explain_global()),
-        "n_left": explainer.remaining_queries(),
-        "sentence": explainer.guarantee_.sentence,
-        "scope": explainer.guarantee_.scope,
+    guarantee = answers.guarantee_
+    return {
+        "history": [vars(one) for one in answers.explainer.history_],
+        "sentence": guarantee.sentence,
+        "scope": guarantee.scope,
+        "explanation": explanation_parts(answers.explanation),
+        "costs": answers.explanation.privacy.per_row.to_dict("list"),
     }
-    for number, explanation in enumerate(answers.explanations):
-        found[f"explanation {number}"] = explanation_parts(explanation)
-        found[f"costs {number}"] = explanation.privacy.per_row.to_dict("list")
-    return found
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ROW_COUNT", "explanation_facts", "metric_facts", "model_facts"]
+__all__ = ["ROW_COUNT", "background_facts", "metric_facts", "model_facts"]
 
 ROW_COUNT = "number of rows"
 """Name of the fact that interpret's models publish without noise."""
@@ -53,15 +53,13 @@ def metric_facts(metrics: Any) -> Facts:
     } | {ROW_COUNT: float(metrics.n_rows)}
 
 
-def explanation_facts(explanations: Any) -> Facts:
-    """Read local explanations by :class:`interpret_dp.DPLimeTabular`: effects and their errors."""
-    found = {}
-    for row in range(len(explanations.privacy.rows)):
-        record = explanations.data(row)
-        for kind in ("scores", "standard_errors"):
-            for at, value in enumerate(record[kind]):
-                found[f"{kind}[{at}] of row {row}"] = float(value)
-    return found
+def background_facts(background: Any) -> Facts:
+    """Read the counts of a released :class:`interpret_dp.PrivateBackground`."""
+    return {
+        f"count {at} of {column.feature.name}": float(count)
+        for column in background.to_released().columns
+        for at, count in enumerate(column.counts)
+    }
 
 
 def _outputs(model: Any, row: Any) -> dict[str, float]:

@@ -62,7 +62,8 @@ def published_parts(explainer: Any) -> dict[str, Any]:
             explainer.save(path)
             # A function of all the rest of the file, of which only the head is masked.
             parts["save"] = _SEAL.sub("(seal)", path.read_bytes().decode("utf-8"))
-    if hasattr(explainer, "explain_global"):
+    # A background has none of its own: it explains whatever model it is given.
+    if hasattr(explainer, "explain_global") and not hasattr(explainer, "background_"):
         parts["explain_global"] = explanation_parts(explainer.explain_global(name="replay"))
     if head is not None:
         for name, part in parts.items():

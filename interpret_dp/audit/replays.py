@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from interpret_dp.datasets import Cohort
-    from interpret_dp.lime.explainer import DPLimeTabular
+    from interpret_dp.lime.paper.explainer import PaperLimeTabular
 
 __all__ = ["REPLAYS", "replay_explainer"]
 
 _ROWS = 60
-_LIME_METHODS = ("statistics", "interactive", "adaptive", "enhanced")
+_LIME_METHODS = ("interactive", "adaptive", "enhanced")
 _LOG_LINKS = ("poisson_deviance", "gamma_deviance")
 _AMOUNTS = Continuous(1_000.0, 50_000.0)
 _QUERIES = 2
@@ -194,12 +194,12 @@ def _surrogate() -> Iterator[ReplayReport]:
 
 def _explained(method: str) -> Callable[[], Iterator[ReplayReport]]:
     def run() -> Iterator[ReplayReport]:
-        from interpret_dp.lime.explainer import DPLimeTabular
+        from interpret_dp.lime.paper.explainer import PaperLimeTabular
 
         cohort, schema = _explained_cohort()
 
-        def make(data: Any, ledger: Any) -> DPLimeTabular:
-            return DPLimeTabular(
+        def make(data: Any, ledger: Any) -> PaperLimeTabular:
+            return PaperLimeTabular(
                 _Risk(),
                 data,
                 trained_on_same_people=False,
@@ -241,7 +241,7 @@ REPLAYS: dict[str, Callable[[], Iterator[ReplayReport]]] = {
     "private_metrics": _metrics,
     "PrivateBackground": _background,
     "PrivateSurrogate": _surrogate,
-    **{f"DPLimeTabular ({method})": _explained(method) for method in _LIME_METHODS},
+    **{f"PaperLimeTabular ({method})": _explained(method) for method in _LIME_METHODS},
 }
 """What can be replayed, by name; DP-LLM only where torch is installed."""
 

@@ -11,15 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from interpret_dp.accounting.gaussian import mu_of_budget
-from interpret_dp.audit.explainers import Answers, answering, canary_tables, refit
-from interpret_dp.audit.facts import ROW_COUNT, explanation_facts, metric_facts, model_facts
-from interpret_dp.audit.neighbours import replay
+from interpret_dp.audit.explainers import canary_tables, refit
+from interpret_dp.audit.facts import ROW_COUNT, background_facts, metric_facts, model_facts
 from interpret_dp.schema import Categorical, Continuous, Schema
 
-__all__ = ["DELTA", "Subject", "classifier", "explainer", "metrics", "reference", "regressor"]
+__all__ = ["DELTA", "Subject", "background", "classifier", "metrics", "reference", "regressor"]
 
 DELTA = 1e-5
 
@@ -34,7 +31,6 @@ _NUMBERS = Schema({"feature_0000": Continuous(0, 1)}, target=Continuous(*_RANGE)
 _ONE_ROUND: dict[str, Any] = {"max_rounds": 1, "learning_rate": 1.0, "n_jobs": 1, "delta": DELTA}
 _OTHERS = 100
 _REFERENCE_OTHERS = 400
-_PLACES = np.linspace(0.1, 1.0, 10)
 
 
 @dataclass(frozen=True)
@@ -164,53 +160,18 @@ def metrics(epsilon: float) -> Subject:
     )
 
 
-def explainer(epsilon: float) -> Subject:
-    """Return ``DPLimeTabular``, asked once, with the canary where it counts most.
+def background(epsilon: float) -> Subject:
+    """Return ``PrivateBackground`` of one column, in which the canary has a level to itself."""
+    from interpret_dp.lime.background import PrivateBackground
 
-    Everybody else is at the row that is asked about, where a row adds nothing. Of ten distances the
-    canary's is the one at which a replay shows the largest change.
-    """
-    from interpret_dp.lime.explainer import DPLimeTabular
-
-    schema = Schema({"feature_0000": Continuous(-1, 1)})
-
-    def step(X: Any) -> Any:
-        return np.where(np.asarray(X)[:, 0] > 0, 1.0, 0.0)
-
-    def make(data: Any, ledger: Any) -> DPLimeTabular:
-        return DPLimeTabular(
-            step,
-            data,
-            trained_on_same_people=False,
-            schema=schema,
-            output_bounds=(0.0, 1.0),
-            method="statistics",
-            epsilon=epsilon,
-            per_query=epsilon,
-            delta=DELTA,
-            ledger=ledger,
-            dataset="audit",
-        )
-
-    explain = answering(make, np.zeros((1, 1)))
-    others = np.zeros((10, 1))
-
-    def facts(answers: Answers) -> Mapping[str, float]:
-        return explanation_facts(answers.explanations[0])
-
-    def influence(place: float) -> float:
-        moved = replay(
-            explain, np.vstack([others, [[place]]]), others, published=lambda _: {}, seed=1
-        )
-        return moved.worst_ratio
-
-    canary = max(_PLACES, key=influence)
+    tables = canary_tables(_LABELS, _OTHERS)
+    estimator = PrivateBackground(Schema(_FEATURE), epsilon=epsilon, delta=DELTA)
     return Subject(
-        "DPLimeTabular (statistics)",
-        explain,
-        np.vstack([others, [[canary]]]),
-        others,
-        facts,
+        "PrivateBackground",
+        refit(estimator),
+        tables.with_row[:1],
+        tables.without_row[:1],
+        background_facts,
         epsilon,
         mu_of_budget(epsilon, DELTA),
     )

@@ -114,7 +114,7 @@ _MAKERS: dict[str, Callable[[float], Subject]] = {
     "classifier": subjects.classifier,
     "regressor": subjects.regressor,
     "metrics": subjects.metrics,
-    "explainer": subjects.explainer,
+    "background": subjects.background,
 }
 _REFERENCES: dict[str, Callable[[], Subject]] = {
     "its predictions": functools.partial(subjects.reference, 1.0, counts_rows=False),

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._interpret import explanation_base, selector_of
+from interpret_dp._interpret import selector_of
 from interpret_dp.explanation.figure_parts import (
     COLORS,
     add_heading,
     dress,
     literal,
-    number_text,
     place_legend,
     shortened,
 )
 from interpret_dp.explanation.heat_maps import bin_texts
-from interpret_dp.explanation.objects import PrivateExplanation
+from interpret_dp.explanation.objects import PrivateExplanation, private_explanation
 from interpret_dp.explanation.spend import PrivacySpend
-from interpret_dp.released.background import ZERO_ENDS, Background, BackgroundColumn
+from interpret_dp.released.background import Background, BackgroundColumn
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -66,9 +64,11 @@ def background_explanation(background: Background, *, privacy: PrivacySpend, nam
             columns, background.shares(), map(_texts, columns), strict=True
         )
     ]
-    explanation = _private_class()(
+    explanation = private_explanation(
+        PrivateBackgroundExplanation,
         "data",
         {"overall": None, "specific": specific},
+        privacy=privacy,
         feature_names=list(background.names),
         feature_types=[column.feature.kind for column in columns],
         name=name,
@@ -84,12 +84,11 @@ def background_explanation(background: Background, *, privacy: PrivacySpend, nam
         ),
     )
     explanation.background = background
-    explanation.privacy = privacy
     return explanation
 
 
-class _BackgroundExplanation(PrivateExplanation):
-    """Figures of a released background."""
+class PrivateBackgroundExplanation(PrivateExplanation):
+    """The columns of a background, with their noise and their privacy cost."""
 
     background: Background
 
@@ -101,27 +100,6 @@ class _BackgroundExplanation(PrivateExplanation):
         return _column_figure(self.background, key, line)
 
 
-@lru_cache
-def _private_class() -> Any:
-    """Make the class at first use: importing interpret's own takes long."""
-
-    class PrivateBackgroundExplanation(_BackgroundExplanation, explanation_base()):  # type: ignore[misc]
-        """The columns of a background, with their noise and their privacy cost."""
-
-        def __reduce__(self) -> tuple[Any, ...]:
-            return _rebuild, (dict(vars(self)),)
-
-    PrivateBackgroundExplanation.__qualname__ = "PrivateBackgroundExplanation"
-    return PrivateBackgroundExplanation
-
-
-def _rebuild(state: dict[str, Any]) -> Any:
-    kind = _private_class()
-    explanation = kind.__new__(kind)
-    explanation.__dict__.update(state)
-    return explanation
-
-
 def _misplaced(column: BackgroundColumn, n_rows: float) -> float:
     """Return the share of rows that noise alone puts into another cell, on average and at most."""
     noise = float(column.noise.sum()) * math.sqrt(2.0 / math.pi)
@@ -129,13 +107,8 @@ def _misplaced(column: BackgroundColumn, n_rows: float) -> float:
 
 
 def _texts(column: BackgroundColumn) -> list[str]:
-    """Return what each cell holds."""
-    texts, cuts = bin_texts(column.feature), column.feature.cuts
-    if cuts is not None and ZERO_ENDS in cuts:
-        at = int(np.flatnonzero(cuts == ZERO_ENDS)[0]) + 1
-        texts[at] = "0"
-        texts[at + 1] = f"above {texts[at + 1].replace(number_text(ZERO_ENDS), '0', 1)}"
-    return texts[: column.counted.stop]
+    """Return what each counted cell holds."""
+    return bin_texts(column.feature)[column.counted]
 
 
 def _overview(background: Background, line: str) -> Figure:

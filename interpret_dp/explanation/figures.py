@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interpret_dp.explanation.curves import common_range, monotone_previews
 from interpret_dp.explanation.figure_parts import (
@@ -35,11 +36,27 @@ if TYPE_CHECKING:
 
     from interpret_dp.released import AdditiveModel, AdditiveTerm
 
-__all__ = ["contributions_figure", "overview_figure", "prediction_figure", "term_figure"]
+FloatArray = NDArray[np.float64]
+
+__all__ = [
+    "contributions_figure",
+    "dependence_figure",
+    "overview_figure",
+    "prediction_figure",
+    "term_figure",
+]
 
 _MOST_ROWS = 200
 _LETTERS = 95
 _FADED = 0.35
+# What the parts of a term's figure are called in a figure of partial dependence.
+_OF_DEPENDENCE = {
+    "released curve": "partial dependence",
+    "released score": "partial dependence",
+    "95 % noise band": "95 % of noise and sampling",
+    " (noisy counts)": "",
+}
+_LINES_NAME = "your rows, one by one (ICE)"
 
 
 def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
@@ -65,6 +82,50 @@ def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
         menus.append(_preview_menu(figure, list(previews)))
     figure.update_layout(updatemenus=menus, showlegend=True)
     add_heading(figure, f"Term: {feature.name} ({feature.kind})", line, with_menu=True)
+    place_legend(figure, below=bottom + 6, height=480)
+    return figure
+
+
+def dependence_figure(
+    model: AdditiveModel, index: int, asked: Sequence[FloatArray], output: str, line: str
+) -> Figure:
+    """Return the partial dependence of a black box on one column, and its lines of single rows.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        With one term a column.
+    index : int
+        Which of its terms.
+    asked : sequence of ndarray, shaped as the term's scores
+        Of single rows.
+    output : str
+        What is explained.
+    line : str
+        The privacy cost; left out if empty.
+    """
+    feature = model.features[model.terms[index].feature]
+    lines = {f"row {number}": scores for number, scores in enumerate(asked)}
+    figure = shape_figure(model, model.terms[index], previews=lines)
+    for trace in figure.data:
+        for text, meaning in _OF_DEPENDENCE.items():
+            trace.name = (trace.name or "").replace(text, meaning)
+    singles = [trace for trace in figure.data if trace.meta in lines]
+    for trace in singles:
+        # Named once: all are of one kind.
+        is_first = trace is singles[0]
+        trace.update(visible=True, opacity=_FADED, name=_LINES_NAME, showlegend=is_first)
+        trace.update(legendgroup=_LINES_NAME, line_width=1, marker_size=5)
+        if model.classes is None:
+            trace.update(line_color=COLORS["ink"], marker_color=COLORS["ink"])
+    # Below the curves and their bands.
+    figure.data = sorted(figure.data, key=lambda trace: trace.meta not in lines)
+    bottom = figure.layout.margin.b
+    figure.update_yaxes(title=f"change of the {literal(output)}", row=1, col=1)
+    figure.update_layout(updatemenus=[_scale_menu(model)], showlegend=True)
+    words = "On independent columns, against the mean over the rows of the background"
+    title = f"Partial dependence: {feature.name} ({feature.kind})"
+    add_heading(figure, title, f"{words}\n{line}".strip(), with_menu=True)
     place_legend(figure, below=bottom + 6, height=480)
     return figure
 

@@ -24,6 +24,7 @@ from interpret_dp.explanation.figure_parts import (
     shortened,
 )
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
+from interpret_dp.released.background import ZERO_ENDS
 from interpret_dp.schema.declarations import Continuous, integers_text
 
 if TYPE_CHECKING:
@@ -106,6 +107,9 @@ def bin_texts(feature: AdditiveFeature) -> list[str]:
     cuts = np.asarray(feature.cuts).tolist()
     borders = [number_text(v) for v in (feature.spec.lower, *cuts, feature.spec.upper)]
     ranges = [f"{low} to {high}" for low, high in pairwise(borders)]
+    if ZERO_ENDS in cuts:
+        at = cuts.index(ZERO_ENDS)
+        ranges[at : at + 2] = ["0", f"above 0 to {borders[at + 2]}"]
     return ["missing", *ranges, "undeclared"]
 
 

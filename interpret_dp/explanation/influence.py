@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.explanation.figure_parts import COLORS, literal, number_text
-from interpret_dp.explanation.row_spend import ORIGINS, SURROGATE, RowSpend, source_of
+from interpret_dp.explanation.row_spend import BACKGROUND, ORIGINS, SURROGATE, RowSpend, source_of
 
 __all__ = [
     "ERROR_BARS",
@@ -50,6 +50,7 @@ _OF_NUMBER = "over a number's whole range"
 _OF_LEVEL = "of the row's level against the mean of the others"
 _OF_ANY_LEVEL = "of a level against the mean of all"
 _OF_TERM = "against the mean over the explanation data"
+_SAMPLED = "noise and sampling"
 _LONGEST_OUTPUT = 60
 _WIDE = 30
 
@@ -132,6 +133,8 @@ class RowInfluence:
     fit : mapping or None
         What a local fit, or a surrogate, predicts for the row (``prediction``), and the share of
         the variance that it explains (``fidelity``): around the row, or over all rows.
+    errors_of : str
+        What the error bars hold, in words.
     is_of_surrogate : bool
     scale : str or None
         Of the effects, if it is not that of the output.
@@ -149,6 +152,7 @@ class RowInfluence:
     source: str
     image_shape: tuple[int, int] | None
     fit: Mapping[str, float] | None = None
+    errors_of: str = "the added noise"
     is_of_surrogate: bool = False
     scale: str | None = None
 
@@ -175,6 +179,7 @@ class RowInfluence:
             source=source if spend is None else spend.words,
             image_shape=None if shape is None else (int(shape[0]), int(shape[1])),
             fit=record.get("fit"),
+            errors_of=_SAMPLED if record["method"] == BACKGROUND else cls.errors_of,
             is_of_surrogate=record["method"] == SURROGATE,
             scale=record.get("scale"),
         )
@@ -202,12 +207,6 @@ class RowInfluence:
             part = "?" if math.isnan(share) else math.floor(100 * max(share, 0.0))
             words += f" · {of}: {text}, explains {part} % of the variance"
         return f"{_capital(self.source)}\n{words}"
-
-    @property
-    def errors_of(self) -> str:
-        """What the error bars hold, in words."""
-        is_sampled = self.fit is not None and not self.is_of_surrogate
-        return "noise and sampling" if is_sampled else "the added noise"
 
     @property
     def change(self) -> str:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from interpret_dp._figures import ceil_text
-from interpret_dp._interpret import explanation_base, selector_of
+from interpret_dp._interpret import selector_of
 from interpret_dp.explanation.influence import RowInfluence, checked_record
 from interpret_dp.explanation.influence_figures import influences_figure, row_figure
 from interpret_dp.explanation.influence_images import image_figure, images_figure
@@ -23,7 +22,7 @@ from interpret_dp.explanation.influence_totals import (
     effects_figure,
     influences_overview,
 )
-from interpret_dp.explanation.objects import PrivateExplanation
+from interpret_dp.explanation.objects import PrivateExplanation, private_explanation
 from interpret_dp.explanation.row_spend import source_of
 from interpret_dp.explanation.spend import PrivacySpend
 
@@ -118,7 +117,8 @@ def local_explanation(
         "dataset_x": np.array([record["values"] for record in plain], dtype=object),
         "dataset_y": None if all(map(math.isnan, actual)) else np.array(actual),
     }
-    return _explanation(
+    return private_explanation(
+        PrivateInfluenceExplanation,
         "local",
         {
             "overall": None,
@@ -186,7 +186,8 @@ def influence_explanation(
         {"type": "univariate", "names": [feature], "scores": shown.effects[:, index].tolist()}
         for index, feature in enumerate(shown.names)
     ]
-    return _explanation(
+    return private_explanation(
+        PrivateInfluenceExplanation,
         "global",
         {
             "overall": {
@@ -212,7 +213,7 @@ def influence_explanation(
     )
 
 
-class _InfluenceExplanation(PrivateExplanation):
+class PrivateInfluenceExplanation(PrivateExplanation):
     """Figures of local linear explanations, and of many of them together."""
 
     data: Any
@@ -268,35 +269,6 @@ class _InfluenceExplanation(PrivateExplanation):
             document["image_shape"],
         )
         return influences_overview(shown, line) if key is None else effects_figure(shown, key, line)
-
-
-@lru_cache
-def _private_class() -> Any:
-    """Make the class at first use: importing interpret's own takes long."""
-
-    class PrivateInfluenceExplanation(_InfluenceExplanation, explanation_base()):  # type: ignore[misc]
-        """Local linear explanations whose figures carry their noise and their privacy cost."""
-
-        def __reduce__(self) -> tuple[Any, ...]:
-            return _rebuild, (dict(vars(self)),)
-
-    PrivateInfluenceExplanation.__qualname__ = "PrivateInfluenceExplanation"
-    return PrivateInfluenceExplanation
-
-
-def _explanation(
-    kind: str, document: dict[str, Any], *, privacy: PrivacySpend, **named: Any
-) -> Any:
-    explanation = _private_class()(kind, document, **named)
-    explanation.privacy = privacy
-    return explanation
-
-
-def _rebuild(state: dict[str, Any]) -> Any:
-    kind = _private_class()
-    explanation = kind.__new__(kind)
-    explanation.__dict__.update(state)
-    return explanation
 
 
 def _check_rows(

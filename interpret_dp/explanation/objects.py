@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._interpret import part_count, selector_of
+from interpret_dp._interpret import explanation_base, part_count, selector_of
 from interpret_dp.explanation.figures import (
     contributions_figure,
     overview_figure,
@@ -24,7 +24,7 @@ from interpret_dp.released import AdditiveModel, AdditiveTerm, FeaturePair
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["PrivateExplanation", "attach_privacy"]
+__all__ = ["PrivateExplanation", "attach_privacy", "private_explanation"]
 
 _DIGITS = 3
 _SESSION = "_edit_session"
@@ -91,6 +91,48 @@ class PrivateExplanation:
     def _repr_html_(self) -> str:
         """Show the privacy panel in a notebook; ``interpret.show`` shows the figures."""
         return to_html(privacy_panel(self.privacy.to_dict()))
+
+
+def private_explanation(
+    own: Any, kind: str, document: Any, *, privacy: PrivacySpend, **named: Any
+) -> Any:
+    """Return interpret's explanation of effects, one a feature, with the figures of a class.
+
+    Parameters
+    ----------
+    own : subclass of PrivateExplanation
+        What is put in front of interpret's class.
+    kind : {"data", "global", "local"}
+    document : mapping
+        What ``data`` returns parts of.
+    privacy : PrivacySpend
+    **named
+        ``feature_names``, ``feature_types``, ``name`` and ``selector``, as interpret has them.
+    """
+    explanation = _effects_class(own)(kind, document, **named)
+    explanation.privacy = privacy
+    return explanation
+
+
+@lru_cache
+def _effects_class(own: Any) -> Any:
+    """Make the class at first use: importing interpret's own takes long."""
+
+    class Explanation(own, explanation_base()):  # type: ignore[misc]
+        __doc__ = own.__doc__
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _rebuild_effects, (own, dict(vars(self)))
+
+    Explanation.__name__ = Explanation.__qualname__ = own.__name__
+    return Explanation
+
+
+def _rebuild_effects(own: Any, state: dict[str, Any]) -> Any:
+    kind = _effects_class(own)
+    explanation = kind.__new__(kind)
+    explanation.__dict__.update(state)
+    return explanation
 
 
 class _PrivateEBMExplanation(PrivateExplanation):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,12 +26,14 @@ from interpret_dp.explanation.figure_parts import (
     score_unit,
     shortened,
 )
-from interpret_dp.schema.declarations import Categorical, Continuous, integers_text, level_labels
+from interpret_dp.explanation.heat_maps import bin_texts
+from interpret_dp.released.background import ZERO_ENDS
+from interpret_dp.schema.declarations import Categorical, Continuous, level_labels
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from interpret_dp.released import AdditiveModel, AdditiveTerm
+    from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 
 __all__ = ["TrueCurve", "shape_figure"]
 
@@ -44,6 +45,7 @@ _OCCUPIED = 3.0  # noise units of a count from which on a bin is taken to hold r
 _TRUTH_POINTS = 400
 _CLASS_SPREAD = 0.3  # width over which the points of several classes stand side by side
 _BAR_WIDTH = 0.8
+_LEAST_WIDTH = 0.008  # of the axis, for a bin that holds one number
 # Levels with too few rows that are named below a figure: more of them share a name and some room.
 _MOST_NAMED = 12
 # Labels of levels are upright if all of them fit side by side, and lean otherwise.
@@ -133,6 +135,7 @@ def _draw_continuous(drawing: _Drawing, spec: Continuous) -> None:
     edges = axis.at(np.r_[lower, np.clip(cuts, lower, upper), upper])
     if edges[0] == edges[-1]:
         edges = np.linspace(edges[0] - 0.5, edges[0] + 0.5, len(edges))
+    _widen(feature, edges)
     inner = slice(1, len(edges))
     for curve in drawing.curves:
         _add_band(figure, edges, curve, inner)
@@ -146,11 +149,7 @@ def _draw_continuous(drawing: _Drawing, spec: Continuous) -> None:
     density = term.weights[inner] / widths
     style = {"fill": "tozeroy", "fillcolor": COLORS["weight"], "name": _ROWS_NAME}
     _add_steps(figure, edges, density, {"width": 0}, row=2, **style)
-    if feature.integers is not None:
-        labels = [integers_text(*bounds) for bounds in feature.integers]
-    else:
-        borders = [number_text(v) for v in axis.values(edges)]
-        labels = [f"{low} to {high}" for low, high in pairwise(borders)]
+    labels = bin_texts(feature)[1:-1]
     for curve in drawing.curves:
         _add_hover(figure, (edges[:-1] + edges[1:]) / 2, labels, term, curve, inner)
     for name, curves in drawing.previews.items():
@@ -172,6 +171,17 @@ def _draw_continuous(drawing: _Drawing, spec: Continuous) -> None:
         positions, texts = [*positions, place], [*texts, "missing"]
     last = float(edges[-1] + 0.11 * (edges[-1] - edges[0])) if "missing" in texts else edges[-1]
     figure.update_xaxes(tickvals=positions, ticktext=texts, range=[float(edges[0]), float(last)])
+
+
+def _widen(feature: AdditiveFeature, edges: FloatArray) -> None:
+    """Give bins that hold one number, such as 0, a width that can be seen, where there is room."""
+    singles = np.flatnonzero(np.asarray(feature.cuts) == ZERO_ENDS)
+    if feature.integers is not None:
+        singles = np.flatnonzero([low == high for low, high in feature.integers[:-1]])
+    least = _LEAST_WIDTH * (edges[-1] - edges[0])
+    for at in singles + 1:
+        if edges[at] - edges[at - 1] < least < edges[at + 1] - edges[at - 1] - least:
+            edges[at] = edges[at - 1] + least
 
 
 def _add_band(figure: Figure, edges: FloatArray, curve: Curve, codes: slice) -> None:

@@ -1,21 +1,18 @@
-"""The rows that a user wants explained: the asker's own, opened and put to the model."""
+"""What is explained of the rows that a user asks about, and the documents that show it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.lime.features import LocalFeatures
-from interpret_dp.lime.labels import BlackBox, Labels
-from interpret_dp.lime.moments import Queries
 from interpret_dp.lime.opening import OpenedRows
-from interpret_dp.schema.kinds import warn_of_mismatches
 
-__all__ = ["AskedRows", "Outputs", "actual_values", "ask_model", "plain_cell", "row_document"]
+__all__ = ["Outputs", "actual_values", "document_of"]
 
 
 @dataclass(frozen=True)
@@ -88,88 +85,6 @@ class Outputs:
         return tuple(int(output) for output in labels.argmax(axis=1))
 
 
-@dataclass(frozen=True)
-class AskedRows:
-    """Rows to be explained, with what the model says of them: nobody's secret but the asker's.
-
-    Attributes
-    ----------
-    rows : OpenedRows
-    predictions : ndarray of float64, shape (n_rows, n_outputs)
-        As the model gives them.
-    labels : ndarray of int16, shape (n_rows, n_outputs)
-    queries : Queries
-        Points, and the output that is explained at each.
-    """
-
-    rows: OpenedRows
-    predictions: NDArray[np.float64]
-    labels: Labels
-    queries: Queries
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.queries)
-
-    @property
-    def own_labels(self) -> tuple[int, ...]:
-        """The explained output at each row, in steps of ``1 / UNITS``."""
-        return tuple(
-            int(self.labels[row, output]) for row, output in enumerate(self.queries.outputs)
-        )
-
-    @property
-    def own_predictions(self) -> NDArray[np.float64]:
-        """The explained output at each row, as the model gives it; shape (n_rows,)."""
-        rows = np.arange(len(self))
-        found: NDArray[np.float64] = self.predictions[rows, list(self.queries.outputs)]
-        return found
-
-    def cells(self, row: int) -> list[Any]:
-        """Return the cells of one row, as plain values."""
-        return [
-            plain_cell(self.rows.table.column(index)[row])
-            for index in range(len(self.rows.table.names))
-        ]
-
-
-def ask_model(
-    model: Any,
-    box: BlackBox,
-    features: LocalFeatures,
-    opened: OpenedRows,
-    explained_class: Any,
-    *,
-    centered: bool,
-) -> tuple[AskedRows, Outputs]:
-    """Put rows to the model and decide what is explained at each.
-
-    Raises
-    ------
-    ValueError
-        If there is no row, the model answers in another form, or there is no such class; and
-        whatever the model raises: the rows are not private.
-    """
-    n_rows = opened.table.n_rows
-    if n_rows == 0:
-        raise ValueError("X has 0 rows; there must be at least one row to explain.")
-    warn_of_mismatches(opened.table, features.specs)
-    predictions, labels = box.ask(opened.X, n_rows)
-    outputs = Outputs.of_model(
-        model, predictions.shape[1], are_probabilities=box.gives_probabilities
-    )
-    chosen = outputs.chosen(explained_class, labels)
-    anchors = tuple(int(labels[row, output]) for row, output in enumerate(chosen))
-    points = features.points(opened.table)
-    queries = Queries(
-        points,
-        chosen,
-        anchors if centered else None,
-        tuple(features.centering(point) for point in points),
-    )
-    return AskedRows(opened, predictions, labels, queries), outputs
-
-
 def actual_values(y: Sequence[Any] | Any, outputs: Outputs, explained: Sequence[int]) -> Any:
     """Return what came true for each row, in terms of the explained output; NaN if not known.
 
@@ -207,53 +122,50 @@ def actual_values(y: Sequence[Any] | Any, outputs: Outputs, explained: Sequence[
     )
 
 
-def plain_cell(cell: Any) -> Any:
-    """Return a cell as a plain value of Python."""
-    return cell.item() if isinstance(cell, np.generic) else cell
-
-
-def row_document(
+def document_of(
     opened: OpenedRows,
     row: int,
-    names: Sequence[str],
-    *,
     effects: NDArray[np.float64],
-    standard_errors: NDArray[np.float64],
-    start: tuple[str, float],
+    standard_errors: NDArray[np.float64] | None = None,
+    *,
     output: str,
     predicted: float,
-    actual: float,
-    fit: Mapping[str, float],
     method: str,
-    **more: Any,
+    origin: str,
+    actual: float = math.nan,
+    baseline: tuple[str, float] | None = None,
+    **shown: Any,
 ) -> dict[str, Any]:
-    """Return one row's free explanation, in the form of interpret's own local explanations.
+    """Return one row's explanation, in the form of interpret's own local explanations.
 
     Parameters
     ----------
     opened : OpenedRows
+        The asked rows.
     row : int
-    names : sequence of str, shape (n_features,)
     effects, standard_errors : ndarray of float64, shape (n_features,)
-    start : (str, float)
-        What effects are added to, with its name.
+        In units of the explained output; errors that nobody knows are None.
     output : str
         What is explained, in words.
     predicted, actual : float
-        That output, as the model gives it, and as it came true; NaN if that is not known.
-    fit : mapping
-        What the effects add up to (``prediction``), and how faithful that is (``fidelity``).
-    method : str
-    **more
-        Further entries, of those that ``local_explanation`` takes.
+        That output as the model gives it, and what came true.
+    method, origin : str
+        As in :class:`~interpret_dp.explanation.spend.RowSpend`.
+    baseline : (str, float), optional
+        What the effects are added to.
+    **shown
+        What the figure shows besides: ``meaning`` of an effect, the ``fit``, ``image_shape``.
     """
-    predicted, actual = float(predicted), float(actual)
+    names = list(opened.table.names)
+    errors = np.full(len(names), math.nan) if standard_errors is None else standard_errors
+    cells = [opened.table.column(place)[row] for place in range(len(names))]
+    name, score = ([], []) if baseline is None else ([baseline[0]], [baseline[1]])
     return {
         "type": "univariate",
-        "names": list(names),
+        "names": names,
         "scores": effects.tolist(),
-        "values": [plain_cell(opened.table.column(place)[row]) for place in range(len(names))],
-        "standard_errors": standard_errors.tolist(),
+        "values": [cell.item() if isinstance(cell, np.generic) else cell for cell in cells],
+        "standard_errors": errors.tolist(),
         "perf": {
             "is_classification": False,
             "actual": actual,
@@ -261,12 +173,12 @@ def row_document(
             "actual_score": actual,
             "predicted_score": predicted,
         },
-        "extra": {"names": [start[0]], "scores": [float(start[1])], "values": [1]},
+        "extra": {"names": name, "scores": score, "values": [1] * len(name)},
         "output": output,
         "predicted": predicted,
         "coordinates": None,
         "method": method,
-        "origin": "post-processed",
+        "origin": origin,
         "image_shape": None,
-        "fit": dict(fit),
-    } | more
+        **shown,
+    }

@@ -37,7 +37,7 @@ from interpret_dp.fitting.declaring import DeclaringTask, declare, warn_of_gaps
 from interpret_dp.fitting.partitioned import PartitionedRows, open_collections, partitioned
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.lime.background_explanation import explain_rows, row_costs
+from interpret_dp.lime.background_explanation import explain_model, explain_rows
 from interpret_dp.lime.histograms import histogram_plan, release_histograms
 from interpret_dp.lime.perturbations import Perturbations
 from interpret_dp.mechanisms import Randomness
@@ -47,7 +47,6 @@ from interpret_dp.released.summary import warn_after_fit
 from interpret_dp.schema import Schema
 from interpret_dp.schema.kinds import kinds_of
 from interpret_dp.schema.partial import partial_schema_of_columns
-from interpret_dp.schema.tables import read_source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,6 +85,8 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         Which tables are neighbours.
     feature_names : sequence of str, default=None
         Names of the columns of data without names.
+    feature_types : sequence, shape (n_columns,), default=None
+        As the private EBMs take them; the schema wins, and a contradiction is an error.
     backend : {"auto", "local", "dask"}, default="auto"
         Where rows are counted; "auto" takes Dask for Dask collections.
     n_jobs : int, default=-1
@@ -134,6 +135,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         dataset: str | None = None,
         neighboring: str = "add_or_remove_one",
         feature_names: Any = None,
+        feature_types: Any = None,
         backend: str = "auto",
         n_jobs: int | None = -1,
         random_state: int | None = None,
@@ -145,6 +147,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         self.dataset = dataset
         self.neighboring = neighboring
         self.feature_names = feature_names
+        self.feature_types = feature_types
         self.backend = backend
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -225,9 +228,8 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             self.to_released(), privacy=self._spend(), name=name or type(self).__name__
         )
 
-    def _spend(self, n_rows: int = 0) -> PrivacySpend:
-        spend, rows = self.privacy_spend_, row_costs(n_rows)
-        return dataclasses.replace(spend, subject="background", rows=rows)
+    def _spend(self) -> PrivacySpend:
+        return dataclasses.replace(self.privacy_spend_, subject="background")
 
     def explain_local(
         self,
@@ -279,7 +281,6 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         background = self.to_released()
         if self._perturbations is None:
             self._perturbations = Perturbations(background)
-        n_rows = read_source(X).n_rows if not hasattr(X, "tocsr") else X.shape[0]
         return explain_rows(
             background,
             self._perturbations,
@@ -287,7 +288,46 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             X,
             y,
             explained_class,
-            privacy=self._spend(n_rows),
+            privacy=self._spend(),
+            name=name or type(self).__name__,
+            verbose=verbose,
+        )
+
+    def explain_global(
+        self,
+        model: Any,
+        name: str | None = None,
+        *,
+        rows: Any = None,
+        explained_class: Any = None,
+        verbose: bool = False,
+    ) -> Any:
+        """Explain any model as a whole by its partial dependence on each column; free.
+
+        Parameters
+        ----------
+        model, name, verbose
+            As for :meth:`explain_local`. For each column, the model is asked about 4,096 rows of
+            the background in which its value is replaced (more if it has more than 128 cells).
+        rows : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows, default=None
+            Your own rows, which nothing protects: the model is asked in their form, and figures
+            have up to ten lines of them (ICE). None: a DataFrame, or an array if fitted with one.
+        explained_class : object, default=None
+            The class whose probability is explained. None: the second of two, and all of more.
+
+        Returns
+        -------
+        interpret's explanation
+            The importance of a column is the mean absolute height of its curve, as for a term of an
+            EBM: 0 if it acts through interactions alone. The overview says how much of the variance
+            of the outputs all curves explain. Bands hold 95 % of noise and sampling together.
+        """
+        return explain_model(
+            self.to_released(),
+            model,
+            explained_class,
+            rows,
+            privacy=self._spend(),
             name=name or type(self).__name__,
             verbose=verbose,
         )
@@ -410,7 +450,9 @@ def _open_request(estimator: PrivateBackground, X: Any, unit: Any) -> _Request:
         has_target=False,
     )
     names = rows.table.names
-    partial = partial_schema_of_columns(names, kinds_of(rows.table), estimator.schema)
+    partial = partial_schema_of_columns(
+        names, kinds_of(rows.table), estimator.schema, estimator.feature_types
+    )
     declaring = DeclaringTask(partial, names, terms=names)
     if collections is not None:
         rows = partitioned(rows, collections, estimator, None, None)

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interpret_dp.explanation.row_spend import BACKGROUND, RowSpend
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.progress import progress
-from interpret_dp.lime.asked import Outputs, actual_values, row_document
+from interpret_dp.lime.asked import Outputs, actual_values, document_of
 from interpret_dp.lime.asking import PublicModel, replaced
 from interpret_dp.lime.opening import OpenedRows, open_model_rows
+from interpret_dp.lime.partial_dependence import asked_lines, partial_dependence
 from interpret_dp.lime.perturbations import Perturbations
+from interpret_dp.lime.shap_values import ShapValues
 from interpret_dp.released.background import Background
 from interpret_dp.schema.kinds import warn_of_mismatches
 from interpret_dp.schema.tables import read_source
 
-__all__ = ["explain_rows", "row_costs"]
+__all__ = ["explain_model", "explain_rows"]
 
 _FREE = "post-processed"
-_MEANING = "of this value, against the usual ones"
-
-
-def row_costs(n_rows: int) -> tuple[RowSpend, ...]:
-    """Return what explanations of rows cost: nothing, since the background is paid for."""
-    return (RowSpend(0.0, _FREE, BACKGROUND),) * n_rows
+_MOST_LINES = 10  # of single rows, of all classes together
 
 
 def explain_rows(
     background: Background,
-    perturbations: Perturbations,
+    method: Perturbations | ShapValues,
     model: Any,
     X: Any,
     y: Any = None,
@@ -46,12 +46,12 @@ def explain_rows(
     Parameters
     ----------
     background : Background
-    perturbations : Perturbations
+    method : Perturbations or ShapValues
         Of the background.
     model, X, y, explained_class
         As :meth:`~interpret_dp.lime.background.PrivateBackground.explain_local` takes them.
     privacy : PrivacySpend
-        Of the background; :func:`row_costs` are added.
+        Of the background; that rows cost nothing more is added.
     name : str
     verbose : bool
         Show a progress bar over the rows.
@@ -67,34 +67,113 @@ def explain_rows(
     places = _places(opened.X, background.names)
     documents = []
     for row in progress(range(n_rows), verbose=verbose, desc="Rows"):
-        copies = replaced(opened.X, row, places, perturbations.kept, perturbations.values)
-        found = asked.outputs(copies, len(perturbations))
-        fit = perturbations.fit(found[:, chosen[row]])
+        fit = method.explain(partial(_output, asked, opened.X, places, row, chosen[row]))
         documents.append(
-            row_document(
+            document_of(
                 opened,
                 row,
-                background.names,
-                effects=fit.effects,
-                standard_errors=fit.standard_errors,
-                start=("Baseline", fit.baseline),
+                fit.effects,
+                fit.standard_errors,
                 output=outputs.text(chosen[row]),
-                predicted=predicted[row, chosen[row]],
-                actual=actual[row],
-                fit={"prediction": fit.prediction, "fidelity": fit.fidelity},
+                predicted=float(predicted[row, chosen[row]]),
+                actual=float(actual[row]),
                 method=BACKGROUND,
-                meaning=_MEANING,
+                origin=_FREE,
+                baseline=("Baseline", fit.baseline),
+                meaning=method.meaning,
+                fit=fit.shown,
             )
         )
     from interpret_dp.explanation.local_objects import local_explanation
 
+    free = (RowSpend(0.0, _FREE, BACKGROUND),) * n_rows
     return local_explanation(
         documents,
-        privacy=privacy,
+        privacy=replace(privacy, rows=free),
         name=name,
         feature_names=background.names,
         feature_types=[column.feature.kind for column in background.columns],
     )
+
+
+def explain_model(
+    background: Background,
+    model: Any,
+    explained_class: Any = None,
+    rows: Any = None,
+    *,
+    privacy: PrivacySpend,
+    name: str,
+    verbose: bool = False,
+) -> Any:
+    """Return interpret's explanation of a model as a whole: its partial dependence on each column.
+
+    Parameters
+    ----------
+    background : Background
+    model, explained_class, rows
+        As :meth:`~interpret_dp.lime.background.PrivateBackground.explain_global` takes them.
+    privacy : PrivacySpend
+        Of the background.
+    name : str
+    verbose : bool
+        Show a progress bar over the columns.
+    """
+    asked = PublicModel.of(model)
+    opened = None if rows is None else _open(background, rows)
+    first = _example(background, model) if opened is None else opened.X
+    places = _places(first, background.names)
+    answer = asked.outputs(first, 1 if opened is None else opened.table.n_rows)
+    is_several = asked.gives_probabilities or answer.shape[1] > 1
+    outputs = Outputs.of_model(model, answer.shape[1], are_probabilities=is_several)
+    if explained_class is None and answer.shape[1] > 2:
+        chosen = list(range(answer.shape[1]))
+    else:
+        chosen = [outputs.chosen(explained_class, answer)[0]]
+
+    def ask(values: Sequence[NDArray[Any]]) -> Any:
+        kept = np.zeros((len(values[0]), len(values)), dtype=bool)
+        return _output(asked, first, places, 0, chosen, kept, values)
+
+    n_lines = 0 if opened is None else min(opened.table.n_rows, max(1, _MOST_LINES // len(chosen)))
+    from interpret_dp.explanation.dependence_objects import dependence_explanation
+
+    found = partial_dependence(background, ask, verbose=verbose)
+    return dependence_explanation(
+        background,
+        found.intercept,
+        found.curves,
+        found.variances,
+        fidelity=found.fidelity,
+        lines=[
+            asked_lines(background, partial(_output, asked, first, places, row, chosen))
+            for row in range(n_lines)
+        ],
+        output=outputs.text(chosen[0]),
+        classes=None if outputs.classes is None or len(chosen) == 1 else outputs.classes,
+        privacy=privacy,
+        name=name,
+    )
+
+
+def _example(background: Background, model: Any) -> Any:
+    """Return a row in a form that the model takes: an array if it was fitted without names."""
+    row, fitted = background.sample(1, 0), getattr(model, "__self__", model)
+    has_names = hasattr(fitted, "feature_names_in_") or not hasattr(fitted, "n_features_in_")
+    return row if has_names else row.to_numpy()
+
+
+def _output(
+    model: PublicModel,
+    X: Any,
+    places: Sequence[int],
+    row: int,
+    output: int | Sequence[int],
+    kept: NDArray[np.bool_],
+    values: Sequence[NDArray[Any]],
+) -> Any:
+    """Return what the model says of copies of one row in which some cells are replaced."""
+    return model.outputs(replaced(X, row, places, kept, values), len(kept))[:, output]
 
 
 def _open(background: Background, X: Any) -> OpenedRows:

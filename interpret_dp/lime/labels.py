@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.lime.features import UNITS
 from interpret_dp.schema import Continuous
 
-__all__ = ["BlackBox", "Labels", "black_box", "checked_outputs"]
+__all__ = ["LABEL_UNITS", "BlackBox", "Labels", "black_box", "checked_bounds", "checked_outputs"]
+
+LABEL_UNITS = 2**14
+"""Integer units of a label of 1; outputs are mapped to -1 to 1."""
 
 Labels = NDArray[np.int16]
 Floats = NDArray[np.float64]
@@ -71,7 +73,7 @@ class BlackBox:
             _check_probabilities(outputs)
         return outputs, self._rounded(outputs)
 
-    def answers(self, X: Any, n_rows: int, n_outputs: int) -> Floats:
+    def labels(self, X: Any, n_rows: int, n_outputs: int) -> Labels:
         """Ask the model about private rows, whatever it thinks of them.
 
         Parameters
@@ -85,31 +87,34 @@ class BlackBox:
 
         Returns
         -------
-        ndarray of float64, shape (n_rows, n_outputs)
-            As the model gives them; NaN where it fails. Private.
+        ndarray of int16, shape (n_rows, n_outputs)
+            Outputs in steps of ``1 / LABEL_UNITS`` from -1 to 1; values outside the bounds are
+            clipped and NaN is 0, the middle. Private.
 
         Notes
         -----
         Nothing is raised and no warning issued: either would speak of a row. Where the model fails
-        on several rows they are halved, until it fails on one row alone. A model that fails on
-        every row is seen when it is asked about a query, which is public.
+        on several rows they are halved, and a row on which it fails alone is labelled 0. A model
+        that fails on every row is seen when it is asked about a query, which is public.
 
         That the model's answer to a row depends on that row alone, and is the same whenever it is
-        asked, is an assumption of the promise. Callers round the answers to a grid, so that
-        differences in the last digits, which batches of another size bring about in many models,
-        do not show. The model gets a copy of the rows: what it writes into them would come back to
-        it when they are halved.
+        asked, is an assumption of the promise. The grid is there so that differences in the last
+        digits, which batches of another size bring about in many models, hardly show. The model
+        gets a copy of the rows: what it writes into them would come back to it when they are
+        halved.
         """
-        answers = np.full((n_rows, n_outputs), np.nan)
+        labels = np.zeros((n_rows, n_outputs), dtype=np.int16)
         pending = [(0, n_rows)] if n_rows else []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             while pending:
                 start, stop = pending.pop()
                 try:
-                    found = checked_outputs(self._predict(_rows(X, start, stop)), stop - start)
+                    found = self._rounded(
+                        checked_outputs(self._predict(_rows(X, start, stop)), stop - start)
+                    )
                     # Too many or too few outputs are a failure, and never a broadcast.
-                    answers[start:stop] = found.reshape(stop - start, n_outputs)
+                    labels[start:stop] = found.reshape(stop - start, n_outputs)
                 except KeyboardInterrupt:
                     raise
                 except BaseException:
@@ -117,23 +122,7 @@ class BlackBox:
                     if stop - start > 1:
                         middle = (start + stop) // 2
                         pending += [(start, middle), (middle, stop)]
-        return answers
-
-    def labels(self, X: Any, n_rows: int, n_outputs: int) -> Labels:
-        """Ask the model about private rows, on a coarse grid.
-
-        Parameters
-        ----------
-        X, n_rows, n_outputs
-            As :meth:`answers` takes them.
-
-        Returns
-        -------
-        ndarray of int16, shape (n_rows, n_outputs)
-            Outputs in steps of ``1 / UNITS`` from -1 to 1; values outside the bounds are clipped,
-            and NaN is 0, the middle, as is a row on which the model fails. Private.
-        """
-        return self._rounded(self.answers(X, n_rows, n_outputs))
+        return labels
 
     @property
     def half_width(self) -> float:
@@ -143,7 +132,7 @@ class BlackBox:
     def values(self, labels: Labels) -> Floats:
         """Return what labels are in units of the model's outputs."""
         middle = self.bounds.lower / 2 + self.bounds.upper / 2
-        found: Floats = middle + labels.astype(np.float64) * (self.half_width / UNITS)
+        found: Floats = middle + labels.astype(np.float64) * (self.half_width / LABEL_UNITS)
         return found
 
     def _rounded(self, outputs: Floats) -> Labels:
@@ -152,7 +141,7 @@ class BlackBox:
         middle = lower / 2 + upper / 2
         bounded = np.clip(np.nan_to_num(outputs, nan=middle), lower, upper)
         shares = np.asarray(bounded - middle, dtype=np.float64) / self.half_width
-        return np.rint(np.clip(shares, -1.0, 1.0) * UNITS).astype(np.int16)
+        return np.rint(np.clip(shares, -1.0, 1.0) * LABEL_UNITS).astype(np.int16)
 
 
 def checked_outputs(answer: Any, n_rows: int) -> Floats:
@@ -166,6 +155,18 @@ def checked_outputs(answer: Any, n_rows: int) -> Floats:
             "must return one number, or one list of numbers, for each row."
         )
     return found
+
+
+def checked_bounds(output_bounds: Any) -> Continuous | None:
+    """Return the declared bounds of a model's output; None where none are declared."""
+    if output_bounds is None or isinstance(output_bounds, Continuous):
+        return output_bounds
+    if not isinstance(output_bounds, tuple | list) or len(output_bounds) != 2:
+        raise TypeError(
+            f"output_bounds is {output_bounds!r} ({type(output_bounds).__name__}); it must be "
+            "(lower, upper), public bounds of what the model returns."
+        )
+    return Continuous(*output_bounds)
 
 
 def _check_probabilities(outputs: Floats) -> None:
@@ -189,14 +190,14 @@ def _rows(X: Any, start: int, stop: int) -> Any:
     return X.slice(start, stop - start) if hasattr(X, "slice") else X[start:stop].copy()
 
 
-def black_box(model: Any, bounds: Any = None) -> BlackBox:
+def black_box(model: Any, bounds: Continuous | None = None) -> BlackBox:
     """Return a model as a function with bounded outputs.
 
     Parameters
     ----------
     model : object
         With ``predict_proba``, or ``predict``, or callable on rows.
-    bounds : Continuous or (lower, upper), default=None
+    bounds : Continuous, default=None
         Public bounds of what ``predict``, or the callable, returns. None: the outputs are
         probabilities, of ``predict_proba`` or of the callable.
 
@@ -216,12 +217,9 @@ def black_box(model: Any, bounds: Any = None) -> BlackBox:
                 "upper), which must be public knowledge."
             )
         return BlackBox(Continuous(0, 1), True, predict)
-    if isinstance(bounds, tuple | list) and len(bounds) == 2:
-        bounds = Continuous(*bounds)
     if not isinstance(bounds, Continuous):
         raise TypeError(
-            f"The bounds of the model's outputs are {bounds!r} ({type(bounds).__name__}); they "
-            "must be (lower, upper), public bounds of what it returns."
+            f"bounds is {bounds!r} ({type(bounds).__name__}); it must be Continuous(lower, upper)."
         )
     if bounds.lower == bounds.upper:
         raise SchemaError(

@@ -20,7 +20,7 @@ from interpret_dp.schema.containers import Source
 from interpret_dp.schema.people import open_people
 from interpret_dp.schema.tables import Values, read_source
 
-__all__ = ["OpenedRows", "open_model_rows"]
+__all__ = ["OpenedRows", "kind_of_container", "open_model_rows"]
 
 # scipy's other sparse formats cannot be sliced by rows.
 _SLICED_FORMATS = ("csr", "csc")
@@ -117,6 +117,17 @@ def open_model_rows(
     if own_names is not None and len(kept) < len(own_names):
         X = _columns(X, kept)
     return OpenedRows(table, X, identifiers), declared
+
+
+def kind_of_container(X: Any) -> str:
+    """Say in words what a container is, as far as a model would notice."""
+    if isinstance(X, list | tuple):
+        return "list"
+    if isinstance(X, np.ndarray):
+        return "numpy array"
+    if hasattr(X, "tocsc"):
+        return "scipy sparse matrix"
+    return f"{type(X).__module__.partition('.')[0]} {type(X).__name__}"
 
 
 def _checked_image_shape(image_shape: Any) -> tuple[int, int] | None:

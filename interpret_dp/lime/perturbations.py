@@ -13,6 +13,7 @@ Source: Ribeiro, Singh and Guestrin (2016); masks come with their complements, a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +22,11 @@ from numpy.typing import NDArray
 
 from interpret_dp.released.background import Background, cells_at, public_generator
 
-__all__ = ["LocalFit", "Perturbations"]
+__all__ = ["Ask", "LocalFit", "Perturbations"]
 
 FloatArray = NDArray[np.float64]
+Ask = Callable[[NDArray[np.bool_], Sequence[NDArray[Any]]], FloatArray]
+"""The model's output for copies of one row: which cells stay, and what replaces the others."""
 
 _ROWS = 4_096  # lime asks about 5,000
 _ROWS_PER_PARAMETER = 8
@@ -44,19 +47,27 @@ class LocalFit:
         From the sampling of rows, and from the noise of the background.
     baseline : float
         What the fit says where all values are usual ones.
-    fidelity : float
-        Share of the variance of the outputs that the fit explains; 1 if they do not vary.
+    fidelity : float or None
+        Share of the variance of the outputs that the fit explains; 1 if they do not vary. None:
+        nothing was fitted.
     """
 
     effects: FloatArray
     standard_errors: FloatArray
     baseline: float
-    fidelity: float
+    fidelity: float | None
 
     @property
     def prediction(self) -> float:
         """What the fit says of the row itself."""
         return self.baseline + float(self.effects.sum())
+
+    @property
+    def shown(self) -> dict[str, float] | None:
+        """What figures say of the fit."""
+        if self.fidelity is None:
+            return None
+        return {"prediction": self.prediction, "fidelity": self.fidelity}
 
 
 class Perturbations:
@@ -75,6 +86,8 @@ class Perturbations:
     values : list of ndarray, shape (n,) each
         What stands in the other places, column by column.
     """
+
+    meaning = "of this value, against the usual ones"
 
     def __init__(self, background: Background, seed: int = 0) -> None:
         generator = public_generator(seed)
@@ -121,6 +134,10 @@ class Perturbations:
     def __len__(self) -> int:
         """Return the number of perturbed rows."""
         return len(self.kept)
+
+    def explain(self, ask: Ask) -> LocalFit:
+        """Ask the model about the perturbed rows and return the fit to its answers."""
+        return self.fit(ask(self.kept, self.values))
 
     def fit(self, outputs: FloatArray) -> LocalFit:
         """Return the fit to what the model says of the perturbed rows.

@@ -16,8 +16,8 @@ from interpret_dp.explanation.row_spend import SURROGATE, RowSpend
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
-from interpret_dp.lime.asked import actual_values, row_document
-from interpret_dp.lime.labels import BlackBox, black_box
+from interpret_dp.lime.asked import actual_values, document_of
+from interpret_dp.lime.labels import BlackBox, black_box, checked_bounds
 from interpret_dp.lime.opening import open_model_rows
 from interpret_dp.lime.surrogate import fit_surrogate
 from interpret_dp.lime.surrogate_model import Surrogate
@@ -184,28 +184,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
         """
         warn_of_learning_steps()
         request = open_surrogate_request(self, self._box, X, unit, example)
-        rows, box, n_outputs = request.rows, request.box, request.n_outputs
-        n_rows = rows.table.n_rows
-        surrogate = fit_surrogate(
-            rows.table,
-            lambda: box.answers(rows.X, n_rows, n_outputs),
-            n_outputs=n_outputs,
-            schema=request.schema,
-            bounds=box.bounds,
-            mu=request.mu,
-            delta=self.delta,
-            outputs=request.outputs,
-            complementary=box.gives_probabilities and n_outputs == 2,
-            ledger=request.ledger,
-            dataset=request.dataset,
-            neighboring=self.neighboring,
-            unit=rows.identifiers,
-            image_shape=self.image_shape,
-            promise=request.promise,
-            randomness=request.randomness,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-        )
+        surrogate = fit_surrogate(request)
         self.surrogate_ = surrogate
         self.fidelity_ = surrogate.fidelity
         self.guarantee_ = surrogate.guarantee
@@ -267,21 +246,18 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
         found = surrogate.explain(opened.table, chosen)
         shares = surrogate.fidelity.table["r2"].to_numpy()
         documents = [
-            row_document(
+            document_of(
                 opened,
                 row,
-                self.feature_names_in_,
-                effects=found.effects[row],
-                standard_errors=found.standard_errors[row],
-                start=("Intercept", found.intercepts[row]),
+                found.effects[row],
+                found.standard_errors[row],
                 output=outputs.text(output),
-                predicted=predicted[row, output],
-                actual=actual[row],
-                fit={
-                    "prediction": float(found.predictions[row]),
-                    "fidelity": float(shares[output]),
-                },
+                predicted=float(predicted[row, output]),
                 method=SURROGATE,
+                origin=_FREE,
+                actual=float(actual[row]),
+                baseline=("Intercept", float(found.intercepts[row])),
+                fit={"prediction": float(said), "fidelity": float(shares[output])},
                 scale="log-odds" if surrogate.has_logits else None,
                 image_shape=None if self.image_shape is None else list(self.image_shape),
             )
@@ -343,7 +319,8 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
     def _box(self) -> BlackBox:
         bounds, target = self.output_bounds, getattr(self.schema, "target", None)
         is_regression = not hasattr(self.model, "predict_proba") and isinstance(target, Continuous)
-        return black_box(self.model, target if bounds is None and is_regression else bounds)
+        declared = target if bounds is None and is_regression else bounds
+        return black_box(self.model, checked_bounds(declared))
 
 
 def _warn_of_poor_fidelity(surrogate: Surrogate) -> None:

@@ -6,34 +6,20 @@ that is worth depends on whom the model was trained on, and how: only the user k
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_real
-from interpret_dp.accounting.composition import GdpPair, compose
-from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
-from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.composition import compose
+from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.exceptions import PrivacyWarning
-from interpret_dp.fitting.assumptions import DASK_ASSUMPTION, ledger_assumptions, unit_assumptions
 
-if TYPE_CHECKING:
-    from interpret_dp.ledger import PrivacyLedger
+__all__ = ["ModelPromise", "conditional_guarantee", "model_promise", "warn_of_two_names"]
 
-__all__ = ["ModelPromise", "explainer_guarantee", "model_promise", "warn_of_two_names"]
-
-_MECHANISM = (
-    "discrete Gaussian noise on integer sums over the explanation data, exactly sampled; the "
-    "squares of mu of all requests add up"
-)
-_ASSUMPTIONS = (
-    "what the model answers about a row depends on that row alone, and is the same whenever it is "
-    "asked",
-    "the rows that are explained are public, synthetic, the asker's own, or chosen from earlier "
-    "explanations: they are not protected",
-    "the bounds of the model's outputs and the settings of the explainer are public and were not "
-    "read off the rows",
-)
+_OTHER_PEOPLE = "nobody in the explanation data was used to train the model"
+_ASKED_ROWS = "Rows that are asked about are not protected."
 
 ModelPromise = Guarantee | tuple[float, float] | None
 """What is known of the model's training: a guarantee, (epsilon, delta), or nothing."""
@@ -71,76 +57,25 @@ def model_promise(model: Any, declared: Any) -> ModelPromise:
     return None if declared is None or declared.tests_only else declared
 
 
-def explainer_guarantee(
-    *,
-    epsilon: float,
-    delta: float,
-    mu: float,
-    neighbourhood: Neighbourhood,
-    model: ModelPromise,
-    trained_on_same_people: bool,
-    ledger: PrivacyLedger,
-    dataset: str,
-    head: str | None,
-    tests_only: bool,
-    on_dask: bool = False,
+def conditional_guarantee(
+    own: Guarantee, model: ModelPromise, trained_on_same_people: bool
 ) -> Guarantee:
-    """Return the guarantee of everything that an explainer releases within its budget.
+    """Return a guarantee of explanations, with what it is worth for the people of the model.
 
     Parameters
     ----------
-    epsilon, delta, mu : float
-        Of the whole budget.
-    neighbourhood : Neighbourhood
+    own : Guarantee
+        Of everything that the explanations are computed from.
     model : ModelPromise
     trained_on_same_people : bool
         Whether people in the explanation data were used to train the model.
-    ledger : PrivacyLedger
-    dataset : str
-        Where requests are charged.
-    head : str or None
-        Hash of the ledger after the last request.
-    tests_only : bool
-    on_dask : bool, default=False
-        Whether workers hold the explanation data.
     """
-    assumptions = [
-        *DEFAULT_ASSUMPTIONS,
-        *_ASSUMPTIONS,
-        *ledger_assumptions(ledger),
-        *unit_assumptions(neighbourhood),
-    ]
-    if not trained_on_same_people:
-        assumptions.append("nobody in the explanation data was used to train the model")
-    if on_dask:
-        assumptions.append(DASK_ASSUMPTION)
-    guarantee = Guarantee(
-        epsilon=epsilon,
-        delta=delta,
-        mu=mu,
-        mechanism=_MECHANISM,
-        neighboring=neighbourhood.relation,
-        unit=neighbourhood.unit_text,
-        assumptions=tuple(assumptions),
-        dataset=dataset,
-        ledger_head=head or None,
-        scope=_scope(
-            model, trained_on_same_people, GdpPair(mu), epsilon, delta, neighbourhood, dataset
-        ),
-        tests_only=tests_only,
-    )
-    return guarantee
+    others = () if trained_on_same_people else (_OTHER_PEOPLE,)
+    scope = f"{_scope(own, model, trained_on_same_people)} {_ASKED_ROWS}"
+    return dataclasses.replace(own, scope=scope, assumptions=(*own.assumptions, *others))
 
 
-def _scope(
-    model: ModelPromise,
-    same_people: bool,
-    own: GdpPair,
-    epsilon: float,
-    delta: float,
-    neighbourhood: Neighbourhood,
-    dataset: str,
-) -> str:
+def _scope(own: Guarantee, model: ModelPromise, same_people: bool) -> str:
     about = "This is about the people whose rows the explanations are computed from"
     if model is None:
         if same_people:
@@ -161,12 +96,15 @@ def _scope(
             f"{stated}."
         )
     text = f"{about}. The model was trained on the same people under its own promise, {stated}"
-    if isinstance(model, Guarantee) and not _is_alike(model, neighbourhood):
+    if isinstance(model, Guarantee) and (model.neighboring, model.unit) != (
+        own.neighboring,
+        own.unit,
+    ):
         return (
             f"{text}, which is about other neighbouring tables: the two do not add up to one "
             "figure, and each holds with the other's output taken as given."
         )
-    both, at = _together(model, own, epsilon, delta)
+    both, at = _together(model, own)
     # A pair alone does not say whom it protects.
     condition = "" if isinstance(model, Guarantee) else "if that is about the same neighbours, "
     return (
@@ -175,7 +113,7 @@ def _scope(
     )
 
 
-def warn_of_two_names(model: ModelPromise, same_people: bool, dataset: str) -> None:
+def warn_of_two_names(model: ModelPromise, same_people: bool, dataset: str | None) -> None:
     """Warn if the model and its explanations are charged to the same people under two names."""
     if not same_people or not isinstance(model, Guarantee) or model.dataset in (None, dataset):
         return
@@ -192,17 +130,12 @@ def _figures(model: Guarantee | tuple[float, float]) -> tuple[float, float]:
     return (model.epsilon, model.delta) if isinstance(model, Guarantee) else model
 
 
-def _is_alike(model: Guarantee, neighbourhood: Neighbourhood) -> bool:
-    return (model.neighboring, model.unit) == (neighbourhood.relation, neighbourhood.unit_text)
-
-
-def _together(
-    model: Guarantee | tuple[float, float], own: GdpPair, epsilon: float, delta: float
-) -> tuple[float, float]:
+def _together(model: Guarantee | tuple[float, float], own: Guarantee) -> tuple[float, float]:
     """Return (epsilon, delta) of both: exact composition where the model's pair is known."""
     model_epsilon, model_delta = _figures(model)
-    total = min(model_delta + delta, 1.0)
-    pair = model.pair if isinstance(model, Guarantee) else None
-    if pair is None or total >= 1.0:
-        return model_epsilon + epsilon, total
-    return min(compose([pair, own]).epsilon_at(total), model_epsilon + epsilon), total
+    total = min(model_delta + own.delta, 1.0)
+    pairs = [model.pair if isinstance(model, Guarantee) else None, own.pair]
+    known = [pair for pair in pairs if pair is not None]
+    if len(known) < 2 or total >= 1.0:
+        return model_epsilon + own.epsilon, total
+    return min(compose(known).epsilon_at(total), model_epsilon + own.epsilon), total

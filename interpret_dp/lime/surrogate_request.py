@@ -24,7 +24,7 @@ from interpret_dp.lime.labels import BlackBox
 from interpret_dp.lime.opening import OpenedRows, open_model_rows
 from interpret_dp.lime.promise import (
     ModelPromise,
-    explainer_guarantee,
+    conditional_guarantee,
     model_promise,
     warn_of_two_names,
 )
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
 __all__ = ["SurrogateRequest", "open_surrogate_request"]
+
+_ASSUMPTIONS = (
+    "what the model answers about a row depends on that row alone, and is the same whenever it is "
+    "asked",
+    "the bounds of the model's outputs are public and were not read off the rows",
+)
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,9 @@ class SurrogateRequest:
     randomness : Randomness
     ledger : PrivacyLedger
     dataset : str
+    image_shape : (int, int) or None
+    n_jobs : int or None
+    verbose : bool
     """
 
     rows: OpenedRows
@@ -76,24 +85,23 @@ class SurrogateRequest:
     randomness: Randomness
     ledger: PrivacyLedger
     dataset: str
+    image_shape: tuple[int, int] | None
+    n_jobs: int | None
+    verbose: bool
+
+    @property
+    def is_complementary(self) -> bool:
+        """Whether there are two probabilities, which add up to 1."""
+        return self.box.gives_probabilities and self.n_outputs == 2
 
     def promise(self, guarantee: Guarantee) -> Guarantee:
         """Return the guarantee of the fits, with what is known of the black box."""
-        own = explainer_guarantee(
+        own = dataclasses.replace(
+            guarantee,
             epsilon=self.epsilon,
-            delta=self.delta,
-            mu=self.mu,
-            neighbourhood=self.neighbourhood,
-            model=self.model_promise,
-            trained_on_same_people=self.same_people,
-            ledger=self.ledger,
-            dataset=self.dataset,
-            head=None,
-            tests_only=self.randomness.tests_only,
+            assumptions=(*guarantee.assumptions, *_ASSUMPTIONS),
         )
-        return dataclasses.replace(
-            guarantee, epsilon=self.epsilon, scope=own.scope, assumptions=own.assumptions
-        )
+        return conditional_guarantee(own, self.model_promise, self.same_people)
 
 
 def open_surrogate_request(
@@ -159,6 +167,9 @@ def open_surrogate_request(
         randomness=randomness_of(estimator.random_state),
         ledger=ledger,
         dataset=dataset,
+        image_shape=estimator.image_shape,
+        n_jobs=estimator.n_jobs,
+        verbose=estimator.verbose,
     )
 
 

@@ -145,22 +145,25 @@ def partial_schema_from_arguments(
 
 
 def partial_schema_of_columns(
-    names: Sequence[str], kinds: Sequence[ColumnKind], schema: Schema | None
+    names: Sequence[str],
+    kinds: Sequence[ColumnKind],
+    schema: Schema | None,
+    feature_types: Sequence[Any] | None = None,
 ) -> PartialSchema:
     """Return the partial schema of a table in which nothing is predicted.
 
     Parameters
     ----------
-    names, kinds, schema
+    names, kinds, schema, feature_types
         As :func:`partial_schema_from_arguments` takes them. The schema's target is left out.
 
     Raises
     ------
-    SchemaError, TypeError
-        If the schema seems to be that of another table, or a column's type rules out what is
-        declared of it.
+    SchemaError, TypeError, ValueError
+        If the schema seems to be that of another table, an argument contradicts it or is of
+        another form, or a column's type rules out what is declared of it.
     """
-    read = read_arguments(names, schema=schema, integers=_integers(names, kinds))
+    read = read_arguments(names, feature_types, schema=schema, integers=_integers(names, kinds))
     features = _features(read, names, kinds)
     faults = mismatches(names, kinds, list(features.values()))
     if faults:

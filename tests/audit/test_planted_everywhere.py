@@ -24,10 +24,10 @@ from interpret_dp import (
     PrivateSurrogate,
     Schema,
 )
-from interpret_dp.audit import Answers, answering, published_answers
+from interpret_dp.audit.explainers import Answers, answering, published_answers
 from interpret_dp.audit.published import explanation_parts
 from interpret_dp.ebm.evaluation import private_metrics
-from interpret_dp.lime.explainer import DPLimeTabular
+from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.audit.planted import (
     N_ROWS,
@@ -157,12 +157,12 @@ class Telling:
 
 
 QUERIES = pd.DataFrame({"age": [20.0, 75.0], "site": ["a", "b"]})
-METHODS = ["statistics", "interactive", "adaptive", "enhanced"]
+METHODS = ["interactive", "adaptive", "enhanced"]
 
 
 def answers_of(method: str, data: Any) -> Answers:
-    def make(rows: Any, account: Any) -> DPLimeTabular:
-        return DPLimeTabular(
+    def make(rows: Any, account: Any) -> PaperLimeTabular:
+        return PaperLimeTabular(
             Telling(),
             rows,
             schema=Schema(FEATURES),
@@ -188,7 +188,7 @@ def test_explanations_of_a_black_box_show_nothing_planted(method: str) -> None:
     data, _ = private_table("classification")
     answers = answers_of(method, data)
     assert found_in(published_answers(answers)) == []
-    explanation = answers.explanations[0]
+    explanation = answers.explanation
     assert found_in(vars(explanation)) == []
     shown = json.dumps(explanation.data(0), default=repr)
     assert not planted_in(shown)
@@ -201,21 +201,21 @@ def test_explanations_outlive_the_explainer_and_its_rows(method: str) -> None:
     """The explainer holds the rows, by its nature; what it gave away does not."""
     data, _ = private_table("classification")
     answers = answers_of(method, data)
-    explanations, history = answers.explanations, answers.explainer.history_
+    explanation, history = answers.explanation, answers.explainer.history_
     watched = [weakref.ref(data), weakref.ref(answers.explainer)]
     with pytest.raises(TypeError, match="neither copied nor pickled"):
         pickle.dumps(answers.explainer)
     del data, answers
     gc.collect()
     assert [one() for one in watched] == [None, None]
-    assert explanation_parts(explanations[0])
+    assert explanation_parts(explanation)
     assert len(history) == len(QUERIES)
 
 
 def test_control_a_row_in_an_explanation_is_found() -> None:
     data, _ = private_table("classification")
-    answers = answers_of("statistics", data)
-    explanation = answers.explanations[0]
+    answers = answers_of("interactive", data)
+    explanation = answers.explanation
     explanation.nearest = data.iloc[7]
     assert found_in(vars(explanation))
     assert [path for path, leaf in inside_pickle(pickle.dumps(RARE_NUMBER)) if planted_in(leaf)]

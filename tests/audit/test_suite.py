@@ -48,7 +48,7 @@ def test_the_reference_is_refuted(subject: str) -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("subject", ["classifier", "regressor", "metrics", "explainer"])
+@pytest.mark.parametrize("subject", ["classifier", "regressor", "metrics", "background"])
 def test_our_claims_stand_in_a_small_attack(subject: str) -> None:
     """40 to 60 fits a side, half of which judge; claim epsilon 4, confidence 95 %.
 
@@ -86,7 +86,7 @@ def test_one_run_of_maps_stands_and_a_third_of_its_noise_does_not() -> None:
 def test_the_full_audit_has_every_explainer_claim_and_control() -> None:
     tasks = tasks_of("full")
     attacks = {(task.subject, task.epsilon) for task in tasks if task.kind == "attack"}
-    subjects = {"classifier", "regressor", "metrics", "explainer"}
+    subjects = {"classifier", "regressor", "metrics", "background"}
     assert attacks == {(subject, claim) for subject in subjects for claim in (0.5, 1.0, 4.0)}
     assert {task.subject for task in tasks if task.kind == "replay"} == set(REPLAYS)
     assert [task.epsilon for task in tasks if task.kind == "control"] == [1.0, 4.0]

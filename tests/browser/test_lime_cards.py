@@ -123,4 +123,18 @@ def test_a_background_and_the_rows_it_explains(dashboard):
     assert "of this value, against the usual ones" in page.text()
     page.assert_nothing_is_cut()
     page.screenshot("background_row")
+
+    curves = background.explain_global(
+        lambda X: X["age"] / 100 + (X["age"] > 60), rows=COHORT.X[:3]
+    )
+    page = dashboard(curves, width=800)
+    assert "What matters to the model" in page.text()
+    assert "All curves together explain" in page.text()
+    page.assert_nothing_is_cut()
+    page.screenshot("background_importances")
+    page.select_row(0)
+    assert "Partial dependence: age" in page.text()
+    assert "your rows, one by one (ICE)" in page.text()
+    page.assert_nothing_is_cut()
+    page.screenshot("background_curve")
     page.assert_clean()

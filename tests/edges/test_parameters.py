@@ -63,7 +63,7 @@ def _is_slow(parameter: str, value: Any) -> bool:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", names(only=ONE_EACH))
 def test_any_value_of_a_parameter_is_taken_or_refused(name: str) -> None:
-    @settings(max_examples={"maps": 15, "statistics": 40}.get(name, 50))
+    @settings(max_examples={"maps": 15, "interactive": 40}.get(name, 50))
     @given(st.sampled_from(_names(name)), ODD)
     def check(parameter: str, value: Any) -> None:
         if not _is_slow(parameter, value):

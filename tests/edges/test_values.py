@@ -73,7 +73,7 @@ def _repeated(cells: list[Any], n_rows: int) -> pd.Series[Any]:
     return pd.Series((cells * n_rows)[:n_rows], dtype=object)
 
 
-NEED_A_SCHEMA = "statistics", "surrogate", "metrics"
+NEED_A_SCHEMA = "interactive", "surrogate", "metrics"
 
 
 @pytest.mark.thorough
@@ -94,7 +94,7 @@ def test_no_value_of_a_cell_is_an_error(name: str, is_declared: bool) -> None:
     assert not isinstance(result, OURS), result
     schema = Schema(SCHEMA, target=target) if is_declared else None
     # A black box has no target.
-    for cells in VALUES.values() if name not in ("statistics", "surrogate") else ():
+    for cells in VALUES.values() if name not in ("interactive", "surrogate") else ():
         y = list(_repeated(cells, 6))
         result = attempt(name, _frame([0.5], 6), y, new_ledger(), schema=schema)
         assert not isinstance(result, OURS), result
@@ -106,7 +106,7 @@ def test_zero_rows_and_one_row(name: str, n_rows: int) -> None:
     schema = Schema(SCHEMA, target=EXPLAINERS[name].target)
     for given in (schema, None):
         result = attempt(name, _frame([0.5], n_rows), [0] * n_rows, new_ledger(), schema=given)
-        is_refused = name == "statistics" and n_rows == 0
+        is_refused = name == "interactive" and n_rows == 0
         assert isinstance(result, OURS) is is_refused, result
         if name in NEED_A_SCHEMA:
             break
@@ -165,25 +165,16 @@ ACROSS = Schema(default=Continuous(0, 1), target=Categorical([0, 1]))
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", names(only=("binary", "statistics", "interactive", "maps")))
+@pytest.mark.parametrize("name", names(only=("binary", "interactive", "maps")))
 def test_wide_tables_are_fitted_explained_and_copied(name: str) -> None:
     X = _wide()
     start = time.process_time()
-    given = {"feature_names": None} if name in ("statistics", "interactive") else {}
+    given = {"feature_names": None} if name in ("interactive") else {}
     y = (X["c0"] > 0.5).astype(int)
     result = attempt(name, X, y, new_ledger(), schema=ACROSS, **given)
     assert not isinstance(result, OURS), result
     # Some seconds of the processor; ten times as long is no noise of a machine.
     assert time.process_time() - start < 60
-
-
-def test_a_surrogate_of_wide_tables_is_refused_with_what_to_do() -> None:
-    ledger = new_ledger()
-    before = ledger.entries()
-    error = attempt("surrogate", _wide(1025), None, ledger, schema=ACROSS)
-    assert isinstance(error, ValueError)
-    assert "1025 features; a surrogate takes at most 1024" in str(error)
-    assert ledger.entries() == before
 
 
 @pytest.mark.thorough

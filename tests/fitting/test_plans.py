@@ -16,6 +16,7 @@ from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.release import ReleaseDoor
 from tests.golden.write_golden import FEATURES, FILES, BlackBox, rows
@@ -44,7 +45,7 @@ def measure(**given: Any) -> None:
 
 def explain(**given: Any) -> None:
     given |= {"schema": Schema(FEATURES), "trained_on_same_people": False}
-    interpret_dp.DPLimeTabular(BlackBox(), X, **given).explain_local(X)
+    PaperLimeTabular(BlackBox(), X, **given).explain_local(X)
 
 
 def release_surrogate(**given: Any) -> None:
@@ -63,7 +64,7 @@ OPTIONS = RELATION | {
 }
 KNOWN = {"interactions": [1, 2, [("dose", "stage")]], "monotone_constraints": [{"age": 1}]}
 CLASSIFIER, REGRESSOR = "DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor"
-METHODS = ["statistics", "interactive", "adaptive", "enhanced"]
+METHODS = ["interactive", "adaptive", "enhanced"]
 # What is called, what it is always given, and what it may be given.
 REQUESTS: dict[str, tuple[Any, dict[str, Any], dict[str, list[Any]]]] = {
     "pairs": (fit, {"estimator": CLASSIFIER, "target": TWO, "interactions": 1}, OPTIONS),

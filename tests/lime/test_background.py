@@ -159,6 +159,7 @@ def test_explanations_leave_the_ledger_as_it_is() -> None:
     own = PrivateBackground(SCHEMA, epsilon=0.5, ledger=ledger, dataset="people").fit(patients())
     head = ledger.head
     explanation = own.explain_local(lambda X: X["age"] / 100, patients(1000)[:100])
+    own.explain_global(lambda X: X["age"] / 100, rows=patients(1000)[:2]).visualize(0)
     own.explain_data().visualize(0)
     own.sample(10)
     assert ledger.head == head == own.guarantee_.ledger_head

@@ -1,4 +1,4 @@
-"""What the black box says: bounded, coarse, one answer a row."""
+"""What the black box says: bounded, on a grid, one answer a row."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.linear_model import LinearRegression
 
 from interpret_dp import Categorical, Continuous, SchemaError
-from interpret_dp.lime.features import UNITS
-from interpret_dp.lime.labels import black_box
+from interpret_dp.lime.labels import LABEL_UNITS, black_box
 
 X = np.linspace(-1, 1, 40).reshape(20, 2)
 
@@ -26,11 +25,11 @@ def test_predictions_are_mapped_by_their_bounds() -> None:
     model = LinearRegression().fit(X, 10 * X[:, 0])
     found = black_box(model, Continuous(-5, 5)).labels(X, 20, 1)
     expected = np.clip(model.predict(X) / 5, -1, 1)
-    np.testing.assert_allclose(found[:, 0] / UNITS, expected, atol=0.51 / UNITS)
+    np.testing.assert_allclose(found[:, 0] / LABEL_UNITS, expected, atol=0.51 / LABEL_UNITS)
 
 
 def test_a_callable_will_do() -> None:
-    assert black_box(lambda rows: rows[:, 0] * 0 + 0.75).labels(X, 20, 1).tolist() == [[128]] * 20
+    assert black_box(lambda rows: rows[:, 0] * 0 + 0.75).labels(X, 20, 1).tolist() == [[8192]] * 20
 
 
 @given(arrays(np.float64, st.integers(1, 9)), st.floats(-1e300, 1e300), st.floats(1e-3, 1e300))
@@ -40,7 +39,7 @@ def test_any_answer_is_within_bounds_and_its_row_s_own(
     bounds = Continuous(lower, lower + width) if lower + width > lower else Continuous(0, 1)
     box = black_box(lambda rows: rows, bounds)
     found = box.labels(answers, len(answers), 1)
-    assert np.abs(found).max() <= UNITS
+    assert np.abs(found).max() <= LABEL_UNITS
     assert np.all(found[np.isnan(answers)] == 0)
     for answer, own in zip(answers, found, strict=True):
         assert box.labels(np.array([answer]), 1, 1).tolist() == [own.tolist()]
@@ -71,7 +70,7 @@ def test_a_row_on_which_the_model_fails_is_labelled_zero_and_nobody_hears_of_it(
         return picky(rows.to_pandas() if isinstance(rows, pa.Table) else rows)
 
     labels = black_box(model).labels(values, 7, 1)
-    assert labels[:, 0].tolist() == [-205, 205, 0, 0, 256, -256, -128]
+    assert labels[:, 0].tolist() == [-13107, 13107, 0, 0, 16384, -16384, -8192]
 
 
 def test_a_model_with_another_number_of_outputs_says_nothing() -> None:

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "minimum_versions.py"
-RUN_TIME_EXTRAS = ("dask", "llm", "notebook", "postgres", "sql")
+RUN_TIME_EXTRAS = ("dask", "llm", "notebook", "postgres", "shap", "sql")
 
 
 def _run(pyproject: Path) -> subprocess.CompletedProcess[str]:

@@ -33,6 +33,7 @@ from interpret_dp import (
 )
 from interpret_dp._documents import digest_of
 from interpret_dp.accounting.composition import GdpPair, compose
+from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
 PACKAGE = str(Path(interpret_dp.__path__[0]))
@@ -145,7 +146,7 @@ class ByPlace:
 
 @dataclass(frozen=True)
 class Lime(Explainer):
-    """Explanations of a black box; what is fitted is an explainer that was asked once."""
+    """Explanations that are paid row by row; what is fitted is an explainer that was asked once."""
 
     def fit(self, X: Any, y: Any, **given: Any) -> Any:
         model = given.pop("model", None) or ByPlace()
@@ -156,20 +157,19 @@ class Lime(Explainer):
     def use(self, result: Any, X: Any, y: Any) -> None:
         result.asked.visualize(0)
         assert json.dumps(result.asked.data(0), default=repr)
-        result.explain_global().visualize()
         assert repr(result)
 
     def published(self, result: Any) -> Any:
         rows = [result.asked.data(row) for row in range(2)]
-        return [[row["scores"], row["standard_errors"], row["predicted"]] for row in rows]
+        return [[row["scores"], row["predicted"]] for row in rows]
 
     def predicted(self, result: Any, X: Any) -> Any:
-        answers = self.explanations(result, X)[1]
+        answers = self.explanations(result, X)[0]
         n_rows = len(answers.selector)
         return np.array([answers.data(row)["scores"] for row in range(n_rows)])
 
     def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
-        return [result.explain_global(), result.explain_local(X, y, method="non_interactive")]
+        return [result.explain_local(X, method="non_interactive")]
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,36 @@ class BackgroundData(Explainer):
         return np.array([answers.data(row)["scores"] for row in range(len(answers.selector))])
 
     def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
-        return [result.explain_data(), result.explain_local(ByPlace(), X, y)]
+        model = ByPlace()
+        return [
+            result.explain_data(),
+            result.explain_global(model, rows=X),
+            result.explain_local(model, X, y),
+        ]
+
+
+@dataclass(frozen=True)
+class FreeLime(Explainer):
+    """Explanations from a background that an explainer releases when it is made."""
+
+    def fit(self, X: Any, y: Any, **given: Any) -> Any:
+        return self.kind(given.pop("model", None) or ByPlace(), X, **self.parameters | given)
+
+    def use(self, result: Any, X: Any, y: Any) -> None:
+        if (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0:
+            result.explain_local(X).visualize(0)
+        assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
+        assert repr(result)
+
+    def published(self, result: Any) -> Any:
+        return EXPLAINERS["background"].published(result.background)
+
+    def predicted(self, result: Any, X: Any) -> Any:
+        answers = result.explain_local(X)
+        return np.array([answers.data(row)["scores"] for row in range(len(answers.selector))])
+
+    def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
+        return [result.explain_local(X, y)]
 
 
 @dataclass(frozen=True)
@@ -286,9 +315,10 @@ EXPLAINERS: dict[str, Explainer] = {
     ),
     "maps": Maps(DPLocallyLinearClassifier, LABELS, MAPS),
     **{
-        method: Lime(DPLimeTabular, LABELS, LIME | {"method": method})
-        for method in ("statistics", "interactive", "adaptive")
+        method: Lime(PaperLimeTabular, LABELS, LIME | {"method": method})
+        for method in ("interactive", "adaptive")
     },
+    "lime": FreeLime(DPLimeTabular, LABELS, ASKED | {"trained_on_same_people": False}),
     "surrogate": SurrogateModel(
         PrivateSurrogate,
         LABELS,
@@ -310,7 +340,7 @@ def names(*left_out: str, only: tuple[str, ...] = tuple(EXPLAINERS)) -> list[Any
     ]
 
 
-ONE_EACH = ("binary", "regression", "statistics", "background", "surrogate", "maps", "metrics")
+ONE_EACH = ("binary", "regression", "interactive", "background", "surrogate", "maps", "metrics")
 """One explainer of each sort, for tests of forms that they all read alike."""
 
 

@@ -71,6 +71,9 @@ def test_a_unit_column_is_no_feature(name: str, container: str) -> None:
         np.testing.assert_array_equal(explainer.predicted(result, make(WITH_IDS)), predicted)
     if not isinstance(explainer, Lime):
         assert b"person-" not in pickle.dumps(result)
+    if not isinstance(explainer, Lime | SurrogateModel):
+        released = getattr(result, "background", result).to_released()
+        assert "person-" not in str(released.to_dict())
 
 
 @pytest.mark.parametrize("name", names())

@@ -1,0 +1,220 @@
+"""interpret's explanation of a black box as a whole: its partial dependence on each column.
+
+Curves are drawn as the terms of an additive model, which they are: on independent columns no other
+sum of curves is nearer to the black box.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp._interpret import selector_of
+from interpret_dp.explanation.figure_parts import add_heading, literal, place_legend
+from interpret_dp.explanation.figures import dependence_figure
+from interpret_dp.explanation.heat_maps import bin_texts
+from interpret_dp.explanation.objects import PrivateExplanation, private_explanation
+from interpret_dp.explanation.page_figures import importance_bars, term_importance
+from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.released import AdditiveModel, AdditiveTerm
+from interpret_dp.released.background import Background
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = ["dependence_explanation"]
+
+FloatArray = NDArray[np.float64]
+
+_MOST_BARS = 30
+_LEAST_HEIGHT = 360
+
+
+def dependence_explanation(
+    background: Background,
+    intercept: FloatArray,
+    curves: Sequence[FloatArray],
+    variances: Sequence[FloatArray],
+    *,
+    fidelity: float,
+    lines: Sequence[Sequence[FloatArray]],
+    output: str,
+    classes: Sequence[Any] | None,
+    privacy: PrivacySpend,
+    name: str,
+) -> Any:
+    """Return interpret's global explanation, one part a column.
+
+    Parameters
+    ----------
+    background : Background
+    intercept : ndarray of float64, shape (n_outputs,)
+    curves, variances : sequence of ndarray of float64, shape (n_codes, n_outputs) each
+        Of each column, with mean 0 under the shares of its cells.
+    fidelity : float
+        Share of the variance of the outputs that all curves explain together.
+    lines : sequence of sequence of ndarray, shaped as ``curves``
+        Of single rows, which are the asker's own.
+    output : str
+        What is explained.
+    classes : sequence or None
+        Of several outputs that are explained together.
+    privacy : PrivacySpend
+    name : str
+
+    Returns
+    -------
+    interpret's FeatureValueExplanation
+        With ``privacy``, and with ``figure(key)``; a key is a column.
+    """
+    import pandas as pd
+
+    model = _as_additive(background, intercept, curves, variances, classes)
+    importances = [term_importance(term)[0] for term in model.terms]
+    names, kinds = list(background.names), [feature.kind for feature in model.features]
+    explanation = private_explanation(
+        PrivateDependenceExplanation,
+        "global",
+        {
+            "overall": {"type": "univariate", "names": names, "scores": importances},
+            "specific": [_part(model, term) for term in model.terms],
+            "mli": [
+                {
+                    "explanation_type": "global_feature_importance",
+                    "value": {"scores": importances, "intercept": model.intercept.tolist()},
+                }
+            ],
+        },
+        privacy=privacy,
+        feature_names=names,
+        feature_types=kinds,
+        name=name,
+        selector=selector_of(
+            pd.DataFrame(
+                {
+                    "Name": names,
+                    "Type": kinds,
+                    "Cells": [feature.n_codes - 2 for feature in model.features],
+                    "Importance": [float(f"{importance:.3g}") for importance in importances],
+                }
+            )
+        ),
+    )
+    explanation.curves = model
+    explanation.lines = [[_shaped(line, classes) for line in own] for own in lines]
+    explanation.output = output if classes is None else "probability of each class"
+    explanation.fidelity = fidelity
+    return explanation
+
+
+def _as_additive(
+    background: Background,
+    intercept: FloatArray,
+    curves: Sequence[FloatArray],
+    variances: Sequence[FloatArray],
+    classes: Sequence[Any] | None,
+) -> AdditiveModel:
+    """Return curves as the terms of an additive model."""
+    return AdditiveModel(
+        task="regression" if classes is None else "classification",
+        schema=background.schema,
+        features=tuple(column.feature for column in background.columns),
+        terms=tuple(
+            AdditiveTerm(
+                feature=place,
+                scores=_shaped(curve, classes),
+                # A cell that no row is drawn from, such as the undeclared one, is not drawn.
+                weights=np.append(share * background.n_rows, 0.0),
+                covariance=None,
+                variances=_shaped(variance, classes),
+            )
+            for place, (curve, variance, share) in enumerate(
+                zip(curves, variances, background.shares(), strict=True)
+            )
+        ),
+        intercept=intercept,
+        classes=None if classes is None else tuple(classes),
+        n_rows=background.n_rows,
+        noise_scale_binning=0.0,
+        noise_scale_boosting=0.0,
+        rounds=0,
+        guarantee=background.guarantee,
+    )
+
+
+def _shaped(values: FloatArray, classes: Sequence[Any] | None) -> FloatArray:
+    return values[:, 0] if classes is None else values
+
+
+def _part(model: AdditiveModel, term: AdditiveTerm) -> dict[str, Any]:
+    """Return one curve in the form of interpret's own explanations; without the undeclared cell."""
+    shown = slice(0 if term.weights[0] > 0 else 1, -1)
+    lower, upper = term.band() or (term.scores, term.scores)
+    return {
+        "type": "univariate",
+        "names": bin_texts(model.features[term.feature])[shown],
+        "scores": term.scores[shown].tolist(),
+        "lower_bounds": lower[shown].tolist(),
+        "upper_bounds": upper[shown].tolist(),
+        "weights": term.weights[shown].tolist(),
+    }
+
+
+class PrivateDependenceExplanation(PrivateExplanation):
+    """Partial dependence on each column, with its errors and its privacy cost.
+
+    Attributes
+    ----------
+    curves : AdditiveModel
+        The curves as the terms of an additive model.
+    lines : list of list of ndarray, shaped as the scores of the terms
+        Of single rows.
+    output : str
+        What is explained.
+    fidelity : float
+        Share of the variance of the outputs that all curves explain together.
+    """
+
+    curves: AdditiveModel
+    lines: list[list[FloatArray]]
+    output: str
+    fidelity: float
+
+    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
+        """Return the plain figure of a part: None is the overview, a number a column."""
+        line = self.privacy.line if line is None else line
+        if key is None:
+            return self._overview(line)
+        asked = [own[key] for own in self.lines]
+        return dependence_figure(self.curves, key, asked, self.output, line)
+
+    def _overview(self, line: str) -> Figure:
+        measured = [
+            (name, *term_importance(term))
+            for name, term in zip(self.curves.term_names, self.curves.terms, strict=True)
+        ]
+        measured.sort(key=lambda entry: -entry[1])
+        shown = measured[:_MOST_BARS]
+        unit = f"change of the {literal(self.output)}"
+        bars, importances, noise = zip(*shown, strict=True)
+        figure = importance_bars(bars, importances, noise, unit)
+        figure.data[1].name = "what noise and sampling alone would give"
+        hidden = len(measured) - len(shown)
+        words = [
+            "Mean absolute height of each column's curve of partial dependence, on independent "
+            "columns",
+            f"All curves together explain {math.floor(100 * max(self.fidelity, 0.0))} % of the "
+            "variance of what the model says"
+            + f" · {hidden:,} less important columns are not drawn"
+            * (hidden > 0),
+        ]
+        height = figure.layout.height
+        figure.update_layout(showlegend=True)
+        add_heading(figure, "What matters to the model", "\n".join([*words, line]).strip())
+        below = figure.layout.margin.b
+        place_legend(figure, below=below + 4, height=max(_LEAST_HEIGHT, height + 110))
+        return figure

@@ -1,0 +1,202 @@
+"""Weights of rows by their distance from the query, as a public table of integers.
+
+The weight function is evaluated at public distances only, when the table is made. A row's weight
+is then looked up by its squared distance, an integer: no float is computed from a row, the user's
+function never sees one, and the sensitivity is a maximum over the cells of the table, not a
+supremum that must be trusted (docs/proofs/dp_lime.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp._validate import check_int, check_real
+from interpret_dp.lime.paper.coordinates import UNITS
+
+__all__ = ["WeightFunction", "WeightTable", "exponential_weight", "stable_weight", "weight_table"]
+
+WeightFunction = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+_MOST_CELLS = 2**18
+# The enforced bound at the largest distance has this many units, so that cutting off the rest
+# changes no weight by more than half a percent of it.
+_LEAST_UNITS = 2**8
+_LEAST_BITS = 10
+# Floats below have a relative error under 1e-14.
+_ROUNDING = 1e-12
+
+
+def stable_weight(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 everywhere: with the bound that is enforced, this is the paper's equation 5.
+
+    Equal weight up to the distance (sqrt(2 c + 1) - 1) / 2, then c / (2 d (d + 1)).
+    """
+    return np.ones_like(distances)
+
+
+def exponential_weight(width: float = 1.0) -> WeightFunction:
+    """Return the weight function exp(-(d / width)^2), the paper's other example for width 1.
+
+    Parameters
+    ----------
+    width : float
+        Above 0; 1 is the largest distance of two rows.
+    """
+    width = check_real("width", width, low=0, low_open=True)
+
+    def weight(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(-((distances / width) ** 2))
+
+    return weight
+
+
+@dataclass(frozen=True)
+class WeightTable:
+    """Integer weights by squared distance; public.
+
+    Attributes
+    ----------
+    weights : ndarray of int64, shape (n_cells + 1,)
+        ``weights[square >> shift]`` over ``2**bits`` is the weight of a row. The last is 0 and
+        stands for every distance beyond the table.
+    shift : int
+        A cell holds ``2**shift`` squared distances, in squared units.
+    bits : int
+    stretch : int
+        A distance of 1 has ``stretch * UNITS`` units.
+    c : float
+        The sensitivity constant that was enforced.
+    """
+
+    weights: NDArray[np.int64] = field(repr=False)
+    shift: int
+    bits: int
+    stretch: int
+    c: float
+
+    def of_squares(self, squares: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the weight of each squared distance, in units of ``2**-bits``."""
+        found: NDArray[np.int64] = self.weights[
+            np.minimum(squares >> self.shift, len(self.weights) - 1)
+        ]
+        return found
+
+    @property
+    def scale(self) -> float:
+        """Lattice units of a second moment of 1: weights by products of two coordinates."""
+        return float(2**self.bits * self.unit**2)
+
+    @property
+    def unit(self) -> int:
+        """Integer units of a distance of 1, and of a label of 1."""
+        return self.stretch * UNITS
+
+    @property
+    def moments_norm(self) -> int:
+        """Bound on the L2 norm of what one row adds to (A, b), in lattice units.
+
+        The largest ``w sqrt(s (s + unit^2))`` over cells of weight w and largest squared distance
+        s: the Frobenius norm of A is w s, the norm of b is at most w sqrt(s) unit.
+        """
+        squares = _largest_squares(len(self.weights) - 1, self.shift)
+        return _rounded_up(self.weights[:-1] * np.sqrt(squares * (squares + self.unit**2)))
+
+    @property
+    def gradient_norm(self) -> int:
+        """Bound on the norm of what one row adds to A phi - b over the unit ball, likewise.
+
+        The largest ``w (s + sqrt(s) unit)``; c / 2 at most, in units of 1.
+        """
+        squares = _largest_squares(len(self.weights) - 1, self.shift)
+        return _rounded_up(self.weights[:-1] * (squares + np.sqrt(squares) * self.unit))
+
+
+def weight_table(
+    weight: WeightFunction, c: float, largest_square: int, stretch: int
+) -> WeightTable:
+    """Tabulate ``min(weight(d), c / (2 d (d + 1)))``, rounded down, over all distances.
+
+    Parameters
+    ----------
+    weight : callable
+        Maps distances, an array of float64 of any length, to weights; called once, with public
+        distances. It need not obey the bound, which is enforced, nor decrease.
+    c : float
+        Bounds what one row can do: the gradient of the loss, summed over rows, changes by at most
+        c when one is added or removed, for every explanation in the unit ball. Between 2**-10 and
+        2**10. Larger values count more near rows fully; noise grows alike.
+    largest_square : int
+        Largest squared distance, in squared units, as ``Coordinates.largest_square``.
+    stretch : int
+        As ``Coordinates.stretch``: the distance ``stretch * UNITS`` units is 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``c`` is out of range, or ``weight`` returns anything but as many finite numbers of at
+        least 0, not all too small for any row to count.
+
+    Notes
+    -----
+    Each cell takes the weight at its largest distance, where the bound is smallest. Patel, Shokri
+    and Zick (2022), Lemma 3.1. (Their claim that exp(-d^2) obeys it for c = 1 is wrong: it takes
+    c = 1.527, so the bound cannot be left to the function.)
+    """
+    c = check_real("c", c, low=2.0**-10, high=2.0**10, mend="0.5 is a usual choice.")
+    largest_square = check_int("largest_square", largest_square, low=1, high=2**40)
+    stretch = check_int("stretch", stretch, low=1, high=2**12)
+    shift = max(0, (largest_square // _MOST_CELLS).bit_length())
+    n_cells = (largest_square >> shift) + 1
+    distances = np.sqrt(_largest_squares(n_cells, shift)) / (stretch * UNITS)
+    wanted = _checked(weight, distances)
+    # Where the only distance is 0 the row adds nothing, whatever its weight.
+    bounds = np.zeros_like(distances)
+    apart = distances > 0
+    bounds[apart] = c / (2.0 * distances[apart] * (distances[apart] + 1.0))
+    bits = max(_LEAST_BITS, math.ceil(math.log2(_LEAST_UNITS / bounds[-1])))
+    enforced = np.minimum(wanted, bounds * (1.0 - _ROUNDING))
+    weights = np.append(np.floor(enforced * 2.0**bits), 0.0).astype(np.int64)
+    if not weights.any():
+        raise ValueError(
+            "The weight function is 0, or nearly so, at every distance; it must be above 0 at "
+            f"some. Distances between rows run from 0 to {distances[-1]:.3g}: widen the function."
+        )
+    weights.flags.writeable = False
+    return WeightTable(weights, shift, bits, stretch, c)
+
+
+def _largest_squares(n_cells: int, shift: int) -> NDArray[np.float64]:
+    """Return the largest squared distance of each cell; exact, being below 2**53."""
+    return np.arange(1, n_cells + 1, dtype=np.float64) * 2.0**shift - 1.0
+
+
+def _rounded_up(norms: NDArray[Any]) -> int:
+    return max(1, math.ceil(float(norms.max()) * (1.0 + _ROUNDING)))
+
+
+def _checked(weight: WeightFunction, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    if not callable(weight):
+        raise TypeError(
+            f"weight is {weight!r} ({type(weight).__name__}); it must be a function from distances "
+            "to weights, such as lambda d: np.exp(-d)."
+        )
+    found = np.asarray(weight(distances.copy()), dtype=np.float64)
+    if found.shape != distances.shape:
+        raise ValueError(
+            f"The weight function returned shape {found.shape} for {distances.shape} distances; "
+            "it must return one weight for each."
+        )
+    is_wrong = ~(np.isfinite(found) & (found >= 0)) & (distances > 0)
+    if is_wrong.any():
+        first = int(np.argmax(is_wrong))
+        raise ValueError(
+            f"The weight function returned {found[first]:g} at distance {distances[first]:.3g}; "
+            "weights must be finite and at least 0. They are cut to c / (2 d (d + 1)) afterwards."
+        )
+    return np.where(np.isfinite(found), found, 0.0)

@@ -1,0 +1,160 @@
+"""Small explanation sets of awkward rows, a black box that is row-wise, and requests on them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.lime.labels import black_box
+from interpret_dp.lime.paper.coordinates import Coordinates
+from interpret_dp.lime.paper.interactive import descend, gradients_release
+from interpret_dp.lime.paper.moments import ExplanationData, Queries
+from interpret_dp.lime.paper.weighting import WeightTable, stable_weight, weight_table
+from interpret_dp.mechanisms import Randomness, SeededRandomness, active_randomness
+from interpret_dp.release import ReleaseDoor, ReleasePlan
+from interpret_dp.schema import open_table
+
+SCHEMA = Schema(
+    {
+        "age": Continuous(0, 100),
+        "income": Continuous(0, 1e6, scale="log"),
+        "site": Categorical(["a", "b", "rare"]),
+        "same": Continuous(5, 5),
+    }
+)
+FEATURES = Coordinates.of_schema(SCHEMA, tuple(SCHEMA.features))
+STEPS = 3
+
+RELATIONS = ["add_or_remove_one", "replace_one"]
+
+Record = tuple[Any, Any, Any, Any]
+EXTREMES: list[Record] = [
+    (100, 1e6, "rare", 5),
+    (0, 0.0, "b", 5),
+    (None, None, None, None),
+    (np.inf, -np.inf, "never seen", "x"),
+    (10**400, np.nan, 3, 5),
+    (30, 2e5, "a", 5),
+]
+
+
+def records(n_rows: int = 30, seed: int = 0) -> list[Record]:
+    rng = np.random.default_rng(seed)
+    return [
+        (
+            int(rng.integers(0, 100)),
+            float(rng.uniform(0, 1e6)),
+            str(rng.choice(["a", "b"])),
+            5,
+        )
+        for _ in range(n_rows)
+    ]
+
+
+def neighbours(relation: str, extreme: Record) -> list[tuple[list[Record], list[Record]]]:
+    """Return rows with an extreme one among them and a neighbouring set, in both orders."""
+    rows = records()
+    whole = [*rows[:7], extreme, *rows[7:]]
+    other = rows if relation == "add_or_remove_one" else [*rows[:7], EXTREMES[1], *rows[7:]]
+    return [(whole, other), (other, whole)]
+
+
+def cells(rows: list[Record]) -> Any:
+    table = np.empty((len(rows), 4), dtype=object)
+    for index, row in enumerate(rows):
+        table[index] = row
+    return table
+
+
+def model(rows: Any) -> Any:
+    """Return a probability of each row, by Python's own arithmetic on its cells."""
+
+    def one(row: Any) -> float:
+        age = row[0] if isinstance(row[0], int | float) else 50.0
+        return min(max(age / 100, 0.0), 1.0) * (0.2 if row[2] == "b" else 0.9)
+
+    return np.array([one(row) for row in rows], dtype=np.float64)
+
+
+def points(rows: Any, features: Coordinates = FEATURES) -> Any:
+    return features.points(open_table(cells(rows), features.names))
+
+
+def explanation_data(rows: list[Record], features: Coordinates = FEATURES) -> ExplanationData:
+    labels = black_box(model).labels(cells(rows), len(rows), 1)
+    return ExplanationData(points(rows, features), labels)
+
+
+def queries(rows: list[Record], features: Coordinates = FEATURES) -> Queries:
+    return Queries(points(rows, features), (0,) * len(rows))
+
+
+NUMBERS = st.sampled_from([-(2**15), -128, -1, 0, 1, 77, 128, 256, 2**15 - 1])
+"""Coordinates and labels of 16 bits, also such as no encoder makes."""
+
+
+def extreme_data(data: Any, n_rows: int, n_coordinates: int) -> ExplanationData:
+    """Draw rows of extreme integers by Hypothesis."""
+    row = st.lists(NUMBERS, min_size=n_coordinates, max_size=n_coordinates)
+    points = np.array([data.draw(row) for _ in range(n_rows)], np.int16)
+    labels = np.array([data.draw(NUMBERS) for _ in range(n_rows)], np.int16)
+    return ExplanationData(points.reshape(n_rows, n_coordinates), labels.reshape(n_rows, 1))
+
+
+def extreme_pair(data: Any, relation: str, n: int) -> tuple[ExplanationData, ExplanationData]:
+    n_others = 1 if relation == "replace_one" else 0
+    return extreme_data(data, 1, n), extreme_data(data, n_others, n)
+
+
+ASKED = [(30, 2e5, "a", 5), (99, 0, "rare", 5), (None, 5e5, None, 5)]
+
+
+@functools.cache
+def weights(c: float = 0.5) -> WeightTable:
+    return weight_table(stable_weight, c, FEATURES.largest_square, FEATURES.stretch)
+
+
+def door_of(
+    *planned: Any,
+    randomness: Randomness | None = None,
+    neighbourhood: Neighbourhood | None = None,
+    ledger: PrivacyLedger | None = None,
+    charges_used: bool = False,
+) -> ReleaseDoor:
+    return ReleaseDoor(
+        ledger or PrivacyLedger.in_memory(),
+        "explained",
+        ReleasePlan(planned),
+        randomness or active_randomness() or SeededRandomness(0),
+        neighbourhood=neighbourhood or Neighbourhood(),
+        charges_used=charges_used,
+        explainer="test",
+        epsilon=1.0,
+        delta=1e-6,
+    )
+
+
+def request(
+    data: ExplanationData,
+    asked: Queries,
+    table: WeightTable,
+    *,
+    relation: str = "add_or_remove_one",
+    mu: float = 1.0,
+    steps: int = STEPS,
+    randomness: Randomness | None = None,
+) -> Any:
+    """Explain the queries by Algorithm 1 at a cost of mu, as an explainer would."""
+    neighbourhood = Neighbourhood(relation=relation)
+    planned = gradients_release(table, neighbourhood, mu, len(asked), steps)
+    with door_of(planned, randomness=randomness, neighbourhood=neighbourhood) as door:
+        return descend(door, data, asked, table, steps)
+
+
+def published(phis: Any) -> dict[str, Any]:
+    return {str(at): phi for at, phi in enumerate(phis)}

@@ -1,0 +1,342 @@
+"""Adaptive methods: private by replay, never above a query's mu, fewer steps from a good start."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interpret_dp import PrivacyLedger
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.audit import ReplayReport, replay
+from interpret_dp.lime.labels import LABEL_UNITS
+from interpret_dp.lime.paper import adaptive, interactive
+from interpret_dp.lime.paper.adaptive import (
+    AdaptiveAnswer,
+    AdaptiveConfig,
+    adaptive_plan,
+    explain_adaptively,
+)
+from interpret_dp.lime.paper.coordinates import UNITS
+from interpret_dp.lime.paper.history import Explained
+from interpret_dp.lime.paper.moments import ExplanationData, Queries
+from interpret_dp.lime.paper.weighting import stable_weight, weight_table
+from interpret_dp.release import ReleaseDoor, ReleasePlan
+from tests.lime.paper.explanation_sets import (
+    ASKED,
+    EXTREMES,
+    RELATIONS,
+    Record,
+    door_of,
+    explanation_data,
+    extreme_data,
+    extreme_pair,
+    neighbours,
+    queries,
+    records,
+    weights,
+)
+
+BATCH = [*ASKED, (31, 2.1e5, "a", 5), (70, 9e5, "b", 5)]
+
+
+def labels_of(rows: list[Record]) -> list[int]:
+    return [int(label) for label in explanation_data(rows).labels[:, 0]]
+
+
+def anchored(rows: list[Record]) -> Queries:
+    asked = queries(rows)
+    return Queries(asked.points, asked.outputs, tuple(labels_of(rows)))
+
+
+def config(**changes: Any) -> AdaptiveConfig:
+    chosen = AdaptiveConfig(steps=12, mu=1.0, enhanced=False, reuse_distance=0.0, n_rows=None)
+    return dataclasses.replace(chosen, **changes)
+
+
+def explain(
+    data: ExplanationData,
+    asked: Queries,
+    labels: list[int],
+    chosen: AdaptiveConfig,
+    *,
+    history: tuple[Explained, ...] = (),
+    neighbourhood: Neighbourhood | None = None,
+    ledger: PrivacyLedger | None = None,
+    table: Any = None,
+) -> tuple[AdaptiveAnswer, ReleaseDoor]:
+    """Answer a batch, as an explainer would, and return the door with what it charged."""
+    table = table or weights()
+    neighbourhood = neighbourhood or Neighbourhood()
+    planned = adaptive_plan(table, neighbourhood, chosen, len(asked), history)
+    assert ReleasePlan(planned).cost.mu <= chosen.mu * math.sqrt(len(asked))
+    with door_of(*planned, neighbourhood=neighbourhood, ledger=ledger, charges_used=True) as door:
+        answer = explain_adaptively(door, data, asked, labels, table, chosen, history)
+    return answer, door
+
+
+# --------------------------------------------------------------------------------------- privacy
+
+
+def published(found: tuple[AdaptiveAnswer, ReleaseDoor]) -> dict[str, Any]:
+    answer, door = found
+    parts: dict[str, Any] = {"rows": answer.n_rows, "charged": door.charged.mu}
+    for at, one in enumerate(answer.explained):
+        parts |= {f"{at}.phi": one.coefficients, f"{at}.mu": one.mu, f"{at}.origin": one.origin}
+    return parts
+
+
+def replayed(
+    first: Any,
+    second: Any,
+    *,
+    neighbourhood: Neighbourhood | None = None,
+    asked: Queries | None = None,
+    **changes: Any,
+) -> ReplayReport:
+    return replay(
+        lambda rows: explain(
+            explanation_data(rows),
+            asked or queries(BATCH),
+            labels_of(BATCH),
+            config(**changes),
+            neighbourhood=neighbourhood,
+        ),
+        first,
+        second,
+        published=published,
+    )
+
+
+@pytest.mark.parametrize("extreme", EXTREMES, ids=range(len(EXTREMES)))
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("enhanced", [False, True])
+def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
+    enhanced: bool, relation: str, extreme: Record
+) -> None:
+    for asked in (queries(BATCH), anchored(BATCH)):
+        for pair in neighbours(relation, extreme):
+            report = replayed(
+                *pair,
+                neighbourhood=Neighbourhood(relation=relation),
+                asked=asked,
+                enhanced=enhanced,
+            )
+            assert report.ok, report
+            names = {release.name for release in report.releases}
+            assert names == {"gradients", "start", "rows"}
+            assert report.mu <= math.sqrt(len(BATCH))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_all_rows_of_a_person_may_change(relation: str) -> None:
+    rows = records()
+    neighbourhood = Neighbourhood(relation=relation, unit="person", max_rows=3)
+    more = [*rows, *EXTREMES[:3]]
+    pairs = [(more, rows), (rows, more)]
+    if relation == "replace_one":
+        other = [*rows, EXTREMES[0], EXTREMES[0], EXTREMES[0]]
+        pairs = [(more, other), (other, more)]
+    for pair in pairs:
+        assert replayed(*pair, neighbourhood=neighbourhood).ok
+    if relation == "add_or_remove_one":
+        # The same change breaks a promise about single rows.
+        assert broken(replayed(*pairs[0])) == {"sensitivity"}
+
+
+@settings(max_examples=15)
+@given(st.data())
+def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
+    """Any coordinates, labels and starts in the history; both relations."""
+    n = data.draw(st.integers(1, 3))
+    phis = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=4 * n, max_size=4 * n)))
+    phis = phis.reshape(4, n)
+    phis /= np.maximum(1.0, np.linalg.norm(phis, axis=1, keepdims=True))
+    history = tuple(
+        Explained(extreme_data(data, 1, n).points[0], 0, 5, phi, "x", "released") for phi in phis
+    )
+    table = weight_table(stable_weight, 0.5, n * UNITS**2, 1)
+    asked = Queries(extreme_data(data, 1, n).points, (0,))
+    relation = data.draw(st.sampled_from(RELATIONS))
+    report = replay(
+        lambda rows: explain(
+            rows,
+            asked,
+            [9],
+            config(n_rows=10.0),
+            history=history,
+            neighbourhood=Neighbourhood(relation=relation),
+            table=table,
+        ),
+        *extreme_pair(data, relation, n),
+        published=published,
+    )
+    assert report.ok, report
+
+
+def test_the_sensitivity_of_the_choice_is_reached() -> None:
+    """One row at the worst distance, against a start on the sphere that points away from it."""
+    table = weight_table(stable_weight, 0.5, UNITS**2, 1)
+    start = Explained(np.zeros(1, np.int16), 0, 0, np.array([1.0]), "x", "released")
+
+    def ratio(place: int) -> float:
+        report = replay(
+            lambda rows: explain(
+                ExplanationData(*rows),
+                Queries(np.zeros((1, 1), np.int16), (0,)),
+                [0],
+                config(n_rows=10.0),
+                history=(start,),
+                table=table,
+            ),
+            (np.array([[place]], np.int16), np.array([[-LABEL_UNITS]], np.int16)),
+            (np.zeros((0, 1), np.int16), np.zeros((0, 1), np.int16)),
+            published=published,
+        )
+        (choice,) = [check for check in report.releases if check.name == "start"]
+        assert report.ok
+        return choice.ratio
+
+    assert 0.99 < max(map(ratio, range(5, UNITS + 1, 8))) <= 1.0
+
+
+# What would break the promise, and must be found.
+
+
+def broken(report: ReplayReport) -> set[str]:
+    return {violation.kind for violation in report.violations}
+
+
+PAIR = ([*records(200), EXTREMES[0]], records(200))
+
+
+def test_a_norm_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = interactive.row_norm(weights())
+    for module in (adaptive, interactive):
+        monkeypatch.setattr(module, "row_norm", lambda table: right // 20)
+    report = replayed(*PAIR)
+    found = {v.where.split()[0] for v in report.violations if v.kind == "sensitivity"}
+    assert found == {"gradients", "start"}
+
+
+def test_scores_on_another_scale_than_their_sensitivity_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    choose = ReleaseDoor.choose
+    monkeypatch.setattr(
+        ReleaseDoor,
+        "choose",
+        lambda door, name, scores, *, row_norm: choose(
+            door, name, [20 * score for score in scores], row_norm=row_norm
+        ),
+    )
+    assert "sensitivity" in broken(replayed(*PAIR))
+
+
+def test_a_number_of_steps_from_the_exact_gradient_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Line 7 of Algorithm 2 as printed."""
+
+    class Printed(adaptive._Computing):
+        def _descent(self, moments: Any, start: Any, n_rows: Any) -> Any:
+            exact = float(np.linalg.norm(moments.first))
+            steps = 2 + int(exact) % 7
+            monkeypatch.setattr(AdaptiveConfig, "further_steps", lambda *_: steps)
+            return super()._descent(moments, start, n_rows)
+
+    monkeypatch.setattr(adaptive, "_Computing", Printed)
+    assert broken(replayed(*PAIR)) & {"sequence", "published"}
+
+
+def test_an_exact_number_of_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        adaptive._Computing, "_released_rows", lambda self: float(len(self._data.points))
+    )
+    assert "published" in broken(replayed(*PAIR))
+
+
+# ------------------------------------------------------------------------------------------ cost
+
+
+@pytest.mark.parametrize("enhanced", [False, True])
+@pytest.mark.parametrize("n_rows", [None, 3000.0])
+@pytest.mark.parametrize("mu", [0.05, 1.0, 200.0])
+def test_no_query_costs_more_than_its_mu(enhanced: bool, n_rows: float | None, mu: float) -> None:
+    rows = records(3000)
+    asked = records(12, seed=5)
+    ledger = PrivacyLedger.in_memory()
+    answer, door = explain(
+        explanation_data(rows),
+        queries(asked),
+        labels_of(asked),
+        config(enhanced=enhanced, n_rows=n_rows, mu=mu, steps=40),
+        ledger=ledger,
+    )
+    mus = [one.mu for one in answer.explained]
+    assert 0 < max(mus) <= mu
+    # What the door charged is what was used.
+    assert door.charged.mu == pytest.approx(math.hypot(*mus), rel=1e-9)
+    assert ledger.spent("explained").mu == door.charged.mu
+    assert door.charged.mu <= mu * math.sqrt(12)
+    if mu == 200.0:
+        assert door.charged.mu < 0.9 * mu * math.sqrt(12)
+    assert (answer.n_rows == n_rows) is (n_rows is not None)
+
+
+# ----------------------------------------------------------------------------------------- reuse
+
+
+def made(row: Record, origin: str = "released", output: int = 0) -> Explained:
+    (point,), (label,) = queries([row]).points, labels_of([row])
+    return Explained(point, output, label, np.full(6, 0.1), "interactive", origin, 0.2)
+
+
+NEAR: list[Record] = [(30, 2e5, "a", 5), (31, 2e5, "a", 5)]
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        (),
+        (made(NEAR[0], origin="reused"),),
+        (made(NEAR[0], origin="post-processed"),),
+        (made(NEAR[0], output=1),),
+        (made((90, 2e5, "b", 5)),),
+    ],
+    ids=["empty", "reused", "post-processed", "other output", "far"],
+)
+def test_nothing_else_is_taken_over(history: tuple[Explained, ...]) -> None:
+    answer, door = explain(
+        explanation_data(records(50)),
+        queries(NEAR[1:]),
+        labels_of(NEAR[1:]),
+        config(reuse_distance=0.05, n_rows=50.0),
+        history=history,
+    )
+    assert answer.explained[0].origin == "released"
+    assert door.charged.mu > 0
+
+
+# ----------------------------------------------------------------------------------------- checks
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("steps", 1), ("steps", 2.5), ("mu", 0.0), ("reuse_distance", -0.1), ("n_rows", 0.5)],
+)
+def test_settings_out_of_range_are_refused(name: str, value: float) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"{name} is {value}"):
+        config(**{name: value})
+
+
+def test_a_budget_too_small_for_64_bits_is_refused_before_anything_is_spent() -> None:
+    with pytest.raises(ValueError, match="Ask for a larger epsilon"):
+        adaptive_plan(weights(), Neighbourhood(), config(mu=1e-7), 1, ())
+    with pytest.raises(ValueError, match="n_queries is 0"):
+        adaptive_plan(weights(), Neighbourhood(), config(), 0, ())

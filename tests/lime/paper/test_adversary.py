@@ -1,0 +1,172 @@
+"""Attacks on explanations that are paid row by row; each found something once, or nearly did."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interpret_dp import Continuous, PrivacyLedger, Schema
+from interpret_dp.audit import replay
+from interpret_dp.lime.paper.explainer import PaperLimeTabular
+from interpret_dp.release import ReleaseDoor
+from tests.lime.paper.test_explainer import account, explainer
+from tests.lime.paper.test_replay import published
+from tests.lime.tables import Risk, table
+
+NUMBERS = Schema(default=Continuous(0, 100))
+ROWS = np.random.default_rng(0).uniform(0, 100, (60, 3))
+ODD = np.array([[1e200, 1.0, 1.0]])
+CONTAINERS: list[Callable[[Any], Any]] = [np.array, np.ndarray.tolist]
+
+
+class _Halving:
+    """Row-wise, but writes into what it is given, and fails on a row."""
+
+    def __init__(self, failure: BaseException) -> None:
+        self._failure = failure
+
+    def predict_proba(self, X: Any) -> Any:
+        for row in X:
+            row[0] *= 0.5
+        ages = np.array([row[0] for row in X])
+        if (ages > 1e100).any():
+            raise self._failure
+        return np.column_stack([1 - ages / 100, ages / 100])
+
+
+@pytest.mark.parametrize("make", CONTAINERS)
+@pytest.mark.parametrize("method", ["interactive", "adaptive"])
+def test_a_model_that_writes_into_its_rows_does_not_let_one_change_others(
+    method: str, make: Callable[[Any], Any]
+) -> None:
+    """Rows are halved and asked again where one fails: what was written must not come back."""
+
+    def explain(rows: Any) -> Any:
+        own = PaperLimeTabular(
+            _Halving(ValueError("too large")),
+            make(rows),
+            schema=NUMBERS,
+            trained_on_same_people=False,
+            method=method,
+            steps=16,
+        )
+        return [own.explain_local(make(ROWS[:2]))]
+
+    report = replay(explain, np.vstack([ROWS, ODD]), ROWS, published=published)
+    assert report.ok, report
+
+
+def test_a_model_does_not_change_the_user_s_rows() -> None:
+    rows, queries = ROWS.copy(), ROWS[:2].copy()
+    model = _Halving(ValueError())
+    own = PaperLimeTabular(model, rows, schema=NUMBERS, trained_on_same_people=False)
+    own.explain_local(queries)
+    assert np.array_equal(rows, ROWS)
+    assert np.array_equal(queries, ROWS[:2])
+
+
+class _Quit(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("failure", [SystemExit("row 60"), _Quit("row 60"), GeneratorExit()])
+def test_a_model_that_exits_at_a_row_does_not_show_that_the_row_is_there(
+    failure: BaseException,
+) -> None:
+    own = PaperLimeTabular(
+        _Halving(failure), np.vstack([ROWS, ODD]), schema=NUMBERS, trained_on_same_people=False
+    )
+    assert len(own.explain_local(ROWS[:2]).privacy.rows) == 2
+
+
+class _Interrupted(Risk):
+    """The user loses patience the first time that the private rows are asked about."""
+
+    def __init__(self) -> None:
+        self._is_first = True
+
+    def predict_proba(self, X: Any) -> Any:
+        if len(X) > 10 and self._is_first:
+            self._is_first = False
+            raise KeyboardInterrupt
+        return super().predict_proba(X)
+
+
+@pytest.mark.parametrize("method", ["interactive", "adaptive"])
+def test_an_interruption_before_any_release_costs_nothing(method: str) -> None:
+    ledger = account()
+    own = explainer(_Interrupted(), ledger=ledger, dataset="people", method=method)
+    with pytest.raises(KeyboardInterrupt):
+        own.explain_local(table(2, seed=5))
+    assert ledger.spent("people").mu == 0
+    assert own.spent_mu == 0
+    own.explain_local(table(2, seed=5))
+    assert ledger.spent("people").mu > 0
+
+
+@pytest.mark.parametrize("method", ["interactive", "adaptive"])
+def test_an_interruption_after_a_release_is_charged_alike_to_both_accounts(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = ReleaseDoor.gaussian
+
+    def interrupted(door: ReleaseDoor, *arguments: Any, **named: Any) -> Any:
+        release(door, *arguments, **named)
+        raise KeyboardInterrupt
+
+    ledger = account(10.0)
+    own = explainer(ledger=ledger, dataset="people", method=method)
+    with monkeypatch.context() as patched:
+        patched.setattr(ReleaseDoor, "gaussian", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            own.explain_local(table(2, seed=5))
+    spent = ledger.spent("people").mu
+    assert spent > 0
+    assert own.spent_mu == pytest.approx(spent, rel=1e-9)
+
+
+def test_a_number_that_is_no_probability_is_refused_before_it_is_paid_for() -> None:
+    def salary(X: Any) -> Any:
+        return 1000.0 + np.asarray(X)[:, 0]
+
+    ledger = account()
+    own = PaperLimeTabular(
+        salary, ROWS, schema=NUMBERS, trained_on_same_people=False, ledger=ledger, dataset="people"
+    )
+    with pytest.raises(ValueError, match=r"not a probability.*output_bounds"):
+        own.explain_local(ROWS[:2])
+    assert ledger.spent("people").mu == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_forked_copy_cannot_spend_the_explainer_s_budget_again(tmp_path: Path) -> None:
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create_budget("people", 10.0, 1e-6)
+    own = explainer(per_query=1.0, ledger=ledger, dataset="people")
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        try:
+            own.explain_local(table(1, seed=5))
+        except Exception as error:
+            os._exit(7 if "forked" in str(error) else 8)
+        os._exit(9)
+    assert os.waitpid(child, 0)[1] >> 8 == 7
+    assert ledger.spent("people").mu == 0
+
+
+@pytest.mark.parametrize("kind", ["numpy array", "list"])
+def test_rows_that_the_model_might_not_read_are_refused_before_they_are_paid_for(kind: str) -> None:
+    """The model would fail on all private rows, in silence, and be paid for."""
+    data = table(20).to_numpy(dtype=object)
+    own = explainer(
+        data=data if kind == "numpy array" else data.tolist(),
+        feature_names=["age", "site", "noise"],
+    )
+    with pytest.raises(TypeError, match=f"X is a pandas DataFrame, and .* are a {kind}"):
+        own.explain_local(table(1, seed=5))
+    assert own.spent_mu == 0

@@ -1,0 +1,168 @@
+"""Algorithm 1: replays on neighbouring explanation sets, and controls that must fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interpret_dp import ReleaseError
+from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.audit import ReplayReport, replay
+from interpret_dp.lime.labels import LABEL_UNITS
+from interpret_dp.lime.paper import interactive
+from interpret_dp.lime.paper.coordinates import UNITS
+from interpret_dp.lime.paper.interactive import descend, gradients_release
+from interpret_dp.lime.paper.moments import ExplanationData, Queries, exact_moments
+from interpret_dp.lime.paper.weighting import WeightTable, stable_weight, weight_table
+from interpret_dp.release import ReleaseDoor
+from tests.lime.paper.explanation_sets import (
+    ASKED,
+    EXTREMES,
+    RELATIONS,
+    Record,
+    door_of,
+    explanation_data,
+    extreme_data,
+    extreme_pair,
+    neighbours,
+    published,
+    queries,
+    records,
+    request,
+    weights,
+)
+
+
+def replayed(
+    relation: str,
+    first: Any,
+    second: Any,
+    table: WeightTable | None = None,
+    asked: Queries | None = None,
+    make: Callable[[Any], ExplanationData] = explanation_data,
+) -> ReplayReport:
+    def fit(rows: Any) -> Any:
+        return request(
+            make(rows),
+            asked or queries(ASKED),
+            table or weights(),
+            relation=relation,
+        )
+
+    return replay(fit, first, second, published=published)
+
+
+@pytest.mark.parametrize("extreme", EXTREMES, ids=range(len(EXTREMES)))
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
+    relation: str, extreme: Record
+) -> None:
+    for pair in neighbours(relation, extreme):
+        report = replayed(relation, *pair)
+        assert report.ok, report
+        assert report.mu == pytest.approx(1.0, rel=1e-6)
+
+
+def line(place: int, label: int) -> ExplanationData:
+    """Return one row on a line, ``place`` units from the middle."""
+    return ExplanationData(np.array([[place]], dtype=np.int16), np.array([[label]], dtype=np.int16))
+
+
+NOWHERE = ExplanationData(np.zeros((0, 1), dtype=np.int16), np.zeros((0, 1), dtype=np.int16))
+MIDDLE = Queries(np.zeros((1, 1), dtype=np.int16), (0,))
+
+
+def test_the_sensitivity_of_the_gradient_is_reached() -> None:
+    """At an explanation on the sphere that points away from the label."""
+    table = weight_table(stable_weight, 0.5, UNITS**2, 1)
+    moments = [
+        exact_moments(line(at, -LABEL_UNITS), MIDDLE, table)[0] for at in range(1, UNITS + 1)
+    ]
+    norms = [int(abs(one.gradients(np.ones((1, 1))))[0, 0]) for one in moments]
+    assert 0.99 < max(norms) / interactive.row_norm(table) <= 1.0
+
+
+@settings(max_examples=15)
+@given(st.data())
+def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
+    """Any coordinates, labels, weight constants and queries; both relations."""
+    n = data.draw(st.integers(1, 3))
+    c, stretch = data.draw(st.sampled_from([0.01, 0.5, 8])), data.draw(st.integers(1, 3))
+    table = weight_table(stable_weight, c, n * UNITS**2, stretch)
+    asked = Queries(extreme_data(data, 1, n).points, (0,))
+    relation = data.draw(st.sampled_from(RELATIONS))
+    pair = extreme_pair(data, relation, n)
+    report = replayed(relation, *pair, table, asked, lambda own: own)
+    assert report.ok, report
+
+
+# What would break the promise, and must be found.
+
+
+def test_a_norm_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = weight_table(stable_weight, 0.5, UNITS**2, 1)
+    right = interactive.row_norm(table)
+    monkeypatch.setattr(interactive, "row_norm", lambda weights: right * 8 // 10)
+    # At phi = 0 the gradient is b alone, so that the worst label and distance are those of b.
+    reports = [
+        replayed("add_or_remove_one", line(at, LABEL_UNITS), NOWHERE, table, MIDDLE, lambda d: d)
+        for at in (53, UNITS)
+    ]
+    assert any(v.kind == "sensitivity" for report in reports for v in report.violations)
+
+
+def test_a_door_that_forgets_the_factor_of_replacing_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    release = ReleaseDoor.gaussian
+
+    def forgetful(door: Any, name: str, exact: Any, *, row_norm: int, aligned: bool) -> Any:
+        return release(door, name, exact, row_norm=row_norm // 2, aligned=False)
+
+    monkeypatch.setattr(ReleaseDoor, "gaussian", forgetful)
+    pair = line(53, LABEL_UNITS), line(-53, LABEL_UNITS)
+    table = weight_table(stable_weight, 0.5, UNITS**2, 1)
+    report = replayed("replace_one", *pair, table, MIDDLE, lambda d: d)
+    assert any(v.kind == "sensitivity" for v in report.violations)
+
+
+def test_a_label_that_depends_on_other_rows_is_found() -> None:
+    def turned(rows: Any) -> ExplanationData:
+        data = explanation_data(rows)
+        return ExplanationData(data.points, data.labels * np.int16((-1) ** len(rows)))
+
+    rows = records(200)
+    report = replayed("add_or_remove_one", [*rows, EXTREMES[0]], rows, make=turned)
+    assert any(v.kind == "sensitivity" for v in report.violations)
+
+
+def test_an_exact_number_among_what_is_published_is_found() -> None:
+    def telling(rows: Any) -> Any:
+        return request(explanation_data(rows), queries(ASKED), weights())[:1] * 0 + len(rows)
+
+    report = replay(telling, records(30), records(29), published=published)
+    assert [v.kind for v in report.violations] == ["published"]
+
+
+def test_the_plan_is_all_there_is() -> None:
+    data = explanation_data(records(200))
+    with (
+        pytest.raises(ReleaseError),
+        door_of(gradients_release(weights(), Neighbourhood(), 1.0, 1, 2)) as door,
+    ):
+        descend(door, data, queries(ASKED), weights(), 2)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5])
+def test_what_cannot_be_released_is_refused_before_anything_is_spent(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="Ask for a larger epsilon"):
+        gradients_release(weights(), Neighbourhood(), 1e-5, 10, 300)
+    with pytest.raises((TypeError, ValueError), match="n_queries is"):
+        gradients_release(weights(), Neighbourhood(), 1.0, wrong, 75)
+    with pytest.raises((TypeError, ValueError), match="steps is"):
+        gradients_release(weights(), Neighbourhood(), 1.0, 1, wrong)
