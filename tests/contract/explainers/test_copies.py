@@ -109,7 +109,7 @@ def test_a_clone_has_the_same_parameters(name: str, results: Any) -> None:
         assert one.guarantee_.epsilon == result.guarantee_.epsilon
 
 
-@pytest.mark.parametrize("name", names("interactive", "adaptive", "lime", "background", "metrics"))
+@pytest.mark.parametrize("name", names(*BLACK_BOXES, "background", "surrogate", "metrics"))
 def test_a_saved_model_loads_the_same(name: str, results: Any, tmp_path: Path) -> None:
     model = results(name)
     model.save(tmp_path / "model.json")
