@@ -1,10 +1,10 @@
 """How good a private surrogate of a black box is: ``python -m benchmarks.lime_surrogate``.
 
-``adult``: a random forest of 100 trees of depth 10, as in ``benchmarks.lime_loss``. Errors against
-the forest's probabilities on all rows, true and as released; and how many of the five largest
-effects at a query are those of the best local explanation (equation 2 of Patel, Shokri and Zick
-2022, without noise), per original feature. ``words``: a logistic model of 500 simulated word
-counts, a fifth of which matter. ``images``: a logistic model of smooth simulated images.
+``tables``: boosted trees and a forest on public tables. The share of the variance of their
+probabilities (or predictions) that a surrogate explains, on rows that nobody was asked about and on
+rows whose columns are drawn independently, as explanations of single rows ask about them; and the
+released share. ``words``: a logistic model of 500 simulated word counts, a fifth of which matter.
+``images``: a logistic model of smooth simulated images.
 """
 
 from __future__ import annotations
@@ -17,115 +17,106 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
 
-from interpret_dp import Continuous, PrivacyLedger, Schema
-from interpret_dp.accounting.gaussian import mu_of_budget
-from interpret_dp.datasets import load_benchmark
-from interpret_dp.lime.ball import minimum_on_ball
-from interpret_dp.lime.features import UNITS, LocalFeatures
-from interpret_dp.lime.labels import black_box
-from interpret_dp.lime.moments import ExplanationData, Queries, exact_moments
-from interpret_dp.lime.surrogate import Surrogate, fit_surrogate
-from interpret_dp.lime.weighting import stable_weight, weight_table
-from interpret_dp.schema import open_table
+from benchmarks.problems import DELTA, Problem, load_problem
+from interpret_dp import Continuous, PrivateSurrogate, Schema
 
-__all__ = ["main", "measure_adult", "measure_simulated"]
-
-DELTA = 1e-6
-_TOP = 5
+__all__ = ["main", "measure_simulated", "measure_table"]
 
 Floats = NDArray[np.float64]
 
+_KINDS = {
+    "boosted": (HistGradientBoostingClassifier, HistGradientBoostingRegressor, {}),
+    "forest": (RandomForestClassifier, RandomForestRegressor, {"n_estimators": 100}),
+}
 
-def _fitted(
-    table: Any, labels: Floats, schema: Schema, epsilon: float, **keywords: Any
-) -> tuple[Surrogate, float]:
-    """Fit a surrogate that costs epsilon in all; return it and the seconds that it took."""
-    start = time.perf_counter()
-    surrogate = fit_surrogate(
-        table,
-        labels,
-        n_outputs=labels.shape[1],
-        schema=schema,
-        bounds=Continuous(0, 1),
-        mu=mu_of_budget(epsilon, DELTA),
-        delta=DELTA,
-        ledger=PrivacyLedger.in_memory(),
-        dataset="explained",
-        **keywords,
+
+def _model(problem: Problem, kind: str, X: pd.DataFrame, y: Any) -> Any:
+    texts = [name for name in X if X[name].dtype.kind not in "iuf"]
+    encoder = OrdinalEncoder(
+        handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-1
     )
-    return surrogate, time.perf_counter() - start
+    classifier, regressor, settings = _KINDS[kind]
+    model = (classifier if problem.task == "classification" else regressor)(
+        random_state=0, **settings
+    )
+    encode = make_column_transformer((encoder, texts), remainder="passthrough")
+    return make_pipeline(encode, model).fit(X, y)
 
 
-def _figures(surrogate: Surrogate, table: Any, label: Floats, output: int) -> dict[str, Any]:
-    """Return true and released errors, and the noise in the predictions that is admitted."""
-    found = surrogate.explain(table, [output] * len(label))
-    errors = label - found.predictions
-    mean = surrogate.fidelity.table.loc[output]
-    noise = surrogate.fidelity.standard_errors.loc[output]
-    return {
-        "rmse": float(np.sqrt((errors**2).mean())),
-        "released_rmse": f"{mean['rmse']:.4f} ± {noise['rmse']:.4f}",
-        "mae": float(np.abs(errors).mean()),
-        "released_mae": f"{mean['mean_absolute_error']:.4f} ± {noise['mean_absolute_error']:.4f}",
-        "r2": float(1 - (errors**2).mean() / label.var()),
-        "released_r2": f"{mean['r2']:.3f} ± {noise['r2']:.3f}",
-    }
+def measure_table(name: str, epsilons: Sequence[float], n_fits: int) -> pd.DataFrame:
+    """Return one row a model and an epsilon: the mean over fits, and their standard deviation.
 
-
-def _overlap(ours: Floats, theirs: Floats) -> float:
-    """Return how many of the largest effects both have, on average."""
-    tops = [np.argsort(-np.abs(np.nan_to_num(one)), axis=1)[:, :_TOP] for one in (ours, theirs)]
-    return float(np.mean([len(set(a) & set(b)) for a, b in zip(*tops, strict=True)]))
-
-
-def measure_adult(
-    epsilons: Sequence[float], n_queries: int, n_fits: int, c: float = 0.5, seed: int = 0
-) -> pd.DataFrame:
-    """Return one row a fit.
+    Half of the rows train the model, and three quarters of the others are explained.
 
     Parameters
     ----------
+    name : str
+        Of a benchmark table.
     epsilons : sequence of float
         Of the whole surrogate, its fidelity included.
-    n_queries : int
-        Rows at which effects are compared.
     n_fits : int
         At each epsilon.
-    c : float
-        Sensitivity constant of the local explanations' weight.
     """
-    table, target = load_benchmark("adult")
-    opened = open_table(table)
-    # The benchmark treats adult as public.
-    schema = Schema.draft(table)
-    features = LocalFeatures.of_schema(schema, opened.names)
-    points = features.points(opened)
-    forest = RandomForestClassifier(100, max_depth=10, random_state=0).fit(points, target)
-    integers = black_box(forest).labels(points, len(points), 2)
-    labels = (integers / UNITS + 1) / 2
-    chosen = np.random.default_rng(seed).choice(len(points), n_queries, replace=False)
-    weights = weight_table(stable_weight, c, features.largest_square, features.stretch)
-    asked = Queries(points[chosen], (1,) * n_queries)
-    local = []
-    for point, sums in zip(
-        asked.points,
-        exact_moments(ExplanationData(points, integers), asked, weights),
-        strict=True,
-    ):
-        moments = (sums.second / weights.scale, sums.first / weights.scale)
-        local.append(features.per_feature(minimum_on_ball(*moments)[0], point))
+    problem = load_problem(name)
+    order = np.random.default_rng(0).permutation(len(problem.X))
+    trained, asked, private = np.split(order, [len(order) // 2, 5 * len(order) // 8])
+    rows = {"held out": problem.X.iloc[asked].reset_index(drop=True)}
+    rows["independent"] = pd.DataFrame(
+        {
+            column: cells.sample(frac=1.0, random_state=at).to_numpy()
+            for at, (column, cells) in enumerate(rows["held out"].items())
+        }
+    )
     records = []
-    for epsilon in epsilons:
-        for _ in range(n_fits):
-            surrogate, seconds = _fitted(opened, labels, schema, epsilon, complementary=True)
-            effects = surrogate.explain(table.iloc[chosen], [1] * n_queries)
-            record = {"epsilon": epsilon, **_figures(surrogate, opened, labels[:, 1], 1)}
-            record["top5_of_local"] = _overlap(effects.effects, np.array(local))
-            record["standard_error"] = float(effects.standard_errors.mean())
-            records.append(record | {"seconds": seconds})
+    for kind in _KINDS:
+        model = _model(problem, kind, problem.X.iloc[trained], problem.y.iloc[trained])
+        is_class = problem.task == "classification"
+        truth = {
+            of: model.predict_proba(X)[:, 1] if is_class else model.predict(X)
+            for of, X in rows.items()
+        }
+        for epsilon in epsilons:
+            fits = [
+                _shares(model, problem, problem.X.iloc[private], rows, truth, epsilon)
+                for _ in range(n_fits)
+            ]
+            found = pd.DataFrame(fits)
+            shown = {
+                column: f"{cells.mean():.2f} ± {cells.std():.2f}" for column, cells in found.items()
+            }
+            records.append({"table": name, "model": kind, "epsilon": epsilon, **shown})
     return pd.DataFrame(records)
+
+
+def _shares(
+    model: Any,
+    problem: Problem,
+    private: pd.DataFrame,
+    rows: dict[str, pd.DataFrame],
+    truth: dict[str, Floats],
+    epsilon: float,
+) -> dict[str, float]:
+    """Return the explained share of the variance, true and as released."""
+    surrogate = PrivateSurrogate(
+        model, problem.schema, epsilon=epsilon, delta=DELTA, trained_on_same_people=False
+    ).fit(private)
+    released = surrogate.surrogate_
+    last = released.n_outputs - 1
+    found = {}
+    for of, X in rows.items():
+        errors = truth[of] - released.explain(X, [last] * len(X)).predictions
+        found[of] = float(1 - (errors**2).mean() / truth[of].var())
+    return found | {"released": float(surrogate.fidelity_.table["r2"].iloc[last])}
 
 
 def measure_simulated(kind: str, epsilons: Sequence[float], n_rows: int) -> pd.DataFrame:
@@ -142,13 +133,37 @@ def measure_simulated(kind: str, epsilons: Sequence[float], n_rows: int) -> pd.D
     rows, label, schema, keywords = make(n_rows)
     records = []
     for epsilon in epsilons:
-        surrogate, seconds = _fitted(rows, label[:, np.newaxis], schema, epsilon, **keywords)
         start = time.perf_counter()
-        surrogate.explain(rows[:100], [0] * 100)
-        asking = (time.perf_counter() - start) / 100
-        figures = _figures(surrogate, rows, label, 0)
-        records.append({"epsilon": epsilon, **figures, "seconds": seconds, "query": asking})
+        surrogate = PrivateSurrogate(
+            _Known(rows, label),
+            schema,
+            epsilon=epsilon,
+            delta=DELTA,
+            trained_on_same_people=False,
+            **keywords,
+        ).fit(rows)
+        seconds = time.perf_counter() - start
+        errors = label - surrogate.surrogate_.explain(rows, [0] * n_rows).predictions
+        records.append(
+            {
+                "epsilon": epsilon,
+                "rmse": float(np.sqrt((errors**2).mean())),
+                "r2": float(1 - (errors**2).mean() / label.var()),
+                "released_r2": float(surrogate.fidelity_.table["r2"].iloc[0]),
+                "seconds": seconds,
+            }
+        )
     return pd.DataFrame(records)
+
+
+class _Known:
+    """A black box that knows the answer to each row."""
+
+    def __init__(self, rows: Floats, label: Floats) -> None:
+        self._answers = dict(zip(map(bytes, rows), label.tolist(), strict=True))
+
+    def __call__(self, X: Floats) -> Floats:
+        return np.array([self._answers.get(bytes(row), 0.5) for row in X])
 
 
 def _words(n_rows: int) -> tuple[Floats, Floats, Schema, dict[str, Any]]:
@@ -177,17 +192,20 @@ def _images(n_rows: int) -> tuple[Floats, Floats, Schema, dict[str, Any]]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", choices=["adult", "words", "images"], nargs="?", default="adult")
-    parser.add_argument("--epsilons", type=float, nargs="+", default=[0.1, 0.5, 1.0])
-    parser.add_argument("--queries", type=int, default=100)
-    parser.add_argument("--fits", type=int, default=3)
+    parser.add_argument("data", choices=["tables", "words", "images"], nargs="?", default="tables")
+    parser.add_argument("--names", nargs="+", default=["adult", "elevators"])
+    parser.add_argument("--epsilons", type=float, nargs="+", default=[0.3, 1.0])
+    parser.add_argument("--fits", type=int, default=5)
     parser.add_argument("--rows", type=int, default=50_000)
     arguments = parser.parse_args()
-    if arguments.data == "adult":
-        found = measure_adult(arguments.epsilons, arguments.queries, arguments.fits)
+    if arguments.data == "tables":
+        parts = (
+            measure_table(name, arguments.epsilons, arguments.fits) for name in arguments.names
+        )
     else:
-        found = measure_simulated(arguments.data, arguments.epsilons, arguments.rows)
-    print(found.to_string(index=False, float_format="%.4g"))
+        parts = iter([measure_simulated(arguments.data, arguments.epsilons, arguments.rows)])
+    for found in parts:
+        print(found.to_string(index=False, float_format="%.4g"), flush=True)
 
 
 if __name__ == "__main__":

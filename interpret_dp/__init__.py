@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.lime.background import PrivateBackground
     from interpret_dp.lime.explainer import DPLimeTabular
+    from interpret_dp.lime.private_surrogate import PrivateSurrogate
     from interpret_dp.lime.shap_explainer import DPShapTabular
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
     from interpret_dp.llm.files import load_model
@@ -58,6 +59,7 @@ __all__ = [
     "PrivacyWarning",
     "PrivateBackground",
     "PrivateMetrics",
+    "PrivateSurrogate",
     "ReleaseError",
     "Schema",
     "SchemaError",
@@ -88,6 +90,7 @@ _HOMES = {
     "PrivacyWarning": "exceptions",
     "PrivateBackground": "lime.background",
     "PrivateMetrics": "ebm.evaluation",
+    "PrivateSurrogate": "lime.private_surrogate",
     "ReleaseError": "exceptions",
     "Schema": "schema",
     "SchemaError": "exceptions",

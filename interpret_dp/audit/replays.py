@@ -173,12 +173,30 @@ class _Risk:
         return np.column_stack([1.0 - high, high])
 
 
+def _explained_cohort() -> tuple[Cohort, Schema]:
+    cohort = _cohort("classification")
+    return cohort, Schema({name: cohort.schema.features[name] for name in _EXPLAINED})
+
+
+def _explained_pairs(cohort: Cohort) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    for X, _ in _last_rows(cohort):
+        own = X[list(_EXPLAINED)]
+        yield own, own.iloc[:-1]
+
+
+def _surrogate() -> Iterator[ReplayReport]:
+    from interpret_dp.lime.private_surrogate import PrivateSurrogate
+
+    cohort, schema = _explained_cohort()
+    fit = refit(PrivateSurrogate(_Risk(), schema, epsilon=2.0, trained_on_same_people=False))
+    return _both_ways(lambda X: fit((X,)), _explained_pairs(cohort))
+
+
 def _explained(method: str) -> Callable[[], Iterator[ReplayReport]]:
     def run() -> Iterator[ReplayReport]:
         from interpret_dp.lime.paper.explainer import PaperLimeTabular
 
-        cohort = _cohort("classification")
-        schema = Schema({name: cohort.schema.features[name] for name in _EXPLAINED})
+        cohort, schema = _explained_cohort()
 
         def make(data: Any, ledger: Any) -> PaperLimeTabular:
             return PaperLimeTabular(
@@ -195,10 +213,7 @@ def _explained(method: str) -> Callable[[], Iterator[ReplayReport]]:
             )
 
         queries = cohort.X[list(_EXPLAINED)].iloc[:_QUERIES]
-        pairs = (
-            (X[list(_EXPLAINED)], X[list(_EXPLAINED)].iloc[:-1]) for X, _ in _last_rows(cohort)
-        )
-        return _both_ways(answering(make, queries), pairs, published_answers)
+        return _both_ways(answering(make, queries), _explained_pairs(cohort), published_answers)
 
     return run
 
@@ -225,6 +240,7 @@ REPLAYS: dict[str, Callable[[], Iterator[ReplayReport]]] = {
     ),
     "private_metrics": _metrics,
     "PrivateBackground": _background,
+    "PrivateSurrogate": _surrogate,
     **{f"PaperLimeTabular ({method})": _explained(method) for method in _LIME_METHODS},
 }
 """What can be replayed, by name; DP-LLM only where torch is installed."""

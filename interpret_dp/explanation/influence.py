@@ -131,10 +131,13 @@ class RowInfluence:
         Where it comes from, in words.
     image_shape : (height, width) or None
     fit : mapping or None
-        What a local fit predicts for the row (``prediction``), and the share of the variance
-        around it that the fit explains (``fidelity``).
+        What a local fit, or a surrogate, predicts for the row (``prediction``), and the share of
+        the variance that it explains (``fidelity``): around the row, or over all rows.
     errors_of : str
         What the error bars hold, in words.
+    is_of_surrogate : bool
+    scale : str or None
+        Of the effects, if it is not that of the output.
     """
 
     features: Influence
@@ -150,6 +153,8 @@ class RowInfluence:
     image_shape: tuple[int, int] | None
     fit: Mapping[str, float] | None = None
     errors_of: str = "the added noise"
+    is_of_surrogate: bool = False
+    scale: str | None = None
 
     @classmethod
     def of(cls, record: Mapping[str, Any], spend: RowSpend | None = None) -> RowInfluence:
@@ -175,6 +180,8 @@ class RowInfluence:
             image_shape=None if shape is None else (int(shape[0]), int(shape[1])),
             fit=record.get("fit"),
             errors_of=_SAMPLED if record["method"] == BACKGROUND else cls.errors_of,
+            is_of_surrogate=record["method"] == SURROGATE,
+            scale=record.get("scale"),
         )
 
     @property
@@ -193,11 +200,19 @@ class RowInfluence:
         """Where it comes from and, below, how many effects are real; for a figure's heading."""
         words = self.features.words
         if self.fit is not None:
-            value, share = self.fit["prediction"], max(self.fit["fidelity"], 0.0)
+            value, share = self.fit["prediction"], self.fit["fidelity"]
             is_share = self.output.startswith(_PROBABILITY)
             text = f"{100 * value:.0f} %" if is_share else number_text(value)
-            words += f" · local fit: {text}, explains {math.floor(100 * share)} % of the variance"
+            of = "surrogate" if self.is_of_surrogate else "local fit"
+            part = "?" if math.isnan(share) else math.floor(100 * max(share, 0.0))
+            words += f" · {of}: {text}, explains {part} % of the variance"
         return f"{_capital(self.source)}\n{words}"
+
+    @property
+    def change(self) -> str:
+        """What an effect is a change of."""
+        scale = "" if self.scale is None else f", in {self.scale}"
+        return f"change of the {self.output}{scale}"
 
     @property
     def axis(self) -> str:
@@ -221,7 +236,7 @@ class RowInfluence:
         return len(self.values) > _WIDE and 2 * zeros >= len(self.values)
 
     def _axis(self, meaning: str) -> str:
-        return f"change of the {literal(self.output)}<br>{literal(meaning)}"
+        return f"{literal(self.change)}<br>{literal(meaning)}"
 
     def _figure(self, value: float) -> str:
         if self.output.startswith(_PROBABILITY) and 0 <= value <= 1:

@@ -58,7 +58,7 @@ def image_figure(row: RowInfluence, line: str) -> Figure:
     figure.update_annotations(font_size=12.5)
     words = (
         f"{row.heading.replace(' effects ', ' pixels ')} · faded: noise alone could give it\n"
-        f"Effect of a pixel: change of the {row.output} "
+        f"Effect of a pixel: {row.change} "
         f"{row.meaning.replace('a number', 'the pixel')}"
     )
     add_heading(figure, row.outcome, f"{words}\n{line}")

@@ -63,7 +63,8 @@ def local_explanation(
         what is explained (``output``) and its value (``predicted``), ``coordinates`` (None, or
         names, scores and standard errors of every level), ``method``, ``origin`` and
         ``image_shape`` (None, or height and width). ``meaning`` says what an effect is the result
-        of, if it is not the usual, and ``fit`` what a local fit predicts and how faithful it is.
+        of, if it is not the usual, ``scale`` on which scale effects are, if it is not that of the
+        output, and ``fit`` what a local fit or a surrogate predicts and how faithful it is.
         The values are the asker's own: nothing protects them.
     privacy : PrivacySpend
         With one entry of ``rows`` for each record, or none.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ORIGINS", "SUBJECTS", "Account", "PrivacySpend", "QueryBudget", "RowSpend"]
 
-SUBJECTS = ("model", "background", "explainer")
+SUBJECTS = ("model", "background", "surrogate", "explainer")
 """What the guarantee promises for: a model or a background, paid for when it was fitted, or an
 explainer, whose budget its answers use up."""
 
@@ -47,7 +47,7 @@ class PrivacySpend:
     rows : tuple of RowSpend
         What each explained row cost and where its explanation comes from; empty where the
         explanation as a whole was paid for or is free.
-    subject : {"model", "background", "explainer"}
+    subject : {"model", "background", "surrogate", "explainer"}
         Whose promise ``guarantee`` is.
     queries : QueryBudget or None
         What an explainer had spent, and what was left, when this explanation was made.

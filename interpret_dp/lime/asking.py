@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.lime.labels import checked_outputs
+from interpret_dp.schema import Continuous, FeatureSpec
 from interpret_dp.schema.cells import numbers_of
+from interpret_dp.schema.tables import read_source
 
-__all__ = ["PublicModel", "replaced"]
+__all__ = ["PublicModel", "example_row", "replaced"]
 
 FloatArray = NDArray[np.float64]
 
@@ -101,6 +103,60 @@ def replaced(
         dense = X.tocsr()[[row]].toarray()
         return type(X)(_array(dense, columns, kept, values))
     return _frame(X, row, columns, kept, values)
+
+
+def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
+    """Return one public row in the container of a private table.
+
+    Parameters
+    ----------
+    X : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
+        Of which names, types and shapes are looked at, and no cell.
+    specs : mapping of str to Continuous or Categorical
+        Of columns of X, in its order where it has no names. A number is in the middle of its
+        bounds, a category has its first level; cells of other columns are missing.
+    """
+    cells = {name: _usual_cell(spec) for name, spec in specs.items()}
+    if isinstance(X, list | tuple):
+        return [list(cells.values())]
+    if isinstance(X, np.ndarray):
+        return np.array(list(cells.values()), dtype=object).astype(X.dtype).reshape(1, *X.shape[1:])
+    if hasattr(X, "tocsr"):
+        return type(X)(np.array([list(cells.values())], dtype=X.dtype))
+    import narwhals as nw
+    import pandas as pd
+
+    names = read_source(X).names or ()
+    if isinstance(X, pd.DataFrame):
+        dtypes = dict(zip(names, X.dtypes, strict=True))
+        return pd.DataFrame({name: _typed(cells.get(name), dtypes[name]) for name in names})
+    frame = nw.from_native(X, eager_only=True)
+    columns = {}
+    for name, dtype in frame.collect_schema().items():
+        cell = _of_kind(cells.get(name), is_integer=dtype.is_integer())
+        columns[name] = nw.new_series(name, [cell], backend=frame.implementation).cast(dtype)
+    return nw.from_dict(columns).to_native()
+
+
+def _usual_cell(spec: FeatureSpec) -> Any:
+    return spec.lower / 2 + spec.upper / 2 if isinstance(spec, Continuous) else spec.levels[0]
+
+
+def _typed(cell: Any, dtype: Any) -> Any:
+    """Return one cell as a Series of a dtype, where that can hold it."""
+    import pandas as pd
+
+    cell = _of_kind(cell, is_integer=dtype.kind in "iu")
+    if isinstance(dtype, pd.CategoricalDtype) and cell not in dtype.categories:
+        cell = None
+    try:
+        return pd.Series([cell], dtype=dtype)
+    except (TypeError, ValueError):
+        return pd.Series([cell])
+
+
+def _of_kind(cell: Any, *, is_integer: bool) -> Any:
+    return round(cell) if is_integer and isinstance(cell, float) else cell
 
 
 def _array(

@@ -54,6 +54,7 @@ def open_model_rows(
     unit: Any = None,
     image_shape: tuple[int, int] | None = None,
     needs_unit: bool = True,
+    call: str = "DPLimeTabular(model, data, unit=ids)",
 ) -> tuple[OpenedRows, PrivacyUnit | None]:
     """Open rows for the explanation and for the model.
 
@@ -75,6 +76,8 @@ def open_model_rows(
         Height and width of images.
     needs_unit : bool, default=True
         False for queries, which are nobody's rows: the unit's column is dropped if it is there.
+    call : str
+        How a user gives ``unit``, for messages.
 
     Returns
     -------
@@ -99,9 +102,7 @@ def open_model_rows(
     declared = schema.unit if isinstance(schema, Schema) else None
     column = None if declared is None else declared.column
     if needs_unit:
-        table, identifiers, declared = open_people(
-            source, feature_names, declared, unit, call="DPLimeTabular(model, data, unit=ids)"
-        )
+        table, identifiers, declared = open_people(source, feature_names, declared, unit, call=call)
     else:
         feature_names = _without_unit(source, feature_names, column)
         table, identifiers = open_table(source, feature_names), None

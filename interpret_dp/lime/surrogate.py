@@ -1,51 +1,48 @@
-"""Method "surrogate": one private additive model of the black box, paid once.
+"""The request that releases a surrogate: private additive models of a black box, paid once.
 
 Each output of the black box that needs it gets a DP-EBM regressor, fitted to what the black box
-says about the explanation data; then three sums a model say how good it is. All of it is one
-request, reserved as a whole before a row is labelled. Explanations are read off the released models
-and cost nothing.
+says about the explanation data, or to its logit if it is a probability; then four sums a model say
+how good it is. All of it is one request, reserved as a whole before a row is labelled. Explanations
+are read off the released models and cost nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.gaussian import epsilon_of_mu
-from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.ebm.estimators import DPExplainableBoostingRegressor
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.ebm.estimators import (
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+)
 from interpret_dp.ebm.promise import promise_of
 from interpret_dp.ebm.publishing import fitted_model
 from interpret_dp.ebm.request import FitRequest, open_request
 from interpret_dp.ebm.training import TrainedTerms, train
-from interpret_dp.exceptions import SchemaError
 from interpret_dp.fitting.rows import PrivateRows
+from interpret_dp.lime.asked import Outputs
 from interpret_dp.lime.fidelity import (
     FIDELITY,
     FidelitySums,
     fidelity_of,
     release_fidelity,
 )
+from interpret_dp.lime.labels import LABEL_UNITS, Labels
 from interpret_dp.lime.patches import Patches
 from interpret_dp.lime.surrogate_model import Surrogate
-from interpret_dp.mechanisms import Randomness
+from interpret_dp.lime.surrogate_request import SurrogateRequest
 from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
-from interpret_dp.schema import Continuous, Schema, Table
-from interpret_dp.schema.people import open_people
+from interpret_dp.released import AdditiveModel
+from interpret_dp.schema import Categorical, Continuous, Schema, Table
 
-if TYPE_CHECKING:
-    from interpret_dp.ledger import PrivacyLedger
-
-__all__ = ["Surrogate", "fit_surrogate"]
+__all__ = ["LabelScale", "fit_surrogate"]
 
 Floats = NDArray[np.float64]
-Labels = Floats | Callable[[], Floats]
 
 # Of mu squared. The noise of the fit is 1.12 times what it would be without, which cannot be seen
 # in its error on adult between epsilon 0.03 and 1; that of the fidelity is 0.7 times what a tenth
@@ -53,77 +50,29 @@ Labels = Floats | Callable[[], Floats]
 _FIDELITY_SHARE = 0.2
 # Terms share the budget: the variance of a prediction's noise grows like their number squared.
 _MOST_TERMS = 1024
+# Logits of probabilities nearer to 0 or 1 count as that of this one. A smaller one makes a wider
+# range and more noise, a larger one loses rare classes.
+_LEAST_PROBABILITY = 0.01
 # Rounding errors of the split must not push the charge above what may be spent.
 _SLACK = 1e-10
-_EXPLAINER = "DPLimeTabular (surrogate)"
+_EXPLAINER = "PrivateSurrogate"
 
 
-def fit_surrogate(
-    X: Any,
-    labels: Labels,
-    *,
-    n_outputs: int,
-    schema: Schema,
-    bounds: Continuous,
-    mu: float,
-    delta: float,
-    complementary: bool = False,
-    ledger: PrivacyLedger | str | None = None,
-    dataset: str | None = None,
-    neighboring: str = "add_or_remove_one",
-    unit: Any = None,
-    image_shape: tuple[int, int] | None = None,
-    promise: Callable[[Guarantee], Guarantee] | None = None,
-    randomness: Randomness | None = None,
-    n_jobs: int | None = -1,
-    verbose: bool = False,
-) -> Surrogate:
+def fit_surrogate(request: SurrogateRequest) -> Surrogate:
     """Fit one additive model an output, release how good each is, and charge it all at once.
+
+    Four fifths of mu squared go to the fits and one to the fidelity, in equal parts for each model.
+    Of two complementary outputs one model serves for both.
 
     Parameters
     ----------
-    X : Table, DataFrame, ndarray or list of rows, shape (n_rows, n_features)
-        The explanation data. Private.
-    labels : ndarray of float64, shape (n_rows, n_outputs), or callable
-        What the black box says of each row, in units of its outputs, as
-        ``BlackBox.labels`` makes it: by rules that see that row alone. Private. A function that
-        returns it is called after the budget was reserved.
-    n_outputs : int
-        Number of columns of ``labels``.
-    schema : Schema
-        Declares every feature, and the unit if there is one; its target is not looked at.
-    bounds : Continuous
-        Public bounds of every output.
-    mu : float
-        The most to spend, all models and their fidelity together: four fifths of its square go to
-        the fits and one to the fidelity, in equal parts for each model.
-    delta : float
-        At which the guarantees are stated.
-    complementary : bool, default=False
-        Whether there are two outputs that add up to ``bounds.lower + bounds.upper`` at every row,
-        as the probabilities of two classes do. One model then serves for both.
-    ledger, dataset, neighboring, unit, n_jobs
-        As the estimators take them.
-    image_shape : (int, int), default=None
-        Height and width of images. Of more than 144 pixels, the terms are those of the means of
-        square patches, and the effect of a patch is shared equally among its pixels.
-    promise : callable, default=None
-        Adds to the guarantee what is known of the black box, such as whom the promise is about.
-    randomness : Randomness, default=None
-        Of the noise; None: the operating system's.
-    verbose : bool, default=False
-        Show rounds and time.
-
-    Returns
-    -------
-    Surrogate
-        Released.
+    request : SurrogateRequest
 
     Raises
     ------
     TypeError, ValueError, SchemaError, LedgerError
-        If an argument or the form of the data is wrong, or there are more than 1,024 terms, which
-        would share the budget. Nothing was spent.
+        If there are more than 1,024 terms, which would share the budget, or a parameter of the fit
+        is wrong. Nothing was spent.
     BudgetExceededError
         If the data set's budget does not cover all of it; nothing was spent.
     ReleaseError
@@ -131,108 +80,116 @@ def fit_surrogate(
 
     Notes
     -----
-    docs/proofs/dp_lime.md, section "surrogate".
+    docs/proofs/dp_lime.md, section "PrivateSurrogate".
     """
-    n_models = _model_count(n_outputs, complementary)
-    if not callable(labels):
-        _check_labels(labels, n_outputs)
-    mu = check_real("mu", mu, low=0, low_open=True)
-    estimator, each = _estimator(schema, bounds, mu, delta, n_models)
+    n_outputs, outputs = request.n_outputs, request.outputs
+    n_models = 1 if request.is_complementary else n_outputs
+    scale = LabelScale(request.box.bounds, outputs.classes is not None)
+    estimator, each = _estimator(request.schema, scale, request.mu, request.delta, n_models)
     estimator.set_params(
-        neighboring=neighboring, ledger=ledger, dataset=dataset, n_jobs=n_jobs, verbose=verbose
+        neighboring=request.neighbourhood.relation,
+        ledger=request.ledger,
+        dataset=request.dataset,
+        n_jobs=request.n_jobs,
+        verbose=request.verbose,
     )
-    request, patches, names = _opened(estimator, X, unit, image_shape)
-    request = _whole_request(request, each, n_models)
-    request = request if randomness is None else replace(request, randomness=randomness)
-    guarantee = promise_of(request)
-    guarantee = guarantee if promise is None else promise(guarantee)
-    trained, sums, head = _released(request, labels, n_outputs, n_models, verbose=verbose)
+    fit, patches = _opened(estimator, request)
+    fit = replace(_whole_request(fit, each, n_models), randomness=request.randomness)
+    guarantee = request.promise(promise_of(fit))
+    trained, sums, head = _released(fit, request, scale, n_models)
     guarantee = replace(guarantee, ledger_head=head)
     models = tuple(
-        DPExplainableBoostingRegressor.from_released(
-            fitted_model(estimator, request, one, guarantee), request.ledger
-        )
-        for one in trained
+        _published(fitted_model(estimator, fit, one, guarantee), fit, outputs, output)
+        for output, one in enumerate(trained, start=n_outputs - n_models)
     )
     of_output = [max(0, output - n_outputs + n_models) for output in range(n_outputs)]
-    fidelity = fidelity_of(sums, of_output, bounds.upper - bounds.lower)
-    return Surrogate(models, fidelity, guarantee, names, bounds, complementary, patches)
+    names = [outputs.text(output) for output in range(n_outputs)]
+    bounds = request.box.bounds
+    fidelity = fidelity_of(sums, of_output, bounds.upper - bounds.lower, names)
+    columns = request.rows.table.names
+    return Surrogate(
+        models, fidelity, guarantee, columns, bounds, outputs, request.is_complementary, patches
+    )
 
 
-def _check_labels(labels: Floats, n_outputs: int) -> None:
-    if labels.shape[1:] != (n_outputs,):
-        raise ValueError(
-            f"labels has {labels.ndim} dimensions and columns {labels.shape[1:]}, and n_outputs is "
-            f"{n_outputs}; it must be of shape (n_rows, n_outputs)."
-        )
+def _published(
+    released: AdditiveModel, request: FitRequest, outputs: Outputs, output: int
+) -> DPExplainableBoostingClassifier | DPExplainableBoostingRegressor:
+    """Return a fitted model: of logits a classifier, whose scores are log-odds."""
+    if outputs.classes is None:
+        return DPExplainableBoostingRegressor.from_released(released, request.ledger)
+    own = str(outputs.classes[output])
+    classes = f"not {own}", own
+    kept = {name: value for name, value in released.parameters.items() if name != "objective"}
+    released = replace(
+        released,
+        parameters=kept,
+        task="classification",
+        schema=replace(released.schema, target=Categorical(list(classes))),
+        classes=classes,
+    )
+    return DPExplainableBoostingClassifier.from_released(released, request.ledger)
 
 
-def _model_count(n_outputs: int, complementary: bool) -> int:
-    n_outputs = check_int("n_outputs", n_outputs, low=1)
-    if complementary and n_outputs != 2:
-        raise ValueError(
-            f"n_outputs is {n_outputs} and complementary is True; there must be two outputs that "
-            "add up to the sum of the bounds. Pass complementary=False."
-        )
-    return 1 if complementary else n_outputs
+@dataclass(frozen=True)
+class LabelScale:
+    """What labels are as targets of a fit; public."""
+
+    bounds: Continuous
+    has_logits: bool
+
+    @property
+    def targets(self) -> Floats:
+        """The target of each label from -LABEL_UNITS to LABEL_UNITS."""
+        shares = np.arange(2 * LABEL_UNITS + 1) / (2 * LABEL_UNITS)
+        if not self.has_logits:
+            # Both ends are hit exactly.
+            return self.bounds.lower * (1.0 - shares) + self.bounds.upper * shares
+        shares = np.clip(shares, _LEAST_PROBABILITY, 1.0 - _LEAST_PROBABILITY)
+        return np.log(shares / (1.0 - shares))
 
 
 def _estimator(
-    schema: Schema, bounds: Continuous, mu: float, delta: float, n_models: int
+    schema: Schema, scale: LabelScale, mu: float, delta: float, n_models: int
 ) -> tuple[DPExplainableBoostingRegressor, float]:
     """Return an estimator whose own budget is one model's, and the mu of one fidelity."""
-    if not isinstance(schema, Schema) or not isinstance(bounds, Continuous):
-        raise TypeError(
-            f"schema is of type {type(schema).__name__} and bounds is {bounds!r}; they must be a "
-            "Schema and Continuous(lower, upper)."
-        )
-    if bounds.lower == bounds.upper:
-        raise SchemaError(
-            f"The bounds of the outputs are both {bounds.lower:g}; they must differ. Declare the "
-            "range that outputs can have."
-        )
     spent = mu * (1.0 - _SLACK) / math.sqrt(n_models)
     epsilon = epsilon_of_mu(spent * math.sqrt(1.0 - _FIDELITY_SHARE), delta)
     if epsilon == 0.0:
         raise ValueError(
             f"mu {mu:.3g} shared by {n_models} models means epsilon 0 at delta {delta:g}: nothing "
-            "but noise would be released. Allow a larger mu, or state it at a smaller delta."
+            "but noise would be released. Ask for a larger epsilon, or state it at a smaller delta."
         )
+    targets = scale.targets
     estimator = DPExplainableBoostingRegressor(
-        schema=replace(schema, target=bounds), epsilon=epsilon, delta=delta
+        schema=replace(schema, target=Continuous(float(targets[0]), float(targets[-1]))),
+        epsilon=epsilon,
+        delta=delta,
     )
     return estimator, spent * math.sqrt(_FIDELITY_SHARE)
 
 
 def _opened(
-    estimator: DPExplainableBoostingRegressor,
-    X: Any,
-    unit: Any,
-    image_shape: tuple[int, int] | None,
-) -> tuple[FitRequest, Patches | None, tuple[str, ...]]:
+    estimator: DPExplainableBoostingRegressor, request: SurrogateRequest
+) -> tuple[FitRequest, Patches | None]:
     """Open the rows, as patches if they are large images; labels come later."""
-    schema = estimator.schema or Schema()
-    table, identifiers, _ = open_people(X, None, schema.unit, unit, call="unit=ids")
-    names = table.names
-    # Undeclared columns must not be found out privately: explanations speak of declared ones.
-    specs = schema.resolve(names)
-    patches = None if image_shape is None else Patches(image_shape, specs)
-    if patches is not None and patches.side > 1:
-        schema = Schema(patches.features, target=schema.target, unit=schema.unit)
+    schema, table = estimator.schema or Schema(), request.rows.table
+    patches = None
+    if request.image_shape is not None:
+        patches = Patches(request.image_shape, tuple(request.schema.features.values()))
+        patches = patches if patches.side > 1 else None
+    if patches is not None:
         table = patches.table(table)
-    else:
-        patches = None
-        schema = Schema(dict(zip(names, specs, strict=True)), schema.target, None, schema.unit)
+        estimator.set_params(schema=replace(schema, features=patches.features))
     if len(table.names) > _MOST_TERMS:
         raise ValueError(
             f"There are {len(table.names)} features; a surrogate takes at most {_MOST_TERMS}, "
             "since all of their terms share the budget. Leave out rare columns, pass "
-            "image_shape=(height, width) if they are pixels, or use method='statistics'."
+            "image_shape=(height, width) if they are pixels, or explain with PrivateBackground."
         )
-    estimator.set_params(schema=schema)
     # The labels are made inside the door.
-    request = open_request(estimator, table, np.zeros(table.n_rows), unit=identifiers)
-    return request, patches, names
+    rows = np.zeros(table.n_rows)
+    return open_request(estimator, table, rows, unit=request.rows.identifiers), patches
 
 
 def _whole_request(request: FitRequest, each: float, n_models: int) -> FitRequest:
@@ -247,46 +204,53 @@ def _whole_request(request: FitRequest, each: float, n_models: int) -> FitReques
 
 
 def _released(
-    request: FitRequest, labels: Labels, n_outputs: int, n_models: int, *, verbose: bool
+    fit: FitRequest, request: SurrogateRequest, scale: LabelScale, n_models: int
 ) -> tuple[list[TrainedTerms], list[FidelitySums], str]:
     """Release the models of the last outputs and how good they are; return the ledger's head."""
     trained, sums = [], []
     with ReleaseDoor(
-        request.ledger,
-        request.dataset,
-        request.plan,
-        request.randomness,
-        neighbourhood=request.neighbourhood,
+        fit.ledger,
+        fit.dataset,
+        fit.plan,
+        fit.randomness,
+        neighbourhood=fit.neighbourhood,
         explainer=_EXPLAINER,
-        epsilon=request.epsilon,
-        delta=request.delta,
+        epsilon=fit.epsilon,
+        delta=fit.delta,
     ) as door:
-        table, found = _labelled(request, labels, n_outputs, door)
-        for output in range(n_outputs - n_models, n_outputs):
-            rows = PrivateRows(table, found[:, output])
+        table, labels = _labelled(fit, request, door)
+        targets = scale.targets
+        for output in range(request.n_outputs - n_models, request.n_outputs):
+            places = labels[:, output].astype(np.int64) + LABEL_UNITS
             model = train(
-                rows,
-                request.task,
-                request.config,
+                PrivateRows(table, targets[places]),
+                fit.task,
+                fit.config,
                 door,
-                n_threads=request.n_threads,
-                verbose=verbose,
+                n_threads=fit.n_threads,
+                verbose=request.verbose,
             )
             trained.append(model)
-            sums.append(release_fidelity(rows, model, request.task, request.config, door))
+            found = release_fidelity(
+                table,
+                places * (LATTICE // (2 * LABEL_UNITS)),
+                model,
+                fit.task,
+                fit.config,
+                door,
+                has_logits=scale.has_logits,
+            )
+            sums.append(found)
     return trained, sums, door.head
 
 
 def _labelled(
-    request: FitRequest, labels: Labels, n_outputs: int, door: ReleaseDoor
-) -> tuple[Table, Floats]:
-    """Return the rows that are used and their labels; private."""
-    rows = request.rows
-    found = np.asarray(labels() if callable(labels) else labels, dtype=np.float64)
-    _check_labels(found, n_outputs)
-    if len(found) != rows.table.n_rows:
-        raise ValueError("labels must have one row for each row of X.")
+    fit: FitRequest, request: SurrogateRequest, door: ReleaseDoor
+) -> tuple[Table, Labels]:
+    """Return the rows that are used and what the model says of them; private."""
+    rows = fit.rows
+    labels = request.box.labels(request.rows.X, rows.table.n_rows, request.n_outputs)
     if rows.identifiers is None:
-        return rows.table, found
-    kept = rows.kept(request.neighbourhood.max_rows, door.public_choices)
-    return rows.table.rows(kept), found[kept]
+        return rows.table, labels
+    kept = rows.kept(fit.neighbourhood.max_rows, door.public_choices)
+    return rows.table.rows(kept), labels[kept]

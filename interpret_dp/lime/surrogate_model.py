@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 from interpret_dp._validate import check_int
 from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.ebm.estimators import DPExplainableBoostingRegressor
+from interpret_dp.ebm.estimators import (
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+)
+from interpret_dp.lime.asked import Outputs
 from interpret_dp.lime.fidelity import Fidelity
 from interpret_dp.lime.patches import Patches
 from interpret_dp.schema import Continuous, Table, open_table
@@ -21,6 +25,7 @@ from interpret_dp.schema import Continuous, Table, open_table
 __all__ = ["Surrogate", "SurrogateEffects"]
 
 Floats = NDArray[np.float64]
+_Model = DPExplainableBoostingClassifier | DPExplainableBoostingRegressor
 
 
 @dataclass(frozen=True)
@@ -30,23 +35,22 @@ class SurrogateEffects:
     Attributes
     ----------
     effects : ndarray of float64, shape (n_rows, n_features)
-        What each feature of a row adds to the surrogate's prediction above its mean over the
-        released bin weights, in units of the output. 0 for a feature without a term.
+        What each feature of a row adds to the surrogate's score above its mean over the released
+        bin weights: in log-odds of a probability, else in units of the output. 0 for a feature
+        without a term.
     standard_errors : ndarray of float64, shape (n_rows, n_features)
         What the added noise does to each; NaN where that is not known, as after an edit.
     intercepts : ndarray of float64, shape (n_rows,)
-        Predictions without any effect: the surrogate's mean.
+        Scores without any effect: the surrogate's mean.
+    predictions : ndarray of float64, shape (n_rows,)
+        What the surrogate says of each row, in units of the output and within its bounds: of the
+        intercept plus all effects.
     """
 
     effects: Floats
     standard_errors: Floats
     intercepts: Floats
-
-    @property
-    def predictions(self) -> Floats:
-        """What the surrogate says of each row, shape (n_rows,): intercept plus all effects."""
-        total: Floats = self.intercepts + self.effects.sum(axis=1)
-        return total
+    predictions: Floats
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,9 @@ class Surrogate:
 
     Attributes
     ----------
-    models : tuple of fitted DPExplainableBoostingRegressor
-        One an output; for two complementary ones a single one, of the second. ``explain_global()``
+    models : tuple of fitted DPExplainableBoostingClassifier or DPExplainableBoostingRegressor
+        One an output; for two complementary ones a single one, of the second. A classifier's scores
+        are the log-odds of that output, against all else. ``explain_global()``
         shows one and ``edit()`` edits it; ``dataclasses.replace(surrogate, models=...)`` then
         explains by what was edited.
     fidelity : Fidelity
@@ -66,17 +71,20 @@ class Surrogate:
     feature_names : tuple of str, shape (n_features,)
     bounds : Continuous
         Of the outputs.
+    outputs : Outputs
+        What they are called.
     complementary : bool
         Whether the two outputs always add up to the sum of their bounds.
     patches : Patches or None
         How the features of an image are grouped.
     """
 
-    models: tuple[DPExplainableBoostingRegressor, ...]
+    models: tuple[_Model, ...]
     fidelity: Fidelity
     guarantee: Guarantee
     feature_names: tuple[str, ...]
     bounds: Continuous
+    outputs: Outputs
     complementary: bool = False
     patches: Patches | None = None
 
@@ -84,6 +92,11 @@ class Surrogate:
     def cost(self) -> GdpPair:
         """What the ledger was charged for fits and fidelity together."""
         return GdpPair(self.guarantee.mu or 0.0)
+
+    @property
+    def has_logits(self) -> bool:
+        """Whether the outputs are probabilities, and the scores of the models their log-odds."""
+        return self.outputs.classes is not None
 
     @property
     def n_outputs(self) -> int:
@@ -103,7 +116,6 @@ class Surrogate:
         Returns
         -------
         SurrogateEffects
-            Nothing is clipped, so that a prediction may lie outside the bounds of the outputs.
 
         Raises
         ------
@@ -129,22 +141,31 @@ class Surrogate:
             model = self.models[0 if self.complementary else output]
             found = _effects(model, rows.rows(own), self._term_names)
             if self.complementary and output == 0:
-                found = _complement(found, self.bounds)
-            effects[own], errors[own] = found.effects, found.standard_errors
-            intercepts[own] = found.intercepts
+                found = (-found[0], found[1], self._sum_of_outputs - found[2])
+            effects[own], errors[own], intercepts[own] = found
+        scores = intercepts + effects.sum(axis=1)
         if self.patches is not None:
             effects, errors = self.patches.spread(effects), self.patches.spread(errors)
-        return SurrogateEffects(effects, errors, intercepts)
+        return SurrogateEffects(effects, errors, intercepts, self._predictions(scores))
+
+    def _predictions(self, scores: Floats) -> Floats:
+        if not self.has_logits:
+            return np.clip(scores, self.bounds.lower, self.bounds.upper)
+        shares: Floats = 1.0 / (1.0 + np.exp(-np.clip(scores, -500.0, 500.0)))
+        return shares
+
+    @property
+    def _sum_of_outputs(self) -> float:
+        """What the scores of two complementary outputs add up to."""
+        return 0.0 if self.has_logits else self.bounds.lower + self.bounds.upper
 
     @property
     def _term_names(self) -> tuple[str, ...]:
         return self.feature_names if self.patches is None else self.patches.names
 
 
-def _effects(
-    model: DPExplainableBoostingRegressor, rows: Table, names: Sequence[str]
-) -> SurrogateEffects:
-    """Return the terms of one model at the rows, centred by its own weights."""
+def _effects(model: _Model, rows: Table, names: Sequence[str]) -> tuple[Floats, Floats, Floats]:
+    """Return the terms of one model, centred by its weights, their errors and the intercepts."""
     at = [names.index(name) for name in model.term_names_]
     effects = np.zeros((rows.n_rows, len(names)))
     errors = np.zeros_like(effects)
@@ -165,12 +186,5 @@ def _effects(
         for term in model.to_released().terms
     ]
     errors[:, at] = probe.eval_terms(rows)
-    intercepts = np.full(rows.n_rows, float(model.intercept_) + float(means.sum()))
-    return SurrogateEffects(effects, errors, intercepts)
-
-
-def _complement(found: SurrogateEffects, bounds: Continuous) -> SurrogateEffects:
-    """Return the explanations of lower + upper minus the output."""
-    return SurrogateEffects(
-        -found.effects, found.standard_errors, (bounds.lower - found.intercepts) + bounds.upper
-    )
+    intercepts = np.full(rows.n_rows, float(np.ravel(model.intercept_)[0]) + float(means.sum()))
+    return effects, errors, intercepts

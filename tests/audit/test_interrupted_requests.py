@@ -20,6 +20,7 @@ from interpret_dp import (
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
     PrivacyLedger,
+    PrivateSurrogate,
     ReleaseError,
     Schema,
 )
@@ -167,7 +168,17 @@ def maps(ledger: PrivacyLedger) -> Any:
     ).fit(NUMBERS, np.arange(60) % 2)
 
 
-REQUESTS = [declared, undeclared, three_classes, metrics] + [
+def surrogate(ledger: PrivacyLedger) -> Any:
+    return PrivateSurrogate(
+        lambda rows: np.asarray(rows)[:, 0],
+        Schema(default=Continuous(0, 1)),
+        trained_on_same_people=False,
+        ledger=ledger,
+        dataset=DATASET,
+    ).fit(NUMBERS)
+
+
+REQUESTS = [declared, undeclared, three_classes, metrics, surrogate] + [
     explained(method) for method in ("interactive", "adaptive", "enhanced")
 ]
 

@@ -21,6 +21,7 @@ from interpret_dp import (
     PrivacyLedger,
     PrivacyUnit,
     PrivateBackground,
+    PrivateSurrogate,
     Schema,
 )
 from interpret_dp.audit.explainers import Answers, answering, published_answers
@@ -110,6 +111,11 @@ def background(X: Any, y: Any) -> Any:
     return PrivateBackground(SCHEMA, epsilon=0.5, **ledger()).fit(X)
 
 
+def surrogate(X: Any, y: Any) -> Any:
+    one = PrivateSurrogate(Telling(), Schema(FEATURES), trained_on_same_people=False, **ledger())
+    return one.fit(X)
+
+
 EXPLAINERS: list[Callable[[Any, Any], Any]] = [
     three_classes,
     undeclared,
@@ -120,6 +126,7 @@ EXPLAINERS: list[Callable[[Any, Any], Any]] = [
     maps_of_opacus,
     metrics,
     background,
+    surrogate,
 ]
 
 

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema
+from interpret_dp import Categorical, Continuous, PrivacyLedger, PrivateSurrogate, Schema
 from interpret_dp.audit import refit, replay
 from interpret_dp.audit.explainers import answering
 from interpret_dp.audit.replaying import Recorded, Recording, Replaying
@@ -248,6 +248,13 @@ def explained(method: str) -> Callable[[Any], Any]:
     return answering(make, queries)
 
 
+def surrogate(data: Any) -> Any:
+    model = PrivateSurrogate(
+        _Grades(), Schema(FEATURES), feature_names=list(FEATURES), trained_on_same_people=False
+    )
+    return refit(model)((data,))
+
+
 EXPLAINERS: dict[str, tuple[str, Callable[[Any], Any], bool]] = {
     "classifier": ("classification", classifier, True),
     "regressor": ("regression", regressor, True),
@@ -256,6 +263,7 @@ EXPLAINERS: dict[str, tuple[str, Callable[[Any], Any], bool]] = {
         method: ("classification", explained(method), False)
         for method in ("interactive", "adaptive", "enhanced")
     },
+    "surrogate": ("classification", surrogate, False),
 }
 
 

@@ -60,6 +60,7 @@ GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
     "background.md": _black_box,
     "editor.md": _table,
     "lime.md": _black_box,
+    "surrogate.md": _black_box,
     "choosing_settings.md": _table,
 }
 # Which blocks of a page are left out, counted from 0, and why.

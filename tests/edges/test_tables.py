@@ -41,6 +41,7 @@ EXAMPLES = {
     "binary": 20,
     "regression": 15,
     "interactive": 12,
+    "surrogate": 12,
     "background": 20,
     "maps": 8,
     "metrics": 8,
@@ -150,7 +151,7 @@ def test_what_is_no_table_is_said(name: str, X: Any, said: str) -> None:
     ],
     ids=lambda y: type(y).__name__,
 )
-@pytest.mark.parametrize("name", names("interactive", "background", only=ONE_EACH))
+@pytest.mark.parametrize("name", names("interactive", "background", "surrogate", only=ONE_EACH))
 def test_what_is_no_target_is_said(name: str, y: Any) -> None:
     schema = Schema({"a": Continuous(0, 1)}, target=EXPLAINERS[name].target)
     error = attempt(name, pd.DataFrame({"a": [0.0, 1.0]}), y, new_ledger(), schema=schema)

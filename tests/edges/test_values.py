@@ -73,11 +73,14 @@ def _repeated(cells: list[Any], n_rows: int) -> pd.Series[Any]:
     return pd.Series((cells * n_rows)[:n_rows], dtype=object)
 
 
+NEED_A_SCHEMA = "interactive", "surrogate", "metrics"
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("is_declared", [True, False])
 def test_no_value_of_a_cell_is_an_error(name: str, is_declared: bool) -> None:
     """Each kind in a column of numbers and in one of levels, and in a target of its own."""
-    if not is_declared and name in ("interactive", "metrics"):
+    if not is_declared and name in NEED_A_SCHEMA:
         pytest.skip("these need a schema")
     target = EXPLAINERS[name].target
     X = pd.DataFrame(
@@ -91,7 +94,7 @@ def test_no_value_of_a_cell_is_an_error(name: str, is_declared: bool) -> None:
     assert not isinstance(result, OURS), result
     schema = Schema(SCHEMA, target=target) if is_declared else None
     # A black box has no target.
-    for cells in VALUES.values() if name != "interactive" else ():
+    for cells in VALUES.values() if name not in ("interactive", "surrogate") else ():
         y = list(_repeated(cells, 6))
         result = attempt(name, _frame([0.5], 6), y, new_ledger(), schema=schema)
         assert not isinstance(result, OURS), result
@@ -105,7 +108,7 @@ def test_zero_rows_and_one_row(name: str, n_rows: int) -> None:
         result = attempt(name, _frame([0.5], n_rows), [0] * n_rows, new_ledger(), schema=given)
         is_refused = name == "interactive" and n_rows == 0
         assert isinstance(result, OURS) is is_refused, result
-        if name in ("interactive", "metrics"):
+        if name in NEED_A_SCHEMA:
             break
 
 

@@ -48,6 +48,12 @@ def explain(**given: Any) -> None:
     PaperLimeTabular(BlackBox(), X, **given).explain_local(X)
 
 
+def release_surrogate(**given: Any) -> None:
+    interpret_dp.PrivateSurrogate(
+        BlackBox(), Schema(FEATURES), trained_on_same_people=False, **given
+    ).fit(X)
+
+
 RELATION = {"neighboring": ["replace_one"]}
 OPTIONS = RELATION | {
     "unit": [PrivacyUnit("id", max_rows=1), PrivacyUnit("id", max_rows=1000)],
@@ -75,6 +81,7 @@ REQUESTS: dict[str, tuple[Any, dict[str, Any], dict[str, list[Any]]]] = {
         {"declared": [False], "epochs": [1.0, 1e5], "centring": [0.0, 0.5]},
     ),
     "metrics": (measure, {}, RELATION),
+    "surrogate": (release_surrogate, {}, RELATION),
     "explanations": (
         explain,
         {},

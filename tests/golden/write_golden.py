@@ -28,7 +28,6 @@ from interpret_dp import (
     Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
-    DPLimeTabular,
     DPLocallyLinearClassifier,
     PrivacyLedger,
     PrivacyUnit,
@@ -124,23 +123,6 @@ class BlackBox:
         return np.column_stack([1 - second, second])
 
 
-def surrogate() -> Any:
-    """Return the additive model that explains a black box."""
-    X = rows()
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("golden", epsilon=50, delta=1e-4)
-    with use_randomness(SeededRandomness(9)):
-        explainer = DPLimeTabular(
-            BlackBox(),
-            X,
-            **{"schema": Schema(FEATURES), "epsilon": 20.0, "delta": 1e-6, "method": "surrogate"},
-            **{"trained_on_same_people": False, "ledger": ledger, "dataset": "golden"},
-        )
-        explainer.explain_local(X.head(1))
-    assert explainer.surrogate_ is not None
-    return explainer.surrogate_.models[0]
-
-
 def predictions(model: Any, X: Any) -> dict[str, Any]:
     """Return what a model says of rows."""
     found = {"predict": model.predict(X).tolist()}
@@ -224,7 +206,6 @@ WRITERS: dict[str, Callable[[], None]] = {
     },
     "maps_table": lambda: write_model(maps("table"), "maps_table"),
     "maps_images": lambda: write_model(maps("images"), "maps_images"),
-    "surrogate": lambda: write_model(surrogate(), "surrogate"),
     "session": lambda: write_session("session", pair=False),
     "session_pair": lambda: write_session("session_pair", pair=True),
     "ledger": lambda: write_ledger("ledger"),
@@ -234,7 +215,7 @@ WRITERS: dict[str, Callable[[], None]] = {
     },
 }
 
-GONE = {"search", "ledger_search"}
+GONE = {"search", "ledger_search", "surrogate"}
 
 
 def main() -> None:

@@ -18,9 +18,11 @@ def test_the_claimed_standard_errors_are_those_of_repeated_releases() -> None:
     A standard error that is wrong by a third is found with a probability above 0.999.
     """
     rng = np.random.default_rng(0)
-    exact, noise = np.array([2000.0, 1500.0, 300.0]), np.array([60.0, 60.0, 30.0])
+    exact, noise = np.array([2300.0, 6000.0, 1500.0, 300.0]), np.array([60.0, 120.0, 60.0, 30.0])
     draws = [
-        fidelity_of([FidelitySums(exact + noise * rng.normal(size=3), noise, 30_000)], [0], 2.0)
+        fidelity_of(
+            [FidelitySums(exact + noise * rng.normal(size=4), noise, 30_000, 0.3)], [0], 2.0, ["it"]
+        )
         for _ in range(400)
     ]
     figures = pd.concat([one.table for one in draws])
@@ -31,15 +33,15 @@ def test_the_claimed_standard_errors_are_those_of_repeated_releases() -> None:
         assert abs(figures[name].mean() - value) < 5 * claimed[name] / 20 + 0.002, name
 
 
-@given(st.lists(st.floats(-1e5, 1e5), min_size=3, max_size=3), st.floats(0, 1e5))
+@given(st.lists(st.floats(-1e5, 1e5), min_size=4, max_size=4), st.floats(0, 1e5))
 def test_figures_of_any_sums_are_possible_ones(sums: list[float], n_rows: float) -> None:
-    noise = np.array([200.0, 200.0, 100.0])
-    found = fidelity_of([FidelitySums(np.array(sums), noise, n_rows)], [0], 1.0)
-    rmse, mean, share = found.table.loc[0]
+    noise = np.array([200.0, 400.0, 200.0, 100.0])
+    released = FidelitySums(np.array(sums), noise, n_rows, 0.5)
+    found = fidelity_of([released], [0], 1.0, ["output"])
+    rmse, mean, share = found.table.iloc[0]
     assert 0 <= mean <= rmse + 1e-12 <= 1 + 2e-12
     assert np.isnan(share) or share <= 1
-    assert np.isnan(share) == (sums[0] <= 400)
-    assert np.isnan(found.standard_errors.loc[0, "r2"]) == np.isnan(share)
-    assert (found.standard_errors.loc[0, ["rmse", "mean_absolute_error"]] > 0).all()
+    assert np.isnan(found.standard_errors["r2"].iloc[0]) == np.isnan(share)
+    assert (found.standard_errors.iloc[0][["rmse", "mean_absolute_error"]] > 0).all()
     assert found.sentence(0) in str(found)
     assert found._repr_html_()

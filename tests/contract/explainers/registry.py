@@ -27,6 +27,7 @@ from interpret_dp import (
     LedgerError,
     PrivacyLedger,
     PrivateBackground,
+    PrivateSurrogate,
     Schema,
     private_metrics,
 )
@@ -131,6 +132,7 @@ class Maps(Explainer):
         assert json.dumps(result.to_released().to_dict(), allow_nan=False)
 
 
+@dataclass(frozen=True)
 class ByPlace:
     """A black box whose probabilities follow the places of rows, whatever these hold."""
 
@@ -230,6 +232,27 @@ class FreeLime(Explainer):
 
 
 @dataclass(frozen=True)
+class SurrogateModel(Explainer):
+    """An additive model of a black box, which holds the black box itself."""
+
+    def use(self, result: Any, X: Any, y: Any) -> None:
+        result.explain_global().visualize(0)
+        if (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0:
+            result.explain_local(X).visualize(0)
+        assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
+        assert repr(result)
+        assert result.summary()
+
+    def published(self, result: Any) -> Any:
+        models = [super(SurrogateModel, self).published(one) for one in result.surrogate_.models]
+        return models, result.fidelity_.table.to_numpy().tobytes()
+
+    def predicted(self, result: Any, X: Any) -> Any:
+        answers = result.explain_local(X)
+        return np.array([answers.data(row)["scores"] for row in range(len(answers.selector))])
+
+
+@dataclass(frozen=True)
 class Metrics(Explainer):
     """Metrics of a model of public rows."""
 
@@ -296,6 +319,11 @@ EXPLAINERS: dict[str, Explainer] = {
         for method in ("interactive", "adaptive")
     },
     "lime": FreeLime(DPLimeTabular, LABELS, ASKED | {"trained_on_same_people": False}),
+    "surrogate": SurrogateModel(
+        PrivateSurrogate,
+        LABELS,
+        {"model": ByPlace(), "trained_on_same_people": False, "n_jobs": 1} | ASKED,
+    ),
     "background": BackgroundData(PrivateBackground, LABELS, ASKED),
     "metrics": Metrics(private_metrics, LABELS, ASKED),
 }
@@ -312,7 +340,7 @@ def names(*left_out: str, only: tuple[str, ...] = tuple(EXPLAINERS)) -> list[Any
     ]
 
 
-ONE_EACH = ("binary", "regression", "interactive", "background", "maps", "metrics")
+ONE_EACH = ("binary", "regression", "interactive", "background", "surrogate", "maps", "metrics")
 """One explainer of each sort, for tests of forms that they all read alike."""
 
 

@@ -79,7 +79,8 @@ def test_a_pickle_predicts_and_keeps_its_promise(
     )
     if name == "lime":
         again, result = again.background, result.background
-    assert again.to_released().digest == result.to_released().digest
+    if name != "surrogate":
+        assert again.to_released().digest == result.to_released().digest
     assert again.ledger == account
     n_requests = account.spent(DATASET).n_requests
     again.fit(frame(), TARGET)
@@ -108,7 +109,7 @@ def test_a_clone_has_the_same_parameters(name: str, results: Any) -> None:
         assert one.guarantee_.epsilon == result.guarantee_.epsilon
 
 
-@pytest.mark.parametrize("name", names("interactive", "adaptive", "lime", "background", "metrics"))
+@pytest.mark.parametrize("name", names(*BLACK_BOXES, "background", "surrogate", "metrics"))
 def test_a_saved_model_loads_the_same(name: str, results: Any, tmp_path: Path) -> None:
     model = results(name)
     model.save(tmp_path / "model.json")

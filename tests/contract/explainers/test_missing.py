@@ -57,7 +57,9 @@ def test_missing_rows_predict_and_explain(name: str) -> None:
     assert all(np.isfinite(local.data(row)["scores"]).all() for row in range(3))
 
 
-@pytest.mark.parametrize("name", names("interactive", "adaptive", "lime", "background"))
+@pytest.mark.parametrize(
+    "name", names("interactive", "adaptive", "lime", "background", "surrogate")
+)
 def test_missing_targets_are_left_out(name: str) -> None:
     """Whatever else is in their rows; all but maps are as if these rows were not there."""
     # The centre that maps release is that of all rows.
