@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.lime.labels import checked_outputs
+from interpret_dp.lime.labels import checked_outputs, refuse_torch_module
 from interpret_dp.schema import Continuous, FeatureSpec
 from interpret_dp.schema.cells import numbers_of
 from interpret_dp.schema.tables import read_source
@@ -45,6 +45,7 @@ class PublicModel:
         TypeError
             If it has no such method and is not callable.
         """
+        refuse_torch_module(model)
         for method in ("predict_proba", "predict"):
             if callable(getattr(model, method, None)):
                 return cls(model, method == "predict_proba", getattr(model, method))

@@ -118,15 +118,17 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
     def _load_libraries(self) -> None:
         """Raise if a library that explanations need is not installed: before anything is spent."""
 
-    def explain_global(self, name: str | None = None, *, explained_class: Any = None) -> Any:
-        """Explain the model as a whole; free.
+    def explain_global(
+        self, name: str | None = None, *, rows: Any = None, explained_class: Any = None
+    ) -> Any:
+        """Explain the model as a whole by its partial dependence on each column; free.
 
         Parameters
         ----------
         name : str, default=None
             Of the explanation, in interpret's dashboard.
-        explained_class : object, default=None
-            The class whose probability is explained.
+        rows, explained_class
+            As :meth:`PrivateBackground.explain_global` takes them.
 
         Returns
         -------
@@ -137,6 +139,7 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
             self.background.explain_global(
                 self.model,
                 name or type(self).__name__,
+                rows=rows,
                 explained_class=explained_class,
                 verbose=self.verbose,
             )

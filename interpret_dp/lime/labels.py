@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Continuous
 
-__all__ = ["LABEL_UNITS", "BlackBox", "Labels", "black_box", "checked_bounds", "checked_outputs"]
+__all__ = [
+    "LABEL_UNITS",
+    "BlackBox",
+    "Labels",
+    "black_box",
+    "checked_bounds",
+    "checked_outputs",
+    "refuse_torch_module",
+]
 
 LABEL_UNITS = 2**14
 """Integer units of a label of 1; outputs are mapped to -1 to 1."""
@@ -144,8 +152,24 @@ class BlackBox:
         return np.rint(np.clip(shares, -1.0, 1.0) * LABEL_UNITS).astype(np.int16)
 
 
+def refuse_torch_module(model: Any) -> None:
+    """Raise TypeError for a torch module: which tensors it takes, only its owner knows."""
+    kinds = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(model).__mro__]
+    if "torch.nn.modules.module.Module" in kinds:
+        raise TypeError(
+            f"model is a torch module ({type(model).__name__}), which takes tensors; rows come in "
+            "the container that you pass. Pass a function of rows, such as "
+            "lambda X: model(torch.as_tensor(X, dtype=torch.float32)).softmax(dim=1)."
+        )
+
+
 def checked_outputs(answer: Any, n_rows: int) -> Floats:
-    """Return what a model answered, shape (n_rows, n_outputs), or raise ValueError."""
+    """Return what a model answered, shape (n_rows, n_outputs), or raise ValueError.
+
+    Tensors of torch are taken as well.
+    """
+    if callable(getattr(answer, "detach", None)):
+        answer = answer.detach().cpu()
     found = np.asarray(answer, dtype=np.float64)
     if found.ndim == 1:
         found = found[:, np.newaxis]
@@ -208,6 +232,7 @@ def black_box(model: Any, bounds: Continuous | None = None) -> BlackBox:
     SchemaError
         If both bounds are equal.
     """
+    refuse_torch_module(model)
     if bounds is None:
         predict = getattr(model, "predict_proba", model if callable(model) else None)
         if predict is None:

@@ -54,7 +54,7 @@ def open_model_rows(
     unit: Any = None,
     image_shape: tuple[int, int] | None = None,
     needs_unit: bool = True,
-    call: str = "DPLimeTabular(model, data, unit=ids)",
+    call: str = "PaperLimeTabular(model, data, unit=ids)",
 ) -> tuple[OpenedRows, PrivacyUnit | None]:
     """Open rows for the explanation and for the model.
 

@@ -16,6 +16,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.linear_model import LinearRegression
 
 from interpret_dp import Categorical, Continuous, SchemaError
+from interpret_dp.lime.asking import PublicModel
 from interpret_dp.lime.labels import LABEL_UNITS, black_box
 
 X = np.linspace(-1, 1, 40).reshape(20, 2)
@@ -92,3 +93,17 @@ def test_a_model_without_probabilities_needs_bounds() -> None:
         black_box(LinearRegression(), Categorical(["a"]))  # type: ignore[arg-type]
     with pytest.raises(SchemaError, match="both 2"):
         black_box(LinearRegression(), Continuous(2, 2))
+
+
+def test_a_torch_module_is_refused_and_its_tensors_are_taken() -> None:
+    torch = pytest.importorskip("torch")
+    layer = torch.nn.Linear(2, 3)
+    with pytest.raises(TypeError, match="model is a torch module .*Pass a function of rows"):
+        black_box(layer)
+    with pytest.raises(TypeError, match="model is a torch module"):
+        PublicModel.of(layer)
+
+    def scores(rows: Any) -> Any:
+        return layer(torch.as_tensor(rows, dtype=torch.float32))
+
+    assert PublicModel.of(scores).outputs(X, 20).shape == (20, 3)
