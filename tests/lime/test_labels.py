@@ -98,7 +98,7 @@ def test_a_model_without_probabilities_needs_bounds() -> None:
 def test_a_torch_module_is_refused_and_its_tensors_are_taken() -> None:
     torch = pytest.importorskip("torch")
     layer = torch.nn.Linear(2, 3)
-    with pytest.raises(TypeError, match="model is a torch module .*Pass a function of rows"):
+    with pytest.raises(TypeError, match=r"model is a torch module .*Pass a function of rows"):
         black_box(layer)
     with pytest.raises(TypeError, match="model is a torch module"):
         PublicModel.of(layer)
