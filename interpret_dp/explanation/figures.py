@@ -123,7 +123,7 @@ def dependence_figure(
     bottom = figure.layout.margin.b
     figure.update_yaxes(title=f"change of the {literal(output)}", row=1, col=1)
     figure.update_layout(updatemenus=[_scale_menu(model)], showlegend=True)
-    words = "On independent columns, against the mean over the rows of the background"
+    words = "Partial dependence, against the mean over the rows of the background"
     title = f"Partial dependence: {feature.name} ({feature.kind})"
     add_heading(figure, title, f"{words}\n{line}".strip(), with_menu=True)
     place_legend(figure, below=bottom + 6, height=480)

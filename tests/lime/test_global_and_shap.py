@@ -130,7 +130,7 @@ def test_figures_of_any_column_and_several_classes(explained: Any, rows: Any) ->
         names = [trace.name for trace in figure.data if trace.showlegend is not False]
         has_lines = rows is not None and key is not None
         assert names.count("your rows, one by one (ICE)") == has_lines
-        assert "curve of partial dependence" in figure.layout.annotations[-1].text
+        assert "artial dependence" in figure.layout.annotations[-1].text
         axis = figure.layout.xaxis if key is None else figure.layout.yaxis
         assert output in axis.title.text
     # The cell of 0 is 0.8 % of the axis wide, in place of 0.002 %.
