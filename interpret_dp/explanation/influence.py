@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -44,11 +44,11 @@ SIGNED_SCALE = [[0.0, COLORS["down"]], [0.5, "#f7f7f7"], [1.0, COLORS["up"]]]
 """From what lowers the output, over zero, to what raises it; told apart by the colour-blind."""
 
 _CHANCE = 0.05
-_NEEDED = ("names", "scores", "values", "standard_errors", "output", "predicted", "method")
+_PARTS = ("names", "scores", "values", "standard_errors")
+_NEEDED = (*_PARTS, "output", "predicted", "method")
 _PROBABILITY = "probability of "
 _OF_NUMBER = "over a number's whole range"
 _OF_LEVEL = "of the row's level against the mean of the others"
-_OF_ANY_LEVEL = "of a level against the mean of all"
 _OF_TERM = "against the mean over the explanation data"
 _SAMPLED = "noise and sampling"
 _LONGEST_OUTPUT = 60
@@ -115,16 +115,14 @@ class RowInfluence:
     Attributes
     ----------
     features : Influence
-    coordinates : Influence or None
-        Of every level and number, where there are more of them than features.
     values : tuple, shape (n_features,)
         The row's cells: the asker's own, and protected by nothing.
     output : str
         What is explained, such as ``"probability of yes"``.
     predicted, actual : float
         That output at the row, as the model gives it; and what came true, NaN if not known.
-    meaning, level_meaning : str
-        What an effect of a feature, and one of a level, is the result of.
+    meaning : str
+        What an effect is the result of.
     spend : RowSpend or None
         What it cost and where it comes from.
     source : str
@@ -141,13 +139,11 @@ class RowInfluence:
     """
 
     features: Influence
-    coordinates: Influence | None
     values: tuple[Any, ...]
     output: str
     predicted: float
     actual: float
     meaning: str
-    level_meaning: str
     spend: RowSpend | None
     source: str
     image_shape: tuple[int, int] | None
@@ -161,20 +157,18 @@ class RowInfluence:
         """Return the reading of a checked record."""
         source = source_of(record["origin"], record["method"])
         shape = record.get("image_shape")
-        found = record.get("coordinates")
-        features = _influence(record)
-        coordinates = None if found is None else _influence(found)
-        if coordinates is not None and len(coordinates.names) <= len(features.names):
-            coordinates = None
         return cls(
-            features=features,
-            coordinates=coordinates,
+            features=Influence(
+                tuple(str(name) for name in record["names"]),
+                # What a row has nothing of does nothing.
+                np.nan_to_num(np.asarray(record["scores"], dtype=np.float64)),
+                np.asarray(record["standard_errors"], dtype=np.float64),
+            ),
             values=tuple(record["values"]),
             output=textwrap.shorten(record["output"], _LONGEST_OUTPUT, placeholder=" …"),
             predicted=record["predicted"],
             actual=float((record.get("perf") or {}).get("actual", math.nan)),
-            meaning=record.get("meaning", _usual_meaning(record, _OF_LEVEL)),
-            level_meaning=record.get("meaning", _usual_meaning(record, _OF_ANY_LEVEL)),
+            meaning=record.get("meaning", _usual_meaning(record)),
             spend=spend,
             source=source if spend is None else spend.words,
             image_shape=None if shape is None else (int(shape[0]), int(shape[1])),
@@ -216,13 +210,8 @@ class RowInfluence:
 
     @property
     def axis(self) -> str:
-        """What an effect of a feature is, as the title of an axis in two lines."""
-        return self._axis(self.meaning)
-
-    @property
-    def level_axis(self) -> str:
-        """The same of a level."""
-        return self._axis(self.level_meaning)
+        """What an effect is, as the title of an axis in two lines."""
+        return f"{literal(self.change)}<br>{literal(self.meaning)}"
 
     @property
     def raised(self) -> tuple[str, str]:
@@ -234,9 +223,6 @@ class RowInfluence:
         """Whether the row is one of many columns that are mostly 0, such as a bag of words."""
         zeros = sum(_is_zero(value) for value in self.values)
         return len(self.values) > _WIDE and 2 * zeros >= len(self.values)
-
-    def _axis(self, meaning: str) -> str:
-        return f"{literal(self.change)}<br>{literal(meaning)}"
 
     def _figure(self, value: float) -> str:
         if self.output.startswith(_PROBABILITY) and 0 <= value <= 1:
@@ -258,13 +244,13 @@ def checked_record(record: Mapping[str, Any]) -> dict[str, Any]:
     if record.get("origin") not in ORIGINS:
         raise ValueError(f"origin is {record.get('origin')!r}; it must be one of {ORIGINS}.")
     plain = dict(record) | {"predicted": float(record["predicted"])}
-    plain |= _checked_parts(record, ("names", "scores", "values", "standard_errors"))
+    parts = {name: [_plain(value) for value in record[name]] for name in _PARTS}
+    lengths = {name: len(values) for name, values in parts.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"The parts of a record have the lengths {lengths}; they must be equal.")
+    plain |= parts
     plain.setdefault("perf", None)
     plain.setdefault("extra", {"names": [], "scores": [], "values": []})
-    if record.get("coordinates") is not None:
-        plain["coordinates"] = _checked_parts(
-            record["coordinates"], ("names", "scores", "standard_errors")
-        )
     shape = record.get("image_shape")
     if shape is not None and math.prod(shape) != len(plain["scores"]):
         raise ValueError(
@@ -274,24 +260,7 @@ def checked_record(record: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _checked_parts(part: Mapping[str, Any], names: Sequence[str]) -> dict[str, list[Any]]:
-    lists = {name: [_plain(value) for value in part[name]] for name in names}
-    lengths = {name: len(values) for name, values in lists.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"The parts of a record have the lengths {lengths}; they must be equal.")
-    return lists
-
-
-def _influence(part: Mapping[str, Any]) -> Influence:
-    return Influence(
-        tuple(str(name) for name in part["names"]),
-        # What a row has nothing of does nothing.
-        np.nan_to_num(np.asarray(part["scores"], dtype=np.float64)),
-        np.asarray(part["standard_errors"], dtype=np.float64),
-    )
-
-
-def _usual_meaning(record: Mapping[str, Any], of_level: str) -> str:
+def _usual_meaning(record: Mapping[str, Any]) -> str:
     if record["method"] == SURROGATE:
         return _OF_TERM
     numbers = [
@@ -299,7 +268,7 @@ def _usual_meaning(record: Mapping[str, Any], of_level: str) -> str:
     ]
     if all(numbers):
         return _OF_NUMBER
-    return f"{_OF_NUMBER}; {of_level}" if any(numbers) else of_level
+    return f"{_OF_NUMBER}; {_OF_LEVEL}" if any(numbers) else _OF_LEVEL
 
 
 def _is_zero(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,16 +49,6 @@ _SYMBOLS = {
 }
 
 
-class _View(NamedTuple):
-    """One way to show a row: its button, the numbers of its traces, and what they show."""
-
-    name: str
-    traces: list[int]
-    shown: Influence
-    labels: list[str]
-    axis: str
-
-
 def row_figure(row: RowInfluence, line: str) -> Figure:
     """Return the effects of one row's features as bars, largest first.
 
@@ -72,25 +62,17 @@ def row_figure(row: RowInfluence, line: str) -> Figure:
 
     figure = go.Figure()
     labels = _row_labels(row)
-    shown = row.features
-    views = [_View("by feature", _add_bars(figure, row, shown, labels), shown, labels, row.axis)]
-    if row.coordinates is not None:
-        names = [literal(name) for name in row.coordinates.names]
-        traces = _add_bars(figure, row, row.coordinates, names)
-        views.append(_View("by level", traces, row.coordinates, names, row.level_axis))
-    n_bars = max(min(len(view.shown.names), _MOST_BARS + 1) for view in views)
+    _add_bars(figure, row, labels)
+    n_bars = min(len(labels), _MOST_BARS + 1)
     dress(figure, height=_LEAST_HEIGHT, margin={"l": 10, "r": 14, "b": 50})
     figure.update_layout(showlegend=True, barmode="overlay")
     figure.update_xaxes(title=row.axis, title_font_size=12)
     figure.update_yaxes(automargin=True, showgrid=False, **_ticks(row.features, labels))
     figure.add_vline(x=0, line={"color": COLORS["line"], "width": 1})
-    if len(views) > 1:
-        _switch(figure, views)
     add_heading(
         figure,
         row.outcome,
         f"{row.heading}{' · unnumbered ones are 0 in this row' * row.is_sparse}\n{line}",
-        with_menu=len(views) > 1,
         letters=_LETTERS_BESIDE_LABELS,
     )
     place_legend(figure, below=58, height=_LEAST_HEIGHT)
@@ -111,11 +93,8 @@ def _row_labels(row: RowInfluence) -> list[str]:
     ]
 
 
-def _add_bars(
-    figure: Figure, row: RowInfluence, shown: Influence, labels: Sequence[str]
-) -> list[int]:
-    """Add the bars of one view; return the numbers of its traces."""
-    first = len(figure.data)
+def _add_bars(figure: Figure, row: RowInfluence, labels: Sequence[str]) -> None:
+    shown = row.features
     order = shown.order[:_MOST_BARS]
     rest = shown.order[_MOST_BARS:]
     positions = {index: -place for place, index in enumerate(order)}
@@ -168,7 +147,6 @@ def _add_bars(
             hovertemplate=f"{len(rest):,} others, between {lowest:+.4g} and {highest:+.4g}; "
             f"{count:,} of them {'stands' if count == 1 else 'stand'} out<extra></extra>",
         )
-    return list(range(first, len(figure.data)))
 
 
 def _add_bar(
@@ -220,38 +198,6 @@ def _ticks(shown: Influence, labels: Sequence[str]) -> dict[str, Any]:
         "ticktext": texts,
         "range": [0.6 - len(texts), 0.6],
     }
-
-
-def _switch(figure: Figure, views: Sequence[_View]) -> None:
-    """Add buttons that show one of the views; the first is shown."""
-    buttons = []
-    for view in views:
-        visible = [number in view.traces for number in range(len(figure.data))]
-        ticks = _ticks(view.shown, view.labels)
-        changes = {f"yaxis.{part}": value for part, value in ticks.items()}
-        changes["xaxis.title.text"] = view.axis
-        buttons.append(
-            {"label": view.name, "method": "update", "args": [{"visible": visible}, changes]}
-        )
-    for number in (n for view in views[1:] for n in view.traces):
-        figure.data[number].visible = False
-    figure.update_layout(
-        updatemenus=[
-            {
-                "type": "buttons",
-                "direction": "right",
-                "x": 0,
-                "xanchor": "left",
-                "y": 1,
-                "yanchor": "bottom",
-                "pad": {"b": 6, "t": 0, "l": 0, "r": 0},
-                "font": {"size": 11.5, "color": COLORS["ink"]},
-                "bgcolor": "#ffffff",
-                "bordercolor": "#c6d0d9",
-                "buttons": buttons,
-            }
-        ]
-    )
 
 
 def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:

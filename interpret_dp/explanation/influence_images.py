@@ -15,14 +15,13 @@ from interpret_dp.explanation.influence import VEIL, FloatArray, RowInfluence
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["image_figure", "images_figure", "importance_map", "lift_heading"]
+__all__ = ["image_figure", "images_figure", "lift_heading"]
 
 # Blue for, red against, over a white zero; told apart by the colour-blind.
 _FOR_AND_AGAINST = [
     [0.0, "#b2182b"], [0.25, "#ef8a62"], [0.5, "#ffffff"], [0.75, "#67a9cf"], [1.0, "#2166ac"],
 ]  # fmt: skip
 _GREY_LEVELS = [[0.0, "#000000"], [1.0, "#ffffff"]]
-_IMPORTANCE = [[0.0, "#ffffff"], [1.0, COLORS["curve"]]]
 _LEAST_HEIGHT, _PANEL, _SMALL_PANEL = 360, 260, 200  # pixels of a figure and of its rows
 _MOST_MAPS = 12
 _MAPS_IN_ROW = 4
@@ -104,42 +103,6 @@ def images_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
     lift_heading(figure)
     height = figure.layout.margin.t + figure.layout.margin.b + _SMALL_PANEL * n_lines
     figure.update_layout(height=max(_LEAST_HEIGHT, height))
-    return figure
-
-
-def importance_map(
-    mean_absolute: FloatArray, noise: FloatArray, shape: tuple[int, int], unit: str
-) -> Figure:
-    """Return the mean absolute effects of pixels, without what noise alone would give.
-
-    Parameters
-    ----------
-    mean_absolute, noise : ndarray of float64, shape (n_pixels,)
-        Row by row.
-    shape : (height, width)
-    unit : str
-        What an effect is.
-    """
-    from plotly.subplots import make_subplots
-
-    titles = ["mean absolute effect", "what noise alone would give"]
-    figure = make_subplots(rows=1, cols=2, horizontal_spacing=0.06, subplot_titles=titles)
-    highest = float(max(mean_absolute.max(), noise.max(), 0.0)) or 1.0
-    for column, values in enumerate((mean_absolute, noise), start=1):
-        _add_map(
-            figure,
-            (1, column),
-            values.reshape(shape),
-            colorscale=_IMPORTANCE,
-            zmin=0.0,
-            zmax=highest,
-            showscale=column == 1,
-            colorbar=_scale(figure, (1, column), unit, highest),
-            hovertemplate="row %{y}, column %{x}: %{z:.4g}<extra></extra>",
-        )
-    dress(figure, height=_LEAST_HEIGHT, margin={"l": 10, "r": 10, "b": 70})
-    _square(figure)
-    figure.update_annotations(font_size=12.5)
     return figure
 
 

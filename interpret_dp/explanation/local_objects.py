@@ -16,22 +16,15 @@ from interpret_dp._interpret import selector_of
 from interpret_dp.explanation.influence import RowInfluence, checked_record
 from interpret_dp.explanation.influence_figures import influences_figure, row_figure
 from interpret_dp.explanation.influence_images import image_figure, images_figure
-from interpret_dp.explanation.influence_totals import (
-    Influences,
-    checked_influences,
-    effects_figure,
-    influences_overview,
-)
 from interpret_dp.explanation.objects import PrivateExplanation, private_explanation
 from interpret_dp.explanation.row_spend import source_of
 from interpret_dp.explanation.spend import PrivacySpend
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike
     from plotly.graph_objects import Figure
 
-__all__ = ["influence_explanation", "local_explanation"]
+__all__ = ["local_explanation"]
 
 _DIGITS = 3
 # interpret's table of rows cuts what is longer.
@@ -60,8 +53,7 @@ def local_explanation(
     records : sequence of mapping, shape (n_rows,)
         At least one. Each in the form of interpret's own local explanations (``type``, ``names``,
         ``scores``, ``values``, ``perf``, ``extra``), and with ``standard_errors`` of the scores,
-        what is explained (``output``) and its value (``predicted``), ``coordinates`` (None, or
-        names, scores and standard errors of every level), ``method``, ``origin`` and
+        what is explained (``output``) and its value (``predicted``), ``method``, ``origin`` and
         ``image_shape`` (None, or height and width). ``meaning`` says what an effect is the result
         of, if it is not the usual, ``scale`` on which scale effects are, if it is not that of the
         output, and ``fit`` what a local fit or a surrogate predicts and how faithful it is.
@@ -136,96 +128,21 @@ def local_explanation(
     )
 
 
-def influence_explanation(
-    names: Sequence[str],
-    feature_types: Sequence[str],
-    mean_absolute: ArrayLike,
-    noise: ArrayLike,
-    effects: ArrayLike,
-    *,
-    privacy: PrivacySpend,
-    name: str,
-    image_shape: Sequence[int] | None = None,
-) -> Any:
-    """Return interpret's global explanation out of many released local ones.
-
-    Nothing in it tells which rows were explained.
-
-    Parameters
-    ----------
-    names, feature_types : sequence of str, shape (n_features,)
-    mean_absolute, noise : array-like of float, shape (n_features,)
-        The mean absolute effect of each feature over the explanations, and the one that the added
-        noise alone would give (NaN if not known).
-    effects : array-like of float, shape (n_explanations, n_features)
-    privacy : PrivacySpend
-    name : str
-    image_shape : (height, width), default=None
-        Draw the features as the pixels of an image.
-
-    Returns
-    -------
-    interpret's FeatureValueExplanation
-        With ``privacy``, and with ``figure(key)``; a key is a feature.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not agree, or there is no explanation.
-    """
-    import pandas as pd
-
-    shown = checked_influences(names, mean_absolute, noise, effects, image_shape)
-    columns = {
-        "Name": shown.names,
-        "Type": list(feature_types),
-        "Mean effect": _rounded(shown.mean_absolute),
-        "Noise alone": _rounded(shown.noise),
-    }
-    specific = [
-        {"type": "univariate", "names": [feature], "scores": shown.effects[:, index].tolist()}
-        for index, feature in enumerate(shown.names)
-    ]
-    return private_explanation(
-        PrivateInfluenceExplanation,
-        "global",
-        {
-            "overall": {
-                "type": "univariate",
-                "names": list(shown.names),
-                "scores": shown.mean_absolute.tolist(),
-                "noise": shown.noise.tolist(),
-            },
-            "specific": specific,
-            "mli": [
-                {
-                    "explanation_type": "global_feature_importance",
-                    "value": {"scores": shown.mean_absolute.tolist()},
-                }
-            ],
-            "image_shape": shown.image_shape,
-        },
-        privacy=privacy,
-        name=name,
-        feature_names=list(shown.names),
-        feature_types=list(feature_types),
-        selector=selector_of(pd.DataFrame(columns)),
-    )
-
-
 class PrivateInfluenceExplanation(PrivateExplanation):
-    """Figures of local linear explanations, and of many of them together."""
+    """Figures of local linear explanations."""
 
     data: Any
 
     def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
-        """Return the plain figure of a part: None is the overview, a number a row or a feature."""
+        """Return the plain figure of a part: None is the overview, a number a row."""
         line = self.spend_of(key).line if line is None else line
-        return (
-            self._total_figure(key, line)
-            if self.explanation_type == "global"
-            else (self._local_figure(key, line))
-        )
+        records = self.data(-1)["specific"]
+        if key is None and len(records) > 1:
+            rows = [self._row(index) for index in range(len(records))]
+            are_images = rows[0].image_shape is not None
+            return images_figure(rows, line) if are_images else influences_figure(rows, line)
+        row = self._row(key or 0)
+        return row_figure(row, line) if row.image_shape is None else image_figure(row, line)
 
     def visualize(self, key: Any = None, title: str | None = None) -> Any:
         """Return what interpret shows for a part of the explanation.
@@ -245,30 +162,9 @@ class PrivateInfluenceExplanation(PrivateExplanation):
             shown.update_layout(title_text=title)
         return shown
 
-    def _local_figure(self, key: int | None, line: str) -> Figure:
-        records = self.data(-1)["specific"]
-        if key is None and len(records) > 1:
-            rows = [self._row(index) for index in range(len(records))]
-            are_images = rows[0].image_shape is not None
-            return images_figure(rows, line) if are_images else influences_figure(rows, line)
-        row = self._row(key or 0)
-        return row_figure(row, line) if row.image_shape is None else image_figure(row, line)
-
     def _row(self, index: int) -> RowInfluence:
         costs = self.privacy.rows
         return RowInfluence.of(self.data(index), costs[index] if costs else None)
-
-    def _total_figure(self, key: int | None, line: str) -> Figure:
-        document = self.data(-1)
-        overall = document["overall"]
-        shown = Influences(
-            tuple(overall["names"]),
-            np.array(overall["scores"]),
-            np.array(overall["noise"]),
-            np.array([part["scores"] for part in document["specific"]]).T,
-            document["image_shape"],
-        )
-        return influences_overview(shown, line) if key is None else effects_figure(shown, key, line)
 
 
 def _check_rows(

@@ -176,7 +176,6 @@ def document_of(
         "extra": {"names": name, "scores": score, "values": [1] * len(name)},
         "output": output,
         "predicted": predicted,
-        "coordinates": None,
         "method": method,
         "origin": origin,
         "image_shape": None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.explanation.influences import adult_totals
+from tests.explanation.influences import adult_explanation
 
 pytestmark = pytest.mark.browser
 
@@ -13,7 +13,7 @@ def test_errors_on_the_page_are_noticed(browser_page, show_server):
     from tests.browser.driver import Dashboard
 
     page = Dashboard(browser_page)
-    page.open(show_server(adult_totals()))
+    page.open(show_server(adult_explanation()))
     page.assert_clean()
 
     page.page.evaluate("() => console.error('planted')")

@@ -10,19 +10,17 @@ from tests.dashboard.client import text_of
 from tests.explanation.influences import (
     SOURCES,
     adult_explanation,
-    adult_totals,
     explainer_spend,
     guarantee,
 )
 
 
 def test_models_and_explainers_share_the_full_dashboard(shown, open_app):
-    explanation, total = adult_explanation(), adult_totals()
-    client = open_app([shown.total, explanation, shown.local, total])
+    client = open_app([shown.total, adult_explanation(), shown.local])
     rows = client.ask("local-plots-container-0", local_model_drop=[1], local_instance_idx_0=[2, 0])
     assert "This explanation cost no privacy" in text_of(rows)
     assert "This explanation cost epsilon 0.1" in text_of(rows)
-    overall = client.ask("global-overall-plot-container-1", global_model_drop=[0, 3])
+    overall = client.ask("local-overall-plot-container-0", local_model_drop=[1])
     assert "The explainer's whole budget" in text_of(overall)
     tab = text_of(client.privacy_tab())
     assert "Data set: loans" in tab

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from interpret_dp.accounting import GdpPair, Guarantee, mu_of_budget
-from interpret_dp.explanation.local_objects import influence_explanation, local_explanation
+from interpret_dp.explanation.local_objects import local_explanation
 from interpret_dp.explanation.spend import PrivacySpend, QueryBudget, RowSpend
 
 EPSILON, DELTA, EACH = 1.0, 1e-6, 0.1
@@ -72,14 +72,12 @@ def explainer_spend(sources: Sequence[tuple[str, str]], **changes: Any) -> Priva
 
 
 def adult_record(seed: int = 0, origin: str = "released", method: str = "statistics", **changes):
-    """Return the explanation of one row of a table like adult, with its levels."""
+    """Return the explanation of one row of a table like adult."""
     rng = np.random.default_rng(seed)
     names = list(ADULT)
     error = 0.03
     scores = [effect + error * rng.normal() for _, effect in ADULT.values()]
     scores[-1] = 0.0
-    levels = ["Married-civ-spouse", "Never-married", "Divorced", "Separated", "Widowed"]
-    coordinates = [*names, *(f"marital-status = {level}" for level in levels)]
     record = {
         "type": "univariate",
         "names": names,
@@ -90,11 +88,6 @@ def adult_record(seed: int = 0, origin: str = "released", method: str = "statist
         "extra": {"names": [], "scores": [], "values": []},
         "output": "probability of >50K",
         "predicted": 0.73 - 0.1 * seed,
-        "coordinates": {
-            "names": coordinates,
-            "scores": [*scores, 0.31, -0.2, -0.05, -0.01, 0.02],
-            "standard_errors": [error] * len(coordinates),
-        },
         "method": method,
         "origin": origin,
         "image_shape": None,
@@ -120,7 +113,6 @@ def text_record(seed: int = 0, n_words: int = 500) -> dict[str, Any]:
         "perf": {"actual": 1.0, "actual_score": 1.0, "predicted": 0.88, "predicted_score": 0.88},
         "output": "probability of positive",
         "predicted": 0.88,
-        "coordinates": None,
         "method": "interactive",
         "origin": "released",
     }
@@ -145,7 +137,6 @@ def image_record(seed: int = 0, side: int = 48, signal: float = 1.0) -> dict[str
         "output": "probability of smiling",
         "predicted": 0.91,
         "perf": None,
-        "coordinates": None,
         "method": "interactive",
         "origin": "released",
         "image_shape": [side, side],
@@ -169,20 +160,3 @@ def adult_explanation(**changes: Any) -> Any:
     """Return five rows of a table like adult, one of each source and one more that was paid for."""
     records = [adult_record(seed, *source) for seed, source in enumerate(SOURCES)]
     return explanation_of(records, **changes)
-
-
-def adult_totals(n_explanations: int = 60, **changes: Any) -> Any:
-    """Return what so many explanations of a table like adult say together."""
-    rng = np.random.default_rng(5)
-    center = np.array([effect for _, effect in ADULT.values()])
-    effects = center + 0.05 * rng.normal(size=(n_explanations, len(center)))
-    fields = {
-        "names": list(ADULT),
-        "feature_types": ["continuous"] * len(center),
-        "mean_absolute": np.abs(effects).mean(axis=0),
-        "noise": np.full(len(center), 0.03 * (2 / np.pi) ** 0.5),
-        "effects": effects,
-        "privacy": explainer_spend([]),
-        "name": "loans in total",
-    }
-    return influence_explanation(**(fields | changes))

@@ -21,7 +21,6 @@ from tests.explanation.influences import (
     SOURCES,
     adult_explanation,
     adult_record,
-    adult_totals,
     explainer_spend,
     explanation_of,
     image_record,
@@ -36,11 +35,11 @@ def influence(effects, errors) -> Influence:
 
 
 def bars(figure):
-    """Return {place: (effect, opacity, colour)} of the bars of the shown view."""
+    """Return {place: (effect, opacity, colour)} of the bars."""
     return {
         int(place): (float(effect), trace.marker.opacity, trace.marker.color)
         for trace in figure.data
-        if trace.meta == "effects" and trace.visible is not False
+        if trace.meta == "effects"
         for place, effect in zip(trace.y, trace.x, strict=True)
     }
 
@@ -92,7 +91,7 @@ def test_bars_are_the_effects_largest_first_with_their_noise():
     assert labels[0] == "capital-gain = 2,174"
     assert "fnlwgt = 77,516" in labels
     assert labels[-1] == "native-country = missing"
-    (errors,) = (t for t in figure.data if t.error_x.array is not None and t.visible is not False)
+    (errors,) = (trace for trace in figure.data if trace.error_x.array is not None)
     np.testing.assert_allclose(errors.error_x.array, 1.96 * 0.03)
     assert len(errors.x) == 13, "what has no noise has no bar of it"
 
@@ -117,12 +116,8 @@ def test_names_are_shown_literally():
     record = adult_record(output=f"probability of {hostile}")
     record["names"] = [hostile, *record["names"][1:]]
     record["values"] = ["missing", hostile, *record["values"][2:]]
-    record["coordinates"]["names"][-1] = hostile
     explanation = explanation_of([record, record])
-    total = adult_totals()
-    total.data(-1)["overall"]["names"][0] = hostile
-    figures = [one.figure(key) for one in (explanation, total) for key in (None, 0)]
-    for figure in figures:
+    for figure in (explanation.figure(), explanation.figure(0)):
         assert "<a" not in texts(figure)
         assert "<b>" not in texts(figure)
         assert "&lt;b&gt;" in texts(figure)
@@ -165,35 +160,6 @@ def test_pixels_without_values_or_noise_leave_their_panels_out():
     assert still.data[1].zmax == 1.0
 
 
-# -------------------------------------------------------------------------------------- totals
-
-
-def test_equal_effects_unknown_noise_and_many_explanations_have_a_histogram_too():
-    explanation = adult_totals(600)
-    explanation.data(-1)["overall"]["noise"] = [float("nan")] * 14
-    for value in (0.0, 0.3, -1e-9):
-        explanation.data(-1)["specific"][0]["scores"] = [value] * 600
-        figure = explanation.figure(0)
-        assert sum(figure.data[0].y) == 600
-        assert len(figure.data) == 1
-        assert not [shape for shape in figure.layout.shapes if shape.type == "rect"]
-
-
-def test_totals_of_pixels_are_a_map_and_of_many_features_a_part():
-    many = {
-        "names": [f"f{i}" for i in range(64)],
-        "feature_types": ["continuous"] * 64,
-        "mean_absolute": np.ones(64),
-        "noise": np.ones(64),
-        "effects": np.ones((5, 64)),
-    }
-    maps = adult_totals(**many, image_shape=(8, 8)).figure()
-    assert [np.shape(trace.z) for trace in maps.data] == [(8, 8), (8, 8)]
-    cut = adult_totals(**many).figure()
-    assert len(cut.data[0].x) == 40
-    assert "first 40 of 64 features" in texts(cut)
-
-
 # ------------------------------------------------------------------------ interpret's protocol
 
 
@@ -202,8 +168,7 @@ def test_they_are_interprets_and_ours(kind):
     explanation = MADE_UP[kind]()
     assert isinstance(explanation, FeatureValueExplanation)
     assert isinstance(explanation, PrivateExplanation)
-    is_global = kind == "totals" or "classes" in kind
-    assert explanation.explanation_type == ("global" if is_global else "local")
+    assert explanation.explanation_type == ("global" if "classes" in kind else "local")
     assert repr(explanation).startswith(f"<{type(explanation).__name__} {explanation.name!r}: ")
     internal = explanation.data(-1)
     assert {"overall", "specific", "mli"} <= set(internal)
@@ -234,7 +199,7 @@ def test_a_row_is_listed_with_origin_and_cost_and_what_came_true():
     assert list(given.columns) == ["Name", "Epsilon", "Origin"]
 
 
-@pytest.mark.parametrize("kind", ["table", "totals", "images"])
+@pytest.mark.parametrize("kind", ["table", "images"])
 def test_every_view_can_be_shown_inline(kind, monkeypatch):
     shown = []
     monkeypatch.setattr("IPython.display.display", lambda *page, **_: shown.extend(page))
@@ -261,9 +226,6 @@ def test_each_figure_carries_the_cost_of_its_part():
 # -------------------------------------------------------------------------------- wrong input
 
 
-UNEVEN = {"names": ["a"], "scores": [], "standard_errors": [1]}
-
-
 @pytest.mark.parametrize(
     ("records", "message"),
     [
@@ -272,7 +234,6 @@ UNEVEN = {"names": ["a"], "scores": [], "standard_errors": [1]}
         ([adult_record(image_shape=[3, 3])], "one effect for each pixel"),
         ([adult_record(names=list("abcdefghijklmn"))], "in order"),
         ([adult_record(method="interactive")], "must agree row by row"),
-        ([adult_record(coordinates=UNEVEN)], "lengths"),
         ([{"names": []}], "lacks"),
         ([], "records is empty"),
         ([adult_record()] * 2, "tells of 1 rows and there are 2"),
@@ -287,26 +248,3 @@ def test_records_that_do_not_fit_are_refused(records, message):
             feature_names=list(ADULT),
             feature_types=["continuous"] * 14,
         )
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"noise": np.zeros(3)}, "must agree"),
-        ({"effects": np.zeros(2)}, "must agree"),
-        ({"effects": np.zeros((0, 14))}, "at least one"),
-        ({"effects": np.zeros((4, 3))}, "n_explanations, 14"),
-        ({"image_shape": (2, 2)}, "14 features"),
-    ],
-)
-def test_totals_that_do_not_fit_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        adult_totals(**changes)
-
-
-def test_totals_hold_no_query():
-    explanation = adult_totals()
-    text = json.dumps(explanation.data(-1)) + explanation.selector.to_json()
-    assert "Bachelors" not in text
-    assert "values" not in text
-    assert list(explanation.selector["Noise alone"]) == [0.0239] * 14

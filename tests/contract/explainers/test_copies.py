@@ -18,7 +18,6 @@ from tests.contract.explainers.registry import DATASET, EXPLAINERS, Lime, names
 from tests.contract.explainers.tables import TARGET, fitted, frame
 from tests.explanation.influences import (
     adult_explanation,
-    adult_totals,
     explanation_of,
     image_record,
     text_record,
@@ -127,7 +126,6 @@ def test_a_saved_model_loads_the_same(name: str, results: Any, tmp_path: Path) -
 
 MADE_UP = {
     "table": adult_explanation,
-    "totals": adult_totals,
     "text": lambda: explanation_of([text_record(0, 60), text_record(1, 60)]),
     "images": lambda: explanation_of([image_record(seed, side=6) for seed in range(2)]),
     "table classes": lambda: all_maps(table_model(), inputs=TABLE_INPUTS),
