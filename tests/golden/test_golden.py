@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from dp_accounting import dp_event
 
-from interpret_dp import EditSession, PrivacyLedger, Schema, load_model
+from interpret_dp import EditSession, PrivacyLedger, PrivateBackground, Schema, load_model
 from interpret_dp.accounting import event_from_json, reduce_event
 from tests.golden.write_golden import FILES, GONE, WRITERS, asked, predictions, schemas
 
 MODELS = sorted(
     path.name.removesuffix(".expected.json")
     for path in FILES.glob("*.expected.json")
-    if not path.name.startswith("session")
+    if not path.name.startswith(("session", "background"))
 )
 # Sums and exponentials may differ in their last bits between processors.
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
@@ -75,6 +76,12 @@ def test_a_session_is_replayed_to_the_same_scores(name: str, base: str) -> None:
 @pytest.mark.parametrize("name", ["schema_full", "schema_default"])
 def test_a_schema_reads_as_it_was_declared(name: str) -> None:
     assert Schema.load(FILES / f"{name}.json") == schemas()[name]
+
+
+def test_a_background_draws_the_same_rows() -> None:
+    background = PrivateBackground.load(FILES / "background.json")
+    drawn, expected = background.sample(6, 0), pd.DataFrame(_expected("background"))
+    pd.testing.assert_frame_equal(drawn, expected, check_dtype=False, rtol=1e-9)
 
 
 def _opened(name: str, folder: Path) -> tuple[PrivacyLedger, Any]:

@@ -31,6 +31,7 @@ from interpret_dp import (
     DPLocallyLinearClassifier,
     PrivacyLedger,
     PrivacyUnit,
+    PrivateBackground,
     Schema,
 )
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
@@ -176,6 +177,18 @@ def schemas() -> dict[str, Schema]:
     }
 
 
+def write_background() -> None:
+    """Write a background with its dependence, and rows that are drawn from it."""
+    with use_randomness(SeededRandomness(3)):
+        background = PrivateBackground(
+            Schema(FEATURES), epsilon=5.0, ledger=PrivacyLedger.in_memory(), dataset="golden"
+        ).fit(rows())
+    background.save(FILES / "background.json")
+    drawn = background.sample(6, 0).astype(object)
+    drawn = drawn.where(drawn.notna(), None).to_dict("list")
+    (FILES / "background.expected.json").write_text(json.dumps(drawn) + "\n", encoding="utf-8")
+
+
 def write_ledger(name: str) -> None:
     """Write a ledger with a budget, two fits and a raise as SQL, and what it says of itself."""
     path = Path(tempfile.mkdtemp()) / f"{name}.db"
@@ -208,6 +221,7 @@ WRITERS: dict[str, Callable[[], None]] = {
     "maps_images": lambda: write_model(maps("images"), "maps_images"),
     "session": lambda: write_session("session", pair=False),
     "session_pair": lambda: write_session("session_pair", pair=True),
+    "background": write_background,
     "ledger": lambda: write_ledger("ledger"),
     **{
         name: (lambda name=name: schemas()[name].save(FILES / f"{name}.json"))  # type: ignore[misc]
