@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLORS",
     "LONGEST_LABEL",
+    "SIGNED_SCALE",
     "TOO_FEW_ROWS",
     "add_heading",
     "band_texts",
@@ -49,6 +50,9 @@ COLORS = {
 
 LONGEST_LABEL = 22
 """Letters of a label that a figure shows."""
+
+SIGNED_SCALE = [[0.0, COLORS["down"]], [0.5, "#f7f7f7"], [1.0, COLORS["up"]]]
+"""From what lowers the output, over zero, to what raises it; told apart by the colour-blind."""
 
 TOO_FEW_ROWS = "too few rows to be learned"
 """Of a bin without a noise band (:attr:`interpret_dp.released.AdditiveTerm.too_few_rows`)."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from interpret_dp.explanation.curves import common_range, monotone_previews
 from interpret_dp.explanation.figure_parts import (
     COLORS,
+    SIGNED_SCALE,
     add_heading,
     dress,
     literal,
@@ -207,7 +208,7 @@ def contributions_figure(rows: Sequence[Mapping[str, Any]], line: str) -> Figure
             y=names,
             zmin=-reach,
             zmax=reach,
-            colorscale="RdBu_r",
+            colorscale=SIGNED_SCALE,
             colorbar={"title": "score"},
             hovertemplate="%{y}, %{x}: %{z:.3f}<extra></extra>",
         )

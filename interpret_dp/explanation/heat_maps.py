@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.explanation.figure_parts import (
     COLORS,
+    SIGNED_SCALE,
     TOO_FEW_ROWS,
     dress,
     literal,
@@ -36,7 +37,6 @@ FloatArray = NDArray[np.float64]
 
 _QUANTILE_95 = 1.96
 _OCCUPIED = 3.0  # noise units of a sum of counts from which on bins are taken to hold rows at all
-_COLORS = "RdBu_r"
 # Lies over cells whose score noise alone could give.
 _VEIL = "rgba(255, 255, 255, 0.62)"
 _TICK_ANGLE = 40
@@ -166,7 +166,7 @@ def heat_figure(
             y=y,
             zmin=-reach,
             zmax=reach,
-            colorscale=_COLORS,
+            colorscale=SIGNED_SCALE,
             colorbar={"title": {"text": score_unit(model), "side": "right"}, "thickness": 14},
             customdata=_hover_rows(pair, term, cells),
             hovertemplate=(

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.figure_parts import COLORS, literal, number_text
+from interpret_dp.explanation.figure_parts import literal, number_text
 from interpret_dp.explanation.row_spend import BACKGROUND, ORIGINS, SURROGATE, RowSpend, source_of
 
 __all__ = [
     "ERROR_BARS",
     "FADED",
     "GREY",
-    "SIGNED_SCALE",
     "VEIL",
     "Influence",
     "RowInfluence",
@@ -39,9 +38,6 @@ GREY = "#8a97a4"
 
 VEIL = "rgba(255, 255, 255, 0.72)"
 """What lies over the cells of a map that noise alone could give."""
-
-SIGNED_SCALE = [[0.0, COLORS["down"]], [0.5, "#f7f7f7"], [1.0, COLORS["up"]]]
-"""From what lowers the output, over zero, to what raises it; told apart by the colour-blind."""
 
 _CHANCE = 0.05
 _PARTS = ("names", "scores", "values", "standard_errors")

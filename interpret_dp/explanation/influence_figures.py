@@ -9,6 +9,7 @@ import numpy as np
 
 from interpret_dp.explanation.figure_parts import (
     COLORS,
+    SIGNED_SCALE,
     add_heading,
     dress,
     literal,
@@ -21,7 +22,6 @@ from interpret_dp.explanation.influence import (
     ERROR_BARS,
     FADED,
     GREY,
-    SIGNED_SCALE,
     VEIL,
     Influence,
     RowInfluence,

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.figure_parts import COLORS, add_heading, dress, literal, number_text
+from interpret_dp.explanation.figure_parts import (
+    COLORS,
+    SIGNED_SCALE,
+    add_heading,
+    dress,
+    literal,
+    number_text,
+)
 from interpret_dp.explanation.influence import VEIL, FloatArray, RowInfluence
 
 if TYPE_CHECKING:
@@ -17,10 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["image_figure", "images_figure", "lift_heading"]
 
-# Blue for, red against, over a white zero; told apart by the colour-blind.
-_FOR_AND_AGAINST = [
-    [0.0, "#b2182b"], [0.25, "#ef8a62"], [0.5, "#ffffff"], [0.75, "#67a9cf"], [1.0, "#2166ac"],
-]  # fmt: skip
 _GREY_LEVELS = [[0.0, "#000000"], [1.0, "#ffffff"]]
 _LEAST_HEIGHT, _PANEL, _SMALL_PANEL = 360, 260, 200  # pixels of a figure and of its rows
 _MOST_MAPS = 12
@@ -115,7 +118,7 @@ def _add_influence(
         figure,
         place,
         features.effects.reshape(shape),
-        colorscale=_FOR_AND_AGAINST,
+        colorscale=SIGNED_SCALE,
         zmin=-(reach or 1.0),
         zmax=reach or 1.0,
         customdata=features.errors.reshape(shape),
@@ -148,7 +151,7 @@ def _add_ratio(figure: Figure, place: tuple[int, int], row: RowInfluence) -> Non
         figure,
         place,
         ratio.reshape(_shape(row)),
-        colorscale=_FOR_AND_AGAINST,
+        colorscale=SIGNED_SCALE,
         zmin=-(reach or 1.0),
         zmax=reach or 1.0,
         colorbar=_scale(figure, place, "in standard errors", reach),

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.figure_parts import COLORS, add_heading, dress, literal
-from interpret_dp.explanation.influence import SIGNED_SCALE
+from interpret_dp.explanation.figure_parts import COLORS, SIGNED_SCALE, add_heading, dress, literal
 from interpret_dp.explanation.influence_images import lift_heading
 from interpret_dp.explanation.maps import (
     CLASS_WORDS,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.explanation.figure_parts import (
     COLORS,
+    SIGNED_SCALE,
     add_heading,
     dress,
     literal,
@@ -22,7 +23,7 @@ from interpret_dp.explanation.figure_parts import (
     shortened,
     value_text,
 )
-from interpret_dp.explanation.influence import GREY, SIGNED_SCALE
+from interpret_dp.explanation.influence import GREY
 from interpret_dp.explanation.influence_images import lift_heading
 from interpret_dp.explanation.maps import (
     CLASS_WORDS,
