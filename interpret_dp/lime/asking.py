@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.lime.labels import checked_outputs, refuse_torch_module
+from interpret_dp.lime.labels import checked_outputs, copied_rows, refuse_torch_module
 from interpret_dp.schema import Continuous, FeatureSpec
 from interpret_dp.schema.cells import numbers_of
 from interpret_dp.schema.tables import read_source
@@ -46,6 +46,10 @@ class PublicModel:
             If it has no such method and is not callable.
         """
         refuse_torch_module(model)
+        if isinstance(model, type):
+            raise TypeError(
+                f"model is the class {model.__name__}; it must be a fitted model. Pass an instance."
+            )
         for method in ("predict_proba", "predict"):
             if callable(getattr(model, method, None)):
                 return cls(model, method == "predict_proba", getattr(model, method))
@@ -65,7 +69,8 @@ class PublicModel:
             If it returns something else than one number, or a list of numbers, for each row, or
             numbers that are not finite; and whatever the model raises.
         """
-        found = checked_outputs(self._predict(X), n_rows)
+        # A copy: what the model writes into its rows must not come back.
+        found = checked_outputs(self._predict(copied_rows(X, 0, n_rows)), n_rows)
         if not np.isfinite(found).all():
             raise ValueError(
                 "The model returned numbers that are not finite; all must be. Pass a model, or a "

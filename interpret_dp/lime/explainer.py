@@ -92,25 +92,27 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
                 f"{both} of data and background are given; pass the private rows, of which a "
                 "background is released, or a background that was released before."
             )
+        own: dict[str, Any] = {
+            "schema": schema,
+            "epsilon": epsilon,
+            "delta": delta,
+            "dataset": dataset,
+            "neighboring": neighboring,
+            "feature_names": feature_names,
+            "feature_types": feature_types,
+            "random_state": random_state,
+        }
         if background is None:
-            background = PrivateBackground(
-                schema,
-                epsilon=epsilon,
-                delta=delta,
-                ledger=ledger,
-                dataset=dataset,
-                neighboring=neighboring,
-                feature_names=feature_names,
-                feature_types=feature_types,
-                random_state=random_state,
-            ).fit(data, unit=unit)
-        elif isinstance(background, Background):
-            background = PrivateBackground.from_released(background, ledger)
-        elif not isinstance(background, PrivateBackground):
+            background = PrivateBackground(ledger=ledger, **own).fit(data, unit=unit)
+        elif not isinstance(background, PrivateBackground | Background):
             raise TypeError(
                 f"background is of type {type(background).__name__}; it must be a fitted "
                 "PrivateBackground, or what background.to_released() returns."
             )
+        else:
+            _refuse_both(own | {"unit": unit})
+        if isinstance(background, Background):
+            background = PrivateBackground.from_released(background, ledger)
         background.to_released()  # raises unless it is fitted
         self.background = background
         warn_of_two_names(self._model_promise, self._same_people, self.guarantee_.dataset)
@@ -283,6 +285,22 @@ class DPLimeTabular(BackgroundExplainer):
                 explained_class=explained_class,
                 verbose=self.verbose,
             )
+        )
+
+
+def _refuse_both(given: dict[str, Any]) -> None:
+    """Raise if something was given that a background which was released before has of its own."""
+    defaults = inspect.signature(BackgroundExplainer).parameters
+    said = [
+        name
+        for name, value in given.items()
+        if value is not None
+        and not (isinstance(value, str | float) and value == defaults[name].default)
+    ]
+    if said:
+        raise TypeError(
+            f"background and {', '.join(said)} are given; a background that was released before "
+            "has its own. Leave them out, or pass data in place of background."
         )
 
 

@@ -76,7 +76,7 @@ class BlackBox:
             If the model does not return one number, or one list of numbers, for each row, or a
             number that is no probability where it should be one; and whatever the model raises.
         """
-        outputs = checked_outputs(self._predict(_rows(X, 0, n_rows)), n_rows)
+        outputs = checked_outputs(self._predict(copied_rows(X, 0, n_rows)), n_rows)
         if self.gives_probabilities:
             _check_probabilities(outputs)
         return outputs, self._rounded(outputs)
@@ -119,7 +119,7 @@ class BlackBox:
                 start, stop = pending.pop()
                 try:
                     found = self._rounded(
-                        checked_outputs(self._predict(_rows(X, start, stop)), stop - start)
+                        checked_outputs(self._predict(copied_rows(X, start, stop)), stop - start)
                     )
                     # Too many or too few outputs are a failure, and never a broadcast.
                     labels[start:stop] = found.reshape(stop - start, n_outputs)
@@ -170,7 +170,14 @@ def checked_outputs(answer: Any, n_rows: int) -> Floats:
     """
     if callable(getattr(answer, "detach", None)):
         answer = answer.detach().cpu()
-    found = np.asarray(answer, dtype=np.float64)
+    try:
+        found = np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "The model returned something else than numbers, such as labels; it must return "
+            "numbers. Pass a model with predict_proba, or a function of rows that returns "
+            "probabilities or scores."
+        ) from None
     if found.ndim == 1:
         found = found[:, np.newaxis]
     if found.ndim != 2 or len(found) != n_rows or found.shape[1] < 1:
@@ -204,7 +211,7 @@ def _check_probabilities(outputs: Floats) -> None:
         )
 
 
-def _rows(X: Any, start: int, stop: int) -> Any:
+def copied_rows(X: Any, start: int, stop: int) -> Any:
     """Return a copy of some of the rows in a container of the same kind."""
     if isinstance(X, list | tuple):
         return [copy.copy(row) for row in X[start:stop]]

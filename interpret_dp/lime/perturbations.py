@@ -32,6 +32,7 @@ _ROWS = 4_096  # lime asks about 5,000
 _ROWS_PER_PARAMETER = 8
 _DRAWS = 64  # of the background, from its posterior
 _RIDGE = 1.0
+_ROUNDING = 1e-12  # of the outputs: a model that says the same of all rows
 _TINY = 1e-9  # in place of 0, of which there is no logarithm
 
 
@@ -154,6 +155,10 @@ class Perturbations:
         posterior gives the rows other weights, and the replacements of a column other shares: how
         the effects differ between draws is the error that the noise causes.
         """
+        largest = float(np.abs(outputs).max())
+        if np.ptp(outputs) <= _ROUNDING * largest:
+            nothing = np.zeros(len(self._contrasts))
+            return LocalFit(nothing, nothing, float(outputs.mean()), 1.0)
         coefficients = self._solve @ outputs
         residuals = outputs - self._design @ coefficients
         effects = self._contrasts @ coefficients
@@ -166,12 +171,11 @@ class Perturbations:
             last = first + changes.shape[1]
             shifts[place] += changes @ coefficients[first:last]
             first = last
-        spread = float(outputs.var())
         return LocalFit(
             effects,
             np.sqrt(sampling_variance + shifts.var(axis=1)),
             float(coefficients[0] + coefficients[1 : 1 + len(effects)].sum() - effects.sum()),
-            1.0 - float(residuals.var()) / spread if spread > 0 else 1.0,
+            1.0 - float(residuals.var()) / float(outputs.var()),
         )
 
 

@@ -191,6 +191,8 @@ def _count_outputs(
             needs_unit=False,
         )
         outputs, _ = box.ask(opened.X, opened.table.n_rows)
+        if not np.isfinite(outputs).all():
+            raise ValueError("it returned numbers that are not finite.")
     except Exception as error:
         raise ValueError(f"The model failed on {of}: {error} Nothing was spent. {mend}") from error
     return int(outputs.shape[1])

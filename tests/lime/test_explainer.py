@@ -126,3 +126,36 @@ def test_what_the_earlier_form_had_is_named_with_what_replaces_it() -> None:
         explainer().cost(3)
     with pytest.raises(Exception, match="not fitted"):
         DPLimeTabular(Risk(), background=PrivateBackground(), trained_on_same_people=False)
+
+
+def test_a_model_that_writes_into_its_rows_changes_nothing() -> None:
+    def scaled(X: pd.DataFrame) -> Any:
+        X["age"] = (X["age"].fillna(50) - 50) / 10
+        return 1 / (1 + np.exp(-X["age"].to_numpy()))
+
+    own, rows = explainer(scaled), table(2, seed=5)
+    given = rows.copy()
+    record = own.explain_local(rows).data(0)
+    copied = DPLimeTabular(
+        lambda X: scaled(X.copy()), background=own.background, trained_on_same_people=False
+    )
+    assert record["scores"] == copied.explain_local(rows).data(0)["scores"]
+    assert record["values"][0] == given["age"][0]
+    pd.testing.assert_frame_equal(rows, given)
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.8])
+def test_a_constant_model_has_no_effects(constant: float) -> None:
+    explanation = explainer(lambda X: np.full(len(X), constant)).explain_local(table(1))
+    assert set(explanation.data(0)["scores"]) == {0.0}
+    assert explanation.data(0)["fit"] == {"prediction": pytest.approx(constant), "fidelity": 1.0}
+    assert "0 of 3 effects" in explanation.visualize(0).layout.annotations[-1].text
+
+
+def test_what_a_background_has_of_its_own_cannot_be_given_beside_it() -> None:
+    background = explainer().background
+    given = {"schema": SCHEMA, "epsilon": 0.2, "unit": [1]}
+    with pytest.raises(TypeError, match="background and schema, epsilon, unit are given"):
+        DPLimeTabular(Risk(), background=background, trained_on_same_people=False, **given)
+    with pytest.raises(TypeError, match="model is the class Risk"):
+        explainer(Risk)

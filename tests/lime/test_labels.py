@@ -84,6 +84,11 @@ def test_a_public_question_says_what_is_wrong(shape: Any) -> None:
         black_box(lambda rows: np.zeros(shape)).ask(X, 20)
 
 
+def test_labels_in_place_of_numbers_are_named() -> None:
+    with pytest.raises(ValueError, match=r"such as labels; it must return numbers\. Pass a model"):
+        black_box(lambda rows: np.array(["no"] * len(rows))).ask(X, 20)
+
+
 def test_a_model_without_probabilities_needs_bounds() -> None:
     with pytest.raises(TypeError, match="bounds of its outputs must be declared"):
         black_box(LinearRegression())

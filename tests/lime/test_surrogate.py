@@ -408,6 +408,8 @@ def test_a_model_that_fails_on_the_example_is_found_out_for_nothing() -> None:
     X, given = frame(200).assign(other=1.0), {"ledger": ledger, "feature_names": NAMES}
     with pytest.raises(ValueError, match=r"other is missing.*Nothing was spent.*example=row"):
         fitted(X, needs_other, **given)
+    with pytest.raises(ValueError, match=r"numbers that are not finite.*Nothing was spent"):
+        fitted(X, lambda rows: np.full(len(rows), np.nan), **given)
     assert ledger.datasets() == []
     one = PrivateSurrogate(
         needs_other, SCHEMA, trained_on_same_people=False, dataset="explained", **given
