@@ -73,7 +73,9 @@ def test_version_has_one_source(distributions, metadata):
 
 def test_extras_install_something_that_exists(metadata):
     extras = set(metadata.get_all("Provides-Extra"))
-    assert extras == {"all", "dask", "dev", "docs", "llm", "notebook", "postgres", "sql", "test"}
+    assert extras == {
+        *("all", "dask", "dev", "docs", "llm", "notebook", "postgres", "shap", "sql", "test"),
+    }
     requirements = [Requirement(text) for text in metadata.get_all("Requires-Dist")]
     for extra in extras:
         own = [r for r in requirements if r.marker and f'extra == "{extra}"' in str(r.marker)]
@@ -90,8 +92,8 @@ for name in {classes!r}:
     assert cls.__name__ == name, cls
     assert cls.__module__.startswith("interpret_dp."), cls.__module__
     assert cls.explainer_type == "model", cls.explainer_type
-from interpret.ext.blackbox import DPLimeTabular
-assert DPLimeTabular.explainer_type == "blackbox"
+from interpret.ext.blackbox import DPLimeTabular, DPShapTabular
+assert DPLimeTabular.explainer_type == DPShapTabular.explainer_type == "blackbox"
 """
 
 
