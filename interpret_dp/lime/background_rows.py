@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.released.background import Background, public_generator
-from interpret_dp.schema.encode import encode_column
-from interpret_dp.schema.tables import open_table
+from interpret_dp.released.background import Background, cells_at, public_generator
 
 __all__ = ["BackgroundRows"]
 
@@ -47,43 +45,47 @@ class BackgroundRows:
 
     def __init__(self, background: Background, n_rows: int, seed: int = 0) -> None:
         self.generator = public_generator(seed)
-        table = open_table(background.sample(n_rows, seed), background.names)
+        self.shares = background.shares()
         self.values: list[NDArray[Any]] = []
         self.cells: list[NDArray[np.int64]] = []
-        self.shares = background.shares()
         self.share_changes: list[FloatArray] = []
+        # One place in each of n equal strata: cells get their shares of the rows.
+        ranks = background.places(n_rows, self.shares, self.generator).argsort(axis=0)
+        places = (ranks.argsort(axis=0) + self.generator.random(ranks.shape)) / n_rows
         self._total_weight = np.zeros((_DRAWS, n_rows))
         for place, column in enumerate(background.columns):
-            spec, cuts = column.feature.spec, column.feature.cuts
-            cells = encode_column(table.column(place), spec, 1, edges=cuts).astype(np.int64)
-            self.cells.append(cells)
-            self.values.append(column.values(cells, self.generator.random(n_rows)))
+            self.cells.append(cells_at(self.shares[place], places[:, place]))
+            self.values.append(column.values(self.cells[place], self.generator.random(n_rows)))
             posterior = column.posterior(background.n_rows)
             uniforms = self.generator.random((2, _DRAWS, len(column.counts[column.counted])))
             drawn = column.drawable(posterior.draws(uniforms))
             self.share_changes.append(drawn - self.shares[place])
-            self._total_weight += self._weight(place)
+            self._total_weight += self.weight_change(place)
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return self._total_weight.shape[1]
 
+    def weight_change(self, place: int) -> FloatArray:
+        """Return how much more often each row counts in each draw, because of one column.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_draws, n_rows)
+            To first order in the changes of the shares, in which columns add up. Products of
+            ratios, of which these are the first terms, have heavy tails where there are many
+            columns.
+        """
+        shares = self.shares[place]
+        ratios = self.share_changes[place] / np.where(shares > 0, shares, 1.0)
+        return ratios[:, self.cells[place]]
+
     def weight_changes(self, without: int | None = None) -> FloatArray:
-        """Return how much more often each row counts in each draw, shape (n_draws, n_rows).
+        """Return the sum of :meth:`weight_change` over all columns but one.
 
         Parameters
         ----------
         without : int, default=None
             A column whose values do not matter.
-
-        Notes
-        -----
-        To first order in the changes of the shares. Products of ratios, of which these are the
-        first terms, have heavy tails where there are many columns.
         """
-        return self._total_weight - (0.0 if without is None else self._weight(without))
-
-    def _weight(self, place: int) -> FloatArray:
-        shares = self.shares[place]
-        ratios = self.share_changes[place] / np.where(shares > 0, shares, 1.0)
-        return ratios[:, self.cells[place]]
+        return self._total_weight - (0.0 if without is None else self.weight_change(without))

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.released.background import Background, cells_at, public_generator
+from interpret_dp.lime.background_rows import BackgroundRows
+from interpret_dp.released.background import Background
 
 __all__ = ["Ask", "LocalFit", "Perturbations"]
 
@@ -30,10 +31,8 @@ Ask = Callable[[NDArray[np.bool_], Sequence[NDArray[Any]]], FloatArray]
 
 _ROWS = 4_096  # lime asks about 5,000
 _ROWS_PER_PARAMETER = 8
-_DRAWS = 64  # of the background, from its posterior
 _RIDGE = 1.0
 _ROUNDING = 1e-12  # of the outputs: a model that says the same of all rows
-_TINY = 1e-9  # in place of 0, of which there is no logarithm
 
 
 @dataclass(frozen=True)
@@ -91,40 +90,27 @@ class Perturbations:
     meaning = "of this value, against the usual ones"
 
     def __init__(self, background: Background, seed: int = 0) -> None:
-        generator = public_generator(seed)
         n_columns = len(background.columns)
         n_rows = max(_ROWS, _ROWS_PER_PARAMETER * (n_columns + 1))
-        half = generator.random((n_rows // 2, n_columns)) < 0.5
+        rows = BackgroundRows(background, n_rows, seed)
+        half = rows.generator.random((n_rows // 2, n_columns)) < 0.5
         self.kept = np.concatenate((half, ~half))
+        self.values = rows.values
         most_groups = n_rows // _ROWS_PER_PARAMETER // n_columns - 1
-        self.values: list[NDArray[Any]] = []
         # Of the groups of each column's cells, in each draw of the background.
         self._share_changes: list[FloatArray] = []
-        logs = np.zeros((_DRAWS, n_rows))
+        self._weight_changes = np.zeros(rows.weight_changes().shape)
         blocks = [np.ones((n_rows, 1)), self.kept.astype(np.float64)]
         contrasts = [np.zeros((n_columns, 1)), np.eye(n_columns)]
-        # One place in each of n equal strata: cells get their shares of the rows.
-        ranks = background.places(n_rows, background.shares(), generator).argsort(axis=0)
-        places = (ranks.argsort(axis=0) + generator.random(ranks.shape)) / n_rows
-        for place, column in enumerate(background.columns):
-            posterior = column.posterior(background.n_rows)
-            shares = column.drawable(posterior.mean())
-            cells = cells_at(shares, places[:, place])
-            self.values.append(column.values(cells, generator.random(n_rows)))
-            uniforms = generator.random((2, _DRAWS, len(column.counts[column.counted])))
-            drawn = column.drawable(posterior.draws(uniforms))
+        for place, shares in enumerate(rows.shares):
             replaced = ~self.kept[:, place]
-            # A row counts in a draw as often as its values are more common there.
-            ratios = np.divide(drawn, shares, out=np.ones_like(drawn), where=shares > 0)
-            logs[:, replaced] += np.log(np.maximum(ratios, _TINY))[:, cells[replaced]]
+            self._weight_changes += rows.weight_change(place) * replaced
             groups = _groups(shares, most_groups)
-            blocks.append(groups[cells] * replaced[:, np.newaxis])
+            blocks.append(groups[rows.cells[place]] * replaced[:, np.newaxis])
             own = np.zeros((n_columns, groups.shape[1]))
             own[place] = -(shares @ groups)
             contrasts.append(own)
-            self._share_changes.append((shares - drawn) @ groups)
-        weights = np.exp(logs)
-        self._weights = weights / weights.mean(axis=1, keepdims=True)
+            self._share_changes.append(rows.share_changes[place] @ groups)
         design = np.concatenate(blocks, axis=1)
         ridge = np.zeros(design.shape[1])
         ridge[1 + n_columns :] = _RIDGE
@@ -165,11 +151,11 @@ class Perturbations:
         freedom = len(outputs) / (len(outputs) - len(coefficients))
         influences = self._effects * residuals
         sampling_variance = freedom * (influences**2).sum(axis=1)
-        shifts = influences @ self._weights.T
+        shifts = influences @ self._weight_changes.T
         first = 1 + len(self._share_changes)
         for place, changes in enumerate(self._share_changes):
             last = first + changes.shape[1]
-            shifts[place] += changes @ coefficients[first:last]
+            shifts[place] -= changes @ coefficients[first:last]
             first = last
         return LocalFit(
             effects,
