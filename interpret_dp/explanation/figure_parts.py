@@ -52,7 +52,7 @@ LONGEST_LABEL = 22
 """Letters of a label that a figure shows."""
 
 SIGNED_SCALE = [[0.0, COLORS["down"]], [0.5, "#f7f7f7"], [1.0, COLORS["up"]]]
-"""From what lowers the output, over zero, to what raises it; told apart by the colour-blind."""
+"""From what lowers the output, over zero, to what raises it. The colour-blind see it."""
 
 TOO_FEW_ROWS = "too few rows to be learned"
 """Of a bin without a noise band (:attr:`interpret_dp.released.AdditiveTerm.too_few_rows`)."""

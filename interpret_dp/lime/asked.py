@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,23 @@ class Outputs:
     Attributes
     ----------
     classes : tuple of object, shape (n_outputs,), or None
-        Labels of a classifier's probabilities; None for a regression.
+        Labels of several outputs, or of a probability; None for a regression.
+    are_probabilities : bool
+        Whether the outputs of classes are probabilities, and not scores.
     """
 
     classes: tuple[Any, ...] | None
+    are_probabilities: bool = True
+
+    @classmethod
+    def of_answers(
+        cls, model: Any, answers: NDArray[np.float64], *, gives_probabilities: bool
+    ) -> Outputs:
+        """Return what the outputs are called, from what a model says of public rows."""
+        n_outputs = answers.shape[1]
+        is_share = gives_probabilities or bool(((answers >= 0.0) & (answers <= 1.0)).all())
+        own = cls.of_model(model, n_outputs, are_probabilities=gives_probabilities or n_outputs > 1)
+        return replace(own, are_probabilities=is_share)
 
     @classmethod
     def of_model(cls, model: Any, n_outputs: int, *, are_probabilities: bool) -> Outputs:
@@ -33,8 +46,14 @@ class Outputs:
         if not are_probabilities:
             return cls(None)
         named = getattr(getattr(model, "__self__", model), "classes_", None)
-        if named is not None and np.ndim(named) == 1 and len(named) == n_outputs:
-            return cls(tuple(np.asarray(named).tolist()))
+        if named is not None and np.ndim(named) == 1:
+            if len(named) == n_outputs:
+                return cls(tuple(np.asarray(named).tolist()))
+            if n_outputs > 1:
+                raise ValueError(
+                    f"The model's classes_ has {len(named)} names, and the model returns "
+                    f"{n_outputs} numbers a row; there must be as many names as numbers."
+                )
         # One probability alone is that of the second of two classes.
         return cls((1,) if n_outputs == 1 else tuple(range(n_outputs)))
 
@@ -42,7 +61,7 @@ class Outputs:
         """Say in words what an output is."""
         if self.classes is None:
             return "predicted value"
-        return f"probability of {self.classes[output]}"
+        return f"{'probability of' if self.are_probabilities else 'output'} {self.classes[output]}"
 
     def index(self, explained_class: Any) -> int:
         """Return the output of a class.

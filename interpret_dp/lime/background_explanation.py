@@ -60,8 +60,7 @@ def explain_rows(
     n_rows = opened.table.n_rows
     asked = PublicModel.of(model)
     predicted = asked.outputs(opened.X, n_rows)
-    is_several = asked.gives_probabilities or predicted.shape[1] > 1
-    outputs = Outputs.of_model(model, predicted.shape[1], are_probabilities=is_several)
+    outputs = Outputs.of_answers(model, predicted, gives_probabilities=asked.gives_probabilities)
     chosen = outputs.chosen(explained_class, predicted)
     actual = np.full(n_rows, np.nan) if y is None else actual_values(y, outputs, chosen)
     places = _places(opened.X, background.names)
@@ -124,8 +123,7 @@ def explain_model(
     first = _example(background, model) if opened is None else opened.X
     places = _places(first, background.names)
     answer = asked.outputs(first, 1 if opened is None else opened.table.n_rows)
-    is_several = asked.gives_probabilities or answer.shape[1] > 1
-    outputs = Outputs.of_model(model, answer.shape[1], are_probabilities=is_several)
+    outputs = Outputs.of_answers(model, answer, gives_probabilities=asked.gives_probabilities)
     if explained_class is None and answer.shape[1] > 2:
         chosen = list(range(answer.shape[1]))
     else:

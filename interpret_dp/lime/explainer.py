@@ -37,7 +37,7 @@ _REMOVED = {
     "history_": "the background is all that was released: explainer.background",
     "surrogate_": "interpret_dp.PrivateSurrogate fits a model of the model",
     "output_bounds": "outputs need no bounds, since no private row is put to the model",
-    "image_shape": _PAPER,
+    "image_shape": "interpret_dp.PrivateSurrogate takes images",
     "representation": "each value acts as itself, against usual ones",
     "n_bins": "the cells of a column follow its released counts",
 } | dict.fromkeys(("centered", "weight", "c", "steps", "reuse_distance", "n_rows"), _PAPER)
@@ -60,7 +60,7 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
         feature_names: Sequence[str | None] | None = None,
         feature_types: Sequence[str | None] | None = None,
         *,
-        trained_on_same_people: bool,
+        trained_on_same_people: bool | None = None,
         background: PrivateBackground | Background | None = None,
         schema: Schema | None = None,
         epsilon: float = 0.1,

@@ -98,7 +98,7 @@ class Fidelity:
         share, uncertainty = 100 * figures[2], 100 * errors[2]
         if math.isnan(share):
             return (
-                f"Whether the surrogate explains the model's {name} cannot be told: the "
+                f"Whether the surrogate explains the model's {name} is not known: the "
                 f"noise is as large as the output's variance; {size}."
             )
         if share <= 0:

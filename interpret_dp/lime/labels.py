@@ -137,12 +137,6 @@ class BlackBox:
         """How much of an output a label's step from 0 to 1 is."""
         return self.bounds.upper / 2 - self.bounds.lower / 2
 
-    def values(self, labels: Labels) -> Floats:
-        """Return what labels are in units of the model's outputs."""
-        middle = self.bounds.lower / 2 + self.bounds.upper / 2
-        found: Floats = middle + labels.astype(np.float64) * (self.half_width / LABEL_UNITS)
-        return found
-
     def _rounded(self, outputs: Floats) -> Labels:
         lower, upper = self.bounds.lower, self.bounds.upper
         # Halves first: the sum or difference of two large bounds could overflow.

@@ -23,7 +23,7 @@ from interpret_dp.lime.surrogate import fit_surrogate
 from interpret_dp.lime.surrogate_model import Surrogate
 from interpret_dp.lime.surrogate_request import open_surrogate_request
 from interpret_dp.released.summary import ModelSummary
-from interpret_dp.schema import Categorical, Continuous, Schema
+from interpret_dp.schema import Continuous, Schema, interpret_type
 from interpret_dp.schema.kinds import warn_of_mismatches
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
             privacy=dataclasses.replace(self.privacy_spend_, subject="surrogate", rows=rows),
             name=name or type(self).__name__,
             feature_names=self.feature_names_in_,
-            feature_types=[_type_of(spec) for spec in specs],
+            feature_types=[interpret_type(spec) for spec in specs],
         )
 
     def explain_global(self, name: str | None = None, *, explained_class: Any = None) -> Any:
@@ -341,9 +341,3 @@ def _warn_of_poor_fidelity(surrogate: Surrogate) -> None:
             UserWarning,
             stacklevel=3,
         )
-
-
-def _type_of(spec: Continuous | Categorical) -> str:
-    if isinstance(spec, Continuous):
-        return "continuous"
-    return "ordinal" if spec.ordered else "nominal"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpret_dp._validate import check_real
+from interpret_dp._validate import check_flag, check_real
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.neighbourhood import Neighbourhood
@@ -124,12 +124,7 @@ def open_surrogate_request(
     """
     epsilon = check_real("epsilon", estimator.epsilon, low=0, low_open=True)
     delta = check_real("delta", estimator.delta, low=0, high=1, low_open=True, high_open=True)
-    same_people = estimator.trained_on_same_people
-    if not isinstance(same_people, bool | np.bool_):
-        raise TypeError(
-            f"trained_on_same_people is {same_people!r} ({type(same_people).__name__}); it must be "
-            "True or False."
-        )
+    same_people = check_flag("trained_on_same_people", estimator.trained_on_same_people)
     schema = Schema() if estimator.schema is None else estimator.schema
     if not isinstance(schema, Schema):
         raise TypeError(f"schema is {schema!r} ({type(schema).__name__}); it must be a Schema.")
@@ -147,7 +142,7 @@ def open_surrogate_request(
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
     refuse_unnamed_unit(estimator.ledger, unit, schema)
     promise = model_promise(estimator.model, estimator.model_guarantee)
-    warn_of_two_names(promise, bool(same_people), dataset)
+    warn_of_two_names(promise, same_people, dataset)
     declared = Schema(specs, unit=privacy_unit)
     n_outputs = _count_outputs(rows, box, declared, example, estimator.image_shape)
     return SurrogateRequest(
@@ -163,7 +158,7 @@ def open_surrogate_request(
         mu=mu_of_budget(epsilon, delta),
         neighbourhood=neighbourhood,
         model_promise=promise,
-        same_people=bool(same_people),
+        same_people=same_people,
         randomness=randomness_of(estimator.random_state),
         ledger=ledger,
         dataset=dataset,

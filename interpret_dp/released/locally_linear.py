@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from interpret_dp._documents import check_keys, check_version, digest_of, unsealed
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.schema import Categorical, Schema, level_labels
+from interpret_dp.schema import Categorical, Schema, interpret_type, level_labels
 
 __all__ = ["MAPS_FORMAT", "LocallyLinearModel"]
 
@@ -146,12 +146,7 @@ class LocallyLinearModel:
     @property
     def feature_types(self) -> tuple[str, ...]:
         """Type of each column in interpret's words: continuous, nominal or ordinal."""
-        return tuple(
-            ("ordinal" if spec.ordered else "nominal")
-            if isinstance(spec, Categorical)
-            else "continuous"
-            for spec in self.schema.features.values()
-        )
+        return tuple(interpret_type(spec) for spec in self.schema.features.values())
 
     @property
     def widths(self) -> tuple[int, ...]:

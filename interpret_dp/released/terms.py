@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_real
 from interpret_dp.released.intervals import Band, assisted_interval
-from interpret_dp.schema import Categorical, Continuous, Integer, level_labels
+from interpret_dp.schema import Categorical, Continuous, Integer, interpret_type, level_labels
 from interpret_dp.schema.declarations import integer_ranges
 
 __all__ = [
@@ -100,9 +100,7 @@ class AdditiveFeature:
     @property
     def kind(self) -> str:
         """Type of the feature in interpret's words: continuous, nominal or ordinal."""
-        if isinstance(self.spec, Continuous):
-            return "continuous"
-        return "ordinal" if self.spec.ordered else "nominal"
+        return interpret_type(self.spec)
 
     @property
     def labels(self) -> list[str]:

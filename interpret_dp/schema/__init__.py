@@ -16,6 +16,7 @@ from interpret_dp.schema.schema import (
     Integer,
     PrivacyUnit,
     Schema,
+    interpret_type,
     level_labels,
 )
 
@@ -49,6 +50,7 @@ __all__ = [
     "encode_target",
     "fine_bin_count",
     "fine_edges",
+    "interpret_type",
     "level_labels",
     "open_table",
     "open_target",

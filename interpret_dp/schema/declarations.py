@@ -28,6 +28,7 @@ __all__ = [
     "check_text",
     "integer_ranges",
     "integers_text",
+    "interpret_type",
     "level_label",
     "level_labels",
 ]
@@ -329,6 +330,13 @@ def integer_ranges(spec: Integer, cuts: Iterable[float]) -> list[tuple[int, int]
 def integers_text(first: int, last: int) -> str:
     """Return a range of integers in words: "17 to 23", or "17" for one value."""
     return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+
+
+def interpret_type(spec: FeatureSpec) -> str:
+    """Return the type of a column in interpret's words: continuous, nominal or ordinal."""
+    if isinstance(spec, Continuous):
+        return "continuous"
+    return "ordinal" if spec.ordered else "nominal"
 
 
 def level_labels(spec: Categorical) -> list[str]:

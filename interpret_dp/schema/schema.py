@@ -21,6 +21,7 @@ from interpret_dp.schema.declarations import (
     Level,
     PrivacyUnit,
     check_text,
+    interpret_type,
     level_labels,
 )
 from interpret_dp.schema.names import listed, name_faults, shortened
@@ -38,6 +39,7 @@ __all__ = [
     "PrivacyUnit",
     "Schema",
     "Source",
+    "interpret_type",
     "level_labels",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 from interpret_dp import DPLimeTabular, PrivacyLedger, PrivacyWarning, PrivateBackground
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.lime.explainer import _PAPER, _REMOVED
+from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from tests.lime.tables import SCHEMA, Risk, Three, table
 
 
@@ -112,14 +115,27 @@ def test_the_promise_of_our_own_models_is_found_and_composed_exactly() -> None:
         explainer(model, trained_on_same_people=True)
 
 
+def test_several_scores_are_no_probabilities_and_names_must_fit() -> None:
+    def scores(X: pd.DataFrame) -> Any:
+        return np.column_stack([X["age"].fillna(50), X["noise"].fillna(0)])
+
+    own = explainer(scores)
+    assert own.explain_local(table(1), explained_class=1).data(0)["output"] == "output 1"
+    scores.classes_ = ["no", "yes", "maybe"]  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="classes_ has 3 names, and the model returns 2 numbers"):
+        own.explain_local(table(1))
+
+
 def test_it_prints_its_promise_and_no_row() -> None:
     own = explainer(epsilon=2.0, ledger=account(), dataset="people")
     assert repr(own) == "<DPLimeTabular: epsilon 2 at delta 1e-06, data set 'people'>"
 
 
 def test_what_the_earlier_form_had_is_named_with_what_replaces_it() -> None:
-    with pytest.raises(TypeError, match="trained_on_same_people"):
-        DPLimeTabular(Risk(), table(), schema=SCHEMA)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="trained_on_same_people is None .*must be True or False"):
+        DPLimeTabular(Risk(), table(), schema=SCHEMA)
+    taken = inspect.signature(PaperLimeTabular).parameters
+    assert all(name in taken for name, says in _REMOVED.items() if says == _PAPER)
     with pytest.raises(TypeError, match=r"no parameter method: .*PaperLimeTabular"):
         explainer(method="auto")
     with pytest.raises(AttributeError, match="no cost: it pays once"):

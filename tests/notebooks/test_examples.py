@@ -178,7 +178,7 @@ def _said(notebook: nbformat.NotebookNode) -> list[str]:
 
 
 @pytest.mark.notebook
-def test_explainer_tells_its_promise_and_charges_once():
+def test_the_explainer_states_its_promise_and_charges_once():
     said = _said(_executed(EXPLAINER))
     promise, released, rows, free, curves, number = said[1:]
     assert "with the model taken as given; nothing is promised to the people" in promise

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema, level_labels
+from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
 from interpret_dp.schema.encode import encode_column
 from interpret_dp.schema.fine_bins import fine_bin_count
 from interpret_dp.schema.tables import Table
@@ -87,17 +87,6 @@ class Coordinates:
     def n_coordinates(self) -> int:
         """How many coordinates a point has."""
         return sum(self.widths)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The name of each coordinate: the feature's, or ``feature = level``."""
-        found: list[str] = []
-        for name, spec in zip(self.names, self.specs, strict=True):
-            if isinstance(spec, Categorical):
-                found += [f"{name} = {level}" for level in level_labels(spec)]
-            else:
-                found.append(name)
-        return tuple(found)
 
     @property
     def largest_square(self) -> int:

@@ -45,8 +45,8 @@ from interpret_dp.lime.paper.weighting import (
 )
 from interpret_dp.lime.promise import conditional_guarantee
 from interpret_dp.mechanisms import active_randomness
-from interpret_dp.release import ReleaseDoor, ReleasePlan
-from interpret_dp.schema import Continuous, Schema
+from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
+from interpret_dp.schema import Schema, interpret_type
 from interpret_dp.schema.kinds import refuse_mismatches, warn_of_mismatches
 from interpret_dp.schema.units import kept_rows
 
@@ -293,10 +293,7 @@ class PaperLimeTabular:
             privacy=privacy.as_of_now(),
             name=name or type(self).__name__,
             feature_names=self.feature_names_in_,
-            feature_types=[
-                "continuous" if isinstance(spec, Continuous) else "nominal"
-                for spec in self._coordinates.specs
-            ],
+            feature_types=[interpret_type(spec) for spec in self._coordinates.specs],
         )
 
     @property
@@ -351,8 +348,8 @@ class PaperLimeTabular:
         """Open the asked rows and put them to the model, which are public."""
         own, given = kind_of_container(self._data.X), kind_of_container(X)
         if own != given:
-            # A model that cannot read the explanation data would fail on every row of it, which
-            # nobody may be told: the budget would buy noise.
+            # A model that cannot read the explanation data would fail on every row of it in
+            # silence, and the budget would buy noise.
             raise TypeError(
                 f"X is a {given}, and the explanation data are a {own}; the model gets both as "
                 f"they are, and must be able to read both. Pass X as a {own}."
@@ -381,21 +378,14 @@ class PaperLimeTabular:
         config = AdaptiveConfig(
             self.steps, mu, method == "enhanced", self.reuse_distance, self._n_rows
         )
+        weights, around, count = self._weights, self._neighbourhood, len(queries)
+        planned: tuple[PlannedRelease, ...]
         if method == "interactive":
-            whole = mu * math.sqrt(len(queries))
-            plan = ReleasePlan(
-                (
-                    gradients_release(
-                        self._weights, self._neighbourhood, whole, len(queries), self.steps
-                    ),
-                )
-            )
+            whole = mu * math.sqrt(count)
+            planned = (gradients_release(weights, around, whole, count, self.steps),)
         else:
-            plan = ReleasePlan(
-                adaptive_plan(
-                    self._weights, self._neighbourhood, config, len(queries), self._history
-                )
-            )
+            planned = adaptive_plan(weights, around, config, count, self._history)
+        plan = ReleasePlan(planned)
         self._check_room(plan)
         door = ReleaseDoor(
             self._ledger,
