@@ -36,7 +36,7 @@ class Effort:
     Attributes
     ----------
     additive, others : int
-        Against our additive models; against private metrics and DP-LIME, which take longer.
+        Against our additive models; against private metrics and backgrounds.
     reference : int
         Against interpret's own regressor.
     control_at_1, control_at_4 : int

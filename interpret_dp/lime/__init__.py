@@ -1,1 +1,1 @@
-"""DP-LIME: differentially private local explanations of a black box."""
+"""Explanations of black boxes: from one private background, by a private surrogate, by the paper."""
