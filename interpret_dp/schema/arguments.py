@@ -183,9 +183,11 @@ def _conflicts(name: str, argument: ColumnArgument, declared: FeatureSpec | None
         agrees = True
     if agrees:
         return []
+    is_given = {"feature_types": kind is not None, "privacy_bounds": argument.has_bounds}
+    given = " and ".join(own for own, is_said in is_given.items() if is_said)
     return [
-        f"For column {name!r} the schema says {declared!r}, and feature_types or privacy_bounds "
-        "say something else. Remove what they say about it, or make them agree."
+        f"For column {name!r} the schema says {declared!r}, which contradicts {given}. Leave the "
+        "column out of one of the two, or make them agree."
     ]
 
 

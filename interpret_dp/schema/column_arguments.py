@@ -118,7 +118,7 @@ def _type(name: str, given: Any) -> tuple[str | None, tuple[str, ...] | None]:
         if levels and all(isinstance(level, str) for level in levels):
             return "ordinal", levels
     if isinstance(given, str) and given == "ignore":
-        mend = "Drop the column from the table, or name it in exclude."
+        mend = "Drop the column from the table; a model takes exclude= as well."
     else:
         mend = "Cut points and binning methods are not chosen here: bins are made privately."
     raise ValueError(

@@ -62,7 +62,7 @@ def open_people(
         if declared.column not in table.names:
             raise SchemaError(
                 f"X lacks column {declared.column!r}, which the schema names as the privacy unit. "
-                f"Add it, or pass its cells: {call}."
+                f"Add it, or pass its cells: {call}. Data without names need feature_names=[...]."
             )
         identifiers = table.column(table.names.index(declared.column))
         _check_identifiers(f"Column {declared.column!r}", identifiers)

@@ -162,7 +162,7 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (arguments(None, {0: (0, 1), "a": (0, 1)}), "'a' twice", "by its name", "keep one"),
     (arguments(None, {"a": (2, 1)}), "lower is 2", "not be above upper", "Swap the two"),
     (arguments(["nominal", None], {"a": (0, 1)}), "'nominal'", "only continuous", "Remove one"),
-    (arguments(None, {"a": (0, 2)}, schema=BOUNDED), "Continuous(0, 1)", "else", "Remove what"),
+    (arguments(None, {"a": (0, 2)}, schema=BOUNDED), "Continuous(0, 1)", "privacy_bounds", "Leave"),
     (arguments(None, None, 0, 2, BOUNDED), "Continuous(0, 1)", "something else", "Remove them"),
     (
         arguments(schema=BOUNDED, task="classification"),
