@@ -105,7 +105,7 @@ def dependence_explanation(
     )
     explanation.curves = model
     explanation.lines = [[_shaped(line, classes) for line in own] for own in lines]
-    explanation.output = output if classes is None else "probability of each class"
+    explanation.output = output
     explanation.fidelity = fidelity
     return explanation
 

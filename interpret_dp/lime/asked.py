@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.lime.opening import OpenedRows
 
-__all__ = ["Outputs", "actual_values", "document_of"]
+__all__ = ["Outputs", "actual_values", "document_of", "sum_to_one"]
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,13 @@ class Outputs:
     ) -> Outputs:
         """Return what the outputs are called, from what a model says of public rows."""
         n_outputs = answers.shape[1]
-        is_share = gives_probabilities or bool(((answers >= 0.0) & (answers <= 1.0)).all())
-        own = cls.of_model(model, n_outputs, are_probabilities=gives_probabilities or n_outputs > 1)
-        return replace(own, are_probabilities=is_share)
+        is_share = bool(((answers >= 0.0) & (answers <= 1.0)).all())
+        is_share = is_share and (n_outputs == 1 or sum_to_one(answers))
+        # What predict returns is a number, whatever the classes are: it may be their codes.
+        is_named = hasattr(model, "classes_") and not hasattr(model, "predict")
+        has_classes = gives_probabilities or n_outputs > 1 or is_named
+        own = cls.of_model(model, n_outputs, are_probabilities=has_classes)
+        return replace(own, are_probabilities=gives_probabilities or is_share)
 
     @classmethod
     def of_model(cls, model: Any, n_outputs: int, *, are_probabilities: bool) -> Outputs:
@@ -47,20 +51,22 @@ class Outputs:
             return cls(None)
         named = getattr(getattr(model, "__self__", model), "classes_", None)
         if named is not None and np.ndim(named) == 1:
-            if len(named) == n_outputs:
-                return cls(tuple(np.asarray(named).tolist()))
-            if n_outputs > 1:
-                raise ValueError(
-                    f"The model's classes_ has {len(named)} names, and the model returns "
-                    f"{n_outputs} numbers a row; there must be as many names as numbers."
-                )
-        # One probability alone is that of the second of two classes.
+            # One number alone is that of the second of two classes.
+            if len(named) == n_outputs or (len(named), n_outputs) == (2, 1):
+                return cls(tuple(np.asarray(named).tolist()[-n_outputs:]))
+            raise ValueError(
+                f"The length of the model's classes_ is {len(named)}, and of its output for a row "
+                f"{n_outputs}; they must agree, or be 2 and 1: one number is that of the second of "
+                "two classes. Correct classes_, or leave it out."
+            )
         return cls((1,) if n_outputs == 1 else tuple(range(n_outputs)))
 
-    def text(self, output: int) -> str:
-        """Say in words what an output is."""
+    def text(self, output: int | None) -> str:
+        """Say in words what an output is, or all of them for None."""
         if self.classes is None:
             return "predicted value"
+        if output is None:
+            return "probability of each class" if self.are_probabilities else "value of each output"
         return f"{'probability of' if self.are_probabilities else 'output'} {self.classes[output]}"
 
     def index(self, explained_class: Any) -> int:
@@ -102,6 +108,11 @@ class Outputs:
         if n_outputs <= 2:
             return (n_outputs - 1,) * n_rows
         return tuple(int(output) for output in labels.argmax(axis=1))
+
+
+def sum_to_one(answers: NDArray[np.float64]) -> bool:
+    """Whether the outputs of each row add up to 1, as probabilities of classes do."""
+    return np.allclose(answers.sum(axis=1), 1.0, atol=1e-3)
 
 
 def actual_values(y: Sequence[Any] | Any, outputs: Outputs, explained: Sequence[int]) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,7 @@ from interpret_dp.schema import Continuous, FeatureSpec
 from interpret_dp.schema.cells import numbers_of
 from interpret_dp.schema.tables import read_source
 
-__all__ = ["PublicModel", "example_row", "replaced"]
+__all__ = ["PublicModel", "example_row", "replaced", "tried_model"]
 
 FloatArray = NDArray[np.float64]
 
@@ -25,14 +26,11 @@ class PublicModel:
 
     Attributes
     ----------
-    model : object
-        With ``predict_proba`` or ``predict``, or callable on rows.
     gives_probabilities : bool
         Whether each output is the probability of a class: of ``predict_proba``, and of a callable
         that returns several numbers a row.
     """
 
-    model: Any
     gives_probabilities: bool
     _predict: Callable[[Any], Any] = field(repr=False)
 
@@ -52,9 +50,9 @@ class PublicModel:
             )
         for method in ("predict_proba", "predict"):
             if callable(getattr(model, method, None)):
-                return cls(model, method == "predict_proba", getattr(model, method))
+                return cls(method == "predict_proba", getattr(model, method))
         if callable(model):
-            return cls(model, False, model)
+            return cls(False, model)
         raise TypeError(
             f"model is of type {type(model).__name__}; it must have predict_proba or predict, or "
             "be callable on rows."
@@ -77,6 +75,24 @@ class PublicModel:
                 "function of rows, that returns finite numbers."
             )
         return found
+
+
+@contextmanager
+def tried_model(row: str, mend: str) -> Iterator[None]:
+    """Raise ValueError, in our words, if a model fails on a public row.
+
+    Parameters
+    ----------
+    row : str
+        What the row is, in words.
+    mend : str
+        What the user can do about it.
+    """
+    try:
+        yield
+    except Exception as error:
+        said = f"{type(error).__name__}: {str(error).rstrip('.')}."
+        raise ValueError(f"The model failed on {row}. {said} {mend}") from error
 
 
 def replaced(

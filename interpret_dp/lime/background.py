@@ -15,6 +15,7 @@ from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.fitting.declaring import declare
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
+from interpret_dp.lime.asking import PublicModel
 from interpret_dp.lime.background_explanation import explain_model, explain_rows
 from interpret_dp.lime.background_request import background_promise, open_background_request
 from interpret_dp.lime.dependence import release_dependence
@@ -153,8 +154,12 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         ReleaseError
             If the computation failed. What was charged is in the message.
         """
+        return self._release(X, unit)
+
+    def _release(self, X: Any, unit: Any, model: PublicModel | None = None) -> Self:
+        """Fit; a model that is to be explained is tried before anything is charged."""
         warn_of_learning_steps()
-        request = open_background_request(self, X, unit)
+        request = open_background_request(self, X, unit, model)
         promise = background_promise(request)
         with ReleaseDoor(
             request.ledger,
@@ -255,12 +260,9 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         TypeError, ValueError, SchemaError
             If an argument is of another form, or the model cannot read X.
         """
-        background = self.to_released()
-        if self._perturbations is None:
-            self._perturbations = Perturbations(background)
         return explain_rows(
-            background,
-            self._perturbations,
+            self.to_released(),
+            self._method(),
             model,
             X,
             y,
@@ -269,6 +271,12 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             name=name or type(self).__name__,
             verbose=verbose,
         )
+
+    def _method(self) -> Perturbations:
+        """Return how rows are explained; computed once, since it takes longer than a row."""
+        if self._perturbations is None:
+            self._perturbations = Perturbations(self.background_)
+        return self._perturbations
 
     def explain_global(
         self,

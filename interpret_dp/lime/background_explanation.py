@@ -14,13 +14,13 @@ from interpret_dp.explanation.row_spend import BACKGROUND, RowSpend
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.progress import progress
 from interpret_dp.lime.asked import Outputs, actual_values, document_of
-from interpret_dp.lime.asking import PublicModel, replaced
-from interpret_dp.lime.opening import OpenedRows, open_model_rows
+from interpret_dp.lime.asking import PublicModel, replaced, tried_model
+from interpret_dp.lime.opening import open_asked_rows
 from interpret_dp.lime.partial_dependence import asked_lines, partial_dependence
 from interpret_dp.lime.perturbations import Perturbations
 from interpret_dp.lime.shap_values import ShapValues
 from interpret_dp.released.background import Background
-from interpret_dp.schema.kinds import warn_of_mismatches
+from interpret_dp.schema.names import shortened
 from interpret_dp.schema.tables import read_source
 
 __all__ = ["explain_model", "explain_rows"]
@@ -56,7 +56,7 @@ def explain_rows(
     verbose : bool
         Show a progress bar over the rows.
     """
-    opened = _open(background, X)
+    opened = open_asked_rows(X, background.names, background.schema)
     n_rows = opened.table.n_rows
     asked = PublicModel.of(model)
     predicted = asked.outputs(opened.X, n_rows)
@@ -119,10 +119,16 @@ def explain_model(
         Show a progress bar over the columns.
     """
     asked = PublicModel.of(model)
-    opened = None if rows is None else _open(background, rows)
-    first = _example(background, model) if opened is None else opened.X
+    if rows is None:
+        n_rows, first = 0, _example(background, model)
+        mend = f"It has {shortened(background.names)}. Pass rows= if the model reads other columns."
+        with tried_model("a row of the background", mend):
+            answer = asked.outputs(first, 1)
+    else:
+        opened = open_asked_rows(rows, background.names, background.schema)
+        n_rows, first = opened.table.n_rows, opened.X
+        answer = asked.outputs(first, n_rows)
     places = _places(first, background.names)
-    answer = asked.outputs(first, 1 if opened is None else opened.table.n_rows)
     outputs = Outputs.of_answers(model, answer, gives_probabilities=asked.gives_probabilities)
     if explained_class is None and answer.shape[1] > 2:
         chosen = list(range(answer.shape[1]))
@@ -133,7 +139,7 @@ def explain_model(
         kept = np.zeros((len(values[0]), len(values)), dtype=bool)
         return _output(asked, first, places, 0, chosen, kept, values)
 
-    n_lines = 0 if opened is None else min(opened.table.n_rows, max(1, _MOST_LINES // len(chosen)))
+    n_lines = min(n_rows, max(1, _MOST_LINES // len(chosen)))
     from interpret_dp.explanation.dependence_objects import dependence_explanation
 
     found = partial_dependence(background, ask, verbose=verbose)
@@ -147,8 +153,8 @@ def explain_model(
             asked_lines(background, partial(_output, asked, first, places, row, chosen))
             for row in range(n_lines)
         ],
-        output=outputs.text(chosen[0]),
-        classes=None if outputs.classes is None or len(chosen) == 1 else outputs.classes,
+        output=outputs.text(chosen[0] if len(chosen) == 1 else None),
+        classes=None if len(chosen) == 1 else outputs.classes,
         privacy=privacy,
         name=name,
     )
@@ -172,18 +178,6 @@ def _output(
 ) -> Any:
     """Return what the model says of copies of one row in which some cells are replaced."""
     return model.outputs(replaced(X, row, places, kept, values), len(kept))[:, output]
-
-
-def _open(background: Background, X: Any) -> OpenedRows:
-    """Open the asked rows, which are public to whoever sees the explanation."""
-    opened, _ = open_model_rows(
-        X, feature_names=background.names, schema=background.schema, needs_unit=False
-    )
-    if opened.table.n_rows == 0:
-        raise ValueError("X has 0 rows; there must be at least one row to explain.")
-    specs = [column.feature.spec for column in background.columns]
-    warn_of_mismatches(opened.table, specs)
-    return opened
 
 
 def _places(X: Any, names: Sequence[str]) -> list[int]:

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sklearn.exceptions import NotFittedError
+
 from interpret_dp._validate import check_flag, check_real
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.guarantee import (
@@ -28,8 +30,10 @@ from interpret_dp.fitting.assumptions import (
 from interpret_dp.fitting.declaring import DeclaringTask, warn_of_gaps
 from interpret_dp.fitting.partitioned import PartitionedRows, open_collections, partitioned
 from interpret_dp.fitting.rows import PrivateRows, open_rows
+from interpret_dp.lime.asking import PublicModel, example_row, tried_model
 from interpret_dp.lime.dependence import DEPENDENCE_SHARE, dependence_plan
 from interpret_dp.lime.histograms import histogram_plan
+from interpret_dp.lime.opening import open_model_rows
 from interpret_dp.mechanisms import Randomness
 from interpret_dp.release import ReleasePlan
 from interpret_dp.schema.kinds import kinds_of
@@ -51,6 +55,11 @@ _SCOPE = (
     "are asked about are not protected."
 )
 
+_MEND = (
+    "Nothing was spent. If it can read the rows that you will ask about, release the background by "
+    "itself: pass background=PrivateBackground(...).fit(data) in place of data."
+)
+
 
 @dataclass(frozen=True)
 class BackgroundRequest:
@@ -68,8 +77,10 @@ class BackgroundRequest:
     dataset: str
 
 
-def open_background_request(estimator: Any, X: Any, unit: Any) -> BackgroundRequest:
-    """Check the parameters and the form of the data, never a value in a row."""
+def open_background_request(
+    estimator: Any, X: Any, unit: Any, model: PublicModel | None = None
+) -> BackgroundRequest:
+    """Check the parameters, the form of the data and a model, never a value in a private row."""
     epsilon = check_real("epsilon", estimator.epsilon, low=0, low_open=True)
     delta = check_real("delta", estimator.delta, low=0, high=1, low_open=True, high_open=True)
     dependence = check_flag("dependence", estimator.dependence)
@@ -104,6 +115,8 @@ def open_background_request(estimator: Any, X: Any, unit: Any) -> BackgroundRequ
     neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit)
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
     refuse_unnamed_unit(estimator.ledger, unit, declaring.without_rows())
+    if model is not None:
+        _try_model(model, X, estimator.feature_names, declaring)
     request = BackgroundRequest(
         rows=rows,
         epsilon=epsilon,
@@ -118,6 +131,22 @@ def open_background_request(estimator: Any, X: Any, unit: Any) -> BackgroundRequ
     )
     warn_of_gaps(declaring, request.plan, neighbourhood)
     return request
+
+
+def _try_model(model: PublicModel, X: Any, feature_names: Any, declaring: DeclaringTask) -> None:
+    """Ask a model about a row that is made from the schema.
+
+    No value of an undeclared column is known, so that a good model may fail on the row: then only a
+    model that is not fitted is refused.
+    """
+    schema = declaring.without_rows()
+    opened, _ = open_model_rows(X, feature_names=feature_names, schema=schema, needs_unit=False)
+    try:
+        with tried_model("a row that was made from the schema", _MEND):
+            model.outputs(example_row(opened.X, schema.features), 1)
+    except ValueError as error:
+        if not declaring.is_needed or isinstance(error.__cause__, NotFittedError):
+            raise
 
 
 def background_promise(request: BackgroundRequest) -> Guarantee:

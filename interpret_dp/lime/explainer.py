@@ -12,11 +12,10 @@ from interpret_dp._validate import check_flag
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.lime.asking import PublicModel
 from interpret_dp.lime.background import PrivateBackground
-from interpret_dp.lime.promise import (
-    conditional_guarantee,
-    model_promise,
-    warn_of_two_names,
-)
+from interpret_dp.lime.background_explanation import explain_rows
+from interpret_dp.lime.perturbations import Perturbations
+from interpret_dp.lime.promise import conditional_guarantee, model_promise, warn_of_two_names
+from interpret_dp.lime.shap_values import ShapValues
 from interpret_dp.released.background import Background
 from interpret_dp.schema import Schema
 
@@ -29,7 +28,7 @@ _PAID_ONCE = (
     "it pays once, when it is made, for any number of explanations; epsilon is the price of all"
 )
 _PAPER = "interpret_dp.lime.paper.PaperLimeTabular has it, with the algorithms that pay for a row"
-_REMOVED = {
+_ELSEWHERE = {
     "method": f"{_PAPER}, and interpret_dp.PrivateSurrogate fits a model of the model",
     "per_query": _PAID_ONCE,
     "cost": _PAID_ONCE,
@@ -39,16 +38,14 @@ _REMOVED = {
     "output_bounds": "outputs need no bounds, since no private row is put to the model",
     "image_shape": "interpret_dp.PrivateSurrogate takes images",
     "representation": "each value acts as itself, against usual ones",
+    "dependence": "pass background=PrivateBackground(..., dependence=False).fit(data), and no data",
     "n_bins": "the cells of a column follow its released counts",
 } | dict.fromkeys(("centered", "weight", "c", "steps", "reuse_distance", "n_rows"), _PAPER)
-"""What an earlier form of the explainer took or had, and what there is in its place."""
+"""What an earlier form of the explainer took or had, or a background takes: where it is now."""
 
 
 class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
-    """What explainers of one black box from a background have in common.
-
-    Subclasses say how a row is explained.
-    """
+    """What explainers of one black box from a background have in common."""
 
     available_explanations = ("local", "global")
     explainer_type = "blackbox"
@@ -72,16 +69,16 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
         unit: Any = None,
         random_state: int | None = None,
         verbose: bool = False,
-        **removed: Any,
+        **unknown: Any,
     ) -> None:
-        for name in removed:
-            taken = [own for own in inspect.signature(type(self)).parameters if own != "removed"]
+        for name in unknown:
+            taken = [own for own in inspect.signature(type(self)).parameters if own != "unknown"]
             raise TypeError(
                 f"{type(self).__name__} has no parameter {name}{_replacement(name)}. It takes "
                 f"{', '.join(taken)}."
             )
         self._load_libraries()
-        PublicModel.of(model)
+        asked = PublicModel.of(model)
         self.model = model
         self.verbose = check_flag("verbose", verbose)
         self._same_people = check_flag("trained_on_same_people", trained_on_same_people)
@@ -103,7 +100,7 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
             "random_state": random_state,
         }
         if background is None:
-            background = PrivateBackground(ledger=ledger, **own).fit(data, unit=unit)
+            background = PrivateBackground(ledger=ledger, **own)._release(data, unit, asked)
         elif not isinstance(background, PrivateBackground | Background):
             raise TypeError(
                 f"background is of type {type(background).__name__}; it must be a fitted "
@@ -119,6 +116,52 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
 
     def _load_libraries(self) -> None:
         """Raise if a library that explanations need is not installed: before anything is spent."""
+
+    def explain_local(
+        self, X: Any, y: Any = None, name: str | None = None, *, explained_class: Any = None
+    ) -> Any:
+        """Explain what the model says of rows; free, for as many rows as you like.
+
+        Parameters
+        ----------
+        X : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
+            The rows, in the form that the model takes. Nothing protects them, and the explanation
+            shows them.
+        y : array-like, shape (n_rows,), default=None
+            What came true, to be shown beside the prediction.
+        name : str, default=None
+            Of the explanation, in interpret's dashboard.
+        explained_class : object, default=None
+            The class whose probability is explained. None: the second of two classes, and the
+            predicted one of more.
+
+        Returns
+        -------
+        interpret's explanation
+            As :meth:`PrivateBackground.explain_local` returns it.
+
+        Raises
+        ------
+        TypeError, ValueError, SchemaError
+            If an argument is of another form, or the model cannot read X.
+        """
+        return self._conditional(
+            explain_rows(
+                self.background.to_released(),
+                self._method(),
+                self.model,
+                X,
+                y,
+                explained_class,
+                privacy=self.background._spend(),
+                name=name or type(self).__name__,
+                verbose=self.verbose,
+            )
+        )
+
+    def _method(self) -> Perturbations | ShapValues:
+        """Return how a row is explained."""
+        return self.background._method()
 
     def explain_global(
         self, name: str | None = None, *, rows: Any = None, explained_class: Any = None
@@ -165,9 +208,8 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
         return explanation
 
     def __getattr__(self, name: str) -> Any:
-        """Say what there is in place of what was removed."""
-        known = _replacement(name) if name in _REMOVED else ""
-        raise AttributeError(f"{type(self).__name__} has no {name}{known}.")
+        """Say where something is that other explainers have."""
+        raise AttributeError(f"{type(self).__name__} has no {name}{_replacement(name)}.")
 
     def __repr__(self) -> str:
         """Name what it explains with what promise."""
@@ -226,7 +268,8 @@ class DPLimeTabular(BackgroundExplainer):
     Raises
     ------
     TypeError, ValueError, SchemaError, LedgerError
-        If an argument is of another form. Nothing was read or spent.
+        If an argument is of another form, or the model fails on a row that is made from the schema
+        (where columns are undeclared: if it is not fitted). Nothing was read or spent.
     BudgetExceededError
         If the data set's budget does not cover the background. Nothing was spent.
 
@@ -248,45 +291,6 @@ class DPLimeTabular(BackgroundExplainer):
     0.0
     """
 
-    def explain_local(
-        self, X: Any, y: Any = None, name: str | None = None, *, explained_class: Any = None
-    ) -> Any:
-        """Explain what the model says of rows; free, for as many rows as you like.
-
-        Parameters
-        ----------
-        X : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
-            The rows, in the form that the model takes. Nothing protects them, and the explanation
-            shows them.
-        y : array-like, shape (n_rows,), default=None
-            What came true, to be shown beside the prediction.
-        name : str, default=None
-            Of the explanation, in interpret's dashboard.
-        explained_class : object, default=None
-            The class whose probability is explained. None: the second of two classes, and the
-            predicted one of more.
-
-        Returns
-        -------
-        interpret's explanation
-            As :meth:`PrivateBackground.explain_local` returns it.
-
-        Raises
-        ------
-        TypeError, ValueError, SchemaError
-            If an argument is of another form, or the model cannot read X.
-        """
-        return self._conditional(
-            self.background.explain_local(
-                self.model,
-                X,
-                y,
-                name or type(self).__name__,
-                explained_class=explained_class,
-                verbose=self.verbose,
-            )
-        )
-
 
 def _refuse_both(given: dict[str, Any]) -> None:
     """Raise if something was given that a background which was released before has of its own."""
@@ -305,5 +309,5 @@ def _refuse_both(given: dict[str, Any]) -> None:
 
 
 def _replacement(name: str) -> str:
-    """Say what there is in place of something that an earlier form had; else nothing."""
-    return f": {_REMOVED[name]}" if name in _REMOVED else ""
+    """Say where something is that the explainer does not have; nothing if nobody knows."""
+    return f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""

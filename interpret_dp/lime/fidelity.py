@@ -89,13 +89,13 @@ class Fidelity:
 
     def sentence(self, output: int) -> str:
         """Return the figures of one output, by its number, as a sentence."""
-        figures, errors = self._row(self.table, output), self._row(self.standard_errors, output)
+        figures, errors = self.table.iloc[output], self.standard_errors.iloc[output]
+        root, mean, (r2, error) = zip(figures, errors, strict=True)
         name = self.table.index[output]
         size = (
-            f"it is off by {_with_error(figures[1], errors[1])} on average (root mean square "
-            f"{_with_error(figures[0], errors[0])})"
+            f"it is off by {_with_error(*mean)} on average (root mean square {_with_error(*root)})"
         )
-        share, uncertainty = 100 * figures[2], 100 * errors[2]
+        share, uncertainty = 100 * r2, 100 * error
         if math.isnan(share):
             return (
                 f"Whether the surrogate explains the model's {name} is not known: the "
@@ -110,11 +110,6 @@ class Fidelity:
             f"The surrogate explains about {share:.0f} % (± {math.ceil(uncertainty)} %) of the "
             f"variance of the model's {name}; {size}."
         )
-
-    @staticmethod
-    def _row(table: pd.DataFrame, output: int) -> list[float]:
-        found: list[float] = np.asarray(table.iloc[output], dtype=np.float64).tolist()
-        return found
 
     def __str__(self) -> str:
         """Return the sentences of all outputs."""

@@ -22,7 +22,6 @@ __all__ = [
     "BlackBox",
     "Labels",
     "black_box",
-    "checked_bounds",
     "checked_outputs",
     "refuse_torch_module",
 ]
@@ -182,7 +181,7 @@ def checked_outputs(answer: Any, n_rows: int) -> Floats:
     return found
 
 
-def checked_bounds(output_bounds: Any) -> Continuous | None:
+def _checked_bounds(output_bounds: Any) -> Continuous | None:
     """Return the declared bounds of a model's output; None where none are declared."""
     if output_bounds is None or isinstance(output_bounds, Continuous):
         return output_bounds
@@ -215,25 +214,26 @@ def copied_rows(X: Any, start: int, stop: int) -> Any:
     return X.slice(start, stop - start) if hasattr(X, "slice") else X[start:stop].copy()
 
 
-def black_box(model: Any, bounds: Continuous | None = None) -> BlackBox:
+def black_box(model: Any, output_bounds: Any = None) -> BlackBox:
     """Return a model as a function with bounded outputs.
 
     Parameters
     ----------
     model : object
         With ``predict_proba``, or ``predict``, or callable on rows.
-    bounds : Continuous, default=None
+    output_bounds : (lower, upper) or Continuous, default=None
         Public bounds of what ``predict``, or the callable, returns. None: the outputs are
         probabilities, of ``predict_proba`` or of the callable.
 
     Raises
     ------
     TypeError
-        If the model has no such method, or ``bounds`` is something else.
+        If the model has no such method, or ``output_bounds`` is something else.
     SchemaError
         If both bounds are equal.
     """
     refuse_torch_module(model)
+    bounds = _checked_bounds(output_bounds)
     if bounds is None:
         predict = getattr(model, "predict_proba", model if callable(model) else None)
         if predict is None:
@@ -243,10 +243,6 @@ def black_box(model: Any, bounds: Continuous | None = None) -> BlackBox:
                 "upper), which must be public knowledge."
             )
         return BlackBox(Continuous(0, 1), True, predict)
-    if not isinstance(bounds, Continuous):
-        raise TypeError(
-            f"bounds is {bounds!r} ({type(bounds).__name__}); it must be Continuous(lower, upper)."
-        )
     if bounds.lower == bounds.upper:
         raise SchemaError(
             f"The bounds of the model's outputs are both {bounds.lower:g}; they must differ. "

@@ -17,10 +17,11 @@ from interpret_dp._validate import check_int
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import PrivacyUnit, Schema, Table, open_table
 from interpret_dp.schema.containers import Source
+from interpret_dp.schema.kinds import warn_of_mismatches
 from interpret_dp.schema.people import open_people
 from interpret_dp.schema.tables import Values, read_source
 
-__all__ = ["OpenedRows", "kind_of_container", "open_model_rows"]
+__all__ = ["OpenedRows", "kind_of_container", "open_asked_rows", "open_model_rows"]
 
 # scipy's other sparse formats cannot be sliced by rows.
 _SLICED_FORMATS = ("csr", "csc")
@@ -117,6 +118,33 @@ def open_model_rows(
     if own_names is not None and len(kept) < len(own_names):
         X = _columns(X, kept)
     return OpenedRows(table, X, identifiers), declared
+
+
+def open_asked_rows(
+    X: Any,
+    feature_names: Sequence[str | None] | None,
+    schema: Schema,
+    image_shape: tuple[int, int] | None = None,
+) -> OpenedRows:
+    """Open the rows that a user asks about, which are public to whoever sees the explanation.
+
+    Raises
+    ------
+    TypeError, SchemaError, ValueError
+        As :func:`open_model_rows`, or if there is no row.
+
+    Warns
+    -----
+    DeclarationWarning
+        If the dtype of a column rules out what is declared of it.
+    """
+    opened, _ = open_model_rows(
+        X, feature_names=feature_names, schema=schema, image_shape=image_shape, needs_unit=False
+    )
+    if opened.table.n_rows == 0:
+        raise ValueError("X has 0 rows; there must be at least one row to explain.")
+    warn_of_mismatches(opened.table, schema.resolve(opened.table.names))
+    return opened
 
 
 def kind_of_container(X: Any) -> str:

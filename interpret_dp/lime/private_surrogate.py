@@ -17,14 +17,13 @@ from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
 from interpret_dp.lime.asked import actual_values, document_of
-from interpret_dp.lime.labels import BlackBox, black_box, checked_bounds
-from interpret_dp.lime.opening import open_model_rows
+from interpret_dp.lime.labels import BlackBox, black_box
+from interpret_dp.lime.opening import open_asked_rows
 from interpret_dp.lime.surrogate import fit_surrogate
 from interpret_dp.lime.surrogate_model import Surrogate
 from interpret_dp.lime.surrogate_request import open_surrogate_request
 from interpret_dp.released.summary import ModelSummary
 from interpret_dp.schema import Continuous, Schema, interpret_type
-from interpret_dp.schema.kinds import warn_of_mismatches
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
@@ -227,18 +226,8 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
         from interpret_dp.explanation.local_objects import local_explanation
 
         surrogate = self.to_released()
-        opened, _ = open_model_rows(
-            X,
-            feature_names=self.feature_names_in_,
-            schema=self.schema_,
-            image_shape=self.image_shape,
-            needs_unit=False,
-        )
+        opened = open_asked_rows(X, self.feature_names_in_, self.schema_, self.image_shape)
         n_rows = opened.table.n_rows
-        if n_rows == 0:
-            raise ValueError("X has 0 rows; there must be at least one row to explain.")
-        specs = tuple(self.schema_.features.values())
-        warn_of_mismatches(opened.table, specs)
         predicted, _ = self._box.ask(opened.X, n_rows)
         outputs = surrogate.outputs
         chosen = outputs.chosen(explained_class, predicted)
@@ -269,7 +258,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
             privacy=dataclasses.replace(self.privacy_spend_, subject="surrogate", rows=rows),
             name=name or type(self).__name__,
             feature_names=self.feature_names_in_,
-            feature_types=[interpret_type(spec) for spec in specs],
+            feature_types=[interpret_type(spec) for spec in self.schema_.features.values()],
         )
 
     def explain_global(self, name: str | None = None, *, explained_class: Any = None) -> Any:
@@ -320,7 +309,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
         bounds, target = self.output_bounds, getattr(self.schema, "target", None)
         is_regression = not hasattr(self.model, "predict_proba") and isinstance(target, Continuous)
         declared = target if bounds is None and is_regression else bounds
-        return black_box(self.model, checked_bounds(declared))
+        return black_box(self.model, declared)
 
 
 def _warn_of_poor_fidelity(surrogate: Surrogate) -> None:

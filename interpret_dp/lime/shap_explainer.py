@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from interpret_dp.lime.background_explanation import explain_rows
 from interpret_dp.lime.explainer import BackgroundExplainer
 from interpret_dp.lime.shap_values import ShapValues, load_shap
 
@@ -39,6 +36,13 @@ class DPShapTabular(BackgroundExplainer):
     TypeError, ValueError, SchemaError, LedgerError, BudgetExceededError
         As :class:`DPLimeTabular` raises them. Nothing was spent.
 
+    Notes
+    -----
+    The values of a row add up to its prediction minus the baseline, which is the mean prediction
+    over 1,024 rows of the background. The model is asked about each of them ``2 * n_columns + 1``
+    times. Error bars hold 95 % of the noise of the background and the sampling of rows and
+    permutations together.
+
     Examples
     --------
     >>> from interpret_dp import DPShapTabular
@@ -55,41 +59,5 @@ class DPShapTabular(BackgroundExplainer):
     def _load_libraries(self) -> None:
         load_shap()
 
-    def explain_local(
-        self, X: Any, y: Any = None, name: str | None = None, *, explained_class: Any = None
-    ) -> Any:
-        """Return the SHAP values of rows; free, for as many rows as you like.
-
-        The model is asked about 1,024 rows of the background, ``2 * n_columns + 1`` times each.
-
-        Parameters
-        ----------
-        X, y, name, explained_class
-            As :meth:`DPLimeTabular.explain_local` takes them.
-
-        Returns
-        -------
-        interpret's explanation
-            The values of a row add up to its prediction minus the baseline, which is the mean
-            prediction over the rows of the background. Error bars hold 95 % of the noise of the
-            background and the sampling of rows and permutations together.
-
-        Raises
-        ------
-        TypeError, ValueError, SchemaError
-            If an argument is of another form, or the model cannot read X.
-        """
-        background = self.background.to_released()
-        return self._conditional(
-            explain_rows(
-                background,
-                ShapValues(background),
-                self.model,
-                X,
-                y,
-                explained_class,
-                privacy=self.background._spend(),
-                name=name or type(self).__name__,
-                verbose=self.verbose,
-            )
-        )
+    def _method(self) -> ShapValues:
+        return ShapValues(self.background.to_released())

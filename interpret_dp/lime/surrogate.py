@@ -26,12 +26,7 @@ from interpret_dp.ebm.request import FitRequest, open_request
 from interpret_dp.ebm.training import TrainedTerms, train
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.lime.asked import Outputs
-from interpret_dp.lime.fidelity import (
-    FIDELITY,
-    FidelitySums,
-    fidelity_of,
-    release_fidelity,
-)
+from interpret_dp.lime.fidelity import FIDELITY, FidelitySums, fidelity_of, release_fidelity
 from interpret_dp.lime.labels import LABEL_UNITS, Labels
 from interpret_dp.lime.patches import Patches
 from interpret_dp.lime.surrogate_model import Surrogate

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int
-from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.estimators import (
     DPExplainableBoostingClassifier,
@@ -87,11 +86,6 @@ class Surrogate:
     outputs: Outputs
     complementary: bool = False
     patches: Patches | None = None
-
-    @property
-    def cost(self) -> GdpPair:
-        """What the ledger was charged for fits and fidelity together."""
-        return GdpPair(self.guarantee.mu or 0.0)
 
     @property
     def has_logits(self) -> bool:

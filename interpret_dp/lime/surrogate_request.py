@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interpret_dp._validate import check_flag, check_real
 from interpret_dp.accounting.gaussian import mu_of_budget
@@ -18,8 +19,8 @@ from interpret_dp.fitting.account import (
     randomness_of,
     refuse_unnamed_unit,
 )
-from interpret_dp.lime.asked import Outputs
-from interpret_dp.lime.asking import example_row
+from interpret_dp.lime.asked import Outputs, sum_to_one
+from interpret_dp.lime.asking import example_row, tried_model
 from interpret_dp.lime.labels import BlackBox
 from interpret_dp.lime.opening import OpenedRows, open_model_rows
 from interpret_dp.lime.promise import (
@@ -53,6 +54,8 @@ class SurrogateRequest:
     box : BlackBox
     n_outputs : int
         Of the model.
+    is_complementary : bool
+        Whether they are two probabilities, which add up to 1.
     outputs : Outputs
         What they are called.
     schema : Schema
@@ -74,6 +77,7 @@ class SurrogateRequest:
     rows: OpenedRows
     box: BlackBox
     n_outputs: int
+    is_complementary: bool
     outputs: Outputs
     schema: Schema
     epsilon: float
@@ -88,11 +92,6 @@ class SurrogateRequest:
     image_shape: tuple[int, int] | None
     n_jobs: int | None
     verbose: bool
-
-    @property
-    def is_complementary(self) -> bool:
-        """Whether there are two probabilities, which add up to 1."""
-        return self.box.gives_probabilities and self.n_outputs == 2
 
     def promise(self, guarantee: Guarantee) -> Guarantee:
         """Return the guarantee of the fits, with what is known of the black box."""
@@ -144,11 +143,13 @@ def open_surrogate_request(
     promise = model_promise(estimator.model, estimator.model_guarantee)
     warn_of_two_names(promise, same_people, dataset)
     declared = Schema(specs, unit=privacy_unit)
-    n_outputs = _count_outputs(rows, box, declared, example, estimator.image_shape)
+    answers = _ask_example(rows, box, declared, example, estimator.image_shape)
+    n_outputs = answers.shape[1]
     return SurrogateRequest(
         rows=rows,
         box=box,
         n_outputs=n_outputs,
+        is_complementary=box.gives_probabilities and n_outputs == 2 and sum_to_one(answers),
         outputs=Outputs.of_model(
             estimator.model, n_outputs, are_probabilities=box.gives_probabilities
         ),
@@ -168,15 +169,13 @@ def open_surrogate_request(
     )
 
 
-def _count_outputs(
+def _ask_example(
     rows: OpenedRows, box: BlackBox, schema: Schema, example: Any, image_shape: Any
-) -> int:
-    """Return how many outputs the model has of a public row; it fails here, if it must."""
-    of, mend = "example", "Pass a public row that it can read, in the container of X."
-    if example is None:
-        of = "a row that was made from the schema"
-        mend = "Pass a public row that it can read, in the container of X: fit(X, example=row)."
-    try:
+) -> NDArray[np.float64]:
+    """Return what the model says of a public row; it fails here, if it must."""
+    row = "example" if example is not None else "a row that was made from the schema"
+    mend = "Nothing was spent. Pass a public row that it can read, in the container of X"
+    with tried_model(row, f"{mend}: fit(X, example=row)."):
         shown = example_row(rows.X, schema.features) if example is None else example
         opened, _ = open_model_rows(
             shown,
@@ -188,6 +187,4 @@ def _count_outputs(
         outputs, _ = box.ask(opened.X, opened.table.n_rows)
         if not np.isfinite(outputs).all():
             raise ValueError("it returned numbers that are not finite.")
-    except Exception as error:
-        raise ValueError(f"The model failed on {of}: {error} Nothing was spent. {mend}") from error
-    return int(outputs.shape[1])
+    return outputs

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from interpret_dp import DPLimeTabular, PrivacyLedger, PrivacyWarning, PrivateBackground
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.lime.explainer import _PAPER, _REMOVED
+from interpret_dp.lime.explainer import _ELSEWHERE, _PAPER
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from tests.lime.tables import SCHEMA, Risk, Three, table
 
@@ -119,11 +120,64 @@ def test_several_scores_are_no_probabilities_and_names_must_fit() -> None:
     def scores(X: pd.DataFrame) -> Any:
         return np.column_stack([X["age"].fillna(50), X["noise"].fillna(0)])
 
+    def marks(X: pd.DataFrame) -> Any:
+        return np.full((len(X), 3), 0.5)
+
     own = explainer(scores)
+    background = own.background
     assert own.explain_local(table(1), explained_class=1).data(0)["output"] == "output 1"
+    assert background.explain_local(marks, table(1)).data(0)["output"] == "output 0"
+    assert background.explain_global(marks).output == "value of each output"
+    assert background.explain_global(Three()).output == "probability of each class"
     scores.classes_ = ["no", "yes", "maybe"]  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match="classes_ has 3 names, and the model returns 2 numbers"):
+    with pytest.raises(ValueError, match=r"classes_ is 3, and of its output for a row 2"):
         own.explain_local(table(1))
+
+    def risk(X: pd.DataFrame) -> Any:
+        return Risk().predict_proba(X)[:, 1]
+
+    risk.classes_ = ["low", "high"]  # type: ignore[attr-defined]
+    assert background.explain_local(risk, table(1)).data(0)["output"] == "probability of high"
+
+
+def needs_more(X: pd.DataFrame) -> Any:
+    return X["other"] + X["age"]
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "says"),
+    [
+        (LogisticRegression(), {}, "NotFittedError: .*not fitted yet"),
+        (LogisticRegression(), {"schema": None}, "NotFittedError: .*not fitted yet"),
+        (lambda X: np.full(len(X), np.nan), {}, "numbers that are not finite"),
+        (needs_more, {}, "KeyError: 'other'"),
+    ],
+)
+def test_a_model_that_fails_is_found_out_before_the_charge(
+    model: Any, given: dict[str, Any], says: str
+) -> None:
+    ledger = account()
+    head = ledger.head
+    with pytest.raises(ValueError, match=rf"{says}.* Nothing was spent\. .*background=Private"):
+        explainer(model, ledger=ledger, dataset="people", **given)
+    assert ledger.head == head
+
+
+def test_a_model_of_more_columns_is_explained_by_rows_that_have_them() -> None:
+    background = PrivateBackground(SCHEMA).fit(table())
+    own = DPLimeTabular(needs_more, background=background, trained_on_same_people=False)
+    with pytest.raises(ValueError, match=r"KeyError: 'other'\. It has columns 'age', .* rows="):
+        own.explain_global()
+    assert own.explain_global(rows=table(2).assign(other=1.0)).data(0)["scores"][0] < 0
+
+
+@pytest.mark.filterwarnings("ignore::interpret_dp.UndeclaredWarning")
+def test_no_value_of_an_undeclared_column_is_known_to_try_a_model_with() -> None:
+    def picky(X: pd.DataFrame) -> Any:
+        return X["site"].map({"a": 0.0, "b": 0.5, "c": 1.0})
+
+    own = explainer(picky, schema=SCHEMA.drop(["site"]), epsilon=3.0)
+    assert own.explain_local(table(1)).data(0)["scores"][1] != 0
 
 
 def test_it_prints_its_promise_and_no_row() -> None:
@@ -135,9 +189,11 @@ def test_what_the_earlier_form_had_is_named_with_what_replaces_it() -> None:
     with pytest.raises(TypeError, match=r"trained_on_same_people is None .*True or False"):
         DPLimeTabular(Risk(), table(), schema=SCHEMA)
     taken = inspect.signature(PaperLimeTabular).parameters
-    assert all(name in taken for name, says in _REMOVED.items() if says == _PAPER)
+    assert all(name in taken for name, says in _ELSEWHERE.items() if says == _PAPER)
     with pytest.raises(TypeError, match=r"no parameter method: .*PaperLimeTabular"):
         explainer(method="auto")
+    with pytest.raises(TypeError, match=r"PrivateBackground\(\.\.\., dependence=False\)"):
+        explainer(dependence=False)
     with pytest.raises(AttributeError, match="no cost: it pays once"):
         explainer().cost(3)
     with pytest.raises(Exception, match="not fitted"):

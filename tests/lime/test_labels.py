@@ -94,8 +94,8 @@ def test_a_model_without_probabilities_needs_bounds() -> None:
         black_box(LinearRegression())
     with pytest.raises(TypeError, match="must have predict or predict_proba"):
         black_box(3, Continuous(0, 1))
-    with pytest.raises(TypeError, match="must be Continuous"):
-        black_box(LinearRegression(), Categorical(["a"]))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"output_bounds is .*must be \(lower, upper\)"):
+        black_box(LinearRegression(), Categorical(["a"]))
     with pytest.raises(SchemaError, match="both 2"):
         black_box(LinearRegression(), Continuous(2, 2))
 

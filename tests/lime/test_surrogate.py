@@ -145,6 +145,9 @@ def test_each_of_several_outputs_has_its_model() -> None:
     expected = np.concatenate([1 - second(asked)[:10], second(asked)[10:15], [0.5] * 5])
     np.testing.assert_allclose(explained.predictions, expected, atol=0.08)
     assert len(found.surrogate_.models) == found.surrogate_.n_outputs == 3
+    # Two that do not add up to 1 are no complements.
+    alike = fitted(frame(2000), lambda X: both(X)[:, [1, 1]], epsilon=1e4).surrogate_
+    np.testing.assert_allclose(alike.explain(asked, [0] * 20).predictions, second(asked), atol=0.08)
 
 
 def test_a_regression_is_explained_in_its_own_unit_within_its_bounds() -> None:

@@ -24,8 +24,13 @@ from interpret_dp.fitting.account import (
 )
 from interpret_dp.fitting.assumptions import ledger_assumptions, unit_assumptions
 from interpret_dp.lime.asked import Outputs, document_of
-from interpret_dp.lime.labels import black_box, checked_bounds
-from interpret_dp.lime.opening import OpenedRows, kind_of_container, open_model_rows
+from interpret_dp.lime.labels import black_box
+from interpret_dp.lime.opening import (
+    OpenedRows,
+    kind_of_container,
+    open_asked_rows,
+    open_model_rows,
+)
 from interpret_dp.lime.paper.adaptive import (
     DEFAULT_REUSE_DISTANCE,
     AdaptiveConfig,
@@ -47,7 +52,7 @@ from interpret_dp.lime.promise import conditional_guarantee
 from interpret_dp.mechanisms import active_randomness
 from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
 from interpret_dp.schema import Schema, interpret_type
-from interpret_dp.schema.kinds import refuse_mismatches, warn_of_mismatches
+from interpret_dp.schema.kinds import refuse_mismatches
 from interpret_dp.schema.units import kept_rows
 
 if TYPE_CHECKING:
@@ -182,7 +187,7 @@ class PaperLimeTabular:
                 f"schema is {schema!r} ({type(schema).__name__}); it must be a Schema that "
                 "declares every column, such as Schema({'age': Integer(17, 90)})."
             )
-        self._box = black_box(model, checked_bounds(output_bounds))
+        self._box = black_box(model, output_bounds)
         self._schema, self._feature_names = schema, feature_names
         self._data, privacy_unit = open_model_rows(
             data, feature_names=feature_names, schema=schema, unit=unit
@@ -356,10 +361,7 @@ class PaperLimeTabular:
             )
         has_names = own not in ("list", "numpy array", "scipy sparse matrix")
         names = self.feature_names_in_ if has_names else self._feature_names
-        asked, _ = open_model_rows(X, feature_names=names, schema=self._schema, needs_unit=False)
-        if asked.table.n_rows == 0:
-            raise ValueError("X has 0 rows; there must be at least one row to explain.")
-        warn_of_mismatches(asked.table, self._coordinates.specs)
+        asked = open_asked_rows(X, names, self._schema)
         return asked, *self._box.ask(asked.X, asked.table.n_rows)
 
     def _answered(
