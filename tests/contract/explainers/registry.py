@@ -24,6 +24,7 @@ from interpret_dp import (
     DPExplainableBoostingRegressor,
     DPLimeTabular,
     DPLocallyLinearClassifier,
+    DPShapTabular,
     LedgerError,
     PrivacyLedger,
     PrivateBackground,
@@ -151,7 +152,7 @@ class Lime(Explainer):
     def fit(self, X: Any, y: Any, **given: Any) -> Any:
         model = given.pop("model", None) or ByPlace()
         result = self.kind(model, X, **self.parameters | given)
-        result.asked = result.explain_local(X.slice(0, 2) if hasattr(X, "slice") else X[:2])
+        result.asked = result.explain_local(_first(X))
         return result
 
     def use(self, result: Any, X: Any, y: Any) -> None:
@@ -216,7 +217,7 @@ class FreeLime(Explainer):
 
     def use(self, result: Any, X: Any, y: Any) -> None:
         if (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0:
-            result.explain_local(X).visualize(0)
+            result.explain_local(_first(X)).visualize(0)
         assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
         assert repr(result)
 
@@ -224,11 +225,16 @@ class FreeLime(Explainer):
         return EXPLAINERS["background"].published(result.background)
 
     def predicted(self, result: Any, X: Any) -> Any:
-        answers = result.explain_local(X)
+        answers = result.explain_local(_first(X))
         return np.array([answers.data(row)["scores"] for row in range(len(answers.selector))])
 
     def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
-        return [result.explain_local(X, y)]
+        return [result.explain_local(_first(X), None if y is None else y[:2])]
+
+
+def _first(X: Any) -> Any:
+    """Return the first rows: SHAP values of more would take long."""
+    return X.slice(0, 2) if hasattr(X, "slice") else X[:2]
 
 
 @dataclass(frozen=True)
@@ -319,6 +325,7 @@ EXPLAINERS: dict[str, Explainer] = {
         for method in ("interactive", "adaptive")
     },
     "lime": FreeLime(DPLimeTabular, LABELS, ASKED | {"trained_on_same_people": False}),
+    "shap": FreeLime(DPShapTabular, LABELS, ASKED | {"trained_on_same_people": False}),
     "surrogate": SurrogateModel(
         PrivateSurrogate,
         LABELS,
@@ -330,14 +337,12 @@ EXPLAINERS: dict[str, Explainer] = {
 
 
 def names(*left_out: str, only: tuple[str, ...] = tuple(EXPLAINERS)) -> list[Any]:
-    """Return parameters for tests of explainers; maps are skipped where there is no torch."""
-    has_torch = find_spec("torch") is not None
-    needs_torch = pytest.mark.skipif(not has_torch, reason="torch is not installed")
-    return [
-        pytest.param(name, marks=needs_torch if name == "maps" else ())
-        for name in only
-        if name not in left_out
-    ]
+    """Return parameters for tests of explainers; skipped are those whose library is missing."""
+    marks = {
+        name: pytest.mark.skipif(find_spec(library) is None, reason=f"{library} is not installed")
+        for name, library in (("maps", "torch"), ("shap", "shap"))
+    }
+    return [pytest.param(name, marks=marks.get(name, ())) for name in only if name not in left_out]
 
 
 ONE_EACH = ("binary", "regression", "interactive", "background", "surrogate", "maps", "metrics")

@@ -31,7 +31,7 @@ from tests.explanation.maps_models import (
     table_rows,
 )
 
-BLACK_BOXES = ("interactive", "adaptive", "lime")
+BLACK_BOXES = ("interactive", "adaptive", "lime", "shap")
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_a_pickle_predicts_and_keeps_its_promise(
     np.testing.assert_array_equal(
         explainer.predicted(again, frame()), explainer.predicted(result, frame())
     )
-    if name == "lime":
+    if name in BLACK_BOXES:
         again, result = again.background, result.background
     if name != "surrogate":
         assert again.to_released().digest == result.to_released().digest
@@ -145,8 +145,8 @@ def shown(name: str, results: Any) -> list[Any]:
     return [*own, results(name).asked] if isinstance(EXPLAINERS[name], Lime) else own
 
 
-# Regressions draw what counts do, and both methods of the paper the same.
-KINDS = [*names("metrics", "regression", "adaptive"), *MADE_UP]
+# Regressions draw what counts do; both methods of the paper, and SHAP values and LIME, the same.
+KINDS = [*names("metrics", "regression", "adaptive", "shap"), *MADE_UP]
 
 
 @pytest.mark.parametrize("name", KINDS)
