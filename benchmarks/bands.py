@@ -8,13 +8,16 @@ it decides for itself. With ``--anew`` all noise is fresh, that of the histogram
 the correlations as well. Each fit has bins of its own then, and its bands are read off at values
 with equal shares of the rows between them. Fits in which a bin does not move, since it is too
 light, say nothing of its band and are left out. ``--change`` gives constants of the package other
-values, as :mod:`benchmarks.rules` does.
+values, as :mod:`benchmarks.rules` does. ``--out`` also writes the table to a page.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -23,6 +26,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from benchmarks.calibration import SOURCES, Grid, SelectedSources
+from benchmarks.engines.ours import ENGINE
 from benchmarks.problems import DELTA, load_problem
 from benchmarks.rules import changed, parsed
 from benchmarks.simulated import simulate
@@ -232,7 +236,7 @@ def _cells(found: tuple[float, ...]) -> str:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table, and write it where asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fits", type=int, default=25)
     parser.add_argument("--only", default="", help="a part of the names of the problems to run")
@@ -241,6 +245,7 @@ def main() -> None:
     parser.add_argument(
         "--change", nargs="*", default=[], type=parsed, metavar="module.CONSTANT=value"
     )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="page to write the table to")
     arguments = parser.parse_args()
     chosen = [entry for entry in problems() if arguments.only in entry[0]]
     lines = ["| problem | released bands | bins | width | standard deviations | bins | width |"]
@@ -251,7 +256,18 @@ def main() -> None:
                 fits.draw_all_anew()
             found = coverage(fits, arguments.fits, free=arguments.free)
             lines.append(f"| {name} | {' | '.join(map(_cells, found.values()))} |")
-    print("\n".join(lines))
+    table = "\n".join(lines)
+    print(table)
+    if arguments.out:
+        command = shlex.join(["python", "-m", "benchmarks.bands", *sys.argv[1:]])
+        noise = "all noise is fresh" if arguments.anew else "only the noise of the rounds is fresh"
+        page = (
+            f"# Coverage of the bands\n\n`{command}`: {arguments.fits} fits a line, "
+            f"{ENGINE.version}, delta {DELTA:g}; in each fit {noise}. Shares of bins in which the "
+            "band of 68.3 and of 95 % holds the curve without noise, the deviation of that share "
+            "over bins, and the mean width over that of a band of the added noise."
+        )
+        arguments.out.write_text(f"{page}\n\n{table}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
