@@ -17,10 +17,9 @@ from tqdm.auto import tqdm
 from benchmarks.cold import cold_fit
 from benchmarks.engines import ENGINES, Engine, load_engine
 from benchmarks.figure import draw_accuracy
-from benchmarks.problems import DELTA, TEST_FRACTION, Problem, Split, load_problem
+from benchmarks.problems import PROBLEMS, TABLES, TEST_FRACTION, Problem, Split, load_problem
 from benchmarks.records import Fit, Results
 from benchmarks.summary import write_summary
-from interpret_dp.datasets import BENCHMARKS
 
 if TYPE_CHECKING:
     Progress = tqdm[Any]
@@ -71,9 +70,9 @@ class _Session:
         # Without privacy the value has no effect.
         budget = 1.0 if epsilon is None else epsilon
         if engine.is_private and (problem.name, engine.name) not in self._warm:
-            engine.build(problem, budget, DELTA).fit(rows, split.y_train)
+            engine.build(problem, budget, problem.delta).fit(rows, split.y_train)
             self._warm.add((problem.name, engine.name))
-        model = engine.build(problem, budget, DELTA)
+        model = engine.build(problem, budget, problem.delta)
         began = time.perf_counter()
         model.fit(rows, split.y_train)
         seconds = time.perf_counter() - began
@@ -103,23 +102,23 @@ def _measure_all(arguments: argparse.Namespace, results: Results) -> None:
     engines = [load_engine(name) for name in arguments.engines]
     private = [engine for engine in engines if engine.is_private]
     others = [engine for engine in engines if not engine.is_private]
-    per_split = len(private) * len(arguments.epsilons) + len(others)
-    total = len(arguments.problems) * arguments.splits * per_split
-    with tqdm(total=total, unit="fit") as progress:
+    problems = [load_problem(name) for name in arguments.problems]
+    epsilons = {problem.name: arguments.epsilons or problem.epsilons for problem in problems}
+    per_split = [len(private) * len(own) + len(others) for own in epsilons.values()]
+    with tqdm(total=arguments.splits * sum(per_split), unit="fit") as progress:
         session = _Session(results, progress)
-        for name in arguments.problems:
-            problem = load_problem(name)
+        for problem in problems:
             for number in range(arguments.splits):
                 split = problem.split(number)
                 if private:
-                    for epsilon in arguments.epsilons:
+                    for epsilon in epsilons[problem.name]:
                         session.measure(problem, private, epsilon, number, split)
                 # Nobody compares their times, so that each may be measured alone.
                 for engine in others:
                     session.measure(problem, [engine], None, number, split)
             if arguments.cold:
-                progress.set_description(f"{name} in fresh processes")
-                _measure_cold(results, name, private)
+                progress.set_description(f"{problem.name} in fresh processes")
+                _measure_cold(results, problem.name, private)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -127,16 +126,16 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks.accuracy",
         description=(
             f"Accuracy and fit time on public tables, {round(100 * (1 - TEST_FRACTION))}/"
-            f"{round(100 * TEST_FRACTION)} splits, delta {DELTA:g}. Continues an earlier run."
+            f"{round(100 * TEST_FRACTION)} splits. Continues an earlier run."
         ),
     )
-    parser.add_argument("--problems", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS))
+    parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(TABLES))
     parser.add_argument(
         "--epsilons",
         nargs="+",
         type=float,
-        default=[0.1, 0.5, 1.0, 2.0, 4.0, 8.0],
         metavar="EPSILON",
+        help="default: those of each problem",
     )
     parser.add_argument("--splits", type=int, default=10, help="number of splits (default: 10)")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
@@ -166,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     if options.splits < 1:
         _parser().error(f"--splits is {options.splits}; it must be at least 1.")
-    if not all(epsilon > 0 for epsilon in options.epsilons):
+    if not all(epsilon > 0 for epsilon in options.epsilons or ()):
         _parser().error(f"--epsilons is {options.epsilons}; each must be above 0.")
     results = Results(options.out)
     began = time.perf_counter()

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from benchmarks.engines import load_engine
-from benchmarks.problems import DELTA, Problem, load_problem
-from interpret_dp.datasets import BENCHMARKS, make_cohort
+from benchmarks.problems import PROBLEMS, Problem, load_problem
+from interpret_dp.datasets import make_cohort
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.schema import Categorical, Schema, fine_edges
 
@@ -251,7 +251,7 @@ def calibrate(
     count_noise = []
     for seed in tqdm(range(repeats), desc=f"{problem.name} {epsilon:g}", unit="fit"):
         with use_randomness(SelectedSources(seed, vary, quiet)):
-            model = engine.build(problem, epsilon, DELTA).fit(problem.X, problem.y)
+            model = engine.build(problem, epsilon, problem.delta).fit(problem.X, problem.y)
         scores.append(grid.read(model, model.term_scores_))
         variances.append(
             grid.read(model, [term.noise_deviations**2 for term in model.released_.terms])
@@ -327,7 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.calibration", description="Claimed against observed noise."
     )
-    tables = ("cohort", "cohort_regression", *BENCHMARKS)
+    tables = ("cohort", "cohort_regression", *PROBLEMS)
     parser.add_argument("--tables", nargs="+", choices=tables, default=["cohort", "adult"])
     parser.add_argument("--epsilons", nargs="+", type=float, default=[1.0, 4.0])
     parser.add_argument("--repeats", type=int, default=100)

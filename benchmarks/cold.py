@@ -49,12 +49,12 @@ def _measure(engine_name: str, problem_name: str, epsilon: float) -> dict[str, o
 
     engine = load_engine(engine_name)
     imported = time.perf_counter()
-    from benchmarks.problems import DELTA, load_problem
+    from benchmarks.problems import load_problem
 
     problem = load_problem(problem_name)
     split = problem.split(0)
     rows = engine.prepare(split.X_train)
-    estimator = engine.build(problem, epsilon, DELTA)
+    estimator = engine.build(problem, epsilon, problem.delta)
     ready = time.perf_counter()
     estimator.fit(rows, split.y_train)
     return {

@@ -23,13 +23,12 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from benchmarks.engines.ours import ENGINE
-from benchmarks.problems import DELTA, Problem, Split, load_problem
+from benchmarks.problems import PROBLEMS, Problem, Split, load_problem
 from benchmarks.simulated import SIMULATED, simulate
 from benchmarks.summary import markdown_table
 from interpret_dp import PrivacyWarning
-from interpret_dp.datasets import BENCHMARKS
 
-__all__ = ["changed", "drawn", "gains", "main", "parsed"]
+__all__ = ["changed", "drawn", "error_of", "gains", "main", "parsed"]
 
 #: Names of constants within the package, and other values.
 Changes = Mapping[str, Any]
@@ -68,9 +67,9 @@ def drawn(name: str, number: int) -> tuple[Problem, Split]:
     return problem, problem.split(number)
 
 
-def _error_of(problem: Problem, split: Split, epsilon: float, seed: int) -> float:
+def error_of(problem: Problem, split: Split, epsilon: float, seed: int) -> float:
     """Fit with seeded noise; return the RMSE, or 1 - AUROC: less is better."""
-    model = ENGINE.build(problem, epsilon, DELTA).set_params(random_state=seed)
+    model = ENGINE.build(problem, epsilon, problem.delta).set_params(random_state=seed)
     with warnings.catch_warnings():
         # Seeded, on public tables.
         warnings.simplefilter("ignore", PrivacyWarning)
@@ -86,9 +85,9 @@ def gains(
     found = []
     for number in tqdm(numbers, desc=f"{name} {epsilon:g}", leave=False):
         problem, split = drawn(name, number)
-        now = _error_of(problem, split, epsilon, number)
+        now = error_of(problem, split, epsilon, number)
         with changed(changes):
-            found.append((now, _error_of(problem, split, epsilon, number)))
+            found.append((now, error_of(problem, split, epsilon, number)))
     return found
 
 
@@ -111,7 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("changes", nargs="+", type=parsed, metavar="module.CONSTANT=value")
     parser.add_argument(
-        "--problems", nargs="+", default=list(SIMULATED), choices=[*SIMULATED, *BENCHMARKS]
+        "--problems", nargs="+", default=list(SIMULATED), choices=[*SIMULATED, *PROBLEMS]
     )
     parser.add_argument("--epsilons", nargs="+", type=float, default=[0.5])
     parser.add_argument("--splits", type=int, default=8)

@@ -22,10 +22,9 @@ from tqdm.auto import tqdm
 from benchmarks.engines import Engine, load_engine
 from benchmarks.machine import describe_machine
 from benchmarks.paired import Paired, paired
-from benchmarks.problems import DELTA, Problem, Split, load_problem, metric_of
+from benchmarks.problems import DELTA, TABLES, Problem, Split, load_problem, metric_of
 from benchmarks.records import Fit, Results
 from benchmarks.summary import markdown_table, number
-from interpret_dp.datasets import BENCHMARKS
 
 __all__ = ["Setting", "best_setting", "default_setting", "engine_name", "main", "page"]
 
@@ -232,7 +231,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.tuned_reference", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--problems", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS))
+    parser.add_argument("--problems", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--epsilons", nargs="+", type=float, default=list(_EPSILONS))
     parser.add_argument("--rounds", nargs="+", type=int, default=list(_ROUNDS))
     parser.add_argument("--rates", nargs="+", type=float, default=list(_RATES))

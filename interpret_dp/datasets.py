@@ -327,13 +327,14 @@ _BENCHMARKS = {
     "wine_quality": _Benchmark("wine_quality", 1, None),
     "elevators": _Benchmark("elevators", 1, None),
     "pol": _Benchmark("pol", 1, None),
+    "abalone": _Benchmark("abalone", 1, None),
 }
 BENCHMARKS = tuple(_BENCHMARKS)
-"""Names that `load_benchmark` knows: the tables of DP-EBM (Nori et al. 2021, Table 1)."""
+"""Names that `load_benchmark` knows: abalone, and the tables of Nori et al. (2021, Table 1)."""
 
 
 def load_benchmark(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
-    """Load one of the public tables of the DP-EBM paper.
+    """Load one of the public benchmark tables.
 
     The file ``<name>.parquet`` in the folder that the environment variable INTERPRET_DP_DATA
     names is used if it exists (its target is the column ``target``). Otherwise scikit-learn
@@ -341,7 +342,7 @@ def load_benchmark(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
 
     Parameters
     ----------
-    name : {"adult", "credit_fraud", "wine_quality", "elevators", "pol"}
+    name : {"adult", "credit_fraud", "wine_quality", "elevators", "pol", "abalone"}
         Name of the table.
 
     Returns

@@ -116,6 +116,7 @@ def test_benchmark_comes_from_the_folder(tmp_path, monkeypatch):
         ("adult", "adult", ["<=50K", ">50K"], [0, 1]),
         ("credit_fraud", "creditcard", ["0", "1"], [0, 1]),
         ("pol", "pol", [10, 100], [10.0, 100.0]),
+        ("abalone", "abalone", pd.Categorical(["15", "7"]), [15.0, 7.0]),
     ],
 )
 def test_benchmark_falls_back_to_openml(name, openml_name, raw, expected, tmp_path, monkeypatch):
