@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,9 +119,8 @@ class Patches:
         shared: NDArray[np.float64] = (values / np.bincount(own))[:, own]
         return shared
 
-    def _pixels(self, patch: int) -> Sequence[int]:
-        found: list[int] = np.flatnonzero(self.of_pixel == patch).tolist()
-        return found
+    def _pixels(self, patch: int) -> NDArray[np.intp]:
+        return np.flatnonzero(self.of_pixel == patch)
 
     def _bounds(self, pixel: int) -> tuple[float, float]:
         spec = self.specs[pixel]
