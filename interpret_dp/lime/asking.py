@@ -27,8 +27,7 @@ class PublicModel:
     Attributes
     ----------
     gives_probabilities : bool
-        Whether each output is the probability of a class: of ``predict_proba``, and of a callable
-        that returns several numbers a row.
+        Whether each output is the probability of a class: of ``predict_proba``.
     """
 
     gives_probabilities: bool
@@ -133,7 +132,8 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
     Parameters
     ----------
     X : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
-        Of which names, types and shapes are looked at, and no cell.
+        Of which names, types and shapes are looked at, and no cell; nor which categories a type
+        lists, or how long its texts are, since these may come from the rows.
     specs : mapping of str to Continuous or Categorical
         Of columns of X, in its order where it has no names. A number is in the middle of its
         bounds, a category has its first level; cells of other columns are missing.
@@ -142,21 +142,23 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
     if isinstance(X, list | tuple):
         return [list(cells.values())]
     if isinstance(X, np.ndarray):
-        return np.array(list(cells.values()), dtype=object).astype(X.dtype).reshape(1, *X.shape[1:])
+        # The type without its length: that of texts is the longest one's.
+        row = np.array([*cells.values()], dtype=object).reshape(1, *X.shape[1:])
+        return row.astype(X.dtype.type)
     if hasattr(X, "tocsr"):
         return type(X)(np.array([list(cells.values())], dtype=X.dtype))
     import narwhals as nw
     import pandas as pd
 
-    names = read_source(X).names or ()
     if isinstance(X, pd.DataFrame):
-        dtypes = dict(zip(names, X.dtypes, strict=True))
-        return pd.DataFrame({name: _typed(cells.get(name), dtypes[name]) for name in names})
+        types = zip(read_source(X).names or (), X.dtypes, strict=True)
+        return pd.DataFrame({name: _typed(cells.get(name), dtype) for name, dtype in types})
     frame = nw.from_native(X, eager_only=True)
     columns = {}
     for name, dtype in frame.collect_schema().items():
         cell = _of_kind(cells.get(name), is_integer=dtype.is_integer())
-        columns[name] = nw.new_series(name, [cell], backend=frame.implementation).cast(dtype)
+        kind = nw.Categorical() if dtype == nw.Enum else dtype
+        columns[name] = nw.new_series(name, [cell], backend=frame.implementation).cast(kind)
     return nw.from_dict(columns).to_native()
 
 
@@ -169,8 +171,9 @@ def _typed(cell: Any, dtype: Any) -> Any:
     import pandas as pd
 
     cell = _of_kind(cell, is_integer=dtype.kind in "iu")
-    if isinstance(dtype, pd.CategoricalDtype) and cell not in dtype.categories:
-        cell = None
+    if isinstance(dtype, pd.CategoricalDtype):
+        # Its own categories may come from private rows.
+        dtype = pd.CategoricalDtype([] if cell is None else [cell], dtype.ordered)
     try:
         return pd.Series([cell], dtype=dtype)
     except (TypeError, ValueError):
