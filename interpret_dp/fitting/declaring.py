@@ -407,8 +407,8 @@ def _undeclared_text(task: DeclaringTask, needed: Mapping[str, int]) -> str:
     return (
         f"Not declared: {', '.join(what)}. What is not declared is found privately, out of the "
         f"fit's own budget: {', '.join(limits)}. Declare what is public knowledge, and nothing is "
-        f"spent on it: {', '.join(mends)}.{drop} What was found is shown by "
-        "schema_ of the model or background."
+        f"spent on it: {', '.join(mends)}.{drop} The attribute schema_ of the "
+        "model or background shows what was found."
     )
 
 

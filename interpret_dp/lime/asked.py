@@ -41,13 +41,13 @@ class Outputs:
         # What predict returns is a number, whatever the classes are: it may be their codes.
         is_named = hasattr(model, "classes_") and not hasattr(model, "predict")
         has_classes = gives_probabilities or n_outputs > 1 or is_named
-        own = cls.of_model(model, n_outputs, are_probabilities=has_classes)
+        own = cls.of_model(model, n_outputs, has_classes=has_classes)
         return replace(own, are_probabilities=gives_probabilities or is_share)
 
     @classmethod
-    def of_model(cls, model: Any, n_outputs: int, *, are_probabilities: bool) -> Outputs:
-        """Return the classes that the model names, or else numbers."""
-        if not are_probabilities:
+    def of_model(cls, model: Any, n_outputs: int, *, has_classes: bool) -> Outputs:
+        """Return the classes that the model names, or else numbers; none without classes."""
+        if not has_classes:
             return cls(None)
         named = getattr(getattr(model, "__self__", model), "classes_", None)
         if named is not None and np.ndim(named) == 1:

@@ -262,7 +262,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         """
         return explain_rows(
             self.to_released(),
-            self._method(),
+            self._row_method(),
             model,
             X,
             y,
@@ -272,7 +272,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             verbose=verbose,
         )
 
-    def _method(self) -> Perturbations:
+    def _row_method(self) -> Perturbations:
         """Return how rows are explained; computed once, since it takes longer than a row."""
         if self._perturbations is None:
             self._perturbations = Perturbations(self.background_)

@@ -148,7 +148,7 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
         return self._conditional(
             explain_rows(
                 self.background.to_released(),
-                self._method(),
+                self._row_method(),
                 self.model,
                 X,
                 y,
@@ -159,9 +159,9 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
             )
         )
 
-    def _method(self) -> Perturbations | ShapValues:
+    def _row_method(self) -> Perturbations | ShapValues:
         """Return how a row is explained."""
-        return self.background._method()
+        return self.background._row_method()
 
     def explain_global(
         self, name: str | None = None, *, rows: Any = None, explained_class: Any = None

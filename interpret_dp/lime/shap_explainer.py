@@ -59,5 +59,5 @@ class DPShapTabular(BackgroundExplainer):
     def _load_libraries(self) -> None:
         load_shap()
 
-    def _method(self) -> ShapValues:
+    def _row_method(self) -> ShapValues:
         return ShapValues(self.background.to_released())

@@ -150,9 +150,7 @@ def open_surrogate_request(
         box=box,
         n_outputs=n_outputs,
         is_complementary=box.gives_probabilities and n_outputs == 2 and sum_to_one(answers),
-        outputs=Outputs.of_model(
-            estimator.model, n_outputs, are_probabilities=box.gives_probabilities
-        ),
+        outputs=Outputs.of_model(estimator.model, n_outputs, has_classes=box.gives_probabilities),
         schema=declared,
         epsilon=epsilon,
         delta=delta,

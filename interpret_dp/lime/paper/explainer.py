@@ -256,7 +256,7 @@ class PaperLimeTabular:
         method = check_choice("method", method or self.method, METHODS)
         asked, predictions, labels = self._asked(X)
         outputs = Outputs.of_model(
-            self.model, labels.shape[1], are_probabilities=self._box.gives_probabilities
+            self.model, labels.shape[1], has_classes=self._box.gives_probabilities
         )
         chosen = outputs.chosen(explained_class, labels)
         own = [int(labels[row, output]) for row, output in enumerate(chosen)]

@@ -152,7 +152,7 @@ class Lime(Explainer):
     def fit(self, X: Any, y: Any, **given: Any) -> Any:
         model = given.pop("model", None) or ByPlace()
         result = self.kind(model, X, **self.parameters | given)
-        result.asked = result.explain_local(_first(X))
+        result.asked = result.explain_local(_first(X, 2))
         return result
 
     def use(self, result: Any, X: Any, y: Any) -> None:
@@ -212,12 +212,14 @@ class BackgroundData(Explainer):
 class FreeLime(Explainer):
     """Explanations from a background that an explainer releases when it is made."""
 
+    most_asked: int = 100
+
     def fit(self, X: Any, y: Any, **given: Any) -> Any:
         return self.kind(given.pop("model", None) or ByPlace(), X, **self.parameters | given)
 
     def use(self, result: Any, X: Any, y: Any) -> None:
         if (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0:
-            result.explain_local(_first(X)).visualize(0)
+            result.explain_local(_first(X, self.most_asked)).visualize(0)
         assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
         assert repr(result)
 
@@ -225,16 +227,16 @@ class FreeLime(Explainer):
         return EXPLAINERS["background"].published(result.background)
 
     def predicted(self, result: Any, X: Any) -> Any:
-        answers = result.explain_local(_first(X))
+        answers = result.explain_local(_first(X, self.most_asked))
         return np.array([answers.data(row)["scores"] for row in range(len(answers.selector))])
 
     def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
-        return [result.explain_local(_first(X), None if y is None else y[:2])]
+        n = self.most_asked
+        return [result.explain_local(_first(X, n), None if y is None else y[:n])]
 
 
-def _first(X: Any) -> Any:
-    """Return the first rows: SHAP values of more would take long."""
-    return X.slice(0, 2) if hasattr(X, "slice") else X[:2]
+def _first(X: Any, n_rows: int) -> Any:
+    return X.slice(0, n_rows) if hasattr(X, "slice") else X[:n_rows]
 
 
 @dataclass(frozen=True)
@@ -325,7 +327,10 @@ EXPLAINERS: dict[str, Explainer] = {
         for method in ("interactive", "adaptive")
     },
     "lime": FreeLime(DPLimeTabular, LABELS, ASKED | {"trained_on_same_people": False}),
-    "shap": FreeLime(DPShapTabular, LABELS, ASKED | {"trained_on_same_people": False}),
+    # SHAP values of more rows would take long.
+    "shap": FreeLime(
+        DPShapTabular, LABELS, ASKED | {"trained_on_same_people": False}, most_asked=2
+    ),
     "surrogate": SurrogateModel(
         PrivateSurrogate,
         LABELS,
