@@ -3,7 +3,7 @@
 The same rows are fitted again and again with fresh noise in the rounds; the noise of the histograms
 is drawn once, since bands are conditional on released bins. A band covers if it reaches the curve
 without noise: that of the same fit with the noise of its rounds switched off, not denoised.
-Half-way that goes on as the noisy fit did, with the same terms and the same clip; with ``--free``
+Half-way that goes on as the noisy fit did, with the same terms; with ``--free``
 it decides for itself. With ``--anew`` all noise is fresh, that of the histograms, the target and
 the correlations as well. Each fit has bins of its own then, and its bands are read off at values
 with equal shares of the rows between them. Fits in which a bin does not move, since it is too
@@ -34,7 +34,6 @@ from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingR
 from interpret_dp.datasets import make_cohort
 from interpret_dp.ebm import training
 from interpret_dp.ebm.noise import boosted
-from interpret_dp.ebm.trainer.boosting import HalfWay
 from interpret_dp.mechanisms import use_randomness
 
 __all__ = ["coverage", "problems"]
@@ -81,28 +80,28 @@ class _Fits:
         both = zip(firsts, codes, strict=True)
         return np.concatenate([first + own for first, own in both]).astype(np.intp)
 
-    def fit(self, seed: int) -> tuple[list[Any], HalfWay | None]:
+    def fit(self, seed: int) -> tuple[list[Any], set[int] | None]:
         """Return the released terms, and what was decided half-way."""
-        decided: list[HalfWay] = []
+        decided: list[set[int]] = []
 
-        def heard(look: Any) -> Any:
-            def deciding(early: Any) -> HalfWay:
-                decided.append(look(early))
+        def recorded(stand_out: Any) -> Any:
+            def deciding(early: Any) -> set[int]:
+                decided.append(stand_out(early))
                 return decided[0]
 
             return deciding
 
-        with self._boosting(heard):
+        with self._boosting(recorded):
             terms = self._fitted(SelectedSources(seed, vary=self._vary)).released_.terms
         return terms, decided[0] if decided else None
 
-    def without_noise(self, seed: int, decided: HalfWay | None) -> Floats:
+    def without_noise(self, seed: int, decided: set[int] | None) -> Floats:
         """Return the curves of a fit without noise before they are denoised.
 
         Parameters
         ----------
         seed : int
-        decided : HalfWay or None
+        decided : set of int, or None
             How it goes on half-way; None to let it decide for itself.
         """
         real, seen = boosted.denoised_scores, []
@@ -111,14 +110,12 @@ class _Fits:
             seen.append(_flat(terms.scores))
             return real(terms)
 
-        def told(look: Any) -> Any:
-            return look if decided is None else lambda early: decided
+        def replayed(stand_out: Any) -> Any:
+            return stand_out if decided is None else lambda early: decided
 
         with (
             mock.patch.object(boosted, "denoised_scores", watched),
-            # Without noise no curve is steeper than it should be.
-            mock.patch.object(boosted, "steepness", return_value=1.0),
-            self._boosting(told),
+            self._boosting(replayed),
         ):
             self._fitted(SelectedSources(seed, vary=self._vary, quiet=("boosting",)))
         return seen[0]
@@ -132,8 +129,8 @@ class _Fits:
         """Change what boosting asks half-way, where it asks."""
         real = training.boost
 
-        def boost(*rest: Any, look: Any, **options: Any) -> Any:
-            return real(*rest, look=look and changed(look), **options)
+        def boost(*rest: Any, stand_out: Any, **options: Any) -> Any:
+            return real(*rest, stand_out=stand_out and changed(stand_out), **options)
 
         return mock.patch.object(training, "boost", boost)
 

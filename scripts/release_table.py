@@ -37,8 +37,8 @@ HEAD = """# Every release
 Written by `python -m scripts.release_table` from the source; a test compares the two. Nothing else
 in the package turns private sums into public numbers. The row norm is the declared bound on the L2
 norm of what one row adds, as the call gives it; [neighbouring tables](neighbouring_tables.md)
-derives the sensitivity from it. Sums are aligned if the parts of any two rows have no negative inner
-product.
+derives the sensitivity from it. Sums are aligned if the parts of any two rows have no negative
+inner product.
 
 | release | where | mechanism | row norm | aligned | proof of the norm |
 |---|---|---|---|---|---|

@@ -12,12 +12,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAX_SCORE", "PRODUCT_UNIT", "AdditiveRows", "RegressionRows"]
+__all__ = ["MAX_SCORE", "AdditiveRows", "RegressionRows"]
 
 #: Scores of rows saturate here (lattice units), so that no sum of updates can wrap around.
 MAX_SCORE = 2**30
-#: Size of a vector of integers whose square, times the largest weight, is ``LATTICE``.
-PRODUCT_UNIT = 2**4
 
 
 class AdditiveRows(Protocol):
@@ -152,14 +150,4 @@ class RegressionRows(AdditiveRows, Protocol):
 
     def clip_residuals(self, clip: float) -> None:
         """Choose the bound of the residuals, before the first round."""
-        ...
-
-    def narrow_residuals(self, largest: int) -> None:
-        """Bound the residuals more closely from now on; scores keep their unit.
-
-        Parameters
-        ----------
-        largest : int
-            The bound in lattice units, from 1 to ``LATTICE``: the new ``residual_norm``.
-        """
         ...

@@ -465,12 +465,6 @@ class LocalRegressionRows(_LocalRows):
             scaled = np.trunc((self._numbers[rows] - self._middle) / clip * LATTICE)
             self._target[rows] = np.clip(scaled, -limit, limit)
 
-    def narrow_residuals(self, largest: int) -> None:
-        """Clip residuals to ``largest`` units of the lattice from now on, at most ``LATTICE``."""
-        if not 0 < largest <= LATTICE:
-            raise ValueError(f"The bound is {largest}; it must be from 1 to {LATTICE}.")
-        self.residual_norm = largest
-
     def target_sums(self) -> NDArray[np.int64]:
         """Add the weights, and weight times fraction and its square; shape (3,).
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.base import PRODUCT_UNIT
+from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 
 __all__ = ["products"]
 

@@ -8,14 +8,26 @@ on simulated data and training splits; docs/accuracy.md has the measurements.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.accounting.plans import ReleasePlan
+from interpret_dp.accounting.releases import PlannedChoice, PlannedRelease
 from interpret_dp.ebm.pairs.config import pair_grid, pair_shares
-from interpret_dp.release import PlannedChoice, PlannedRelease, ReleasePlan
+from interpret_dp.schema import Continuous, FeatureSpec, search_edges
 from interpret_dp.schema.declarations import MAX_BINS
 
-__all__ = ["BoostingSettings", "TrainerConfig", "Unit", "narrowed_clip", "residual_clip"]
+__all__ = [
+    "LEAST_SUPPORTED",
+    "PUBLIC_BINS",
+    "BoostingSettings",
+    "TrainerConfig",
+    "Unit",
+    "residual_clip",
+]
 
 _ROUNDS = 40
 _MOST_TIMES = 4  # so many times as many rounds, at most, where terms cannot move or do not go on
@@ -30,17 +42,14 @@ _CLIP_POWER = 1 / 8
 _FEWEST_SPREADS, _MOST_SPREADS = 0.75, 1.75
 _CLIP_SPREADS_OF_COUNTS = 3.0
 _LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
-_NARROWEST = 0.35  # of the first clip: what columns share is counted in each
-_WORTH_NARROWING = 0.95
-_ROWS_PER_FINE_BIN_IN_NOISE = 1.0
 _ROWS_PER_BIN_IN_NOISE = 1.5
+#: Where counts support fewer bins than these, a classification has so many that no count chooses.
+LEAST_SUPPORTED, PUBLIC_BINS = 4, 8
 _ROWS_PER_LIGHT_BIN_IN_NOISE = 3.0  # where values that many rows have leave bins to the others
 _LARGEST_LOGIT = 3.0
-# Where a regression still moves after half of the rounds, steps are so many times as long from then
-# on, up to a largest share of a full step; and where it moves as clearly as such a drift says, up
-# to twice as much again. Noise by itself drifts by 0.3 at times.
-_HASTE, _LONGEST = 2.0, 0.5
-_CLEAR_DRIFT, _CLEAREST_DRIFT = 0.25, 0.5
+# Columns that say nearly the same converge slowly: late steps of a squared loss are so many times
+# as long as the first ones, up to a share of a full step.
+_LATE_STEPS, _LONGEST = 2.0, 0.5
 # Above this noise level steps of a classification shrink in proportion: large logits made of noise
 # flatten the loss, so that the residuals of the signal die while the noise goes on.
 _LOUD = 0.002
@@ -79,6 +88,11 @@ class Unit:
     per_rate: float = 1.0
     loudest: float = math.inf
     fastest: float = 0.4
+
+    @property
+    def bends(self) -> bool:
+        """Whether the curvature of the loss depends on the score."""
+        return self.start is not None or self.loudest < math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,12 +204,16 @@ class TrainerConfig:
 
     @property
     def n_fine_bins(self) -> int:
-        """Equal-width bins of a continuous feature, before noisy counts merge them.
+        """Fine bins of a continuous feature, before noisy counts merge them.
 
         Four times as many as may remain, as far as 16 bits can number them. Two fewer: with those
         for missing and unseen, 64 bins have codes of one byte while rows are counted.
         """
         return min(4 * self.max_bins - 2, MAX_BINS)
+
+    def fine_edges(self, spec: FeatureSpec) -> NDArray[np.float64] | None:
+        """Return the cut points of a feature's fine bins; None of a categorical one."""
+        return search_edges(spec, self.n_fine_bins) if isinstance(spec, Continuous) else None
 
     @property
     def averaged_rounds(self) -> int:
@@ -252,7 +270,7 @@ class TrainerConfig:
     def can_count_finely(self, n_rows: float, norm: float, n_bins: int) -> bool:
         """Return whether fine bins are counted one by one, and not two by two.
 
-        Fine ones follow a skewed feature. But where noise is louder than the rows of a fine bin are
+        Fine ones follow a skewed feature. But where noise is larger than the rows of a fine bin are
         on average, more of them show more noise.
 
         Parameters
@@ -265,9 +283,7 @@ class TrainerConfig:
             Fine bins of the feature.
         """
         planned = self._planned("bins")
-        if planned is None:
-            return False
-        return n_rows / n_bins >= _ROWS_PER_FINE_BIN_IN_NOISE * norm / planned.mu
+        return planned is not None and n_rows / n_bins >= norm / planned.mu
 
     def target_bins(self, n_rows: float, count_noise: float) -> int:
         """Choose the number of merged bins: no finer than the noise of the counts allows.
@@ -279,8 +295,20 @@ class TrainerConfig:
         count_noise : float
             Standard deviation of one released bin count, in rows.
         """
-        supported = int(n_rows / (_ROWS_PER_BIN_IN_NOISE * count_noise))
-        return max(1, min(self.max_bins, supported))
+        return max(1, min(self.max_bins, int(self.supported_bins(n_rows, count_noise))))
+
+    @staticmethod
+    def supported_bins(n_rows: float, count_noise: float) -> float:
+        """Return how many bins of equal weight stand out from the noise of their counts.
+
+        Parameters
+        ----------
+        n_rows : float
+            Released number of rows.
+        count_noise : float
+            Standard deviation of one released bin count, in rows.
+        """
+        return n_rows / (_ROWS_PER_BIN_IN_NOISE * count_noise)
 
     @staticmethod
     def lightest_bin(count_noise: float) -> float:
@@ -293,7 +321,7 @@ class TrainerConfig:
         """
         return _ROWS_PER_LIGHT_BIN_IN_NOISE * count_noise
 
-    def boosting(self, n_rows: float, unit: Unit) -> BoostingSettings:
+    def boosting(self, n_rows: float, unit: Unit, *, late: bool = False) -> BoostingSettings:
         """Choose leaves and learning rate from the noise against the signal.
 
         Parameters
@@ -302,6 +330,8 @@ class TrainerConfig:
             Released number of rows.
         unit : Unit
             Scale of the loss.
+        late : bool
+            For the second half of the rounds: steps of a squared loss are longer.
 
         Notes
         -----
@@ -314,31 +344,16 @@ class TrainerConfig:
         if level == math.inf:
             return BoostingSettings(noise_level=math.inf, leaves=1, step=0.0)
         leaves = self.leaves if self.leaves is not None else round(0.25 / math.sqrt(level))
+        step = self._step(level, unit)
+        if late and self.learning_rate is None and not unit.bends:
+            step = min(_LATE_STEPS * step, max(step, _LONGEST * unit.step))
         return BoostingSettings(
             **self._bent(level, n_rows, unit),
             noise_level=level,
             leaves=max(1, leaves) if self.leaves is not None else min(max(leaves, 2), 16),
-            step=self._step(level, unit),
+            step=step,
             by_tails=self.leaves is None and _hides_the_curvature(level, unit),
         )
-
-    def hastened(self, settings: BoostingSettings, drift: float) -> BoostingSettings:
-        """Return settings with longer steps, for a regression that has not come to rest.
-
-        Parameters
-        ----------
-        settings : BoostingSettings
-            Of squared loss, where a step of one is a full one. A learning rate that the caller
-            chose stays as it is.
-        drift : float
-            How much the curves still go one way, from -1 to 1; at most 0 if they do not.
-        """
-        if self.learning_rate is not None or drift <= 0:
-            return settings
-        clear = (drift - _CLEAR_DRIFT) / (_CLEAREST_DRIFT - _CLEAR_DRIFT)
-        times = 1.0 + min(max(clear, 0.0), 1.0)
-        longest = max(settings.step, times * _LONGEST)
-        return replace(settings, step=min(times * _HASTE * settings.step, longest))
 
     def can_denoise(self, n_rows: float, unit: Unit) -> bool:
         """Return whether enough is known of the curves to denoise them.
@@ -466,32 +481,3 @@ def _clip_spreads(level: float) -> float:
     """
     spreads = _CLIP_SPREADS * math.pow(_QUIET / level, _CLIP_POWER)
     return min(max(spreads, _FEWEST_SPREADS), _MOST_SPREADS)
-
-
-def narrowed_clip(variance: float, explained: float, level: float) -> float | None:
-    """Bound on the residuals once a part of the target is explained: as many spreads of the rest.
-
-    Where there is little noise the bound is wider: what it saves shrinks with the noise, what it
-    costs does not.
-
-    Parameters
-    ----------
-    variance : float
-        Of the target, in units of the first clipping bound squared.
-    explained : float
-        Variance that the released curves explain, less that of the noise in them, in the same
-        units.
-    level : float
-        :attr:`BoostingSettings.noise_level` of the first rounds.
-
-    Returns
-    -------
-    float or None
-        In units of the first clipping bound: at most 0.95, and not below 0.35, since columns that
-        say the same explain less together than each by itself. None where less is not worth it.
-    """
-    if not math.isfinite(explained):
-        return None
-    spreads = _clip_spreads(max(level, _QUIET)) * max(math.sqrt(_QUIET / level), 1.0)
-    share = spreads * math.sqrt(max(variance - explained, 0.0))
-    return max(share, _NARROWEST) if share <= _WORTH_NARROWING else None

@@ -23,20 +23,18 @@ from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from interpret_dp.ebm.config import TrainerConfig, Unit
 from interpret_dp.ebm.noise.boosted import Boosted
 from interpret_dp.ebm.noise.choosing import terms_that_stand_out
-from interpret_dp.ebm.noise.sampling import (
-    explained_variance,
-    noise_variance,
-    with_noise_of_others,
-)
+from interpret_dp.ebm.noise.sampling import with_noise_of_others
 from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
 from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.ebm.trainer.boosting import BoostingResult, BoostingTask, HalfWay, boost
-from interpret_dp.ebm.trainer.correlations import Correlations, release_correlations
+from interpret_dp.ebm.trainer.boosting import boost
+from interpret_dp.ebm.trainer.correlations import Correlations
 from interpret_dp.ebm.trainer.histograms import release_bins
 from interpret_dp.ebm.trainer.objectives import Start, TargetScale
 from interpret_dp.ebm.trainer.partitions import movable_terms
+from interpret_dp.ebm.trainer.products import release_correlations
+from interpret_dp.ebm.trainer.results import BoostingResult, BoostingTask
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import (
@@ -160,9 +158,11 @@ def train(
     scale = start.scale
     if scale is not None and isinstance(rows, RegressionRows):
         rows.clip_residuals(scale.clip)
-    bins, count_noise = release_bins(rows, task.specs, config, door, start.n_rows)
+    bins, count_noise, unsure = release_bins(
+        rows, task.specs, config, door, start.n_rows, is_classification=scale is None
+    )
     # Where nothing is above the noise, no term is better than another.
-    movable = movable_terms(bins, count_noise) or list(range(len(bins)))
+    movable = movable_terms(bins, unsure) or list(range(len(bins)))
     boosting = BoostingTask(
         bins=bins,
         is_ordered=[_is_ordered(spec) for spec in task.specs],
@@ -172,10 +172,11 @@ def train(
         unit=start.unit,
         intercept=start.level,
         n_rows=start.n_rows,
-        count_noise=count_noise,
+        count_noise=unsure,
         divide_by_means=start.bends_with_means,
     )
-    result = boost(rows, boosting, door, look=_half_way(boosting, start, door), verbose=verbose)
+    stand_out = _stand_out(boosting, start, door)
+    result = boost(rows, boosting, door, stand_out=stand_out, verbose=verbose)
     in_units = start.score_unit
     correlations = _correlations(rows, result, boosting, door)
     boosted = Boosted(result, boosting, start, door.public_choices)
@@ -191,7 +192,7 @@ def train(
         intercept=offset + in_units * result.intercept,
         n_rows=task.largest_weight * start.n_rows,
         count_noise=task.largest_weight * count_noise,
-        update_noise=in_units * result.step * result.bound * result.noise,
+        update_noise=in_units * result.step * result.noise,
         boosting=result,
     )
     if not task.pairs.n_pairs:
@@ -204,7 +205,7 @@ def train(
         task.pairs,
         config=config,
         door=door,
-        unit=replace(start.unit, norm=result.bound * start.unit.norm),
+        unit=start.unit,
         n_rows=start.n_rows,
         count_noise=count_noise,
         is_classification=isinstance(task.target, Categorical),
@@ -218,41 +219,27 @@ def train(
     )
 
 
-def _half_way(
+def _stand_out(
     boosting: BoostingTask, start: Start, door: ReleaseDoor
-) -> Callable[[BoostingResult], HalfWay] | None:
-    """Return what says half-way how boosting goes on; None if as it began.
+) -> Callable[[BoostingResult], set[int]] | None:
+    """Return what says half-way which terms stand out from their noise; None to keep all.
 
     Rounds that the caller chose are every term's, and where nothing can be said of curves nothing
     is said half-way either.
     """
-    config, scale = boosting.config, start.scale
-    if not config.can_denoise(start.n_rows, start.unit):
+    if boosting.config.rounds is not None or not boosting.config.can_denoise(
+        start.n_rows, start.unit
+    ):
         return None
-    chooses = config.rounds is None
-    if not chooses and (scale is None or scale.has_log_link):
-        return None
-    unit, bins = start.score_unit, boosting.bins
+    bins = boosting.bins
 
-    def look(early: BoostingResult) -> HalfWay:
+    def stand_out(early: BoostingResult) -> set[int]:
         added = Boosted(early, boosting, start, door.public_choices).added_noise()
-        noise = with_noise_of_others(added, bins, early.dismissed)
-        curves = [unit * scores for scores in early.scores]
-        found = set(range(len(bins)))
-        if chooses:
-            found = terms_that_stand_out(curves, noise, bins, boosting.is_ordered)
-        if scale is None:
-            return HalfWay(found)
-        standing = sorted(found)
-        facts = [noise[k] for k in standing], [bins[k] for k in standing]
-        explained = explained_variance([curves[k][:, 0] for k in standing], *facts)
-        # Noise in the scores makes residuals larger, as what is explained makes them smaller.
-        net = (explained - noise_variance(*facts)) / unit / unit
-        bound = scale.narrowed(net, boosting.settings().noise_level)
-        # A log link has steps that noise could throw far off.
-        return HalfWay(found, bound, drift=0.0 if scale.has_log_link else early.drift)
+        noise = with_noise_of_others(added, bins)
+        curves = [start.score_unit * scores for scores in early.scores]
+        return terms_that_stand_out(curves, noise, bins, boosting.is_ordered)
 
-    return look
+    return stand_out
 
 
 def _correlations(
@@ -263,7 +250,7 @@ def _correlations(
     sizes = {
         k: float(bins[k].weights @ (result.scores[k] ** 2).sum(axis=1))
         for k in boosting.movable
-        if k not in result.dismissed
+        if k not in result.pruned
     }
     largest_first = sorted(sizes, key=lambda k: -sizes[k])
     facts = bins, boosting.is_ordered, largest_first, boosting.n_rows
@@ -290,9 +277,8 @@ def _encoded(
 ) -> AdditiveRows:
     """Encode the rows as integers, each by itself."""
     table, start = private.table, private.init_scores
-    codes = encode_features(
-        table, task.columns, task.specs, config.n_fine_bins, n_threads=n_threads
-    )
+    edges = [config.fine_edges(spec) for spec in task.specs]
+    codes = encode_features(table, task.columns, task.specs, edges, n_threads=n_threads)
     weights = None
     if private.weights is not None:
         weights = encode_weights(private.weights, task.largest_weight, LATTICE)

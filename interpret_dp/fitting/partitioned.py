@@ -21,7 +21,7 @@ from interpret_dp.exceptions import BackendError, SchemaError
 from interpret_dp.fitting.account import thread_count
 from interpret_dp.fitting.init_score import open_init_score
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.schema import Continuous, FeatureSpec, Schema, fine_edges
+from interpret_dp.schema import FeatureSpec, Schema
 from interpret_dp.schema.containers import is_dask
 from interpret_dp.schema.people import has_other_index
 from interpret_dp.schema.units import deal_units, kept_of_units, noted_units
@@ -314,9 +314,7 @@ def _arithmetic(arguments: Sequence[Any]) -> str:
     give other last digits.
     """
     task, config, scale = arguments
-    edges = [
-        fine_edges(spec, config.n_fine_bins) for spec in task.specs if isinstance(spec, Continuous)
-    ]
+    edges = [cuts for spec in task.specs if (cuts := config.fine_edges(spec)) is not None]
     if scale is not None and scale.objective == "gamma_deviance":
         from interpret_dp.backends.log_link import log_edges
 

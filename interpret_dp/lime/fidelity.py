@@ -155,7 +155,9 @@ def release_fidelity(
     for column, spec, bins, own in zip(
         task.columns, task.specs, trained.bins, trained.scores, strict=True
     ):
-        codes = encode_column(table.column(column), spec, config.n_fine_bins)
+        codes = encode_column(
+            table.column(column), spec, config.n_fine_bins, edges=config.fine_edges(spec)
+        )
         scores += _units(own, width)[bins.code_map][codes]
     middle = int(place(np.array(start)))
     exact = _sums(labels, place(scores), middle)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         encode_table,
         encode_target,
     )
-    from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges, unseen_label
+    from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges, search_edges, unseen_label
     from interpret_dp.schema.report import ColumnReport, SchemaReport
     from interpret_dp.schema.tables import Table, open_table, open_target
 
@@ -55,6 +55,7 @@ __all__ = [
     "open_table",
     "open_target",
     "schema_from_arguments",
+    "search_edges",
     "unseen_label",
 ]
 
@@ -70,6 +71,7 @@ _LAZY = {
     "encode_target": "encode",
     "fine_bin_count": "fine_bins",
     "fine_edges": "fine_bins",
+    "search_edges": "fine_bins",
     "open_table": "tables",
     "open_target": "tables",
     "schema_from_arguments": "arguments",

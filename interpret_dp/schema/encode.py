@@ -91,7 +91,6 @@ def encode_column(
         for rows, positions in in_chunks(values, table.positions):
             codes[rows] = positions
         return codes
-    are_even = edges is None and spec.scale == "linear"
     edges = fine_edges(spec, n_bins) if edges is None else edges
     for rows, found in in_chunks(values, numbers_of):
         # The cuts lie inside the bounds: clipping first would not change any bin.
@@ -101,7 +100,7 @@ def encode_column(
         else:
             from interpret_dp.schema.bisection import write_bins
 
-            write_bins(found, edges, codes[rows], are_even=are_even)
+            write_bins(found, edges, codes[rows])
     return codes
 
 
@@ -109,7 +108,7 @@ def encode_features(
     table: Table,
     columns: Sequence[int],
     specs: Sequence[FeatureSpec],
-    n_bins: int,
+    edges: Sequence[npt.NDArray[np.float64] | None],
     *,
     n_threads: int = 1,
 ) -> Codes:
@@ -122,8 +121,8 @@ def encode_features(
     columns : sequence of int, shape (n_features,)
         Their places in the table.
     specs : sequence of Continuous or Categorical, shape (n_features,)
-    n_bins : int
-        Number of fine bins of the continuous features.
+    edges : sequence of ndarray of float64, or None, shape (n_features,)
+        Increasing cut points of each continuous feature; None of a categorical one.
     n_threads : int
         Most threads to encode with; the codes do not depend on it.
 
@@ -132,15 +131,21 @@ def encode_features(
     ndarray of uint8 or uint16, shape (n_features, n_rows)
         As :func:`encode_column`, in the smallest type that holds all of them. Private.
     """
-    n_codes = max((fine_bin_count(spec, n_bins) + 2 for spec in specs), default=0)
+    n_bins = [
+        fine_bin_count(spec, 1) if cuts is None else len(cuts) + 1
+        for spec, cuts in zip(specs, edges, strict=True)
+    ]
+    n_codes = max(n_bins, default=0) + 2
     codes: npt.NDArray[Any] = np.empty((len(columns), table.n_rows), code_dtype(n_codes))
     parts = max(1, min(n_threads, table.n_rows // _ROWS_PER_THREAD))
     borders = np.linspace(0, table.n_rows, parts + 1).astype(int).tolist()
     with ThreadPoolExecutor(parts) as pool:
-        for place, (column, spec) in enumerate(zip(columns, specs, strict=True)):
+        for place, (column, spec, cuts) in enumerate(zip(columns, specs, edges, strict=True)):
             values = table.column(column)
             tasks = [
-                pool.submit(encode_column, values[rows], spec, n_bins, codes[place, rows])
+                pool.submit(
+                    encode_column, values[rows], spec, 1, out=codes[place, rows], edges=cuts
+                )
                 for rows in (slice(*ends) for ends in pairwise(borders))
             ]
             for task in tasks:

@@ -5,6 +5,8 @@ Code 0 is a missing cell, 1 to F are the fine bins, F + 1 is a level that is not
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,13 +21,17 @@ from interpret_dp.schema.declarations import (
     level_labels,
 )
 
-__all__ = ["fine_bin_count", "fine_edges", "unseen_label"]
+__all__ = ["fine_bin_count", "fine_edges", "search_edges", "unseen_label"]
 
+# Of the larger bound: rows are looked for from a millionth of it on, by factors.
+_SEARCH_UNIT = 2.0**-20
 # From here on there are no floats between the integers.
 _LAST_HALF = 2.0**52
 
 
-def fine_edges(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
+def fine_edges(
+    spec: Continuous, n_bins: int, *, unit: float = SYMLOG_UNIT
+) -> npt.NDArray[np.float64]:
     """Return the inner cut points of equally wide bins, on the feature's scale.
 
     Those of an :class:`Integer` lie halfway between two integers: between all neighbours where
@@ -40,6 +46,8 @@ def fine_edges(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
         The declared bounds and scale.
     n_bins : int
         Number of bins asked for, 1 to ``MAX_BINS``.
+    unit : float
+        Share of the larger bound up to which a "symlog" scale is linear.
 
     Returns
     -------
@@ -55,22 +63,50 @@ def fine_edges(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
     """
     n_bins = check_int("n_bins", n_bins, low=1, high=MAX_BINS)
     is_integer = isinstance(spec, Integer)
-    edges = _between_integers(spec, n_bins) if is_integer else _evenly_spaced(spec, n_bins)
+    edges = _evenly_spaced(spec, n_bins, unit)
+    if is_integer:
+        edges = _between_integers(spec, n_bins, edges)
     edges = np.unique(edges)
     return edges[(edges > spec.lower) & (edges <= spec.upper)]
 
 
-def _between_integers(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
+def search_edges(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
+    """Return cut points of fine bins that find the rows wherever they are between the bounds.
+
+    On a linear scale half of the bins are equally wide, and half of them on a symmetric log scale:
+    rows may fill a small part of generous bounds, or have a long tail.
+
+    Parameters
+    ----------
+    spec, n_bins
+        As for :func:`fine_edges`.
+
+    Returns
+    -------
+    ndarray of float64, shape (<= n_bins - 1,)
+        As those of :func:`fine_edges`.
+    """
+    edges = fine_edges(spec, n_bins)
+    if spec.scale != "linear" or len(edges) < n_bins - 1:
+        return edges
+    half = n_bins // 2
+    logarithmic = fine_edges(replace(spec, scale="symlog"), n_bins - half, unit=_SEARCH_UNIT)
+    return np.union1d(fine_edges(spec, half), logarithmic) if half > 1 else edges
+
+
+def _between_integers(
+    spec: Continuous, n_bins: int, edges: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
     """Return the point below the first integer of each bin but the first."""
     if spec.upper - spec.lower < n_bins:
         firsts = np.arange(spec.lower + 1.0, spec.upper + 1.0)
     else:
-        firsts = np.ceil(_evenly_spaced(spec, n_bins))
+        firsts = np.ceil(edges)
     # An integer that lies on a cut is in the bin above.
     return np.where(np.abs(firsts) > _LAST_HALF, firsts, firsts - 0.5)
 
 
-def _evenly_spaced(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
+def _evenly_spaced(spec: Continuous, n_bins: int, unit: float) -> npt.NDArray[np.float64]:
     """Return ``n_bins - 1`` points at equal steps of the scale, up to rounding."""
     steps = np.arange(1, n_bins, dtype=np.float64)
     width = spec.upper - spec.lower
@@ -79,9 +115,9 @@ def _evenly_spaced(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
     if spec.scale == "symlog" and width > 0:
         largest = max(abs(spec.lower), abs(spec.upper))
         # Divided in this order, the unit of tiny bounds does not vanish.
-        first, last = np.arcsinh(np.array([spec.lower, spec.upper]) / largest / SYMLOG_UNIT)
+        first, last = np.arcsinh(np.array([spec.lower, spec.upper]) / largest / unit)
         positions = first + (last - first) * (steps / n_bins)
-        return np.asarray(np.sinh(positions) * SYMLOG_UNIT * largest)
+        return np.asarray(np.sinh(positions) * unit * largest)
     if width <= np.finfo(np.float64).max / n_bins:
         # Multiplying before dividing keeps cuts between integers exact.
         return spec.lower + width * steps / n_bins

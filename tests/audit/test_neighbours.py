@@ -276,9 +276,9 @@ def test_leaves_move_in_these_replays(task: str, releases: list[LeafRelease]) ->
 def test_control_levels_matched_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """One missing cell turns 1 into 1.0, and every row into an undeclared level."""
 
-    def by_text(values: Any, spec: Any, n_bins: int, out: Any = None) -> Any:
+    def by_text(values: Any, spec: Any, n_bins: int, out: Any = None, edges: Any = None) -> Any:
         if not hasattr(spec, "levels"):
-            return encode_column(values, spec, n_bins, out)
+            return encode_column(values, spec, n_bins, out, edges=edges)
         labels = {str(level): at for at, level in enumerate(spec.levels, start=1)}
         texts = pd.Series(values).astype(str)
         out[:] = [labels.get(t, len(labels) + 1) for t in texts]

@@ -135,7 +135,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], str, dict[str, str]]] = {
         "yes",
         {},
     ),
-    "narrowed": (
+    "half-way": (
         REGRESSOR,
         {
             "schema": Schema(FEATURES, target=AMOUNTS),

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.backends import local
-from interpret_dp.backends.base import MAX_SCORE, PRODUCT_UNIT
+from interpret_dp.backends.base import MAX_SCORE
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
 from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from tests.contract.simplest_rows import (

@@ -1,10 +1,11 @@
-"""The page of all releases is what the source says."""
+"""The pages of all releases and of the algorithm say what the source says."""
 
 from __future__ import annotations
 
 import ast
+import re
 
-from scripts.release_table import PAGE, calls, table
+from scripts.release_table import PAGE, ROOT, calls, table
 
 
 def test_page_lists_the_releases_of_the_source() -> None:
@@ -19,3 +20,16 @@ class Trainer:
 """
     found = list(calls(ast.parse(source)))
     assert [(function.name, call.func.attr) for function, call in found] == [("leak", "gaussian")]
+
+
+def test_functions_on_the_page_of_the_algorithm_exist() -> None:
+    page = (ROOT / "docs" / "algorithm.md").read_text(encoding="utf-8")
+    names = {name.rpartition(".")[2] for name in re.findall(r"`([A-Za-z_.]+)`", page)}
+    defined = {
+        node.name
+        for path in (ROOT / "interpret_dp").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    assert len(names) > 20
+    assert names - defined <= {"fit", "ebm"}

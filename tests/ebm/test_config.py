@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.ebm.config import TrainerConfig, Unit, narrowed_clip
+from interpret_dp.ebm.config import TrainerConfig, Unit
 
 SQUARED_LOSS = Unit(curvature=1.0, step=1.0)
 
@@ -39,23 +39,6 @@ def test_no_rounds_spends_on_bins_and_target_only():
     config = TrainerConfig(mu=0.5, n_features=3, max_bins=8, rounds=0)
     assert {part.name for part in config.plan().releases} == {"bins", "target", "weights"}
     assert math.isinf(config.boosting(100.0, SQUARED_LOSS).noise_level)
-
-
-def test_residuals_are_clipped_by_what_is_left_to_explain():
-    # The clip is 1.25 standard deviations: nothing, half and more than all of it explained.
-    variance = 1 / 1.25**2
-    assert narrowed_clip(variance, 0.0, 0.001) is None
-    assert narrowed_clip(variance, variance / 2, 0.001) == pytest.approx(0.5**0.5)
-    assert narrowed_clip(variance, 2 * variance, 0.001) == 0.35
-    # Ten times as much noise: closer, as the first clip is.
-    assert narrowed_clip(variance, variance / 2, 0.01) == pytest.approx(0.5**0.5 / 10**0.125)
-    # With a quarter of the noise, twice as many standard deviations.
-    assert narrowed_clip(variance, 0.9 * variance, 0.00025) == pytest.approx(2 * 0.1**0.5)
-    assert narrowed_clip(variance, variance / 2, 0.00025) is None
-    # The whole range is clipped to, 1.25 standard deviations are more: little explained is nothing.
-    assert narrowed_clip(1.0, 0.3, 0.001) is None
-    for explained in (math.inf, math.nan):
-        assert narrowed_clip(variance, explained, 0.01) is None
 
 
 @given(n_features=st.integers(1, 200), movable=st.integers(1, 200))

@@ -23,9 +23,9 @@ from tests.golden.write_golden import FEATURES, FILES, BlackBox, rows
 
 X, IDS, TWO = rows(3), np.arange(3), Categorical([0, 1])
 MODEL = interpret_dp.load_model(FILES / "classification.json")
-# Bounds on what a row adds to a sum of an additive model, in lattice units: the least is a narrowed
-# clip without most of the mean, the most are products of 256 columns.
-NORMS = LATTICE // 5, 181 * LATTICE
+# Bounds on what a row adds to a sum of an additive model, in lattice units: the least is a residual
+# without most of the mean, the most are products of 256 columns.
+NORMS = LATTICE // 2, 181 * LATTICE
 
 
 class OpenedError(Exception):

@@ -22,7 +22,6 @@ from interpret_dp import (
     SchemaError,
     UndeclaredWarning,
 )
-from interpret_dp.ebm.noise import boosted
 from interpret_dp.fitting import declaring
 
 FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
@@ -163,19 +162,6 @@ def test_odd_scores_count_as_none() -> None:
 
 
 UNLIKE = LogisticRegression().fit([[0.0, 0], [1, 1]], ["a", "b"])
-
-
-def test_how_steep_curves_are_is_not_asked_of_rows_with_scores_of_their_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Where rows start is not released: a rare class would look as if it were half of them."""
-    asked = []
-    monkeypatch.setattr(boosted, "steepness", lambda *facts: asked.append(facts) or 1.0)
-    X, y = table("binary")
-    model_of("binary").fit(X, y, init_score=np.full(len(X), -6.0))
-    assert not asked
-    model_of("binary").fit(X, y)
-    assert len(asked) == 1
 
 
 @pytest.mark.parametrize(

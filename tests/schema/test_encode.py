@@ -343,7 +343,8 @@ def test_a_block_of_codes_is_that_of_its_columns(
     )
     table = open_table(frame)
     specs = [Continuous(0, 1), Categorical(["y", "x"])]
-    block = encode_features(table, [2, 0], specs, n_bins, n_threads=n_threads)
+    edges = [fine_edges(specs[0], n_bins), None]
+    block = encode_features(table, [2, 0], specs, edges, n_threads=n_threads)
     assert block.flags.c_contiguous
     assert block.dtype == (np.uint8 if n_bins == 9 else np.uint16)
     for codes, column, spec in zip(block, [2, 0], specs, strict=True):

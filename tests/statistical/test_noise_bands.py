@@ -84,37 +84,31 @@ class Seen:
     """Repeated fits, with scores and claims before the curves are denoised.
 
     The truth of each is the same fit without the noise of its rounds. Half-way it goes on as the
-    noisy one did: by itself it would go on with other terms, another clip and longer steps.
+    noisy one did: by itself it would go on with other terms.
     """
 
     def __init__(self, monkeypatch, fit, n_fits=FITS):
         self._fit = fit
-        real_scores, real_steepness = boosted.expected_terms, boosted.steepness
-        real_boost = training.boost
+        real_scores, real_boost = boosted.expected_terms, training.boost
 
         def watched(terms):
             deviations = np.sqrt(_flat([one.diagonal for one in terms.noise]))
             self._before = (_flat(terms.scores), deviations)
             return real_scores(terms)
 
-        def steepness(*facts):
-            # Without noise no curve is steeper than it should be.
-            return real_steepness(*facts) if self._has_noise else 1.0
-
-        def told(look):
+        def remembered(stand_out):
             def decide(early):
                 if self._has_noise:
-                    self._decided = look(early)
+                    self._decided = stand_out(early)
                 return self._decided
 
             return decide
 
-        def boost(*rest, look, **options):
-            return real_boost(*rest, look=look and told(look), **options)
+        def boost(*rest, stand_out, **options):
+            return real_boost(*rest, stand_out=stand_out and remembered(stand_out), **options)
 
         monkeypatch.setattr(training, "boost", boost)
         monkeypatch.setattr(boosted, "expected_terms", watched)
-        monkeypatch.setattr(boosted, "steepness", steepness)
         self.models, noisy, quiet = [], [], []
         for seed in range(n_fits):
             released, before = self.fit(FixedHistograms(seed))

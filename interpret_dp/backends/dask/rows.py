@@ -63,14 +63,6 @@ class DaskRows:
             self._form.clip_residuals(clip)
         self._change("clip_residuals", clip)
 
-    def narrow_residuals(self, largest: int) -> None:
-        """Bound the residuals of a regression more closely from now on."""
-        if not isinstance(self._form, RegressionRows):
-            raise TypeError("Residuals of a classification have a bound of their own.")
-        self._form.narrow_residuals(largest)
-        self.residual_norm = self._form.residual_norm
-        self._commands.append(("narrow_residuals", (largest,)))
-
     def merge_bins(self, maps: Sequence[NDArray[np.uint16]]) -> None:
         """Replace every feature's codes by those of merged bins."""
         self._change("merge_bins", list(maps))
@@ -80,9 +72,6 @@ class DaskRows:
         # Nothing before it matters any more. Numbers are never used twice.
         self._first += len(self._commands)
         self._commands = [("begin", (np.array(scores, dtype=np.int64),))]
-        if isinstance(self._form, RegressionRows):
-            # Whoever follows from here on knows the bound, whatever it was told before.
-            self._commands.append(("narrow_residuals", (self.residual_norm,)))
         self._sent = 0
 
     def advance(

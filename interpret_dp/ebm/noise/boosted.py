@@ -16,7 +16,6 @@ from interpret_dp.ebm.noise.sampling import (
     sampling_variances,
     with_noise_of_others,
 )
-from interpret_dp.ebm.noise.steepness import steepness
 from interpret_dp.ebm.noise.uncertainty import (
     Expected,
     TermNoise,
@@ -26,20 +25,19 @@ from interpret_dp.ebm.noise.uncertainty import (
     term_noise,
 )
 from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.ebm.trainer.boosting import BoostingResult, BoostingTask
 from interpret_dp.ebm.trainer.correlations import Correlations
 from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
 from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.objectives import Start, relative_means
+from interpret_dp.ebm.trainer.results import BoostingResult, BoostingTask
 
 __all__ = ["Boosted"]
 
 FloatArray = NDArray[np.float64]
 
 # Curves are denoised as if there were this noise level at least. How boosting blurs a curve is
-# known to first order, and for each term by itself: taken as exact, it would make a part of the
-# curve of what terms share and of what is not linear, which next to no noise cannot explain.
-_FAINTEST = 2e-5
+# known to first order only: taken as exact, it would be wrong by more than the noise.
+_LEAST_LEVEL = 2e-5
 
 
 @dataclass(frozen=True)
@@ -75,9 +73,9 @@ class Boosted:
         self, result: BoostingResult, task: BoostingTask, start: Start, rng: np.random.Generator
     ) -> None:
         self._result, self._task, self._start, self._rng = result, task, start, rng
-        # What rows are scored with: dismissed terms are zero.
+        # What rows are scored with.
         self._standing = [
-            np.zeros_like(curve) if k in result.dismissed else curve
+            np.zeros_like(curve) if k in result.pruned else curve
             for k, curve in enumerate(result.trained)
         ]
 
@@ -112,23 +110,20 @@ class Boosted:
         row answered changes of its score. It is in the curves all the same: what is expected of
         each is made with all that is known.
         """
-        bins, dismissed = self._task.bins, self._result.dismissed
+        bins, pruned = self._task.bins, self._result.pruned
         scores = _without_axis(self._result.scores, self._start.score_unit)
         if not self._task.config.can_denoise(self._start.n_rows, self._start.unit):
             return scores, self._noise_of_all(_Facts(correlations)), [None] * len(scores)
-        apart = with_noise_of_others(self.added_noise(), bins, dismissed)
+        apart = with_noise_of_others(self.added_noise(), bins, pruned)
         facts, dispersion = self._facts(correlations, scores, apart)
         noise = self._noise_of_all(facts)
-        steeper = self._steepness(scores, apart)
-        scores = [curve / steeper for curve in scores]
-        apart, noise = ([one.scaled(1.0 / steeper) for one in both] for both in (apart, noise))
         sampling = [
             self._start.score_unit**2 * sampling_variances(b.weights, curvature, dispersion)
             for b, curvature in zip(bins, self._curvatures(facts), strict=True)
         ]
-        times = max(1.0, _FAINTEST / self._task.settings().noise_level)
+        times = max(1.0, _LEAST_LEVEL / self._task.settings().noise_level)
         believed, of_all = ([one.scaled(times) for one in both] for both in (apart, noise))
-        terms = Terms(scores, believed, bins, self._task.is_ordered, sampling, dismissed)
+        terms = Terms(scores, believed, bins, self._task.is_ordered, sampling, pruned)
         return denoised_scores(terms), noise, expected_terms(replace(terms, noise=of_all))
 
     def balanced_intercept(self, scores: Sequence[FloatArray]) -> FloatArray:
@@ -158,8 +153,8 @@ class Boosted:
         # Noise in the scores makes residuals larger, as what is explained makes them smaller.
         loud = noise_variance(*self._used(scores, self._noise_while_training())[1:])
         net = explained - loud / scale.score_unit**2
-        facts = _Facts(correlations, scale.inside(net, self._result.bound))
-        return facts, scale.dispersion(float(self._start.level[0]), explained, self._result.bound)
+        facts = _Facts(correlations, scale.inside(net))
+        return facts, scale.dispersion(float(self._start.level[0]), explained)
 
     def _noise_while_training(self) -> list[TermNoise]:
         """Return the noise of curves in the middle of the rounds that are averaged.
@@ -174,21 +169,13 @@ class Boosted:
         ]
         middle = replace(self._result, updates=updates, averaged=(Averaged(1),) * len(averaged))
         noise = self._noise_of(middle, _Facts())
-        return with_noise_of_others(noise, self._task.bins, self._result.dismissed)
-
-    def _steepness(self, scores: Sequence[FloatArray], apart: Sequence[TermNoise]) -> float:
-        """Return how much steeper curves are than without noise, as far as that is known."""
-        intercept, start = self._result.intercept, self._start
-        if start.scale is not None or start.has_scores or len(intercept) > 1:
-            return 1.0
-        trained_with = self._used(scores, self._noise_while_training())[1]
-        return steepness(float(intercept[0]), *self._used(scores, apart), trained_with)
+        return with_noise_of_others(noise, self._task.bins, self._result.pruned)
 
     def _used(
         self, scores: Sequence[FloatArray], noise: Sequence[TermNoise]
     ) -> tuple[list[FloatArray], list[TermNoise], list[Bins]]:
         """Return curves, noise and bins of the terms that rows are scored with."""
-        kept = [k for k in range(len(scores)) if k not in self._result.dismissed]
+        kept = [k for k in range(len(scores)) if k not in self._result.pruned]
         bins = self._task.bins
         return [scores[k] for k in kept], [noise[k] for k in kept], [bins[k] for k in kept]
 
@@ -198,16 +185,13 @@ class Boosted:
         if facts.correlations is not None:
             full_steps = facts.inside * self._result.way / self._task.unit.step
             noise = with_coupling(noise, bins, facts.correlations, full_steps=full_steps)
-        return with_noise_of_others(noise, bins, self._result.dismissed)
+        return with_noise_of_others(noise, bins, self._result.pruned)
 
     def _curvatures(self, facts: _Facts) -> list[FloatArray]:
         """Return the expected second derivative of the loss in each bin, from released numbers."""
         start, weights = self._start, [b.weights for b in self._task.bins]
         if start.scale is None:
-            level = self._result.intercept
-            return log_loss_curvatures(
-                self._standing, level, weights, correlations=facts.correlations
-            )
+            return log_loss_curvatures(self._standing, self._result.intercept, weights)
         if not start.bends_with_means:
             inside = start.unit.curvature * facts.inside
             return [np.full_like(scores, inside) for scores in self._standing]

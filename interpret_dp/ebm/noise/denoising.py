@@ -63,8 +63,8 @@ class Denoised:
     def scores(self) -> FloatArray:
         """What is released, shape (n_codes,); bins that never move are as they were."""
         curve = self._curve
-        kept = np.zeros_like(curve.scores) if curve.is_dismissed else curve.scores
-        if self._likely is None or curve.is_dismissed:
+        kept = np.zeros_like(curve.scores) if curve.is_pruned else curve.scores
+        if self._likely is None or curve.is_pruned:
             return kept
         scores = kept.copy()
         scores[self._view.moved] = self._view.process_mean(self._likely)

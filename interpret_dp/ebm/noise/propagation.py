@@ -5,10 +5,7 @@ deviation N of the term changes the residual sum of a leaf by ``-sum stiffness *
 stiffness of a bin is its weight times the curvature of the loss. Both maps are known, so the
 covariance follows exactly from the recorded updates; the rows play no part in it. The curve is an
 average of iterates, each with more of its last change as it may be. Where an update uses contrasts
-of the sums alone, nothing of their noise is in the mean of the leaves; what a deviation does to the
-total, the intercept follows. A deviation M of the intercept changes the sum of a leaf by
-``-M sum stiffness``, which contrasts hear where leaves differ: after a shift by the noisy mean
-residual M is ``(1 - step curvature) M`` and the noise of the shift.
+of the sums alone, nothing of their noise is in the mean of the leaves.
 
 A covariance of all bins is as large as their number squared. Where that is too much, the variances
 alone are computed, without it:
@@ -19,7 +16,7 @@ alone are computed, without it:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -50,7 +47,6 @@ _MOST_CELLS = 1024
 # Draws for more cells: a standard deviation comes out with a standard error of 3 %.
 _DRAWS = 512
 _DRAWS_AT_ONCE = 32
-_CHUNK = 2**21  # numbers in one working array: 16 MiB
 
 
 def noise_covariance(
@@ -72,7 +68,7 @@ def noise_covariance(
     curvature : ndarray of float64, shape (n_codes,)
         Mean second derivative of the loss in each bin.
     noise : float
-        Standard deviation of the noise of one residual sum of the first rounds.
+        Standard deviation of the noise of one residual sum.
     averaged : Averaged
         How the curve was made of the iterates.
 
@@ -90,7 +86,7 @@ def unit_covariance(
     stiffness: FloatArray,
     averaged: Averaged,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the covariance for noise of one at first, and the response of the averaged curve.
+    """Return the covariance for noise of one, and the response of the averaged curve.
 
     Parameters
     ----------
@@ -110,8 +106,6 @@ def unit_covariance(
     # Backwards in time: `onward` maps a deviation after a round to one of the averaged curve. To
     # centre the average would change nothing: every update is centred by the same weights.
     onward = np.zeros_like(covariance)
-    # The same of a deviation of the intercept.
-    level, curvature = np.zeros(len(weights)), _mean_curvature(updates, weights, stiffness)
     diagonal = np.einsum("ii->i", onward)  # a view
     counts = averaged.counts(len(updates))
     for index in range(len(updates) - 1, -1, -1):
@@ -123,11 +117,6 @@ def unit_covariance(
         diagonal -= counts[index] * averaged.ahead
         heard = without_total(updates[index], carried.T, leaf[starts])
         covariance += updates[index].noise ** 2 * (heard.T @ heard)
-        if updates[index].by_contrasts:
-            level -= heard.T @ np.add.reduceat(stiffness, starts)
-        kept, fresh = _intercept(updates[index], curvature)
-        covariance += fresh * np.outer(level, level)
-        level *= kept
         lengths = np.append(starts[1:], len(leaf)) - starts
         part = np.repeat(carried, lengths, axis=1) * stiffness
         response += part
@@ -173,12 +162,12 @@ def noise_variances(
     Returns
     -------
     ndarray of float64, shape (n_codes,)
-        In units of score squared. Exact for nominal terms, and for others up to 1,024 cells; a cell
-        is a range of bins, which move, that no partition parts. Of more cells, which takes many
-        leaves or rounds, it is the variance of 512 simulated curves.
+        In units of score squared. Exact up to 1,024 cells; a cell is a range of bins, which move,
+        that no partition parts. Of more cells it is a close approximation for a nominal term, and
+        the variance of 512 simulated curves for an ordered one.
     """
     stiffness = curvature * weights
-    if updates and _parts_each_bin(updates):
+    if len(weights) > _MOST_CELLS and updates and _parts_each_bin(updates):
         return noise**2 * _single_bin_variances(updates, weights, stiffness, averaged)
     found = np.zeros(len(weights))
     moved = _moved_bins(updates, len(weights))
@@ -218,46 +207,10 @@ def cells_of_bins(updates: Sequence[TermUpdate]) -> tuple[NDArray[np.int64], lis
     ]
 
 
-def _mean_curvature(
-    updates: Sequence[TermUpdate], weights: FloatArray, stiffness: FloatArray
-) -> float:
-    """Return that of the rows in bins that move."""
-    moved = _moved_bins(updates, len(weights))
-    total = float(weights[moved].sum())
-    return float(stiffness[moved].sum()) / total if total > 0 else 0.0
-
-
-def _intercept(update: TermUpdate, curvature: float) -> tuple[float, float]:
-    """Return what is left of the intercept's deviation since the last update, and new variance."""
-    shifts = update.shifts
-    left = 1.0 - shifts.step * curvature
-    echoes = float(np.sum((left**2) ** np.arange(shifts.number)))
-    return left**shifts.number, shifts.noise**2 * echoes
-
-
-def noises_of_sums(
-    updates: Sequence[TermUpdate],
-    weights: FloatArray,
-    stiffness: FloatArray,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> Iterator[FloatArray]:
-    """Draw the noise in the sums of each update, that of the intercept included.
-
-    Yields
-    ------
-    ndarray of float64, shape (n_leaves, n_draws)
-        For noise of one at first.
-    """
-    level, curvature = np.zeros(n_draws), _mean_curvature(updates, weights, stiffness)
-    for update in updates:
-        n_leaves, leaf = update.partition.n_leaves, update.partition.leaf
-        noise = rng.normal(scale=update.noise, size=(n_leaves, n_draws))
-        kept, fresh = _intercept(update, curvature)
-        level = kept * level + rng.normal(scale=fresh**0.5, size=n_draws)
-        if update.by_contrasts:
-            noise -= np.outer(np.bincount(leaf, stiffness, minlength=n_leaves), level)
-        yield without_total(update, noise)
+def noises_of_sums(update: TermUpdate, n_draws: int, rng: np.random.Generator) -> FloatArray:
+    """Draw the noise in the sums of an update, shape (n_leaves, n_draws), for noise of one."""
+    sums = rng.normal(scale=update.noise, size=(update.partition.n_leaves, n_draws))
+    return without_total(update, sums)
 
 
 def _simulated_variances(
@@ -272,9 +225,9 @@ def _simulated_variances(
     for _ in range(_DRAWS // _DRAWS_AT_ONCE):
         deviation = np.zeros((len(weights), _DRAWS_AT_ONCE))
         average = np.zeros_like(deviation)
-        drawn = noises_of_sums(updates, weights, stiffness, _DRAWS_AT_ONCE, rng)
-        for count, update, sums in zip(counts, updates, drawn, strict=True):
+        for count, update in zip(counts, updates, strict=True):
             leaf = update.partition.leaf
+            sums = noises_of_sums(update, _DRAWS_AT_ONCE, rng)
             starts = run_starts(leaf)
             sums[leaf[starts]] -= np.add.reduceat(deviation * stiffness[:, np.newaxis], starts)
             change = centred_change(update, weights, sums)
@@ -298,100 +251,23 @@ def _parts_each_bin(updates: Sequence[TermUpdate]) -> bool:
 def _single_bin_variances(
     updates: Sequence[TermUpdate], weights: FloatArray, stiffness: FloatArray, averaged: Averaged
 ) -> FloatArray:
-    """Return the variances of updates of single bins, for noise of one at first.
+    """Return the variances of updates of single bins, for noise of one.
 
     Notes
     -----
-    With noise e, round t takes the deviation N of each bin that moves to::
-
-        decay_t N + gain_t e_t + c_t,    decay_t = 1 - gain_t stiffness,
-        c_t = sum over bins of q_t + share_t stiffness (N - x_t),
-        q_t = share_t (stiffness x_t - e_t),    share_t = gain_t weight / total weight,
-
-    where x is what N would be without any c. The bins meet in the scalars c alone. Unrolled, with
-    D(s, t) for the product of the decays of the rounds between s and t, ``c = sum of q + R c``
-    with ``R_ts = sum of share_t stiffness D(s, t)``, and so ``Cov(c) = P Cov(sum of q) P'`` with
-    ``P = inverse(I - R)``. The averaged curve of a bin is ``o' (gain e + c)``, where ``o_t`` is
-    what remains of round t; its variance is ``o' Cov(gain e) o + o' Cov(c) o + 2 w' P' o`` with
-    ``w = Cov(q, gain e) o``. That is exact.
+    Without centring the bins would have nothing in common: a round turns the deviation N of a bin
+    into ``(1 - gain stiffness) N + gain noise``. Here their average is centred, by the weights that
+    centre each round: a difference of the order of a bin's share of the rows.
     """
-    n_rounds = len(updates)
     leaf = updates[0].partition.leaf
-    variances = np.zeros(len(weights))
-    moved = np.flatnonzero(np.any([update.gain[leaf] > 0 for update in updates], axis=0))
-    total = max(float(weights[moved].sum()), 1e-300)
-    parts = np.array_split(moved, len(moved) * n_rounds // _CHUNK + 1)
-
-    def some(part: NDArray[np.int64]) -> _SingleBins:
-        return _SingleBins(updates, weights[part] / total, stiffness[part], leaf[part])
-
-    covariance, echo = np.zeros((n_rounds, n_rounds)), np.zeros((n_rounds, n_rounds))
-    for part in parts:
-        own, pull = some(part).shocks()
-        covariance += own
-        echo += pull
-    rounds: FloatArray = np.linalg.inv(np.eye(n_rounds) - echo).astype(np.float64)
-    covariance = rounds @ (covariance + np.tril(covariance, -1).T) @ rounds.T
-    found = [some(part).variances(covariance, rounds, averaged) for part in parts]
-    variances[moved] = np.maximum(np.concatenate(found), 0.0)
-    return variances
-
-
-class _SingleBins:
-    """Some bins of :func:`_single_bin_variances`; arrays have one row a round."""
-
-    def __init__(
-        self,
-        updates: Sequence[TermUpdate],
-        weights: FloatArray,
-        stiffness: FloatArray,
-        leaf: NDArray[np.uint16],
-    ) -> None:
-        self.gain = np.array([update.gain[leaf] for update in updates])
-        self.noise = np.array([update.noise**2 for update in updates])
-        self.stiffness = stiffness
-        self.share = self.gain * weights
-        self.decay = 1.0 - self.gain * stiffness
-
-    def shocks(self) -> tuple[FloatArray, FloatArray]:
-        """Return sums over the bins: the covariance of q, its lower half; and R."""
-        n_rounds = len(self.gain)
-        covariance, echo = np.zeros((n_rounds, n_rounds)), np.zeros((n_rounds, n_rounds))
-        square = np.zeros_like(self.stiffness)  # the variance of x
-        for t in range(n_rounds):
-            gain, share, noise = self.gain[t], self.share[t], self.noise[t]
-            covariance[t, t] = share**2 @ (self.stiffness**2 * square + noise)
-            later = share * (self.stiffness * self.decay[t] * square - gain * noise)
-            # Of what x and a c have become by a later round, what its c takes.
-            both = np.stack([later, np.ones_like(later)]) * self.stiffness
-            for u in range(t + 1, n_rounds):
-                covariance[u, t], echo[u, t] = both @ self.share[u]
-                both *= self.decay[u]
-            square = self.decay[t] ** 2 * square + gain**2 * noise
-        return covariance, echo
-
-    def variances(
-        self, covariance: FloatArray, rounds: FloatArray, averaged: Averaged
-    ) -> FloatArray:
-        """Return the variance of each bin's averaged curve, from those of c and from P."""
-        n_rounds = len(self.gain)
-        counts, remains = averaged.counts(n_rounds), np.zeros_like(self.gain)
-        more = averaged.ahead * counts
-        for t in range(n_rounds - 1, -1, -1):
-            remains[t] = counts[t] + more[t]
-            if t + 1 < n_rounds:
-                # A change is taken from where the curve was.
-                remains[t] += self.decay[t + 1] * remains[t + 1] - more[t + 1]
-        common = np.zeros_like(self.gain)
-        answer = np.zeros_like(self.stiffness)
-        for t in range(n_rounds):
-            gain, heard = self.gain[t], self.noise[t] * remains[t]
-            common[t] = self.share[t] * (self.stiffness * answer - gain * heard)
-            answer = self.decay[t] * answer + gain**2 * heard
-        own = self.noise @ (self.gain * remains) ** 2
-        found: FloatArray = (
-            own
-            + ((covariance @ remains) * remains).sum(axis=0)
-            + 2.0 * ((rounds.T @ remains) * common).sum(axis=0)
-        )
-        return found
+    gains = np.array([update.gain[leaf] for update in updates])
+    counts = averaged.counts(len(updates))
+    own, onward = np.zeros(len(weights)), np.zeros(len(weights))
+    for gain, count in zip(gains[::-1], counts[::-1], strict=True):
+        onward += count * (1.0 + averaged.ahead)
+        own += (gain * onward) ** 2
+        # The change alone counts more, and not what there was before it.
+        onward -= count * averaged.ahead + gain * stiffness * onward
+    moved = (gains > 0).any(axis=0)
+    shares = np.where(moved, weights, 0.0) / max(float(weights[moved].sum()), 1e-300)
+    return np.where(moved, own + shares**2 @ own, 0.0)

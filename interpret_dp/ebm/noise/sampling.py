@@ -92,7 +92,7 @@ def noise_variance(noise: Sequence[TermNoise], bins: Sequence[Bins]) -> float:
 
 
 def with_noise_of_others(
-    noise: Sequence[TermNoise], bins: Sequence[Bins], dismissed: Collection[int] = ()
+    noise: Sequence[TermNoise], bins: Sequence[Bins], pruned: Collection[int] = ()
 ) -> list[TermNoise]:
     """Add to the noise of each term what reaches it from the noise of independent others.
 
@@ -101,7 +101,7 @@ def with_noise_of_others(
     noise : sequence of TermNoise
         That of each term by itself.
     bins : sequence of Bins
-    dismissed : collection of int
+    pruned : collection of int
         Terms of which nothing is in the scores of the rows.
 
     Notes
@@ -112,7 +112,7 @@ def with_noise_of_others(
     (:mod:`interpret_dp.ebm.noise.coupling`).
     """
     means = [
-        (k not in dismissed) * np.minimum(_mean_over_rows(one, b), _LARGEST_VARIANCE)
+        (k not in pruned) * np.minimum(_mean_over_rows(one, b), _LARGEST_VARIANCE)
         for k, (one, b) in enumerate(zip(noise, bins, strict=True))
     ]
     total = np.sum(means, axis=0)

@@ -19,7 +19,7 @@ from interpret_dp.ebm.noise.monotone import projected_variances
 from interpret_dp.ebm.noise.propagation import noise_variances, unit_covariance
 from interpret_dp.ebm.noise.views import noise_variances_of
 from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.ebm.trainer.boosting import BoostingResult
+from interpret_dp.ebm.trainer.results import BoostingResult
 
 __all__ = [
     "MOST_SAMPLING",
@@ -37,9 +37,6 @@ __all__ = [
 _MOST_COVARIANCES = 512**2
 #: Of a bin with so many times the noise's variance nothing is known but the noise.
 MOST_SAMPLING = 1e4
-# So much of the luck's variance is taken for luck. Where columns hang together, curves that are
-# each shrunk by all of it take too much from their sum (docs/accuracy.md, simulated data).
-_LUCK_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ class Expected:
     Attributes
     ----------
     noisy_scores : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
-        Before it was denoised; of two classes, as steep as without noise.
+        Before it was denoised.
     mean : ndarray of float64, same shape, or None
         Posterior mean of the curve without noise; None where nothing is expected.
     covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
@@ -176,7 +173,7 @@ class Terms:
     sampling : sequence of ndarray of float64, shape (n_codes, n_scores) each
         Variance that the luck of the sample has in each bin (:class:`Curve`), in units of score
         squared.
-    dismissed : collection of int
+    pruned : collection of int
         Terms that are released as zero, whatever their curves are.
     """
 
@@ -185,7 +182,7 @@ class Terms:
     bins: Sequence[Bins]
     is_ordered: Sequence[bool]
     sampling: Sequence[NDArray[np.float64]]
-    dismissed: Collection[int] = ()
+    pruned: Collection[int] = ()
 
     def denoised(self) -> dict[int, list[Denoised]]:
         """Return what is found for each class of each term that can be denoised.
@@ -203,9 +200,9 @@ class Terms:
             for index, column in enumerate(np.atleast_2d(score.T)):
                 curve = _curve(column, spread, b.weights, self.is_ordered[k], index, score.ndim)
                 largest = MOST_SAMPLING * float(noise_variances_of(curve).max(initial=0.0))
-                luck = np.minimum(_LUCK_SHARE * self.sampling[k][:, index], largest)
+                sampling = np.minimum(self.sampling[k][:, index], largest)
                 owners.append(k)
-                curves.append(replace(curve, sampling=luck, is_dismissed=k in self.dismissed))
+                curves.append(replace(curve, sampling=sampling, is_pruned=k in self.pruned))
         found: dict[int, list[Denoised]] = {}
         for k, one in zip(owners, denoise(curves), strict=True):
             found.setdefault(k, []).append(one)

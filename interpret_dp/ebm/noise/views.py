@@ -55,7 +55,7 @@ class Curve:
         Variance by which each bin's score, before it is blurred, differs from that of a smooth
         curve, since its rows are few: the luck of the sample, which no noise was added to. By
         default it is not known.
-    is_dismissed : bool
+    is_pruned : bool
         Whether it is released as zero.
     """
 
@@ -65,7 +65,7 @@ class Curve:
     is_ordered: bool
     response: FloatArray | None = None
     sampling: FloatArray | None = None
-    is_dismissed: bool = False
+    is_pruned: bool = False
 
 
 def noise_variances_of(curve: Curve) -> FloatArray:

@@ -18,8 +18,8 @@ from interpret_dp.ebm.pairs.config import MOST_LEVELS, most_cells
 from interpret_dp.ebm.pairs.interactions import PairTask
 from interpret_dp.ebm.pairs.selection import select_pairs
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins, project_to_total
-from interpret_dp.ebm.trainer.boosting import BoostingResult
 from interpret_dp.ebm.trainer.curvature import mean_curvature
+from interpret_dp.ebm.trainer.results import BoostingResult
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import Continuous, FeatureSpec, Integer
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bins", "Counts", "merge_bins", "project_to_total", "recounted"]
+__all__ = ["Bins", "Counts", "even_bins", "merge_bins", "project_to_total", "recounted"]
 
 # No weight between missing and unseen is zero: isotonic regression, as interpret's monotonize
 # uses it, has no value for a bin without weight.
@@ -146,7 +146,32 @@ def merge_bins(
     )
 
 
-def recounted(bins: Bins, first: Counts, second: Counts, total: float) -> Bins:
+def even_bins(n_fine: int, edges: NDArray[np.float64] | None, n_bins: int) -> Bins:
+    """Return bins of as many fine bins each, whose weights are not known yet.
+
+    Parameters
+    ----------
+    n_fine : int
+        Number of fine bins.
+    edges : ndarray of float64, shape (n_fine - 1,), or None
+        Cut points of the fine bins; None for a categorical feature, whose levels stay apart.
+    n_bins : int
+        Number of bins to aim for, at least 1.
+    """
+    groups = np.arange(n_fine)
+    if edges is not None:
+        groups = groups * min(n_bins, n_fine) // n_fine
+    n_groups = int(groups[-1]) + 1
+    return Bins(
+        np.concatenate(([0], groups + 1, [n_groups + 1])).astype(np.uint16),
+        np.zeros(n_groups + 2),
+        None if edges is None else edges[np.nonzero(np.diff(groups))[0]].astype(np.float64),
+    )
+
+
+def recounted(
+    bins: Bins, first: Counts, second: Counts, total: float, *, shrink: bool = False
+) -> Bins:
     """Return bins whose weights are the mean of both counts, by their precision.
 
     Parameters
@@ -159,6 +184,8 @@ def recounted(bins: Bins, first: Counts, second: Counts, total: float) -> Bins:
         Of the merged bins; its noise is above 0.
     total : float
         Released number of rows, above 0.
+    shrink : bool
+        Whether counts are shrunk towards equal ones, as far as noise explains how they differ.
     """
     n_counted = len(first.rows) if bins.cuts is None else len(first.rows) - 1
     codes = bins.code_map[:n_counted]
@@ -167,6 +194,12 @@ def recounted(bins: Bins, first: Counts, second: Counts, total: float) -> Bins:
     of_second = variances / (variances + second.noise**2)
     counts = sums + of_second * (second.rows[: len(sums)] - sums)
     # The variance of such a mean is that share of the second count's.
+    if shrink:
+        even = np.full(len(counts) - 1 - (bins.cuts is None), total / (bins.n_codes - 2))
+        even = np.concatenate(([0.0], even, [0.0] * (bins.cuts is None)))
+        noise = of_second * second.noise**2
+        signal = max(float(np.mean((counts - even) ** 2 - noise)), 0.0)
+        counts = even + signal / (signal + noise) * (counts - even)
     return replace(bins, weights=_weights(counts, of_second, total, bins.n_codes))
 
 

@@ -1,6 +1,6 @@
-"""How features hang together, released once: second moments of a few functions of their bins.
+"""How features are correlated, from released second moments of a few functions of their bins.
 
-Noise in the curve of one feature moves the residuals of every feature that hangs together with it,
+Noise in the curve of one feature moves the residuals of every feature that is correlated with it,
 and so its curve, too. What is needed to know how much is released after boosting, when it is known
 which terms go on: every feature puts its rows in a few groups of released weight, the vertices of a
 simplex around zero, and the sum over the rows of the products of two features' vertices is what
@@ -15,24 +15,19 @@ their Hermite polynomials of order m is its m-th power (Mehler's formula).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.base import PRODUCT_UNIT, AdditiveRows
-from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.accounting.lattice import PRODUCT_UNIT
 from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.release import ReleaseDoor
 
-__all__ = ["Correlations", "group_functions", "orthonormal_scores", "release_correlations"]
+__all__ = ["Correlations", "correlations_of", "group_functions", "orthonormal_scores"]
 
 FloatArray = NDArray[np.float64]
 
-# Of so many terms at most: their moments are as many as half the square of it.
-_MOST_TERMS = 256
 # Levels of a nominal feature with a group of their own, and the share of the rows that they need.
 _MOST_GROUPS = 7
 _LEAST_SHARE = 0.03
@@ -61,56 +56,22 @@ class Correlations:
     functions: list[FloatArray]
     matrix: FloatArray
 
-    def seen_from(
-        self, scores: Sequence[FloatArray], weights: Sequence[FloatArray]
-    ) -> tuple[list[FloatArray], FloatArray]:
-        """Return what rows get from all other terms: its mean in each bin, and variance within.
-
-        Parameters
-        ----------
-        scores : sequence of ndarray of float64, shape (n_codes, n_scores) each
-            Curves of all terms of the model.
-        weights : sequence of ndarray of float64, shape (n_codes,) each
-            Released bin weights.
-
-        Returns
-        -------
-        means : list of ndarray of float64, shape (n_codes, n_scores) each
-        variances : ndarray of float64, shape (n_terms, n_scores)
-        """
-        own = np.array([_shares(w) @ f**2 for w, f in zip(weights, scores, strict=True)])
-        means, variances = [np.zeros_like(f) for f in scores], own.sum(axis=0) - own
-        shared = np.zeros_like(own)
-        for k, table, part, heard in self._heard(scores, weights):
-            means[k] = table @ heard
-            shared[k] = (part * heard).sum(axis=0)
-            variances[k] -= (heard**2).sum(axis=0)
-        # Of the others among themselves: all pairs but those of the term itself.
-        variances += shared.sum(axis=0) - 2.0 * shared
-        return means, np.maximum(variances, 0.0)
-
     def shared_variance(self, scores: Sequence[FloatArray], weights: Sequence[FloatArray]) -> float:
         """Return by how much the variance of the terms' sum exceeds the sum of their variances.
 
         Parameters
         ----------
         scores, weights
-            As for :meth:`seen_from`; of several scores a row, their sum is returned.
+            Curves of all terms of the model and released bin weights, shape (n_codes, n_scores)
+            and (n_codes,) each; of several scores a row, the sum is returned.
         """
-        return float(sum((part * heard).sum() for *_, part, heard in self._heard(scores, weights)))
-
-    def _heard(
-        self, scores: Sequence[FloatArray], weights: Sequence[FloatArray]
-    ) -> Iterator[tuple[int, FloatArray, FloatArray, FloatArray]]:
-        """Yield each term, its functions, how much of each it has, and all others seen from it."""
-        parts = [
-            table.T @ (_shares(weights[k])[:, np.newaxis] * scores[k])
-            for k, table in zip(self.terms, self.functions, strict=True)
-        ]
-        heard = np.split(
-            self.matrix @ np.concatenate(parts), np.cumsum([len(part) for part in parts])[:-1]
+        parts = np.concatenate(
+            [
+                table.T @ (_shares(weights[k])[:, np.newaxis] * scores[k])
+                for k, table in zip(self.terms, self.functions, strict=True)
+            ]
         )
-        yield from zip(self.terms, self.functions, parts, heard, strict=True)
+        return float((parts * (self.matrix @ parts)).sum())
 
 
 def _shares(weights: FloatArray) -> FloatArray:
@@ -118,68 +79,42 @@ def _shares(weights: FloatArray) -> FloatArray:
     return found
 
 
-def release_correlations(
-    rows: AdditiveRows,
+def correlations_of(
+    known: list[int],
+    groups: Sequence[NDArray[np.int64]],
+    moments: FloatArray,
+    noise: float,
     bins: Sequence[Bins],
     is_ordered: Sequence[bool],
-    terms: Sequence[int],
-    n_rows: float,
-    config: TrainerConfig,
-    door: ReleaseDoor,
-) -> Correlations | None:
-    """Release how terms hang together.
+) -> Correlations:
+    """Return the correlations of functions from the released moments of groups.
 
     Parameters
     ----------
-    rows : AdditiveRows
-        Private; in the codes of ``bins``.
-    bins : sequence of Bins, one per term of the model
+    known : list of int
+        Terms that are known of.
+    groups : sequence of ndarray of int64, shape (n_codes, n_groups - 1) each
+        Of :func:`group_functions`, for each of them.
+    moments : ndarray of float64, shape (n_all_groups, n_all_groups)
+        Released means of products, above the blocks of single terms; zero elsewhere.
+    noise : float
+        Standard deviation of the noise of each.
+    bins : sequence of Bins
+        Of each of these terms.
     is_ordered : sequence of bool, one per term of the model
-    terms : sequence of int
-        Which of them are asked about, the most important ones first.
-    n_rows : float
-        Released number of rows.
-    config : TrainerConfig
-    door : ReleaseDoor
-        The sums pass through it.
-
-    Returns
-    -------
-    Correlations or None
-        None, and nothing is released, if fewer than two terms have rows in two groups, or noise
-        would hide all that columns can have in common.
     """
-    groups = {k: group_functions(bins[k].weights, is_ordered[k]) for k in terms}
-    known = sorted([k for k in terms if groups[k].any()][:_MOST_TERMS])
-    if len(known) < 2:
-        return None
-    chosen = [groups[k] for k in known]
-    # Of a row, sums of two features' vertices are as large as both are together.
-    sizes = [int((table**2).sum(axis=1).max()) for table in chosen]
-    square = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
-    row_norm = math.isqrt(square * (LATTICE // PRODUCT_UNIT**2) ** 2) + 1
-    sensitivity = door.neighbourhood.sensitivity(row_norm, aligned=False)
-    if not config.can_correlate(n_rows, sensitivity / LATTICE):
-        return None
-    exact = rows.product_sums(known, chosen)
-    owner = np.repeat(np.arange(len(known)), [table.shape[1] for table in chosen])
-    upper = owner[:, np.newaxis] < owner
-    noisy, sigma = door.gaussian(
-        "correlations", exact[upper][np.newaxis], row_norm=row_norm, aligned=False
-    )
-    moments = np.zeros(exact.shape)
-    moments[upper] = noisy[0] / (n_rows * LATTICE)
-    shares = [bins[k].weights / bins[k].weights.sum() for k in known]
-    means = np.concatenate([w @ f for w, f in zip(shares, chosen, strict=True)]) / PRODUCT_UNIT
-    covariances = np.where(upper, moments - np.outer(means, means), 0.0)
+    owner = np.repeat(np.arange(len(known)), [table.shape[1] for table in groups])
+    shares = [b.weights / b.weights.sum() for b in bins]
+    means = np.concatenate([w @ f for w, f in zip(shares, groups, strict=True)]) / PRODUCT_UNIT
+    covariances = np.where(owner[:, np.newaxis] < owner, moments - np.outer(means, means), 0.0)
     functions = [
         orthonormal_scores(share, table, is_ordered[k])
-        for k, share, table in zip(known, shares, chosen, strict=True)
+        for k, share, table in zip(known, shares, groups, strict=True)
     ]
     matrix = _correlations(
         covariances + covariances.T,
-        sigma / (n_rows * LATTICE),
-        [table / PRODUCT_UNIT for table in chosen],
+        noise,
+        [table / PRODUCT_UNIT for table in groups],
         functions,
         shares,
         [is_ordered[k] for k in known],

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from interpret_dp.ebm.trainer.correlations import Correlations
 
 __all__ = ["log_loss_curvatures", "mean_curvature"]
 
@@ -27,9 +23,8 @@ def log_loss_curvatures(
     level: FloatArray,
     weights: Sequence[FloatArray],
     n_nodes: int = 32,
-    correlations: Correlations | None = None,
 ) -> list[FloatArray]:
-    """Return the expected second derivative of the log loss in each bin.
+    """Return the expected second derivative of the log loss in each bin, terms being independent.
 
     Parameters
     ----------
@@ -41,8 +36,6 @@ def log_loss_curvatures(
         Released bin weights.
     n_nodes : int
         Of the quadrature.
-    correlations : Correlations, optional
-        How terms hang together; by default they are taken as independent.
 
     Returns
     -------
@@ -51,13 +44,10 @@ def log_loss_curvatures(
     own = np.array(
         [w @ term**2 / max(float(w.sum()), 1e-300) for term, w in zip(scores, weights, strict=True)]
     )
-    centres, variances = np.concatenate(scores), np.maximum(own.sum(axis=0) - own, 0.0)
-    if correlations is not None:
-        means, variances = correlations.seen_from(scores, weights)
-        centres = centres + np.concatenate(means)
+    variances = np.maximum(own.sum(axis=0) - own, 0.0)
     sizes = [len(term) for term in scores]
     spread = np.repeat(np.sqrt(variances), sizes, axis=0)
-    curvature = mean_curvature(level + centres, spread, n_nodes)
+    curvature = mean_curvature(level + np.concatenate(scores), spread, n_nodes)
     return np.split(curvature, np.cumsum(sizes)[:-1])
 
 
@@ -84,15 +74,6 @@ def mean_curvature(centres: FloatArray, spread: FloatArray, n_nodes: int = 32) -
     for node, weight in zip(nodes, weights, strict=True):  # one at a time: there may be many bins
         probabilities = 1.0 / (1.0 + np.exp(-np.clip(centres + spread * node, -500, 500)))
         averaged += weight * probabilities * (1.0 - probabilities)
-    return averaged
-
-
-def mean_probability(centres: FloatArray, spread: FloatArray, n_nodes: int = 32) -> FloatArray:
-    """Average p over normal scores around ``centres``; as :func:`mean_curvature` of two classes."""
-    nodes, weights = _quadrature(n_nodes)
-    averaged = np.zeros_like(centres)
-    for node, weight in zip(nodes, weights, strict=True):
-        averaged += weight / (1.0 + np.exp(-np.clip(centres + spread * node, -500, 500)))
     return averaged
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -55,7 +54,6 @@ class Curves:
         self.weights = [b.weights for b in bins]
         self.scores = [np.zeros((b.n_codes, n_scores)) for b in bins]
         self.updates: list[list[TermUpdate]] = [[] for _ in bins]
-        self.marks: list[list[NDArray[np.float64]]] = []
         self._changes = [np.zeros_like(scores) for scores in self.scores]
         self.forget()
 
@@ -96,25 +94,6 @@ class Curves:
         return tuple(
             Averaged(self.remembered, 0.0 if direction else ahead) for direction in self.directions
         )
-
-    def mark(self) -> None:
-        """Note where the curves are."""
-        self.marks.append([scores.copy() for scores in self.scores])
-
-    def drift(self) -> float:
-        """Return the cosine between the last two movements from mark to mark; 0 without two."""
-        if len(self.marks) < 3:
-            return 0.0
-        before, then, now = self.marks[-3:]
-        early = [b - a for a, b in zip(before, then, strict=True)]
-        late = [b - a for a, b in zip(then, now, strict=True)]
-
-        def inner(first: list[NDArray[np.float64]], second: list[NDArray[np.float64]]) -> float:
-            triples = zip(self.weights, first, second, strict=True)
-            return sum(float(weights @ (a * b).sum(axis=1)) for weights, a, b in triples)
-
-        both = math.sqrt(inner(early, early) * inner(late, late))
-        return inner(early, late) / both if both > 0 else 0.0
 
     def averages(self, ahead: float = 0.0) -> list[NDArray[np.float64]]:
         """Return averages in units of score, centred on the released weights.

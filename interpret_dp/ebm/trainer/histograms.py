@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.ebm.config import TrainerConfig
-from interpret_dp.ebm.trainer.binning import Bins, Counts, merge_bins, recounted
+from interpret_dp.ebm.config import LEAST_SUPPORTED, PUBLIC_BINS, TrainerConfig
+from interpret_dp.ebm.trainer.binning import Bins, Counts, even_bins, merge_bins, recounted
 from interpret_dp.ebm.trainer.smoothing import smoothed_counts
 from interpret_dp.release import ReleaseDoor
-from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count, fine_edges
+from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count
 
 __all__ = ["release_bins"]
 
@@ -25,8 +25,12 @@ def release_bins(
     config: TrainerConfig,
     door: ReleaseDoor,
     n_rows: float,
-) -> tuple[list[Bins], float]:
+    *,
+    is_classification: bool,
+) -> tuple[list[Bins], float, float]:
     """Release the bins of every feature and their weights; ``rows`` are in these bins then.
+
+    Where noise would choose the bins, those of a classification are a few public ones.
 
     Parameters
     ----------
@@ -39,6 +43,7 @@ def release_bins(
         Every count passes through it.
     n_rows : float
         Released number of rows; with the plan it says how fine bins are counted.
+    is_classification : bool
 
     Returns
     -------
@@ -46,27 +51,46 @@ def release_bins(
     noise : float
         Standard deviation of the noise of the weight of a fine bin. That of a bin of many is up to
         1.4 times as much.
+    unsure : float
+        The same where weights are as they were counted; 0 where they are shrunk as far as they are
+        not known, so that none need be left out.
     """
-    sizes = [fine_bin_count(spec, config.n_fine_bins) + 2 for spec in specs]
+    fine = [config.fine_edges(spec) for spec in specs]
+    sizes = [
+        fine_bin_count(spec, 1) + 2 if cuts is None else len(cuts) + 3
+        for spec, cuts in zip(specs, fine, strict=True)
+    ]
     norm = door.neighbourhood.sensitivity(LATTICE, aligned=True) / LATTICE
     is_fine = [config.can_count_finely(n_rows, norm, size - 2) for size in sizes]
     cells = [_cells(*of_one) for of_one in zip(specs, sizes, is_fine, strict=True)]
     exact = [_summed(*both) for both in zip(rows.bin_counts(sizes), cells, strict=True)]
     first = _released("bins", exact, specs, door)
     noise = config.noise_of_both_counts(first[0].noise)
-    target_bins, lightest = config.target_bins(n_rows, noise), config.lightest_bin(noise)
+    supported = config.supported_bins(n_rows, noise)
+    are_public = is_classification and supported < LEAST_SUPPORTED
     edges = [
-        _edges(spec, config.n_fine_bins, fine) for spec, fine in zip(specs, is_fine, strict=True)
+        cuts if cuts is None or one_by_one else cuts[1::2]
+        for cuts, one_by_one in zip(fine, is_fine, strict=True)
     ]
-    bins = [
-        merge_bins(counts.rows, cuts, target_bins, n_rows, lightest=lightest, expected=expected)
-        for counts, cuts, expected in zip(first, edges, _expected(first, edges), strict=True)
-    ]
+    if are_public:
+        bins = [
+            even_bins(len(counts.rows) - 2, cuts, min(PUBLIC_BINS, config.max_bins))
+            for counts, cuts in zip(first, edges, strict=True)
+        ]
+    else:
+        target_bins, lightest = config.target_bins(n_rows, noise), config.lightest_bin(noise)
+        bins = [
+            merge_bins(counts.rows, cuts, target_bins, n_rows, lightest=lightest, expected=expected)
+            for counts, cuts, expected in zip(first, edges, _expected(first, edges), strict=True)
+        ]
     maps = [b.code_map[cell] for b, cell in zip(bins, cells, strict=True)]
     rows.merge_bins(maps)
     second = _released("weights", rows.bin_counts([b.n_codes for b in bins]), specs, door)
-    found = [recounted(*facts, n_rows) for facts in zip(bins, first, second, strict=True)]
-    return [replace(b, code_map=codes) for b, codes in zip(found, maps, strict=True)], noise
+    found = [
+        replace(recounted(b, one, two, n_rows, shrink=are_public), code_map=codes)
+        for b, one, two, codes in zip(bins, first, second, maps, strict=True)
+    ]
+    return found, noise, 0.0 if are_public else noise
 
 
 def _expected(
@@ -114,9 +138,3 @@ def _summed(counts: NDArray[np.int64], cells: NDArray[np.int64]) -> NDArray[np.i
     found = np.zeros(int(cells[-1]) + 1, dtype=np.int64)
     np.add.at(found, cells, counts)
     return found
-
-
-def _edges(spec: FeatureSpec, n_bins: int, is_fine: bool) -> NDArray[np.float64] | None:
-    if not isinstance(spec, Continuous):
-        return None
-    return fine_edges(spec, n_bins) if is_fine else fine_edges(spec, n_bins)[1::2]

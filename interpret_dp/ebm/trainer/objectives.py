@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice
-from interpret_dp.ebm.config import Unit, narrowed_clip, residual_clip
+from interpret_dp.ebm.config import Unit, residual_clip
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Continuous
 from interpret_dp.schema.declarations import UndeclaredContinuous
@@ -238,35 +238,13 @@ class TargetScale:
             norm=norm,
         )
 
-    def narrowed(self, explained: float, level: float) -> float | None:
-        """Return the bound on the residuals once a part of the target is explained.
+    def inside(self, explained: float) -> float:
+        """Return the share of the rows whose residuals the bound leaves as they are.
 
         Parameters
         ----------
         explained : float
             Variance of the scores over the rows, less that of the noise in them.
-        level : float
-            :attr:`BoostingSettings.noise_level` of the first rounds.
-
-        Returns
-        -------
-        float or None
-            In units of the clipping bound; None to leave it, as under a log link, where residuals
-            stay as large as the mean is.
-        """
-        if self.has_log_link:
-            return None
-        return narrowed_clip((self.spread / self.clip) ** 2, explained, level)
-
-    def inside(self, explained: float, bound: float = 1.0) -> float:
-        """Return the share of the rows whose residuals a bound leaves as they are.
-
-        Parameters
-        ----------
-        explained : float
-            Variance of the scores over the rows, less that of the noise in them.
-        bound : float
-            In units of the clipping bound.
 
         Returns
         -------
@@ -275,7 +253,7 @@ class TargetScale:
         """
         if self.has_log_link:
             return 1.0
-        return math.erf(bound / self._residual(explained) / math.sqrt(2.0))
+        return math.erf(1.0 / self._residual(explained) / math.sqrt(2.0))
 
     def _residual(self, explained: float) -> float:
         """Return the standard deviation of what is not explained, in units of the clip."""
@@ -283,7 +261,7 @@ class TargetScale:
         left = (1.0 - self.doubt) * most - explained
         return math.sqrt(max(left, _LEAST_LEFT * most, sys.float_info.min))
 
-    def dispersion(self, level: float, explained: float, bound: float = 1.0) -> float:
+    def dispersion(self, level: float, explained: float) -> float:
         """Return the variance of a row's residual over the curvature of its loss.
 
         Parameters
@@ -292,8 +270,6 @@ class TargetScale:
             Score where boosting starts.
         explained : float
             Variance of the scores over the rows.
-        bound : float
-            Of the residuals, in units of the clipping bound.
 
         Returns
         -------
@@ -303,11 +279,11 @@ class TargetScale:
         """
         if not self.has_log_link:
             spread = self._residual(explained)
-            at = bound / spread
+            at = 1.0 / spread
             inside = math.erf(at / math.sqrt(2.0))
             # Variance of a clipped normal variable, over the share that answers.
             inner = inside - 2.0 * at * math.exp(-(at**2) / 2.0) / math.sqrt(2.0 * math.pi)
-            return (spread**2 * inner + bound**2 * (1.0 - inside)) / inside
+            return (spread**2 * inner + 1.0 - inside) / inside
         mean = math.exp(level)
         whole = (self.spread / mean) ** 2
         # Of normal scores: variance of the means, and mean of their squares.

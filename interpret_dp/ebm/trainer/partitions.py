@@ -6,7 +6,7 @@ All of it is computed from released weights; no row is looked at.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from interpret_dp.released.terms import FEWEST_ROWS
 
 __all__ = [
     "Partition",
-    "Shifts",
     "TermUpdate",
     "centred",
     "centred_change",
@@ -53,33 +52,6 @@ class Partition:
 
 
 @dataclass(frozen=True)
-class Shifts:
-    """Public facts of moves of the intercept, which are much alike.
-
-    Attributes
-    ----------
-    number : int
-    step : float
-        Score per unit of mean residual.
-    noise : float
-        Standard deviation of the noise of one in score, where that of a plain residual sum of the
-        first rounds is one.
-    """
-
-    number: int = 0
-    step: float = 0.0
-    noise: float = 0.0
-
-    @classmethod
-    def between(cls, before: NDArray[np.float64], now: NDArray[np.float64]) -> Shifts:
-        """Return those between two counts: of moves, their steps, and their noise's variances."""
-        number, steps, variance = (now - before).tolist()
-        if not number:
-            return cls()
-        return cls(int(number), steps / number, (max(variance, 0.0) / number) ** 0.5)
-
-
-@dataclass(frozen=True)
 class TermUpdate:
     """Public facts of one update of one term: enough to propagate its noise.
 
@@ -89,19 +61,15 @@ class TermUpdate:
     gain : ndarray of float64, shape (n_leaves,)
         Score added per unit of noisy residual sum.
     noise : float
-        Standard deviation of the noise of its sums, as a share of that of a plain residual sum of
-        the first rounds.
+        Standard deviation of the noise of its sums, as a share of that of plain residual sums.
     by_contrasts : bool
         Whether it uses only what the sums of the leaves that move differ by.
-    shifts : Shifts
-        Of the intercept, since the term's last update.
     """
 
     partition: Partition
     gain: NDArray[np.float64]
     noise: float = 1.0
     by_contrasts: bool = False
-    shifts: Shifts = field(default_factory=Shifts)
 
 
 def partition_bins(
@@ -191,10 +159,11 @@ def leaf_gains(
     above its noise is left alone, since nothing would ever correct the noise that it collects.
     """
     threshold = FEWEST_ROWS * count_noise
-    weights = np.maximum(weights, threshold)
+    known = weights > threshold
+    weights = np.where(known, weights, 1.0)
     stiffness = weights if stiffness is None else stiffness
     gains: NDArray[np.float64] = step / np.maximum(stiffness, max(lightest, 1e-300))
-    return gains * (1.0 - (threshold / weights) ** 2)
+    return np.where(known, gains * (1.0 - (threshold / weights) ** 2), 0.0)
 
 
 def centred_change(

@@ -9,17 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.backends.base import PRODUCT_UNIT
 from interpret_dp.backends.local import LocalBinaryRows
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.correlations import (
     group_functions,
     orthonormal_scores,
-    release_correlations,
 )
+from interpret_dp.ebm.trainer.products import release_correlations
 
 
 class Door:
