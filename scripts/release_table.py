@@ -34,14 +34,20 @@ PROOFS = {
 }
 HEAD = """# Every release
 
-Written by `python -m scripts.release_table` from the source; a test compares the two. Nothing else
-in the package turns private sums into public numbers. The row norm is the declared bound on the L2
-norm of what one row adds, as the call gives it; [neighbouring tables](neighbouring_tables.md)
-derives the sensitivity from it. Sums are aligned if the parts of any two rows have no negative
-inner product.
+Written by `python -m scripts.release_table` from the source. Nothing else in the package turns
+private sums into public numbers. The row norm is the declared bound on the L2 norm of what one row
+adds, as the call gives it; [neighbouring tables](neighbouring_tables.md) derives the sensitivity
+from it. Sums are aligned if the parts of any two rows have no negative inner product.
 
 | release | where | mechanism | row norm | aligned | proof of the norm |
 |---|---|---|---|---|---|
+"""
+FOOT = """
+
+## What is checked by tests
+
+That this page is what the source says, and that a further call would be on it:
+`tests/docs/test_releases.py`.
 """
 
 
@@ -52,7 +58,7 @@ def table() -> str:
         for path in sorted((ROOT / "interpret_dp").rglob("*.py"))
         for function, call in calls(ast.parse(path.read_text(encoding="utf-8")))
     ]
-    return HEAD + "\n".join(lines) + "\n"
+    return HEAD + "\n".join(lines) + FOOT
 
 
 def calls(module: ast.Module) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:

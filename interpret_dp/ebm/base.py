@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from interpret_dp._documents import write_file, write_sealed
 from interpret_dp._optional import import_optional
+from interpret_dp._validate import check_int
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.constant import has_one_class, train_constant
 from interpret_dp.ebm.host.actual import actual_values, labels_in_explanations
@@ -42,6 +43,7 @@ from interpret_dp.fitting.pipelines import warn_of_learning_steps
 from interpret_dp.fitting.tags import estimator_tags
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.released import AdditiveModel
+from interpret_dp.released.background import public_generator
 from interpret_dp.released.lookup import lookup_tables
 from interpret_dp.released.summary import warn_after_fit
 from interpret_dp.schema import Schema, canonical_frame
@@ -266,6 +268,33 @@ class PrivateEBM(ShowsGuarantee):
         probe.term_scores_ = [d**2 for d in deviations]
         variance = super(PrivateEBM, probe).eval_terms(rows).sum(axis=1)  # type: ignore[misc]
         return np.stack([scores, np.sqrt(variance)], axis=1)
+
+    def sample_curves(self, n: int = 100, random_state: int | None = None) -> list[Any]:
+        """Draw plausible curves of every term: what a fit without noise could have had.
+
+        Costs no privacy: they follow from the released curves and their noise. Draws of different
+        terms are independent, which is too much spread for their sum where columns are correlated.
+
+        Parameters
+        ----------
+        n : int, default=100
+            Number of draws, 1 or more.
+        random_state : int, default=None
+            Seed; None: other draws in each call.
+
+        Returns
+        -------
+        list of ndarray of float64
+            For each term an array of shape (n, *shape), with the shape of ``term_scores_``: normal,
+            around these scores, with ``standard_deviations_``. All draws are the scores of a term
+            whose noise is not known, as after ``monotonize``.
+        """
+        n = check_int("n", n, low=1)
+        model, rng = self.to_released(), public_generator(random_state)
+        return [
+            np.stack([interpret_table(model, term, draw) for draw in term.sample(n, rng)])
+            for term in model.terms
+        ]
 
     def eval_terms(self, X: Any) -> Any:
         """Return each term's score, pairs included, shape (n_rows, n_terms).

@@ -322,8 +322,8 @@ class AdditiveTerm:
 
         Each bin by itself holds the curve without noise with this probability over the noise, also
         where the curve was smoothed, has a spike, or was edited by a linear map (then it is the
-        edited curve without noise). It need not be symmetric, and may leave a score outside that
-        was smoothed away. A bin with too few rows has no band: both ends are NaN.
+        edited curve without noise). It need not be symmetric; it reaches to the score, where noise
+        was smoothed away from it. A bin with too few rows has no band: both ends are NaN.
 
         Parameters
         ----------
@@ -345,10 +345,44 @@ class AdditiveTerm:
         if noise is None:
             return None
         mean, deviations = self._expected
-        band = assisted_interval(self._noisy, noise, mean, deviations**2, level)
+        lower, upper = assisted_interval(self._noisy, noise, mean, deviations**2, level)
+        band = Band(np.minimum(lower, self.scores), np.maximum(upper, self.scores))
         for end in band:
             end[self.too_few_rows] = math.nan
         return band
+
+    def sample(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
+        """Draw curves that a fit without noise could have had, given the released one.
+
+        Parameters
+        ----------
+        n_draws : int
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        ndarray of float64, shape (n_draws, *scores.shape)
+            Normal, around ``scores`` with :attr:`standard_deviations`; correlated where that is
+            known. All are the scores where nothing is known of the noise.
+        """
+        shape, deviations = (n_draws, *self.scores.shape), self.standard_deviations
+        if deviations is None:
+            return np.broadcast_to(self.scores, shape).copy()
+        draws: FloatArray = np.nan_to_num(deviations) * rng.standard_normal(shape)
+        is_denoised = self._posterior_deviations is not None
+        covariance = self.posterior_covariance if is_denoised else self.covariance
+        if covariance is not None:
+            n_codes, known = len(self.scores), ~self.too_few_rows
+            columns = draws.reshape(n_draws, n_codes, -1)  # a view
+            apart = np.reshape(self._expected[0] - self.scores, (n_codes, -1))
+            for column, spread in enumerate(covariance.reshape(-1, n_codes, n_codes)):
+                values, vectors = np.linalg.eigh(spread)
+                # Rounding may leave a variance just below zero.
+                root = vectors * np.sqrt(np.maximum(values, 0.0))
+                own = rng.standard_normal((n_draws, n_codes)) @ root.T
+                own += rng.standard_normal((n_draws, 1)) * apart[:, column]
+                columns[:, known, column] = own[:, known]
+        return self.scores + draws
 
     @property
     def _noisy(self) -> FloatArray:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.architecture.source_tree import Module, SourceTree
 
-MAX_MODULE_LINES = 500
+MAX_MODULE_LINES = 600
 MAX_FUNCTION_LINES = 75
 
 PUBLIC_ROOMS = {"released", "explanation", "editor", "dashboard"}
@@ -86,7 +86,7 @@ def public_rooms_never_touch_rows(tree: SourceTree) -> Iterator[str]:
 
 
 def modules_and_functions_are_short(tree: SourceTree) -> Iterator[str]:
-    """Yield modules of more than 500 lines, and functions of more than 75 without docstring."""
+    """Yield modules of more than 600 lines, and functions of more than 75 without docstring."""
     for module in tree.modules.values():
         lines = len(module.path.read_text(encoding="utf-8").splitlines())
         if lines > MAX_MODULE_LINES:

@@ -76,6 +76,10 @@ def test_a_band_of_a_term():
     noisy = np.array([0.0, 1.5, -0.5, 0.0])
     moved = AdditiveTerm(0, scores, np.ones(4), None, variances, noisy_scores=noisy)
     np.testing.assert_allclose(moved.band().lower, noisy - 1.959964 * variances, rtol=1e-6)
+    # A band reaches to what is drawn as the curve.
+    far = AdditiveTerm(0, scores, np.ones(4), None, variances, noisy_scores=-5.0 * variances)
+    np.testing.assert_allclose(far.band().lower, -6.959964 * variances, rtol=1e-6)
+    np.testing.assert_array_equal(far.band().upper, scores)
     known = {"posterior_mean": scores, "posterior_variances": variances / 4}
     short = AdditiveTerm(0, scores, np.ones(4), None, variances, noisy_scores=noisy, **known)
     assert (short.band().upper - short.band().lower)[1] < 0.95 * 2 * 1.959964

@@ -95,7 +95,12 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
         {},
         r"Nearly all rows are missing in 'age' \(Continuous\(0, 100\)\)\.",
     ),
-    "wide": (None, None, {"specs": {"cost": Continuous(0, 1e9)}}, "All rows are in one bin in 'co"),
+    "wide": (
+        None,
+        None,
+        {"specs": {"cost": Continuous(0, 1e13)}},
+        "All rows are in one bin in 'co",
+    ),
     "no level": (
         None,
         None,
