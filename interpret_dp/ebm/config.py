@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.plans import ReleasePlan
 from interpret_dp.accounting.releases import PlannedChoice, PlannedRelease
 from interpret_dp.ebm.pairs.config import pair_grid, pair_shares
-from interpret_dp.schema import Continuous, FeatureSpec, search_edges
+from interpret_dp.schema import Continuous, FeatureSpec, fine_edges, search_edges
 from interpret_dp.schema.declarations import MAX_BINS
 
 __all__ = [
     "LEAST_SUPPORTED",
-    "PUBLIC_BINS",
     "BoostingSettings",
     "TrainerConfig",
     "Unit",
@@ -44,7 +43,7 @@ _CLIP_SPREADS_OF_COUNTS = 3.0
 _LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
 _ROWS_PER_BIN_IN_NOISE = 1.5
 #: Where counts support fewer bins than these, a classification has so many that no count chooses.
-LEAST_SUPPORTED, PUBLIC_BINS = 4, 8
+LEAST_SUPPORTED, _PUBLIC_BINS = 6, 8
 _ROWS_PER_LIGHT_BIN_IN_NOISE = 3.0  # where values that many rows have leave bins to the others
 _LARGEST_LOGIT = 3.0
 # Columns that say nearly the same converge slowly: late steps of a squared loss are so many times
@@ -214,6 +213,11 @@ class TrainerConfig:
     def fine_edges(self, spec: FeatureSpec) -> NDArray[np.float64] | None:
         """Return the cut points of a feature's fine bins; None of a categorical one."""
         return search_edges(spec, self.n_fine_bins) if isinstance(spec, Continuous) else None
+
+    def public_edges(self, spec: FeatureSpec) -> NDArray[np.float64] | None:
+        """Return the cut points of a few bins of equal width; None of a categorical feature."""
+        n_bins = min(_PUBLIC_BINS, self.max_bins)
+        return fine_edges(spec, n_bins) if isinstance(spec, Continuous) else None
 
     @property
     def averaged_rounds(self) -> int:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bins", "Counts", "even_bins", "merge_bins", "project_to_total", "recounted"]
+__all__ = ["Bins", "Counts", "merge_bins", "project_to_total", "public_bins", "recounted"]
 
 # No weight between missing and unseen is zero: isotonic regression, as interpret's monotonize
 # uses it, has no value for a bin without weight.
@@ -146,8 +146,10 @@ def merge_bins(
     )
 
 
-def even_bins(n_fine: int, edges: NDArray[np.float64] | None, n_bins: int) -> Bins:
-    """Return bins of as many fine bins each, whose weights are not known yet.
+def public_bins(
+    n_fine: int, edges: NDArray[np.float64] | None, cuts: NDArray[np.float64] | None
+) -> Bins:
+    """Return bins that no count chose, whose weights are not known yet.
 
     Parameters
     ----------
@@ -155,12 +157,13 @@ def even_bins(n_fine: int, edges: NDArray[np.float64] | None, n_bins: int) -> Bi
         Number of fine bins.
     edges : ndarray of float64, shape (n_fine - 1,), or None
         Cut points of the fine bins; None for a categorical feature, whose levels stay apart.
-    n_bins : int
-        Number of bins to aim for, at least 1.
+    cuts : ndarray of float64, or None
+        Where cuts are wanted: each is moved up to the next of ``edges``.
     """
     groups = np.arange(n_fine)
-    if edges is not None:
-        groups = groups * min(n_bins, n_fine) // n_fine
+    if edges is not None and cuts is not None:
+        lower = np.concatenate(([-np.inf], edges))
+        groups = np.unique(np.searchsorted(cuts, lower, side="right"), return_inverse=True)[1]
     n_groups = int(groups[-1]) + 1
     return Bins(
         np.concatenate(([0], groups + 1, [n_groups + 1])).astype(np.uint16),

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.ebm.config import LEAST_SUPPORTED, PUBLIC_BINS, TrainerConfig
-from interpret_dp.ebm.trainer.binning import Bins, Counts, even_bins, merge_bins, recounted
+from interpret_dp.ebm.config import LEAST_SUPPORTED, TrainerConfig
+from interpret_dp.ebm.trainer.binning import Bins, Counts, merge_bins, public_bins, recounted
 from interpret_dp.ebm.trainer.smoothing import smoothed_counts
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count
@@ -73,9 +73,10 @@ def release_bins(
         for cuts, one_by_one in zip(fine, is_fine, strict=True)
     ]
     if are_public:
+        wanted = [config.public_edges(spec) for spec in specs]
         bins = [
-            even_bins(len(counts.rows) - 2, cuts, min(PUBLIC_BINS, config.max_bins))
-            for counts, cuts in zip(first, edges, strict=True)
+            public_bins(len(counts.rows) - 2, *both)
+            for counts, *both in zip(first, edges, wanted, strict=True)
         ]
     else:
         target_bins, lightest = config.target_bins(n_rows, noise), config.lightest_bin(noise)
