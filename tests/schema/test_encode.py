@@ -29,6 +29,7 @@ from interpret_dp.schema import (
     fine_bin_count,
     fine_edges,
     open_table,
+    search_edges,
 )
 from interpret_dp.schema.cells import level_key, number_of
 from interpret_dp.schema.declarations import integer_ranges
@@ -70,16 +71,17 @@ def test_integer_cuts_are_exact() -> None:
     ),
     st.sampled_from(["linear", "log"]),
     st.integers(1, 300),
+    st.sampled_from([fine_edges, search_edges]),
 )
 def test_cuts_increase_strictly_inside_the_bounds(
-    bounds: tuple[float, float], scale: str, n_bins: int
+    bounds: tuple[float, float], scale: str, n_bins: int, cuts: Any
 ) -> None:
     spec = Continuous(min(bounds), max(bounds), scale)
-    edges = fine_edges(spec, n_bins)
+    edges = cuts(spec, n_bins)
     assert len(edges) <= n_bins - 1
     assert np.all(np.diff(edges) > 0)
     assert np.all((edges > spec.lower) & (edges <= spec.upper))
-    codes = encode_column(np.array([spec.lower, spec.upper]), spec, n_bins)
+    codes = encode_column(np.array([spec.lower, spec.upper]), spec, n_bins, edges=edges)
     assert codes.tolist() == [1, len(edges) + 1]
 
 
@@ -87,13 +89,14 @@ def test_cuts_increase_strictly_inside_the_bounds(
     st.tuples(*[st.integers(-(2**53) + 1, 2**53 - 1)] * 2) | st.tuples(*[st.integers(-60, 60)] * 2),
     st.sampled_from(["linear", "log", "symlog"]),
     st.integers(1, 130),
+    st.sampled_from([fine_edges, search_edges]),
     st.data(),
 )
 def test_each_integer_lies_in_its_range_and_few_have_a_bin_each(
-    bounds: tuple[int, int], scale: str, n_bins: int, data: st.DataObject
+    bounds: tuple[int, int], scale: str, n_bins: int, cuts: Any, data: st.DataObject
 ) -> None:
     spec = Integer(min(bounds), max(bounds), scale)
-    edges = fine_edges(spec, n_bins)
+    edges = cuts(spec, n_bins)
     n_values = max(bounds) - min(bounds) + 1
     assert len(edges) < n_bins
     if n_values <= n_bins:
@@ -102,8 +105,16 @@ def test_each_integer_lies_in_its_range_and_few_have_a_bin_each(
     assert [low for low, _ in ranges[1:]] == [high + 1 for _, high in ranges[:-1]]
     assert (ranges[0][0], ranges[-1][1]) == (min(bounds), max(bounds))
     value = data.draw(st.integers(min(bounds), max(bounds)))
-    low, high = ranges[encode_column(np.array([value]), spec, n_bins)[0] - 1]
+    low, high = ranges[encode_column(np.array([value]), spec, n_bins, edges=edges)[0] - 1]
     assert low <= value <= high
+
+
+def test_rows_in_a_small_part_of_generous_bounds_have_many_fine_bins() -> None:
+    ages, tail = np.arange(20, 90), np.exp(np.linspace(-3, 3, 200))
+    for values, spec in ((ages, Continuous(-1e4, 1e4)), (tail, Continuous(0, 1e5))):
+        codes = encode_column(values, spec, 254, edges=search_edges(spec, 254))
+        assert len(np.unique(codes)) >= 8
+        assert len(np.unique(encode_column(values, spec, 254))) <= 2
 
 
 def test_a_range_of_few_floats_has_few_bins() -> None:
