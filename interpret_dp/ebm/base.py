@@ -242,7 +242,7 @@ class PrivateEBM(ShowsGuarantee):
         """Return the score and the standard deviation of what noise left unknown of it.
 
         That of different terms is taken as independent, so variances add: too much where columns
-        hang together, since noise that one term has from another is missing there. NaN where a
+        are correlated, since noise that one term has from another is missing there. NaN where a
         term's is not known, as after ``monotonize``. Bins with too few rows have a term's spread.
 
         Parameters

@@ -33,10 +33,10 @@ _MOST_TIMES = 4  # so many times as many rounds, at most, where terms cannot mov
 _BLOCKS = 4
 _MOST_IN_BLOCK = 32
 _TARGET_SHARE = 0.02
-_CORRELATION_SHARE = 0.01  # of mu**2, for how features hang together
+_CORRELATION_SHARE = 0.01  # of mu**2, for how features are correlated
 _FIRST_COUNT = 0.5  # of what the histograms have: for finding bins, the rest for counting in them
 _CLIP_SPREADS = 1.25  # at this noise level:
-_QUIET = 0.001
+_LOW_NOISE = 0.001
 _CLIP_POWER = 1 / 8
 _FEWEST_SPREADS, _MOST_SPREADS = 0.75, 1.75
 _CLIP_SPREADS_OF_COUNTS = 3.0
@@ -51,8 +51,8 @@ _LARGEST_LOGIT = 3.0
 _LATE_STEPS, _LONGEST = 2.0, 0.5
 # Above this noise level steps of a classification shrink in proportion: large logits made of noise
 # flatten the loss, so that the residuals of the signal die while the noise goes on.
-_LOUD = 0.002
-_TOO_LOUD = 0.05  # to know the curvature of a classification
+_HIGH_NOISE = 0.002
+_HIDING_NOISE = 0.05  # to know the curvature of a classification
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +73,10 @@ class Unit:
         Norm of one row's residuals, in units of the clipping bound: the noise is made for it.
     per_rate : float
         Score per unit of mean residual of a learning rate of 1 that the caller asks for.
-    loudest : float
+    max_noise_level : float
         Noise level above which steps shrink in proportion. Under a log link noise in a score is a
-        factor, so that a mean that is drowned in noise must not be chased.
-    fastest : float
+        factor, so that a mean smaller than its noise must not be followed.
+    max_step : float
         Largest share of a full step, however little noise there is.
     """
 
@@ -85,13 +85,13 @@ class Unit:
     norm: float = 1.0
     start: float | None = None
     per_rate: float = 1.0
-    loudest: float = math.inf
-    fastest: float = 0.4
+    max_noise_level: float = math.inf
+    max_step: float = 0.4
 
     @property
     def bends(self) -> bool:
         """Whether the curvature of the loss depends on the score."""
-        return self.start is not None or self.loudest < math.inf
+        return self.start is not None or self.max_noise_level < math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,7 @@ class BoostingSettings:
         of about as many rows.
     curvature : float or None
         :attr:`Unit.start`.
-    least_stiffness : float
+    least_hessian : float
         Leaves of less weight, times curvature over ``curvature``, take smaller steps.
     largest_change : float
         Bound on the change of a bin in one update, in units of score.
@@ -124,7 +124,7 @@ class BoostingSettings:
     step: float
     by_tails: bool = False
     curvature: float | None = None
-    least_stiffness: float = 0.0
+    least_hessian: float = 0.0
     largest_change: float = math.inf
 
 
@@ -375,7 +375,7 @@ class TrainerConfig:
         return not _hides_the_curvature(self._noise_level("boosting", n_rows, unit), unit)
 
     def can_correlate(self, n_rows: float, norm: float) -> bool:
-        """Return whether anything can be seen of how features hang together.
+        """Return whether anything can be seen of how features are correlated.
 
         Parameters
         ----------
@@ -426,26 +426,26 @@ class TrainerConfig:
         """Return the settings of a loss whose curvature varies with the score."""
         largest = _LARGEST_LOGIT * self._step(level, unit) / unit.step
         if unit.start is None:
-            return {} if unit.loudest == math.inf else {"largest_change": largest}
+            return {} if unit.max_noise_level == math.inf else {"largest_change": largest}
         noise_of_sum = level * math.sqrt(self.n_rounds) * n_rows * unit.curvature
         return {
             "curvature": unit.start,
-            "least_stiffness": noise_of_sum / unit.start,
+            "least_hessian": noise_of_sum / unit.start,
             "largest_change": largest,
         }
 
     def _step(self, level: float, unit: Unit) -> float:
         if self.learning_rate is not None:
             return unit.per_rate * self.learning_rate
-        rate = min(max(0.2 * math.pow(_LOUD / level, 1 / 3), 0.05), unit.fastest)
-        if unit.start is not None and level > _LOUD:
-            rate = max(0.2 * _LOUD / level, 0.01)
-        return min(unit.loudest / level, 1.0) * unit.step * rate
+        rate = min(max(0.2 * math.pow(_HIGH_NOISE / level, 1 / 3), 0.05), unit.max_step)
+        if unit.start is not None and level > _HIGH_NOISE:
+            rate = max(0.2 * _HIGH_NOISE / level, 0.01)
+        return min(unit.max_noise_level / level, 1.0) * unit.step * rate
 
 
 def _hides_the_curvature(level: float, unit: Unit) -> bool:
-    """Whether noise drowns a rare class: a classification louder than can be denoised."""
-    return unit.start is not None and level > _TOO_LOUD
+    """Whether noise hides a rare class: a classification with too much noise to denoise."""
+    return unit.start is not None and level > _HIDING_NOISE
 
 
 def residual_clip(half: float, variance: float, level: float, *, is_count: bool = False) -> float:
@@ -466,7 +466,7 @@ def residual_clip(half: float, variance: float, level: float, *, is_count: bool 
     Notes
     -----
     Clipping well below the range costs little bias, since residuals shrink as the model learns,
-    and the noise is made for the bound: the louder it is, the closer the clip. Where noise hides
+    and the noise is made for the bound: the more of it, the closer the clip. Where noise hides
     the variance the bound grows towards half the range.
     Counts stay as far from their mean as they are, and farther above than below, however good the
     model: their bound is wider, but never above a quarter of the range. A range of zero leaves
@@ -483,5 +483,5 @@ def _clip_spreads(level: float) -> float:
     The power and its bounds come from simulated data: bias and noise of the sums are of the same
     order over a wide range of clips, so that the best one moves slowly.
     """
-    spreads = _CLIP_SPREADS * math.pow(_QUIET / level, _CLIP_POWER)
+    spreads = _CLIP_SPREADS * math.pow(_LOW_NOISE / level, _CLIP_POWER)
     return min(max(spreads, _FEWEST_SPREADS), _MOST_SPREADS)

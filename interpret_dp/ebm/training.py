@@ -1,7 +1,7 @@
 """One DP-EBM fit, from a table to a released model: encode, count, bin, boost.
 
 The order of the releases is that of the plan: the target, the histograms, the weights of merged
-bins, the rounds, how the features hang together. Everything between them is post-processing.
+bins, the rounds, how the features are correlated. Everything between them is post-processing.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ def _stand_out(
 def _correlations(
     rows: AdditiveRows, result: BoostingResult, boosting: BoostingTask, door: ReleaseDoor
 ) -> Correlations | None:
-    """Release how the terms hang together that rows are scored with."""
+    """Release how the terms are correlated that rows are scored with."""
     bins = boosting.bins
     sizes = {
         k: float(bins[k].weights @ (result.scores[k] ** 2).sum(axis=1))
@@ -345,7 +345,7 @@ def _release_target(
         scale = scale.clipped(mean, square, noise / n_rows, noise_level)
         level, unit = scale.start(mean, noise / n_rows, norm)
         return Start(n_rows, level, unit, scale, has_start)
-    # A class may be empty or drowned in noise: no count is believed to be below one noise unit.
+    # A class may be smaller than its noise: no count is believed to be below one noise unit.
     counts = np.maximum(sums, noise)
     shares = counts / counts.sum()
     curvature = float(np.mean(shares * (1.0 - shares)))

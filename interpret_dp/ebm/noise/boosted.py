@@ -47,7 +47,7 @@ class _Facts:
     Attributes
     ----------
     correlations : Correlations or None
-        How terms hang together.
+        How terms are correlated.
     inside : float
         Share of a regression's rows whose residuals its bound leaves as they are: the others answer
         no change of a score.
@@ -101,7 +101,7 @@ class Boosted:
         Parameters
         ----------
         correlations : Correlations or None
-            How terms hang together, if that was released.
+            How terms are correlated, if that was released.
 
         Notes
         -----
@@ -151,16 +151,16 @@ class Boosted:
             explained += scale.score_unit**2 * correlations.shared_variance(self._standing, weights)
         explained = max(explained, 0.0) / scale.score_unit**2
         # Noise in the scores makes residuals larger, as what is explained makes them smaller.
-        loud = noise_variance(*self._used(scores, self._noise_while_training())[1:])
-        net = explained - loud / scale.score_unit**2
+        added = noise_variance(*self._used(scores, self._noise_while_training())[1:])
+        net = explained - added / scale.score_unit**2
         facts = _Facts(correlations, scale.inside(net))
         return facts, scale.dispersion(float(self._start.level[0]), explained)
 
     def _noise_while_training(self) -> list[TermNoise]:
         """Return the noise of curves in the middle of the rounds that are averaged.
 
-        Rows are scored with curves of single rounds, which are louder than their average, or less
-        loud than that of where longer steps would have led.
+        Rows are scored with curves of single rounds, which have more noise than their average, or
+        less than the average of where longer steps would have led.
         """
         averaged = self._result.averaged
         updates = [

@@ -1,4 +1,4 @@
-"""Noise in the curves of features that hang together: each follows the noise of all others.
+"""Noise in the curves of correlated features: each follows the noise of all others.
 
 Rows are scored with all curves, so a curve is trained on what the others leave. Let N_k be the
 deviation of the curve of term k that its own noise would make, R_k its response
@@ -49,7 +49,7 @@ def with_coupling(
     *,
     full_steps: float,
 ) -> list[TermNoise]:
-    """Return the noise of each term once the terms that hang together have met.
+    """Return the noise of each term once the correlated terms have met.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _coupled(
     functions, matrix = correlations.functions, correlations.matrix / (1.0 + ridge)
     ends = np.cumsum([table.shape[1] for table in functions])
     blocks = [slice(end - table.shape[1], end) for end, table in zip(ends, functions, strict=True)]
-    heard, shocks = np.zeros_like(matrix), np.zeros_like(matrix)
+    responses, variances = np.zeros_like(matrix), np.zeros_like(matrix)
     left, right, carried = [], [], []
     for block, table, share, (spread, response) in zip(blocks, functions, shares, own, strict=True):
         left.append(table if response is None else response @ table)
@@ -114,22 +114,22 @@ def _coupled(
         carried.append(
             spread[:, np.newaxis] * right[-1] if spread.ndim == 1 else spread @ right[-1]
         )
-        heard[block, block] = right[-1].T @ left[-1]
-        shocks[block, block] = right[-1].T @ carried[-1]
-    answer = np.linalg.solve(np.eye(len(matrix)) + matrix @ heard, matrix)
-    echoes = answer @ shocks @ answer.T
+        responses[block, block] = right[-1].T @ left[-1]
+        variances[block, block] = right[-1].T @ carried[-1]
+    answer = np.linalg.solve(np.eye(len(matrix)) + matrix @ responses, matrix)
+    compensated = answer @ variances @ answer.T
     found = []
     for block, (spread, _), u, c in zip(blocks, own, left, carried, strict=True):
         # Of the matrix between functions of the term alone.
         lost = u @ answer[block, block]
         if spread.ndim == 1:
-            square = np.einsum("bi,ij,bj->b", u, echoes[block, block], u)
+            square = np.einsum("bi,ij,bj->b", u, compensated[block, block], u)
             met = spread - 2.0 * (lost * c).sum(axis=1) + square
             # A bin that no update moves has no noise, of whatever others.
             found.append(np.where(spread > 0, np.maximum(met, 0.0), 0.0))
         else:
             crossed = lost @ c.T
-            found.append(spread - crossed - crossed.T + u @ echoes[block, block] @ u.T)
+            found.append(spread - crossed - crossed.T + u @ compensated[block, block] @ u.T)
     return found
 
 

@@ -1,16 +1,16 @@
 """All released curves are denoised together with their known noise: posterior means.
 
 A released curve is ``y = f + e`` with normal noise e of known covariance. The curve without noise,
-f, is a smooth process and the luck of the sample: its bins have few rows. How large that luck is
+f, is a smooth process and sampling error: its bins have few rows. How large that error is
 follows from the loss and the released counts. What the process is like is learned from the curves
 themselves (empirical Bayes): each is a Gaussian process of one of a few scales and lengths, and how
 common each of these is among the terms of this model is estimated from all terms. Every curve is
 then averaged over scales and lengths, each weighted by its probability given that curve. Nothing
-else is maximised, so that no curve hangs on one lucky pair; scale 0 is among them, so a term that
+else is maximised, so that no curve depends on a single pair; scale 0 is among them, so a term that
 is all noise is dropped.
 
 What is released is the posterior mean of the process, which is what other rows will follow. What
-bands need is that of f, with its covariance: a fit without noise has its luck as well.
+bands need is that of f, with its covariance: a fit without noise has its sampling error as well.
 
 Sources: Rasmussen and Williams (2006), "Gaussian Processes for Machine Learning", sections 2.2 and
 5.4.1; Stephens (2017), "False discovery rates: a new deal", for a prior common to many effects.
@@ -72,7 +72,7 @@ class Denoised:
 
     @property
     def mean(self) -> FloatArray | None:
-        """Posterior mean of the curve without noise, the luck of its sample included.
+        """Posterior mean of the curve without noise, sampling error included.
 
         None where the curve stays as it is.
         """

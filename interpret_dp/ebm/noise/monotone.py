@@ -58,13 +58,13 @@ def projected_variances(
     if not updates or noise == 0:
         return np.zeros(len(weights))
     starts, cells = cells_of_bins(updates)
-    stiffness = np.add.reduceat(curvature * weights, starts)
+    hessian = np.add.reduceat(curvature * weights, starts)
     cell_weights = np.add.reduceat(weights, starts)
     # A projection commutes with a change of units: simulated is noise of one, upwards.
     truth = direction / noise * curve[starts, np.newaxis]
     total, squares = np.zeros(len(starts)), np.zeros(len(starts))
     for _ in range(_DRAWS // _DRAWS_AT_ONCE):
-        average = _simulated(cells, cell_weights, stiffness, truth, averaged, rng)
+        average = _simulated(cells, cell_weights, hessian, truth, averaged, rng)
         total += average.sum(axis=1)
         squares += (average**2).sum(axis=1)
     variances = np.maximum(squares - total**2 / _DRAWS, 0.0) / (_DRAWS - 1)
@@ -74,7 +74,7 @@ def projected_variances(
 def _simulated(
     updates: Sequence[TermUpdate],
     weights: FloatArray,
-    stiffness: FloatArray,
+    hessian: FloatArray,
     truth: FloatArray,
     averaged: Averaged,
     rng: np.random.Generator,
@@ -86,7 +86,7 @@ def _simulated(
         leaf = update.partition.leaf
         sums = noises_of_sums(update, _DRAWS_AT_ONCE, rng)
         begins = run_starts(leaf)
-        sums[leaf[begins]] -= np.add.reduceat(deviation * stiffness[:, np.newaxis], begins)
+        sums[leaf[begins]] -= np.add.reduceat(deviation * hessian[:, np.newaxis], begins)
         curves = truth + deviation + centred_change(update, weights, sums)
         project_columns(curves[1:-1], weights[1:-1])
         deviation = curves - truth

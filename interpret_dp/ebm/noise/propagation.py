@@ -1,8 +1,8 @@
 """From the noise of every leaf sum to the averaged curve of its term: one linear, public map.
 
 Each update adds ``gain * (residual sum + noise)`` to a term and is centred. To first order a
-deviation N of the term changes the residual sum of a leaf by ``-sum stiffness * N``, where the
-stiffness of a bin is its weight times the curvature of the loss. Both maps are known, so the
+deviation N of the term changes the residual sum of a leaf by ``-sum hessian * N``, where the
+hessian of a bin is its weight times the curvature of the loss. Both maps are known, so the
 covariance follows exactly from the recorded updates; the rows play no part in it. The curve is an
 average of iterates, each with more of its last change as it may be. Where an update uses contrasts
 of the sums alone, nothing of their noise is in the mean of the leaves.
@@ -83,7 +83,7 @@ def noise_covariance(
 def unit_covariance(
     updates: Sequence[TermUpdate],
     weights: FloatArray,
-    stiffness: FloatArray,
+    hessian: FloatArray,
     averaged: Averaged,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the covariance for noise of one, and the response of the averaged curve.
@@ -92,7 +92,7 @@ def unit_covariance(
     ----------
     updates, weights, averaged
         As for :func:`noise_covariance`.
-    stiffness : ndarray of float64, shape (n_codes,)
+    hessian : ndarray of float64, shape (n_codes,)
         Weight times curvature of each bin.
 
     Returns
@@ -115,10 +115,10 @@ def unit_covariance(
         carried = _carried(updates[index], weights, onward, starts)
         # The change alone counts more, and not what there was before it.
         diagonal -= counts[index] * averaged.ahead
-        heard = without_total(updates[index], carried.T, leaf[starts])
-        covariance += updates[index].noise ** 2 * (heard.T @ heard)
+        contrasts = without_total(updates[index], carried.T, leaf[starts])
+        covariance += updates[index].noise ** 2 * (contrasts.T @ contrasts)
         lengths = np.append(starts[1:], len(leaf)) - starts
-        part = np.repeat(carried, lengths, axis=1) * stiffness
+        part = np.repeat(carried, lengths, axis=1) * hessian
         response += part
         onward -= part
     return covariance, response
@@ -166,14 +166,14 @@ def noise_variances(
         that no partition parts. Of more cells it is a close approximation for a nominal term, and
         the variance of 512 simulated curves for an ordered one.
     """
-    stiffness = curvature * weights
+    hessian = curvature * weights
     if len(weights) > _MOST_CELLS and updates and _parts_each_bin(updates):
-        return noise**2 * _single_bin_variances(updates, weights, stiffness, averaged)
+        return noise**2 * _single_bin_variances(updates, weights, hessian, averaged)
     found = np.zeros(len(weights))
     moved = _moved_bins(updates, len(weights))
     if not moved.any():
         return found
-    weights, stiffness = weights[moved], stiffness[moved]
+    weights, hessian = weights[moved], hessian[moved]
     starts, cells = cells_of_bins(
         [
             replace(u, partition=Partition(u.partition.leaf[moved], u.partition.n_leaves))
@@ -181,11 +181,11 @@ def noise_variances(
         ]
     )
     ends = np.diff(starts, append=len(weights))
-    weights, stiffness = np.add.reduceat(weights, starts), np.add.reduceat(stiffness, starts)
+    weights, hessian = np.add.reduceat(weights, starts), np.add.reduceat(hessian, starts)
     if len(starts) > _MOST_CELLS:
-        variances = _simulated_variances(cells, weights, stiffness, averaged, rng)
+        variances = _simulated_variances(cells, weights, hessian, averaged, rng)
     else:
-        variances = np.diagonal(unit_covariance(cells, weights, stiffness, averaged)[0])
+        variances = np.diagonal(unit_covariance(cells, weights, hessian, averaged)[0])
     found[moved] = noise**2 * np.repeat(variances, ends)
     return found
 
@@ -216,7 +216,7 @@ def noises_of_sums(update: TermUpdate, n_draws: int, rng: np.random.Generator) -
 def _simulated_variances(
     updates: Sequence[TermUpdate],
     weights: FloatArray,
-    stiffness: FloatArray,
+    hessian: FloatArray,
     averaged: Averaged,
     rng: np.random.Generator,
 ) -> FloatArray:
@@ -229,7 +229,7 @@ def _simulated_variances(
             leaf = update.partition.leaf
             sums = noises_of_sums(update, _DRAWS_AT_ONCE, rng)
             starts = run_starts(leaf)
-            sums[leaf[starts]] -= np.add.reduceat(deviation * stiffness[:, np.newaxis], starts)
+            sums[leaf[starts]] -= np.add.reduceat(deviation * hessian[:, np.newaxis], starts)
             change = centred_change(update, weights, sums)
             deviation += change
             average += count * (deviation + averaged.ahead * change)
@@ -249,14 +249,14 @@ def _parts_each_bin(updates: Sequence[TermUpdate]) -> bool:
 
 
 def _single_bin_variances(
-    updates: Sequence[TermUpdate], weights: FloatArray, stiffness: FloatArray, averaged: Averaged
+    updates: Sequence[TermUpdate], weights: FloatArray, hessian: FloatArray, averaged: Averaged
 ) -> FloatArray:
     """Return the variances of updates of single bins, for noise of one.
 
     Notes
     -----
     Without centring the bins would have nothing in common: a round turns the deviation N of a bin
-    into ``(1 - gain stiffness) N + gain noise``. Here their average is centred, by the weights that
+    into ``(1 - gain hessian) N + gain noise``. Here their average is centred, by the weights that
     centre each round: a difference of the order of a bin's share of the rows.
     """
     leaf = updates[0].partition.leaf
@@ -267,7 +267,7 @@ def _single_bin_variances(
         onward += count * (1.0 + averaged.ahead)
         own += (gain * onward) ** 2
         # The change alone counts more, and not what there was before it.
-        onward -= count * averaged.ahead + gain * stiffness * onward
+        onward -= count * averaged.ahead + gain * hessian * onward
     moved = (gains > 0).any(axis=0)
     shares = np.where(moved, weights, 0.0) / max(float(weights[moved].sum()), 1e-300)
     return np.where(moved, own + shares**2 @ own, 0.0)

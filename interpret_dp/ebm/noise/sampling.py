@@ -1,7 +1,7 @@
 """What it does to a curve that few rows are in a bin, from released numbers alone.
 
 A fit without noise would still follow its rows: the score at which a bin's residuals vanish
-differs from a smooth curve, by the luck of the sample. Generalised linear models say by how much
+differs from a smooth curve, by sampling error. Generalised linear models say by how much
 (McCullagh and Nelder, 1989, "Generalized Linear Models", section 2.5): with a residual variance of
 dispersion times curvature per row, its variance is the dispersion over the bin's rows times their
 curvature. The noise that was added to other terms is in the scores of these rows, too.
@@ -34,7 +34,7 @@ _LARGEST_VARIANCE = 1e200
 def sampling_variances(
     weights: FloatArray, curvatures: FloatArray, dispersion: float
 ) -> FloatArray:
-    """Return the variance of each bin's score that the luck of its rows explains.
+    """Return the variance of each bin's score that sampling error explains.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def sampling_variances(
     n_scores = curvatures.shape[1]
     # Taking away what the classes have in common takes away that part of it.
     shared = 1.0 if n_scores == 1 else 1.0 - 1.0 / n_scores
-    # A count may be drowned in noise: a bin that moves is believed to have a row.
+    # A count may be smaller than its noise: a bin that moves is believed to have a row.
     rows = np.maximum(weights, 1.0)[:, np.newaxis]
     found: FloatArray = shared * dispersion / np.maximum(rows * curvatures, 1e-12)
     return found
@@ -108,7 +108,7 @@ def with_noise_of_others(
     -----
     The noise of a term has mean zero over all rows. Over the n rows that share a bin of another,
     independent term its mean has the variance of the noise over n, and that term follows it as it
-    follows residuals. Where terms hang together it is more
+    follows residuals. Where terms are correlated it is more
     (:mod:`interpret_dp.ebm.noise.coupling`).
     """
     means = [
@@ -137,8 +137,8 @@ def _with_variances(noise: TermNoise, added: FloatArray) -> TermNoise:
         return noise
     added = np.minimum(added, largest)
     if noise.covariance is None or noise.response is None:
-        heard = np.where(variances > 0, added.reshape(variances.shape), 0.0)
-        return replace(noise, variances=variances + heard)
+        of_others = np.where(variances > 0, added.reshape(variances.shape), 0.0)
+        return replace(noise, variances=variances + of_others)
     columns = added.T if noise.covariance.ndim == 3 else added[:, 0]
     through = noise.response * columns[..., np.newaxis, :]
     return replace(noise, covariance=noise.covariance + through @ noise.response.swapaxes(-1, -2))

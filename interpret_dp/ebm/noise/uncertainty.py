@@ -171,7 +171,7 @@ class Terms:
     bins : sequence of Bins
     is_ordered : sequence of bool
     sampling : sequence of ndarray of float64, shape (n_codes, n_scores) each
-        Variance that the luck of the sample has in each bin (:class:`Curve`), in units of score
+        Variance that sampling error has in each bin (:class:`Curve`), in units of score
         squared.
     pruned : collection of int
         Terms that are released as zero, whatever their curves are.

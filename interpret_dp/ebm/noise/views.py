@@ -53,7 +53,7 @@ class Curve:
         How boosting blurs the curve; by default not at all.
     sampling : ndarray of float64, shape (n_codes,), optional
         Variance by which each bin's score, before it is blurred, differs from that of a smooth
-        curve, since its rows are few: the luck of the sample, which no noise was added to. By
+        curve, since its rows are few: sampling error, which no noise was added to. By
         default it is not known.
     is_pruned : bool
         Whether it is released as zero.
@@ -74,10 +74,10 @@ def noise_variances_of(curve: Curve) -> FloatArray:
 
 
 class View:
-    """One curve, and what its scores hold beside a smooth process: noise, and the luck of its rows.
+    """One curve, and what its scores hold beside a smooth process: noise, and sampling error.
 
-    With N the covariance of all that is not smooth (root L): the noise's covariance C, and the luck
-    of the sample (``curve.sampling``), blurred as boosting blurs. K is the process's; with
+    With N the covariance of all that is not smooth (root L): the noise's covariance C, and sampling
+    error (``curve.sampling``), blurred as boosting blurs. K is the process's; with
     ``L^-1 K L'^-1 = V diag(d) V'``, the posterior mean of the process under scale s is
     ``L V diag(s d / (1 + s d)) V' L^-1 y``: one decomposition a length serves all scales.
 
@@ -166,7 +166,7 @@ class View:
     def moments(self, likely: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and covariance of the curve without noise in ``moved``.
 
-        That is the process and the luck of the sample. Variances, where the noise is given so. The
+        That is the process and sampling error. Variances, where the noise is given so. The
         covariance holds that of each length and scale, and that of their means.
 
         Notes
@@ -193,7 +193,7 @@ class View:
 
 
 def _blurred(curve: Curve, moved: NDArray[np.intp]) -> FloatArray:
-    """Return the covariance of the luck of the sample as it shows in the scores."""
+    """Return the covariance of sampling error as it shows in the scores."""
     if curve.sampling is None:
         raise ValueError("The curve's sampling variance is not known; it must be given.")
     if curve.response is None:

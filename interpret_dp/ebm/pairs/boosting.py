@@ -123,7 +123,7 @@ def pair_updates(
         cells.weights.ravel(),
         step=settings.step,
         count_noise=count_noise,
-        lightest=max(settings.least_stiffness, n_rows / inner),
+        lightest=max(settings.least_hessian, n_rows / inner),
     )
     return PairUpdates(gain, cells.weights)
 
@@ -223,15 +223,15 @@ def pair_noise(
     Notes
     -----
     To first order a deviation N of the scores becomes ``N + A (e - D N)`` in a round with noise e,
-    where A is the map of the round and D the stiffness, weight times curvature.
+    where A is the map of the round and D the hessian, weight times curvature.
     """
     moved, n_codes = updates.moved, len(updates.gain)
     variances = np.zeros(n_codes)
     if not len(moved) or not config.n_rounds:
         return np.zeros((n_codes, n_codes)) if n_codes <= _MOST_CELLS else None, variances
-    stiffness = curvature[moved] * updates.weights.ravel()[moved]
+    hessian = curvature[moved] * updates.weights.ravel()[moved]
     if n_codes > _MOST_CELLS:
-        variances[moved] = noise**2 * _simulated(updates, stiffness, config, rng)
+        variances[moved] = noise**2 * _simulated(updates, hessian, config, rng)
         return None, variances
     step = updates.changes(np.eye(len(moved)))
     onward, own = np.zeros_like(step), np.zeros_like(step)
@@ -240,22 +240,22 @@ def pair_noise(
             onward[np.diag_indices_from(onward)] += 1.0 / config.averaged_rounds
         carried = onward @ step
         own += carried @ carried.T
-        onward -= carried * stiffness
+        onward -= carried * hessian
     covariance = np.zeros((n_codes, n_codes))
     covariance[np.ix_(moved, moved)] = noise**2 * own
     return covariance, np.diagonal(covariance).copy()
 
 
 def _simulated(
-    updates: PairUpdates, stiffness: FloatArray, config: TrainerConfig, rng: np.random.Generator
+    updates: PairUpdates, hessian: FloatArray, config: TrainerConfig, rng: np.random.Generator
 ) -> FloatArray:
     """Return the mean squares of scores that noise of one was added to, shape (n_moved,)."""
-    squares = np.zeros(len(stiffness))
+    squares = np.zeros(len(hessian))
     for _ in range(_DRAWS // _DRAWS_AT_ONCE):
-        deviation = np.zeros((len(stiffness), _DRAWS_AT_ONCE))
+        deviation = np.zeros((len(hessian), _DRAWS_AT_ONCE))
         average = np.zeros_like(deviation)
         for index in range(config.n_rounds):
-            sums = rng.standard_normal(deviation.shape) - stiffness[:, np.newaxis] * deviation
+            sums = rng.standard_normal(deviation.shape) - hessian[:, np.newaxis] * deviation
             deviation += updates.changes(sums)
             if index >= config.n_rounds - config.averaged_rounds:
                 average += deviation / config.averaged_rounds

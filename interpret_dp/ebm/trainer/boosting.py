@@ -47,8 +47,8 @@ _LARGEST_RETURN = 2.0**31 - 1
 _MOST_AT_ONCE = 32
 # Full steps that a block may go together; with two, copies of a column swing for ever. Fewer of the
 # log loss, which bends more elsewhere than where boosting starts.
-_FARTHEST, _FARTHEST_IF_BENT = 1.9, 1.0
-# Changes that count once more in the averages: steps are short where a full one is too loud.
+_MAX_BLOCK_STEP, _MAX_BLOCK_STEP_OF_LOG_LOSS = 1.9, 1.0
+# Changes that count once more in the averages: steps are short where a full one has too much noise.
 _MOST_AHEAD = 19.0
 # No bin counts as flatter than this share of the mean curvature: its noise would grow as much.
 _FLATTEST = 0.25
@@ -98,7 +98,7 @@ class _Rounds:
 
     def _round(self, number: int) -> None:
         """Update every term that goes on once."""
-        stiffness = _stiffness(self.terms, self._level, self.settings)
+        hessian = _hessian(self.terms, self._level, self.settings)
         n_blocks = min(self._n_blocks, len(self.movable))
         order = self._door.public_choices.permutation(self.movable)
         for block in np.array_split(order, n_blocks):
@@ -106,7 +106,7 @@ class _Rounds:
             self._pending, self._changes = block, self._no_changes(len(block))
             total = np.zeros(self._rows.n_scores)
             for slot, k in enumerate(block):
-                total += self._update(slot, k, number, exact[slot], stiffness[k])
+                total += self._update(slot, k, number, exact[slot], hessian[k])
             largest = self._largest_change
             rate = self.settings.step / (len(block) * self._task.n_rows)
             shift = np.clip(np.rint(rate * total), -largest, largest)
@@ -119,7 +119,7 @@ class _Rounds:
         k: int,
         number: int,
         exact: NDArray[np.int64],
-        stiffness: NDArray[np.float64],
+        hessian: NDArray[np.float64],
     ) -> NDArray[np.float64]:
         """Update one term; return the noisy sum of all residuals, by score."""
         task, weights = self._task, self._task.bins[k].weights
@@ -136,8 +136,8 @@ class _Rounds:
             leaf_weights,
             step=self.settings.step,
             count_noise=task.count_noise,
-            lightest=max(self.settings.least_stiffness, average),
-            stiffness=leaf_totals(part, stiffness),
+            lightest=max(self.settings.least_hessian, average),
+            hessian=leaf_totals(part, hessian),
         )
         if task.divide_by_means:
             scores: Any = self.terms.scores[k][:, 0] / LATTICE
@@ -203,7 +203,7 @@ class _Rounds:
     def _n_blocks(self) -> int:
         # Were all terms of a block the same one, it would move by the sum of their steps.
         whole = len(self.movable) * self.settings.step / self._task.unit.step
-        farthest = _FARTHEST if self._task.unit.start is None else _FARTHEST_IF_BENT
+        farthest = _MAX_BLOCK_STEP if self._task.unit.start is None else _MAX_BLOCK_STEP_OF_LOG_LOSS
         return max(self._task.config.n_blocks, math.ceil(whole / farthest))
 
     @property
@@ -278,7 +278,7 @@ def _with_pruned(
     )
 
 
-def _stiffness(
+def _hessian(
     terms: Curves, level: NDArray[np.float64], settings: BoostingSettings
 ) -> list[NDArray[np.float64]]:
     """Return the weight of each bin times its curvature, over the curvature at the start."""

@@ -59,8 +59,8 @@ class LeafRelease:
         that it would have in the plain sums: with 1 / sqrt(n_terms), all terms of a round together
         know of it what one plain sum would. That is the least.
 
-        Where leaves differ, an error of the intercept is heard in what their sums differ by, and
-        noise of the totals comes back as noise of the curve. With L leaves of stiffness s and K
+        Where leaves differ, an error of the intercept shows in what their sums differ by, and
+        noise of the totals comes back as noise of the curve. With L leaves of hessian s and K
         terms the variance of a curve, over the rows, is in proportion to
 
             (L - 1 + c**2) (L - 1 + u / (K c**2)),    u = 1 - L**2 / (sum(s) sum(1 / s)),

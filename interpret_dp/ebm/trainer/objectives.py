@@ -43,10 +43,10 @@ _LATER_NAMES = {"poisson": "poisson_deviance", "gamma": "gamma_deviance"}
 # Relative residuals y / mean - 1 are clipped here; they are never below -1.
 _GAMMA_CLIP = 2.0
 # With the smallest steps and leaves, noise of this level is about half a unit of a curve's score.
-_LOUDEST = 0.125
-# Of terms that say the same the loss bends more than each of them is told (its own mean).
-_FASTEST = 0.2
-# The least share of a target's variance that is left to luck.
+_MAX_NOISE_LEVEL = 0.125
+# The loss of correlated terms bends more than the mean of each of them says.
+_MAX_STEP = 0.2
+# The least share of a target's variance that is taken for sampling error.
 _LEAST_LEFT = 0.05
 _MOST_EXPLAINED = 100.0
 # No mean is believed to be a smaller share of the upper bound: about -14 on the log scale.
@@ -218,7 +218,7 @@ class TargetScale:
         if not self.has_log_link:
             level = ratio * self.half / self.clip
             return np.array([level]), Unit(curvature=1.0, step=1.0, norm=norm)
-        # A mean may be drowned in noise: none is believed to be below one noise unit.
+        # A mean may be smaller than its noise: none is believed to be below one noise unit.
         largest = self.upper if self.upper > 0 else 1.0
         mean = max(
             self.middle + ratio * self.half,
@@ -233,8 +233,8 @@ class TargetScale:
             curvature=curvature,
             step=step,
             per_rate=step,
-            loudest=_LOUDEST,
-            fastest=_FASTEST,
+            max_noise_level=_MAX_NOISE_LEVEL,
+            max_step=_MAX_STEP,
             norm=norm,
         )
 

@@ -135,7 +135,7 @@ def leaf_gains(
     step: float,
     count_noise: float,
     lightest: float,
-    stiffness: NDArray[np.float64] | None = None,
+    hessian: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return the score per unit of residual sum of each leaf.
 
@@ -148,9 +148,9 @@ def leaf_gains(
     count_noise : float
         Standard deviation of a released count.
     lightest : float
-        Leaves whose stiffness is below this take smaller steps, as if they had this much, so that
+        Leaves whose hessian is below this take smaller steps, as if they had this much, so that
         the noise of a light level is not larger than that of an average leaf.
-    stiffness : ndarray of float64, shape (n_leaves,), optional
+    hessian : ndarray of float64, shape (n_leaves,), optional
         Weight times curvature of the loss, summed over each leaf; by default the weights.
 
     Notes
@@ -161,8 +161,8 @@ def leaf_gains(
     threshold = FEWEST_ROWS * count_noise
     known = weights > threshold
     weights = np.where(known, weights, 1.0)
-    stiffness = weights if stiffness is None else stiffness
-    gains: NDArray[np.float64] = step / np.maximum(stiffness, max(lightest, 1e-300))
+    hessian = weights if hessian is None else hessian
+    gains: NDArray[np.float64] = step / np.maximum(hessian, max(lightest, 1e-300))
     return np.where(known, gains * (1.0 - (threshold / weights) ** 2), 0.0)
 
 

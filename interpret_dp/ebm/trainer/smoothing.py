@@ -1,6 +1,6 @@
 """Fine histograms without what is likely noise, from released counts alone (post-processing).
 
-Bins are found in fine counts that may be as loud as they are high. They are sums of Haar wavelets
+Bins are found in fine counts that may be as noisy as they are high. They are sums of Haar wavelets
 of several widths, each with the noise of a count; where rows are spread evenly, and where there are
 none, nearly all wavelets are nothing else. How large those of a width are is learned from the
 histograms of all features (empirical Bayes): a mixture of normal distributions, the narrowest of

@@ -57,7 +57,7 @@ def make_term(
 
 def covariance_by_units(updates, weights, curvature, averaged):
     """Follow the noise of each leaf sum forwards by itself: one curve each."""
-    stiffness = curvature * weights
+    hessian = curvature * weights
     covariance = np.zeros((len(weights), len(weights)))
     for first, noisy in enumerate(updates):
         n_leaves = noisy.partition.n_leaves
@@ -65,7 +65,7 @@ def covariance_by_units(updates, weights, curvature, averaged):
         average = np.zeros_like(deviation)
         for index, update in enumerate(updates[first:], start=first):
             sums = np.zeros((update.partition.n_leaves, n_leaves))
-            np.add.at(sums, update.partition.leaf, -stiffness[:, np.newaxis] * deviation)
+            np.add.at(sums, update.partition.leaf, -hessian[:, np.newaxis] * deviation)
             if index == first:
                 sums += without_total(noisy, noisy.noise * np.eye(n_leaves))
             change = centred_change(update, weights, sums)
