@@ -82,9 +82,9 @@ def _simulated(
     """Return averaged curves less the truth, shape (n_cells, _DRAWS_AT_ONCE)."""
     deviation = np.zeros((len(weights), _DRAWS_AT_ONCE))
     average, counts = np.zeros_like(deviation), averaged.counts(len(updates))
-    for count, update in zip(counts, updates, strict=True):
+    drawn = noises_of_sums(updates, weights, hessian, _DRAWS_AT_ONCE, rng)
+    for count, update, sums in zip(counts, updates, drawn, strict=True):
         leaf = update.partition.leaf
-        sums = noises_of_sums(update, _DRAWS_AT_ONCE, rng)
         begins = run_starts(leaf)
         sums[leaf[begins]] -= np.add.reduceat(deviation * hessian[:, np.newaxis], begins)
         curves = truth + deviation + centred_change(update, weights, sums)

@@ -5,7 +5,10 @@ deviation N of the term changes the residual sum of a leaf by ``-sum hessian * N
 hessian of a bin is its weight times the curvature of the loss. Both maps are known, so the
 covariance follows exactly from the recorded updates; the rows play no part in it. The curve is an
 average of iterates, each with more of its last change as it may be. Where an update uses contrasts
-of the sums alone, nothing of their noise is in the mean of the leaves.
+of the sums alone, nothing of their noise is in the mean of the leaves; what a deviation does to the
+total, the intercept follows. A deviation M of the intercept changes the sum of a leaf by
+``-M sum hessian``, which shows in contrasts where leaves differ: after a shift by the noisy mean
+residual M is ``(1 - step curvature) M`` and the noise of the shift.
 
 A covariance of all bins is as large as their number squared. Where that is too much, the variances
 alone are computed, without it:
@@ -16,7 +19,7 @@ alone are computed, without it:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -106,6 +109,8 @@ def unit_covariance(
     # Backwards in time: `onward` maps a deviation after a round to one of the averaged curve. To
     # centre the average would change nothing: every update is centred by the same weights.
     onward = np.zeros_like(covariance)
+    # The same of a deviation of the intercept.
+    level, curvature = np.zeros(len(weights)), _mean_curvature(updates, weights, hessian)
     diagonal = np.einsum("ii->i", onward)  # a view
     counts = averaged.counts(len(updates))
     for index in range(len(updates) - 1, -1, -1):
@@ -117,6 +122,11 @@ def unit_covariance(
         diagonal -= counts[index] * averaged.ahead
         contrasts = without_total(updates[index], carried.T, leaf[starts])
         covariance += updates[index].noise ** 2 * (contrasts.T @ contrasts)
+        if updates[index].by_contrasts:
+            level -= contrasts.T @ np.add.reduceat(hessian, starts)
+        kept, fresh = _intercept(updates[index], curvature)
+        covariance += fresh * np.outer(level, level)
+        level *= kept
         lengths = np.append(starts[1:], len(leaf)) - starts
         part = np.repeat(carried, lengths, axis=1) * hessian
         response += part
@@ -207,10 +217,46 @@ def cells_of_bins(updates: Sequence[TermUpdate]) -> tuple[NDArray[np.int64], lis
     ]
 
 
-def noises_of_sums(update: TermUpdate, n_draws: int, rng: np.random.Generator) -> FloatArray:
-    """Draw the noise in the sums of an update, shape (n_leaves, n_draws), for noise of one."""
-    sums = rng.normal(scale=update.noise, size=(update.partition.n_leaves, n_draws))
-    return without_total(update, sums)
+def _mean_curvature(
+    updates: Sequence[TermUpdate], weights: FloatArray, hessian: FloatArray
+) -> float:
+    """Return that of the rows in bins that move."""
+    moved = _moved_bins(updates, len(weights))
+    total = float(weights[moved].sum())
+    return float(hessian[moved].sum()) / total if total > 0 else 0.0
+
+
+def _intercept(update: TermUpdate, curvature: float) -> tuple[float, float]:
+    """Return what is left of the intercept's deviation since the last update, and new variance."""
+    shifts = update.shifts
+    left = 1.0 - shifts.step * curvature
+    echoes = float(np.sum((left**2) ** np.arange(shifts.number)))
+    return left**shifts.number, shifts.noise**2 * echoes
+
+
+def noises_of_sums(
+    updates: Sequence[TermUpdate],
+    weights: FloatArray,
+    hessian: FloatArray,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Iterator[FloatArray]:
+    """Draw the noise in the sums of each update, that of the intercept included.
+
+    Yields
+    ------
+    ndarray of float64, shape (n_leaves, n_draws)
+        For noise of one.
+    """
+    level, curvature = np.zeros(n_draws), _mean_curvature(updates, weights, hessian)
+    for update in updates:
+        n_leaves, leaf = update.partition.n_leaves, update.partition.leaf
+        noise = rng.normal(scale=update.noise, size=(n_leaves, n_draws))
+        kept, fresh = _intercept(update, curvature)
+        level = kept * level + rng.normal(scale=fresh**0.5, size=n_draws)
+        if update.by_contrasts:
+            noise -= np.outer(np.bincount(leaf, hessian, minlength=n_leaves), level)
+        yield without_total(update, noise)
 
 
 def _simulated_variances(
@@ -225,9 +271,9 @@ def _simulated_variances(
     for _ in range(_DRAWS // _DRAWS_AT_ONCE):
         deviation = np.zeros((len(weights), _DRAWS_AT_ONCE))
         average = np.zeros_like(deviation)
-        for count, update in zip(counts, updates, strict=True):
+        drawn = noises_of_sums(updates, weights, hessian, _DRAWS_AT_ONCE, rng)
+        for count, update, sums in zip(counts, updates, drawn, strict=True):
             leaf = update.partition.leaf
-            sums = noises_of_sums(update, _DRAWS_AT_ONCE, rng)
             starts = run_starts(leaf)
             sums[leaf[starts]] -= np.add.reduceat(deviation * hessian[:, np.newaxis], starts)
             change = centred_change(update, weights, sums)

@@ -27,6 +27,7 @@ from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
 from interpret_dp.ebm.trainer.curves import Curves
 from interpret_dp.ebm.trainer.objectives import mean_gains
 from interpret_dp.ebm.trainer.partitions import (
+    Shifts,
     TermUpdate,
     leaf_gains,
     leaf_sums,
@@ -74,6 +75,10 @@ class _Rounds:
         self.movable = list(task.movable)
         self.settings = task.settings()
         self.noise, self.way, self._ahead = 0.0, 0.0, 0.0
+        # Of all moves of the intercept: number, sum of steps, variance of their noise; and what
+        # that was at each term's last update.
+        self._shifts = np.zeros(3)
+        self._seen = np.zeros((len(task.bins), 3))
         self._width = max(b.n_codes for b in task.bins)
         self._level = np.rint(task.intercept * LATTICE)
         self._level_sum = np.zeros(rows.n_scores)
@@ -104,14 +109,16 @@ class _Rounds:
         for block in np.array_split(order, n_blocks):
             exact = self._rows.advance(self._pending, self._changes, block, self._width)
             self._pending, self._changes = block, self._no_changes(len(block))
-            total = np.zeros(self._rows.n_scores)
+            total, variance = np.zeros(self._rows.n_scores), 0.0
             for slot, k in enumerate(block):
-                total += self._update(slot, k, number, exact[slot], hessian[k])
+                own, of_noise = self._update(slot, k, number, exact[slot], hessian[k])
+                total, variance = total + own, variance + of_noise
             largest = self._largest_change
             rate = self.settings.step / (len(block) * self._task.n_rows)
             shift = np.clip(np.rint(rate * total), -largest, largest)
             self._changes[0] += shift.astype(np.int32)
             self._level += shift
+            self._shifts += (1.0, self.settings.step, rate**2 * variance)
 
     def _update(
         self,
@@ -120,8 +127,11 @@ class _Rounds:
         number: int,
         exact: NDArray[np.int64],
         hessian: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """Update one term; return the noisy sum of all residuals, by score."""
+    ) -> tuple[NDArray[np.float64], float]:
+        """Update one term; return the noisy sum of all residuals, and its variance.
+
+        The variance is that of the noise, where that of a plain sum is one.
+        """
         task, weights = self._task, self._task.bins[k].weights
         part = partition_bins(
             weights,
@@ -155,10 +165,13 @@ class _Rounds:
         )
         # That of a plain sum would be larger by as much as its norm.
         self.noise = sigma / LATTICE * residual_norm / row_norm
-        update = TermUpdate(part, gain, row_norm / residual_norm, release.by_contrasts)
+        noise = row_norm / residual_norm
+        shifts = Shifts.between(self._seen[k], self._shifts)
+        self._seen[k] = self._shifts
+        update = TermUpdate(part, gain, noise, release.by_contrasts, shifts)
         change = self.terms.add(k, update, without_total(update, noisy[0]), self._largest_change)
         self._changes[slot, : len(weights)] = change
-        return without_common_part(release.total(noisy[0]))
+        return without_common_part(release.total(noisy[0])), release.total_variance(noise)
 
     def go_on(self, pruned: Sequence[int]) -> None:
         """Begin the second half of the rounds, with some terms taken back to zero."""

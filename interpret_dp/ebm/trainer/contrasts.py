@@ -127,6 +127,10 @@ class LeafRelease:
         found: NDArray[np.float64] = kept / self._share
         return found
 
+    def total_variance(self, noise: float) -> float:
+        """Return the variance of the noise of :meth:`total`, of sums with noise of that size."""
+        return max(len(self.leaves), 1) * (noise / self._share) ** 2
+
     @property
     def _share(self) -> float:
         """What remains of the mean."""

@@ -6,7 +6,7 @@ All of it is computed from released weights; no row is looked at.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from interpret_dp.released.terms import FEWEST_ROWS
 
 __all__ = [
     "Partition",
+    "Shifts",
     "TermUpdate",
     "centred",
     "centred_change",
@@ -52,6 +53,32 @@ class Partition:
 
 
 @dataclass(frozen=True)
+class Shifts:
+    """Public facts of moves of the intercept, which are much alike.
+
+    Attributes
+    ----------
+    number : int
+    step : float
+        Score per unit of mean residual.
+    noise : float
+        Standard deviation of the noise of one in score, where that of a plain residual sum is one.
+    """
+
+    number: int = 0
+    step: float = 0.0
+    noise: float = 0.0
+
+    @classmethod
+    def between(cls, before: NDArray[np.float64], now: NDArray[np.float64]) -> Shifts:
+        """Return those between two counts: of moves, their steps, and their noise's variances."""
+        number, steps, variance = (now - before).tolist()
+        if not number:
+            return cls()
+        return cls(int(number), steps / number, (max(variance, 0.0) / number) ** 0.5)
+
+
+@dataclass(frozen=True)
 class TermUpdate:
     """Public facts of one update of one term: enough to propagate its noise.
 
@@ -64,12 +91,15 @@ class TermUpdate:
         Standard deviation of the noise of its sums, as a share of that of plain residual sums.
     by_contrasts : bool
         Whether it uses only what the sums of the leaves that move differ by.
+    shifts : Shifts
+        Of the intercept, since the term's last update.
     """
 
     partition: Partition
     gain: NDArray[np.float64]
     noise: float = 1.0
     by_contrasts: bool = False
+    shifts: Shifts = field(default_factory=Shifts)
 
 
 def partition_bins(

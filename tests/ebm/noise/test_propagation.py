@@ -13,6 +13,7 @@ from interpret_dp.ebm.noise import propagation
 from interpret_dp.ebm.noise.propagation import noise_covariance, noise_variances
 from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.partitions import (
+    Shifts,
     TermUpdate,
     centred_change,
     leaf_gains,
@@ -37,6 +38,7 @@ def make_term(
     """Return updates, weights and curvatures of a term whose bins differ much in weight.
 
     From half of the rounds on, noise is ``later`` times as large, and steps are longer if it is.
+    The intercept is shifted up to three times between updates.
     """
     rng = np.random.default_rng(seed)
     weights = rng.gamma(0.5, 500.0, n_codes)
@@ -51,23 +53,38 @@ def make_term(
             lightest=0.0 if is_ordered else weights.sum() / n_leaves,
         )
         noise = later if number >= n_rounds // 2 else 1.0
-        updates.append(TermUpdate(part, gain, noise, contrasts))
+        # Of the size that sums over all leaves have, and larger.
+        size = noise * rng.uniform(0.5, 5.0) / weights.sum()
+        shifts = Shifts(int(rng.integers(4)), 0.3, float(size))
+        updates.append(TermUpdate(part, gain, noise, contrasts, shifts))
     return updates, weights, rng.uniform(0.05, 1.0, n_codes)
 
 
 def covariance_by_units(updates, weights, curvature, averaged):
-    """Follow the noise of each leaf sum forwards by itself: one curve each."""
+    """Follow the noise of each leaf sum, and of each shift, forwards by itself: one curve each."""
     hessian = curvature * weights
+    moved = np.any([update.gain[update.partition.leaf] > 0 for update in updates], axis=0)
+    bend = hessian[moved].sum() / max(weights[moved].sum(), 1e-300)
     covariance = np.zeros((len(weights), len(weights)))
     for first, noisy in enumerate(updates):
-        n_leaves = noisy.partition.n_leaves
-        deviation = np.zeros((len(weights), n_leaves))
+        n_leaves, n_shifts = noisy.partition.n_leaves, noisy.shifts.number
+        deviation = np.zeros((len(weights), n_leaves + n_shifts))
         average = np.zeros_like(deviation)
+        level = np.zeros(n_leaves + n_shifts)
         for index, update in enumerate(updates[first:], start=first):
-            sums = np.zeros((update.partition.n_leaves, n_leaves))
+            for number in range(update.shifts.number):
+                level *= 1.0 - update.shifts.step * bend
+                if index == first:
+                    level[n_leaves + number] += update.shifts.noise
+            sums = np.zeros((update.partition.n_leaves, n_leaves + n_shifts))
             np.add.at(sums, update.partition.leaf, -hessian[:, np.newaxis] * deviation)
+            if update.by_contrasts:
+                heard = np.zeros_like(sums)
+                np.add.at(heard, update.partition.leaf, -hessian[:, np.newaxis] * level)
+                sums += without_total(update, heard)
             if index == first:
-                sums += without_total(noisy, noisy.noise * np.eye(n_leaves))
+                own = noisy.noise * np.eye(n_leaves)
+                sums[:, :n_leaves] += without_total(noisy, own)
             change = centred_change(update, weights, sums)
             deviation += change
             if index >= len(updates) - averaged.rounds:

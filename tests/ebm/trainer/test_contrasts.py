@@ -67,3 +67,4 @@ def test_where_no_curve_can_move_the_total_of_all_leaves_is_released_alone(n_mov
     np.testing.assert_array_equal(release.total(released), sums.sum(axis=0))
     # As loud as one leaf: of sums it would be the variance of all of them together.
     assert release.row_norm(LATTICE, 3) == LATTICE
+    assert release.total_variance(0.5) == 0.25
