@@ -285,8 +285,8 @@ class PrivateEBM(ShowsGuarantee):
         Returns
         -------
         list of ndarray of float64
-            For each term an array of shape (n, *shape), with the shape of ``term_scores_``: normal,
-            around these scores, with ``standard_deviations_``. All draws are the scores of a term
+            For each term an array of n draws, each shaped as in ``term_scores_``: normal, around
+            these scores, with ``standard_deviations_``. All draws are the scores of a term
             whose noise is not known, as after ``monotonize``.
         """
         n = check_int("n", n, low=1)

@@ -361,7 +361,7 @@ class AdditiveTerm:
 
         Returns
         -------
-        ndarray of float64, shape (n_draws, *scores.shape)
+        ndarray of float64, shape (n_draws, ...)
             Normal, around ``scores`` with :attr:`standard_deviations`; correlated where that is
             known. All are the scores where nothing is known of the noise.
         """
