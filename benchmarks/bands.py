@@ -84,9 +84,9 @@ class _Fits:
         """Return the released terms, and what was decided half-way."""
         decided: list[set[int]] = []
 
-        def recorded(stand_out: Any) -> Any:
+        def recorded(significant: Any) -> Any:
             def deciding(early: Any) -> set[int]:
-                decided.append(stand_out(early))
+                decided.append(significant(early))
                 return decided[0]
 
             return deciding
@@ -110,8 +110,8 @@ class _Fits:
             seen.append(_flat(terms.scores))
             return real(terms)
 
-        def replayed(stand_out: Any) -> Any:
-            return stand_out if decided is None else lambda early: decided
+        def replayed(significant: Any) -> Any:
+            return significant if decided is None else lambda early: decided
 
         with (
             mock.patch.object(boosted, "denoised_scores", watched),
@@ -129,8 +129,8 @@ class _Fits:
         """Change what boosting asks half-way, where it asks."""
         real = training.boost
 
-        def boost(*rest: Any, stand_out: Any, **options: Any) -> Any:
-            return real(*rest, stand_out=stand_out and changed(stand_out), **options)
+        def boost(*rest: Any, significant: Any, **options: Any) -> Any:
+            return real(*rest, significant=significant and changed(significant), **options)
 
         return mock.patch.object(training, "boost", boost)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.plans import ReleasePlan
 from interpret_dp.accounting.releases import PlannedChoice, PlannedRelease
 from interpret_dp.ebm.pairs.config import pair_grid, pair_shares
-from interpret_dp.schema import Continuous, FeatureSpec, fine_edges, search_edges
+from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count, fine_edges, search_edges
 from interpret_dp.schema.declarations import MAX_BINS
 
 __all__ = [
@@ -42,7 +42,7 @@ _FEWEST_SPREADS, _MOST_SPREADS = 0.75, 1.75
 _CLIP_SPREADS_OF_COUNTS = 3.0
 _LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
 _ROWS_PER_BIN_IN_NOISE = 1.5
-#: Where counts support fewer bins than these, a classification has so many that no count chooses.
+#: Where counts support fewer bins than this, a classification has public ones: so many.
 LEAST_SUPPORTED, _PUBLIC_BINS = 6, 8
 _ROWS_PER_LIGHT_BIN_IN_NOISE = 3.0  # where values that many rows have leave bins to the others
 _LARGEST_LOGIT = 3.0
@@ -214,6 +214,11 @@ class TrainerConfig:
         """Return the cut points of a feature's fine bins; None of a categorical one."""
         return search_edges(spec, self.n_fine_bins) if isinstance(spec, Continuous) else None
 
+    def n_fine(self, spec: FeatureSpec) -> int:
+        """Return the number of a feature's fine bins, or of its levels."""
+        edges = self.fine_edges(spec)
+        return fine_bin_count(spec, 1) if edges is None else len(edges) + 1
+
     def public_edges(self, spec: FeatureSpec) -> NDArray[np.float64] | None:
         """Return the cut points of a few bins of equal width; None of a categorical feature."""
         n_bins = min(_PUBLIC_BINS, self.max_bins)
@@ -299,20 +304,8 @@ class TrainerConfig:
         count_noise : float
             Standard deviation of one released bin count, in rows.
         """
-        return max(1, min(self.max_bins, int(self.supported_bins(n_rows, count_noise))))
-
-    @staticmethod
-    def supported_bins(n_rows: float, count_noise: float) -> float:
-        """Return how many bins of equal weight stand out from the noise of their counts.
-
-        Parameters
-        ----------
-        n_rows : float
-            Released number of rows.
-        count_noise : float
-            Standard deviation of one released bin count, in rows.
-        """
-        return n_rows / (_ROWS_PER_BIN_IN_NOISE * count_noise)
+        supported = int(n_rows / (_ROWS_PER_BIN_IN_NOISE * count_noise))
+        return max(1, min(self.max_bins, supported))
 
     @staticmethod
     def lightest_bin(count_noise: float) -> float:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.noise.uncertainty import no_noise
-from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.trainer.binning import public_bins
 from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.results import BoostingResult
 from interpret_dp.ebm.training import TrainedTerms, TrainingTask
@@ -16,9 +16,7 @@ from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import (
     Categorical,
-    FeatureSpec,
     encode_classes,
-    fine_bin_count,
 )
 from interpret_dp.schema.encode import encode_weights
 
@@ -49,7 +47,11 @@ def train_constant(
         raise TypeError(f"The target is {task.target!r}; only a classifier can lack labels.")
     exact = private.total(_weight_of_the_label, task.target, task.largest_weight)
     released, sigma = door.gaussian("target", exact, row_norm=LATTICE, aligned=True)
-    bins = [_one_bin_each(spec, config) for spec in task.specs]
+    # One bin over all numbers, or one a level, without counts: none were released.
+    bins = [
+        public_bins(config.n_fine(spec), config.fine_edges(spec), np.zeros(0))
+        for spec in task.specs
+    ]
     scores = [np.zeros(b.n_codes) for b in bins]
     intercept = np.zeros(1)
     return TrainedTerms(
@@ -83,17 +85,3 @@ def _weight_of_the_label(
     if private.weights is not None:
         weights = encode_weights(private.weights, largest_weight, LATTICE)
     return np.array([[weights[has_label].sum(dtype=np.int64)]])
-
-
-def _one_bin_each(spec: FeatureSpec, config: TrainerConfig) -> Bins:
-    """Return one bin over all numbers, or one a level, without counts: none were released."""
-    edges = config.fine_edges(spec)
-    is_continuous = edges is not None
-    n_fine = fine_bin_count(spec, 1) if edges is None else len(edges) + 1
-    inner = np.ones(n_fine) if is_continuous else np.arange(1, n_fine + 1)
-    n_bins = int(inner[-1])
-    return Bins(
-        code_map=np.concatenate(([0], inner, [n_bins + 1])).astype(np.uint16),
-        weights=np.zeros(n_bins + 2),
-        cuts=np.zeros(0) if is_continuous else None,
-    )

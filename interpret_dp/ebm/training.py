@@ -22,7 +22,7 @@ from interpret_dp.backends.local import (
 from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
 from interpret_dp.ebm.config import TrainerConfig, Unit
 from interpret_dp.ebm.noise.boosted import Boosted
-from interpret_dp.ebm.noise.choosing import terms_that_stand_out
+from interpret_dp.ebm.noise.choosing import significant_terms
 from interpret_dp.ebm.noise.sampling import with_noise_of_others
 from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
@@ -158,11 +158,11 @@ def train(
     scale = start.scale
     if scale is not None and isinstance(rows, RegressionRows):
         rows.clip_residuals(scale.clip)
-    bins, count_noise, unsure = release_bins(
+    bins, count_noise, weight_noise = release_bins(
         rows, task.specs, config, door, start.n_rows, is_classification=scale is None
     )
     # Where nothing is above the noise, no term is better than another.
-    movable = movable_terms(bins, unsure) or list(range(len(bins)))
+    movable = movable_terms(bins, weight_noise) or list(range(len(bins)))
     boosting = BoostingTask(
         bins=bins,
         is_ordered=[_is_ordered(spec) for spec in task.specs],
@@ -172,11 +172,11 @@ def train(
         unit=start.unit,
         intercept=start.level,
         n_rows=start.n_rows,
-        count_noise=unsure,
+        weight_noise=weight_noise,
         divide_by_means=start.bends_with_means,
     )
-    stand_out = _stand_out(boosting, start, door)
-    result = boost(rows, boosting, door, stand_out=stand_out, verbose=verbose)
+    significant = _significance(boosting, start, door)
+    result = boost(rows, boosting, door, significant=significant, verbose=verbose)
     in_units = start.score_unit
     correlations = _correlations(rows, result, boosting, door)
     boosted = Boosted(result, boosting, start, door.public_choices)
@@ -219,13 +219,13 @@ def train(
     )
 
 
-def _stand_out(
+def _significance(
     boosting: BoostingTask, start: Start, door: ReleaseDoor
 ) -> Callable[[BoostingResult], set[int]] | None:
-    """Return what says half-way which terms stand out from their noise; None to keep all.
+    """Return what decides half-way which terms show more than noise; None to keep all.
 
-    Rounds that the caller chose are every term's, and where nothing can be said of curves nothing
-    is said half-way either.
+    All are kept where the caller chose the number of rounds, and where too little is known of the
+    curves to denoise them.
     """
     if boosting.config.rounds is not None or not boosting.config.can_denoise(
         start.n_rows, start.unit
@@ -233,13 +233,13 @@ def _stand_out(
         return None
     bins = boosting.bins
 
-    def stand_out(early: BoostingResult) -> set[int]:
+    def significant(early: BoostingResult) -> set[int]:
         added = Boosted(early, boosting, start, door.public_choices).added_noise()
         noise = with_noise_of_others(added, bins)
         curves = [start.score_unit * scores for scores in early.scores]
-        return terms_that_stand_out(curves, noise, bins, boosting.is_ordered)
+        return significant_terms(curves, noise, bins, boosting.is_ordered)
 
-    return stand_out
+    return significant
 
 
 def _correlations(

@@ -20,6 +20,7 @@ from interpret_dp import (
 from interpret_dp.audit import replay
 from interpret_dp.ebm import training
 from interpret_dp.ebm.noise import choosing
+from interpret_dp.ebm.trainer import histograms
 from interpret_dp.ebm.trainer.contrasts import LeafRelease
 from interpret_dp.ebm.trainer.results import BoostingResult
 
@@ -31,14 +32,14 @@ TARGETS = {
 }
 
 
-def fit_of(target: Any) -> Any:
+def fit_of(target: Any, epsilon: float = 2.0) -> Any:
     schema = Schema({name: Continuous(-1, 1) for name in NAMES}, target=target)
     kind: Any = DPExplainableBoostingClassifier
     if isinstance(target, Continuous):
         kind = DPExplainableBoostingRegressor
 
     def fit(table: tuple[Any, Any]) -> Any:
-        return kind(epsilon=2.0, delta=1e-6, schema=schema, feature_names=NAMES).fit(*table)
+        return kind(epsilon=epsilon, delta=1e-6, schema=schema, feature_names=NAMES).fit(*table)
 
     return fit
 
@@ -108,3 +109,17 @@ def test_control_a_choice_that_looks_at_rows(
         return fit(table)
 
     assert not replay(leaking, with_row, without, seed=1).ok
+
+
+def test_control_bins_that_look_at_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the number of rows decided whether bins are public, replays would see it."""
+    with_row, without = tables(TARGETS["two classes"])
+    fit = fit_of(TARGETS["two classes"], epsilon=0.3)
+
+    def leaking(table: tuple[Any, Any]) -> Any:
+        monkeypatch.setattr(histograms, "LEAST_SUPPORTED", {3_000: 99, 2_999: 0}[len(table[0])])
+        return fit(table)
+
+    assert not replay(leaking, with_row, without, seed=1).ok
+    monkeypatch.setattr(histograms, "LEAST_SUPPORTED", 99)
+    assert replay(fit, with_row, without, seed=1).ok

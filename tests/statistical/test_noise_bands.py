@@ -96,16 +96,16 @@ class Seen:
             self._before = (_flat(terms.scores), deviations)
             return real_scores(terms)
 
-        def remembered(stand_out):
+        def remembered(significant):
             def decide(early):
                 if self._has_noise:
-                    self._decided = stand_out(early)
+                    self._decided = significant(early)
                 return self._decided
 
             return decide
 
-        def boost(*rest, stand_out, **options):
-            return real_boost(*rest, stand_out=stand_out and remembered(stand_out), **options)
+        def boost(*rest, significant, **options):
+            return real_boost(*rest, significant=significant and remembered(significant), **options)
 
         monkeypatch.setattr(training, "boost", boost)
         monkeypatch.setattr(boosted, "expected_terms", watched)

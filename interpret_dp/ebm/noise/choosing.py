@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.trainer.binning import Bins
 
-__all__ = ["excess", "farthest", "terms_that_stand_out"]
+__all__ = ["excess", "farthest", "significant_terms"]
 
 FloatArray = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ _FARTHEST = 1.0
 _NEVER_MOVES = 1e-6
 
 
-def terms_that_stand_out(
+def significant_terms(
     scores: Sequence[FloatArray],
     noise: Sequence[TermNoise],
     bins: Sequence[Bins],
@@ -48,14 +48,14 @@ def terms_that_stand_out(
         if spread.covariance is None and is_ordered[k]:
             unknown.add(k)
         elif any(
-            _stands_out(curve, _of_score(spread, index), b.weights)
+            _is_significant(curve, _of_score(spread, index), b.weights)
             for index, curve in enumerate(curves.T)
         ):
             found.add(k)
     return found | unknown if found else set(range(len(bins)))
 
 
-def _stands_out(curve: FloatArray, noise: FloatArray, weights: FloatArray) -> bool:
+def _is_significant(curve: FloatArray, noise: FloatArray, weights: FloatArray) -> bool:
     return excess(curve, noise, weights) > _LEAST_EXCESS or farthest(curve, noise) > _FARTHEST
 
 

@@ -145,7 +145,7 @@ class _Rounds:
         gain = leaf_gains(
             leaf_weights,
             step=self.settings.step,
-            count_noise=task.count_noise,
+            count_noise=task.weight_noise,
             lightest=max(self.settings.least_hessian, average),
             hessian=leaf_totals(part, hessian),
         )
@@ -216,8 +216,9 @@ class _Rounds:
     def _n_blocks(self) -> int:
         # Were all terms of a block the same one, it would move by the sum of their steps.
         whole = len(self.movable) * self.settings.step / self._task.unit.step
-        farthest = _MAX_BLOCK_STEP if self._task.unit.start is None else _MAX_BLOCK_STEP_OF_LOG_LOSS
-        return max(self._task.config.n_blocks, math.ceil(whole / farthest))
+        is_log_loss = self._task.unit.start is not None
+        largest = _MAX_BLOCK_STEP_OF_LOG_LOSS if is_log_loss else _MAX_BLOCK_STEP
+        return max(self._task.config.n_blocks, math.ceil(whole / largest))
 
     @property
     def _largest_change(self) -> float:
@@ -233,7 +234,7 @@ def boost(
     task: BoostingTask,
     door: ReleaseDoor,
     *,
-    stand_out: Callable[[BoostingResult], Collection[int]] | None,
+    significant: Callable[[BoostingResult], Collection[int]] | None,
     verbose: bool,
 ) -> BoostingResult:
     """Train the shape functions.
@@ -245,9 +246,9 @@ def boost(
     task : BoostingTask
     door : ReleaseDoor
         Every sum passes through it.
-    stand_out : callable, optional
-        Given the averages of the second quarter of the rounds, returns the terms that stand out
-        from their noise. The others are pruned. By default none is.
+    significant : callable, optional
+        Given the averages of the second quarter of the rounds, returns the terms that show more
+        than noise. The others are pruned. By default none is.
     verbose : bool
         Show rounds and time.
     """
@@ -260,9 +261,9 @@ def boost(
         return rounds.result()
     rounds.run(range(half), half - half // 2, verbose)
     early = rounds.result()
-    kept = set(task.movable if stand_out is None else stand_out(early))
+    kept = set(task.movable if significant is None else significant(early))
     pruned = [k for k in task.movable if k not in kept]
-    # Where nothing stands out no term is better than another.
+    # Where none is significant, no term is better than another.
     if len(pruned) == len(task.movable):
         pruned = []
     rounds.go_on(pruned)

@@ -14,7 +14,7 @@ from interpret_dp.ebm.config import LEAST_SUPPORTED, TrainerConfig
 from interpret_dp.ebm.trainer.binning import Bins, Counts, merge_bins, public_bins, recounted
 from interpret_dp.ebm.trainer.smoothing import smoothed_counts
 from interpret_dp.release import ReleaseDoor
-from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count
+from interpret_dp.schema import Continuous, FeatureSpec
 
 __all__ = ["release_bins"]
 
@@ -51,23 +51,19 @@ def release_bins(
     noise : float
         Standard deviation of the noise of the weight of a fine bin. That of a bin of many is up to
         1.4 times as much.
-    unsure : float
-        The same where weights are as they were counted; 0 where they are shrunk as far as they are
-        not known, so that none need be left out.
+    weight_noise : float
+        The same; 0 where weights are shrunk, so that light bins need not be left out.
     """
     fine = [config.fine_edges(spec) for spec in specs]
-    sizes = [
-        fine_bin_count(spec, 1) + 2 if cuts is None else len(cuts) + 3
-        for spec, cuts in zip(specs, fine, strict=True)
-    ]
+    sizes = [config.n_fine(spec) + 2 for spec in specs]
     norm = door.neighbourhood.sensitivity(LATTICE, aligned=True) / LATTICE
     is_fine = [config.can_count_finely(n_rows, norm, size - 2) for size in sizes]
     cells = [_cells(*of_one) for of_one in zip(specs, sizes, is_fine, strict=True)]
     exact = [_summed(*both) for both in zip(rows.bin_counts(sizes), cells, strict=True)]
     first = _released("bins", exact, specs, door)
     noise = config.noise_of_both_counts(first[0].noise)
-    supported = config.supported_bins(n_rows, noise)
-    are_public = is_classification and supported < LEAST_SUPPORTED
+    target_bins = config.target_bins(n_rows, noise)
+    are_public = is_classification and target_bins < min(LEAST_SUPPORTED, config.max_bins)
     edges = [
         cuts if cuts is None or one_by_one else cuts[1::2]
         for cuts, one_by_one in zip(fine, is_fine, strict=True)
@@ -79,7 +75,7 @@ def release_bins(
             for counts, *both in zip(first, edges, wanted, strict=True)
         ]
     else:
-        target_bins, lightest = config.target_bins(n_rows, noise), config.lightest_bin(noise)
+        lightest = config.lightest_bin(noise)
         bins = [
             merge_bins(counts.rows, cuts, target_bins, n_rows, lightest=lightest, expected=expected)
             for counts, cuts, expected in zip(first, edges, _expected(first, edges), strict=True)

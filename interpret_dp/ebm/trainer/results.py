@@ -70,8 +70,10 @@ class BoostingTask:
         Scale of the loss.
     intercept : ndarray of float64, shape (n_scores,)
         Where the score of every row starts, in units of score.
-    n_rows, count_noise : float
-        Released number of rows; standard deviation of a released count.
+    n_rows : float
+        Released number of rows.
+    weight_noise : float
+        Standard deviation of the noise of a bin's weight; 0 where weights were shrunk.
     divide_by_means : bool
         Whether the loss bends in proportion to the mean, as the Poisson deviance does.
     """
@@ -84,7 +86,7 @@ class BoostingTask:
     unit: Unit
     intercept: NDArray[np.float64]
     n_rows: float
-    count_noise: float
+    weight_noise: float
     divide_by_means: bool
 
     def settings(self, n_kept: int | None = None, *, late: bool = False) -> BoostingSettings:
