@@ -17,36 +17,30 @@ _Bests = Callable[[Fits], list[tuple[int, float]]]
 _INTRODUCTION = """\
 # Speed and memory on one machine
 
-Written by `python -m benchmarks.scale`, which `make bench` runs; raw numbers are in
-benchmarks/results/scale.json. 14 features, two classes, epsilon 1, delta 1e-6, a fixed generator
-and seed (benchmarks/scale_table.py), the default rule of each engine. The reference is
-`interpret.privacy.DPExplainableBoostingClassifier`. Each size is a process of its own, in which
-the engines take turns on the same rows; a warm fit follows an unmeasured one. Cells are medians, in
-brackets the smallest and the largest. The load average says whether the machine was quiet."""
+Written by `python -m benchmarks.scale`; raw numbers are in benchmarks/results/scale.json. 14
+features, two classes, epsilon 1, delta 1e-6, simulated rows, default settings. The reference is
+`interpret.privacy.DPExplainableBoostingClassifier`. The engines take turns on the same rows; a warm
+fit follows an unmeasured one. Cells are medians, in brackets the smallest and the largest."""
 
 _BUSY = """\
-**The machine was busy with other work: these times are many times too long, their ratios are rough,
-and few rows suffer most. Run it again on a quiet one.**"""
+**The machine was busy with other work: times are too long and their ratios rough, most of all for
+few rows. Run it again on a quiet one.**"""
 
 _WHERE = """\
-## Where the time goes, and what it cannot fall below
+## Where the time goes
 
-A fit reads the table once (encoding), and the codes of each feature twice a round: when its update
-is added to the scores, and when residuals are summed. Features whose bins together have at most
-8,192 cells are looked up together: one addition a row for two of them. A pass over the rows for
-four features in and four out moves {bytes_per_row} bytes a row: a byte for each code, one for the
-label, and a score that is read and written. It took {pass_ns:.2f} ns a row on {threads} threads,
-that is {share:.0%} of the {bandwidth:.1f} GB/s at which the same threads copy memory. The rest is
-the look-ups themselves: a load, an addition and a store to an address that a row's code decides."""
+A fit reads the table once, and the codes of each feature twice a round: to add its update to the
+scores, and to sum residuals. A pass over the rows for four features in and four out moves
+{bytes_per_row} bytes a row. It took {pass_ns:.2f} ns a row on {threads} threads, {share:.0%} of the
+{bandwidth:.1f} GB/s at which the same threads copy memory. The rest is look-ups."""
 
 _MEMORY = """\
 ## Memory
 
-What `fit` adds to the memory that holds the table, at its peak, each in a process of its own. Ours:
-a byte a row and feature, eight for score, label and class while they are encoded, and chunks of
-65,536 rows. The aim is at most K + 16 bytes a row for K features, 30 here; at few rows Python's own
-objects weigh more, and memory that an earlier fit gave back is taken again unseen. Exact bounds,
-from the allocations, are in tests/ebm/test_memory.py."""
+What `fit` adds at its peak to the memory that holds the table. Ours needs at most K + 16 bytes a
+row for K features, 30 here (exact bounds: tests/ebm/test_memory.py): a byte a row and feature (two
+above 256 bins), and scores and labels. Weights, starting scores, each further class and pairs come
+on top."""
 
 
 def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
@@ -69,10 +63,10 @@ def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
         parts += ["## Warm fits", _table(_WARM, [_warm_cells(size) for size in raw["sizes"]])]
         parts += [
             "## Against the reference at its best",
-            "Of max_rounds 30, 100, 300 and learning_rate 0.01, 0.05, 0.2, one fit each: the "
-            "setting with the highest AUROC, and the fastest within 0.001 of it. At 3 million rows "
-            "the three fastest are measured of those that were that good at 1 million, above that "
-            "the fastest alone of those at 3 million. Ours has its default rule at every size.",
+            "The reference has the setting with the highest AUROC, and the fastest within 0.001 "
+            "of it, among max_rounds 30, 100, 300 and learning_rate 0.01, 0.05, 0.2; above a "
+            "million rows, among the fastest that were as good at the next smaller size. Ours has "
+            "its defaults.",
             _table(_BEST, [row for size in raw["sizes"] for row in _best_cells(size, bests)]),
             "## At equal rounds",
             _table(_EQUAL, [_equal_cells(size) for size in raw["sizes"]]),
