@@ -88,7 +88,8 @@ def test_positional_order_and_fit_are_the_same(name):
 
 
 def test_the_table_of_attributes_is_complete(fitted):
-    said = {row[0].strip("`") for row in table_below(PAGE, "## Fitted attributes")}
+    rows = table_below(PAGE, "## Fitted attributes")
+    said = {name.strip("`") for row in rows for name in row[0].split(", ")}
     found = [
         {key for key in dir(fitted[name][which]) if key.endswith("_") and key[0] != "_"}
         for name in NAMES
