@@ -1,0 +1,37 @@
+"""Pages are short enough to be read: 1,200 words, a record of a decision 150."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("tutorials/*.md")])
+RECORDS = sorted(DOCS.glob("decisions/*.md"))
+# Its tables compare every engine with every table; its log is in benchmarks/NOTES.md.
+LONGER = {"accuracy.md": 1_500}
+
+
+def words(page: Path) -> int:
+    return len(page.read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_is_short(page: Path) -> None:
+    assert words(page) <= LONGER.get(page.name, 1_200)
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+def test_a_record_has_its_parts_and_is_short(record: Path) -> None:
+    text = record.read_text(encoding="utf-8")
+    assert text.startswith(f"# {int(record.name[:4])}. ")
+    assert [
+        part for part in ("Context", "Decision", "Consequence") if f"**{part}.**" not in text
+    ] == []
+    assert words(record) <= 150
+
+
+def test_all_pages_together_are_an_afternoon() -> None:
+    assert sum(map(words, [*PAGES, *RECORDS])) <= 26_000
+    assert len(RECORDS) > 10
