@@ -32,6 +32,6 @@ def test_a_record_has_its_parts_and_is_short(record: Path) -> None:
     assert words(record) <= 150
 
 
-def test_all_pages_together_are_an_afternoon() -> None:
+def test_all_pages_together_are_short() -> None:
     assert sum(map(words, [*PAGES, *RECORDS])) <= 26_000
     assert len(RECORDS) > 10
