@@ -1,8 +1,9 @@
 """Compare a rule of the trainer with another value of it, on the same rows with the same noise.
 
-``python -m benchmarks.rules ebm.config._CLIP_SPREADS=1.0 --problems pol wine_quality`` fits every
-split twice, as the package is and with the constants of its modules that are named, both with the
-same seed, so that what differs is mostly the rule. Public tables, and those of
+``python -m benchmarks.rules clip_spreads=1.0 --problems pol wine_quality`` fits every split twice,
+as the package is and with the values that are named, both with the same seed, so that what differs
+is mostly the rule. Names are those of ``interpret_dp/ebm/tuning.py``, or a module of the package
+and a constant of it, as ``ebm.trainer.contrasts._MOST_LEAVES=0``. Public tables, and those of
 ``benchmarks/simulated.py``, of which every split is another table.
 """
 
@@ -27,6 +28,7 @@ from benchmarks.problems import PROBLEMS, Problem, Split, load_problem
 from benchmarks.simulated import SIMULATED, simulate
 from benchmarks.summary import markdown_table
 from interpret_dp import PrivacyWarning
+from interpret_dp.ebm.tuning import TUNING
 
 __all__ = ["changed", "drawn", "error_of", "gains", "main", "parsed"]
 
@@ -35,12 +37,10 @@ Changes = Mapping[str, Any]
 
 
 def parsed(change: str) -> tuple[str, Any]:
-    """Read ``module.CONSTANT=value``, the module within the package."""
+    """Read ``name=value``; the name is a tuned value, or a module of the package and a constant."""
     name, equals, value = change.partition("=")
-    if not equals or "." not in name:
-        raise argparse.ArgumentTypeError(
-            f"{change!r} is not a change; write module.CONSTANT=value, as ebm.config._ROUNDS=80."
-        )
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{change!r} is not a change; write rounds=80.")
     try:
         return name, ast.literal_eval(value)
     except (SyntaxError, ValueError):
@@ -51,10 +51,14 @@ def parsed(change: str) -> tuple[str, Any]:
 
 @contextlib.contextmanager
 def changed(changes: Changes) -> Iterator[None]:
-    """Give constants of the package other values for a while."""
+    """Give tuned values and constants of the package other values for a while."""
     with contextlib.ExitStack() as stack:
         for name, value in changes.items():
-            module, _, constant = name.rpartition(".")
+            module, dot, constant = name.rpartition(".")
+            if not dot:
+                stack.callback(object.__setattr__, TUNING, name, getattr(TUNING, name))
+                object.__setattr__(TUNING, name, value)  # it is frozen, and shared by all modules
+                continue
             owner = importlib.import_module(f"interpret_dp.{module}")
             # An unknown name raises: a mistyped change would compare the package with itself.
             stack.enter_context(mock.patch.object(owner, constant, value))
@@ -108,7 +112,7 @@ def _line(name: str, epsilon: float, found: Sequence[tuple[float, float]]) -> li
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("changes", nargs="+", type=parsed, metavar="module.CONSTANT=value")
+    parser.add_argument("changes", nargs="+", type=parsed, metavar="NAME=VALUE")
     parser.add_argument(
         "--problems", nargs="+", default=list(SIMULATED), choices=[*SIMULATED, *PROBLEMS]
     )

@@ -17,42 +17,21 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.plans import ReleasePlan
 from interpret_dp.accounting.releases import PlannedChoice, PlannedRelease
 from interpret_dp.ebm.pairs.config import pair_grid, pair_shares
+from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count, fine_edges, search_edges
 from interpret_dp.schema.declarations import MAX_BINS
 
 __all__ = [
-    "LEAST_SUPPORTED",
     "BoostingSettings",
     "TrainerConfig",
     "Unit",
     "residual_clip",
 ]
 
-_ROUNDS = 40
-_MOST_TIMES = 4  # so many times as many rounds, at most, where terms cannot move or do not go on
-_BLOCKS = 4
-_MOST_IN_BLOCK = 32
-_TARGET_SHARE = 0.02
-_CORRELATION_SHARE = 0.01  # of mu**2, for how features are correlated
+_BLOCKS, _MOST_IN_BLOCK = 4, 32
 _FIRST_COUNT = 0.5  # of what the histograms have: for finding bins, the rest for counting in them
-_CLIP_SPREADS = 1.25  # at this noise level:
-_LOW_NOISE = 0.001
-_CLIP_POWER = 1 / 8
-_FEWEST_SPREADS, _MOST_SPREADS = 0.75, 1.75
-_CLIP_SPREADS_OF_COUNTS = 3.0
 _LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
-_ROWS_PER_BIN_IN_NOISE = 1.5
-#: Where counts support fewer bins than this, a classification has public ones: so many.
-LEAST_SUPPORTED, _PUBLIC_BINS = 6, 8
-_ROWS_PER_LIGHT_BIN_IN_NOISE = 3.0  # where values that many rows have leave bins to the others
 _LARGEST_LOGIT = 3.0
-# Columns that say nearly the same converge slowly: late steps of a squared loss are so many times
-# as long as the first ones, up to a share of a full step.
-_LATE_STEPS, _LONGEST = 2.0, 0.5
-# Above this noise level steps of a classification shrink in proportion: large logits made of noise
-# flatten the loss, so that the residuals of the signal die while the noise goes on.
-_HIGH_NOISE = 0.002
-_HIDING_NOISE = 0.05  # to know the curvature of a classification
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +65,7 @@ class Unit:
     start: float | None = None
     per_rate: float = 1.0
     max_noise_level: float = math.inf
-    max_step: float = 0.4
+    max_step: float = math.inf
 
     @property
     def bends(self) -> bool:
@@ -173,7 +152,7 @@ class TrainerConfig:
     @property
     def planned_rounds(self) -> int:
         """Rounds of boosting that are paid for; fixed before a row is read, as the plan is."""
-        return _ROUNDS if self.rounds is None else self.rounds
+        return TUNING.rounds if self.rounds is None else self.rounds
 
     @property
     def n_rounds(self) -> int:
@@ -186,11 +165,12 @@ class TrainerConfig:
         if self.n_movable is None or self.rounds is not None:
             return self.planned_rounds
         paid = self.planned_rounds * self.n_features
-        n_rounds = min(paid // self.n_movable, _MOST_TIMES * self.planned_rounds)
+        most = TUNING.most_extra_rounds
+        n_rounds = min(paid // self.n_movable, most * self.planned_rounds)
         if self.n_kept is None:
             return n_rounds
         first, left = n_rounds // 2, n_rounds - n_rounds // 2
-        return first + min(left * self.n_movable // self.n_kept, _MOST_TIMES * left)
+        return first + min(left * self.n_movable // self.n_kept, most * left)
 
     @property
     def n_blocks(self) -> int:
@@ -221,7 +201,7 @@ class TrainerConfig:
 
     def public_edges(self, spec: FeatureSpec) -> NDArray[np.float64] | None:
         """Return the cut points of a few bins of equal width; None of a categorical feature."""
-        n_bins = min(_PUBLIC_BINS, self.max_bins)
+        n_bins = min(TUNING.public_bins, self.max_bins)
         return fine_edges(spec, n_bins) if isinstance(spec, Continuous) else None
 
     @property
@@ -231,8 +211,8 @@ class TrainerConfig:
 
     def plan(self) -> ReleasePlan:
         """Split mu**2 over target, histograms, choice of pairs, boosting and correlations."""
-        shares = {"target": _TARGET_SHARE * (1 - self.binning_share)}
-        shares["correlations"] = _CORRELATION_SHARE * (1 - self.binning_share)
+        shares = {"target": TUNING.target_share * (1 - self.binning_share)}
+        shares["correlations"] = TUNING.correlation_share * (1 - self.binning_share)
         rest = 1.0 - sum(shares.values()) - self.binning_share
         shares |= pair_shares(
             self.binning_share,
@@ -304,7 +284,7 @@ class TrainerConfig:
         count_noise : float
             Standard deviation of one released bin count, in rows.
         """
-        supported = int(n_rows / (_ROWS_PER_BIN_IN_NOISE * count_noise))
+        supported = int(n_rows / (TUNING.rows_per_bin * count_noise))
         return max(1, min(self.max_bins, supported))
 
     @staticmethod
@@ -316,7 +296,7 @@ class TrainerConfig:
         count_noise : float
             Standard deviation of one released bin count, in rows.
         """
-        return _ROWS_PER_LIGHT_BIN_IN_NOISE * count_noise
+        return TUNING.rows_per_light_bin * count_noise
 
     def boosting(self, n_rows: float, unit: Unit, *, late: bool = False) -> BoostingSettings:
         """Choose leaves and learning rate from the noise against the signal.
@@ -340,14 +320,16 @@ class TrainerConfig:
         level = self._noise_level("boosting", n_rows, unit)
         if level == math.inf:
             return BoostingSettings(noise_level=math.inf, leaves=1, step=0.0)
-        leaves = self.leaves if self.leaves is not None else round(0.25 / math.sqrt(level))
+        least, most = TUNING.leaf_range
+        leaves = self.leaves if self.leaves is not None else round(TUNING.leaves / math.sqrt(level))
         step = self._step(level, unit)
         if late and self.learning_rate is None and not unit.bends:
-            step = min(_LATE_STEPS * step, max(step, _LONGEST * unit.step))
+            longest = max(step, TUNING.longest_late_step * unit.step)
+            step = min(TUNING.late_steps * step, longest)
         return BoostingSettings(
             **self._bent(level, n_rows, unit),
             noise_level=level,
-            leaves=max(1, leaves) if self.leaves is not None else min(max(leaves, 2), 16),
+            leaves=max(1, leaves) if self.leaves is not None else min(max(leaves, least), most),
             step=step,
             by_tails=self.leaves is None and _hides_the_curvature(level, unit),
         )
@@ -430,15 +412,16 @@ class TrainerConfig:
     def _step(self, level: float, unit: Unit) -> float:
         if self.learning_rate is not None:
             return unit.per_rate * self.learning_rate
-        rate = min(max(0.2 * math.pow(_HIGH_NOISE / level, 1 / 3), 0.05), unit.max_step)
-        if unit.start is not None and level > _HIGH_NOISE:
-            rate = max(0.2 * _HIGH_NOISE / level, 0.01)
+        ratio, (shortest, longest) = TUNING.high_noise_level / level, TUNING.step_range
+        rate = min(max(TUNING.step * math.pow(ratio, 1 / 3), shortest), longest, unit.max_step)
+        if unit.start is not None and ratio < 1.0:
+            rate = max(TUNING.step * ratio, 0.01)
         return min(unit.max_noise_level / level, 1.0) * unit.step * rate
 
 
 def _hides_the_curvature(level: float, unit: Unit) -> bool:
     """Whether noise hides a rare class: a classification with too much noise to denoise."""
-    return unit.start is not None and level > _HIDING_NOISE
+    return unit.start is not None and level > TUNING.hiding_noise_level
 
 
 def residual_clip(half: float, variance: float, level: float, *, is_count: bool = False) -> float:
@@ -465,7 +448,9 @@ def residual_clip(half: float, variance: float, level: float, *, is_count: bool 
     model: their bound is wider, but never above a quarter of the range. A range of zero leaves
     nothing to learn; any bound serves.
     """
-    spreads, most = (_CLIP_SPREADS_OF_COUNTS, 0.5) if is_count else (_clip_spreads(level), 1.0)
+    spreads, most = _clip_spreads(level), 1.0
+    if is_count:
+        spreads, most = TUNING.clip_spreads_of_counts, 0.5
     share = min(max(spreads * math.sqrt(variance), _LEAST_CLIP), most)
     return share * half if half > 0 else 1.0
 
@@ -476,5 +461,6 @@ def _clip_spreads(level: float) -> float:
     The power and its bounds come from simulated data: bias and noise of the sums are of the same
     order over a wide range of clips, so that the best one moves slowly.
     """
-    spreads = _CLIP_SPREADS * math.pow(_LOW_NOISE / level, _CLIP_POWER)
-    return min(max(spreads, _FEWEST_SPREADS), _MOST_SPREADS)
+    spreads = TUNING.clip_spreads * math.pow(TUNING.clip_noise_level / level, TUNING.clip_power)
+    fewest, most = TUNING.clip_range
+    return min(max(spreads, fewest), most)

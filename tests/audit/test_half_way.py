@@ -5,6 +5,7 @@ Terms that are nothing are pruned then.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from interpret_dp.ebm.noise import choosing
 from interpret_dp.ebm.trainer import histograms
 from interpret_dp.ebm.trainer.contrasts import LeafRelease
 from interpret_dp.ebm.trainer.results import BoostingResult
+from interpret_dp.ebm.tuning import TUNING
 
 NAMES = [f"x{i}" for i in range(8)]
 TARGETS = {
@@ -105,7 +107,7 @@ def test_control_a_choice_that_looks_at_rows(
 
     def leaking(table: tuple[Any, Any]) -> Any:
         limit = {3_000: 1.0, 2_999: -np.inf}[len(table[0])]
-        monkeypatch.setattr(choosing, "_LEAST_EXCESS", limit)
+        monkeypatch.setattr(choosing, "TUNING", replace(TUNING, significance=limit))
         return fit(table)
 
     assert not replay(leaking, with_row, without, seed=1).ok
@@ -117,9 +119,12 @@ def test_control_bins_that_look_at_rows(monkeypatch: pytest.MonkeyPatch) -> None
     fit = fit_of(TARGETS["two classes"], epsilon=0.3)
 
     def leaking(table: tuple[Any, Any]) -> Any:
-        monkeypatch.setattr(histograms, "LEAST_SUPPORTED", {3_000: 99, 2_999: 0}[len(table[0])])
+        limit = {3_000: 99, 2_999: 0}[len(table[0])]
+        tuning = replace(TUNING, least_supported_bins=limit)
+        monkeypatch.setattr(histograms, "TUNING", tuning)
         return fit(table)
 
     assert not replay(leaking, with_row, without, seed=1).ok
-    monkeypatch.setattr(histograms, "LEAST_SUPPORTED", 99)
+    tuning = replace(TUNING, least_supported_bins=99)
+    monkeypatch.setattr(histograms, "TUNING", tuning)
     assert replay(fit, with_row, without, seed=1).ok

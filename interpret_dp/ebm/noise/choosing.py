@@ -9,16 +9,12 @@ from numpy.typing import NDArray
 
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.tuning import TUNING
 
 __all__ = ["excess", "farthest", "significant_terms"]
 
 FloatArray = NDArray[np.float64]
 
-# In standard deviations of what noise alone would give. A term that is nothing passes in a sixth of
-# the cases, and then has the rounds that it would have had anyway.
-_LEAST_EXCESS = 1.0
-# In standard deviations. Of 66 bins of a term that is nothing one passes in 0.7 % of the cases.
-_FARTHEST = 1.0
 # Bins of so small a share of the largest variance never move but for rounding.
 _NEVER_MOVES = 1e-6
 
@@ -56,7 +52,10 @@ def significant_terms(
 
 
 def _is_significant(curve: FloatArray, noise: FloatArray, weights: FloatArray) -> bool:
-    return excess(curve, noise, weights) > _LEAST_EXCESS or farthest(curve, noise) > _FARTHEST
+    # A term without effect passes the first test in a sixth of the cases, and then has the rounds
+    # that it would have had anyway; of 66 bins without effect one passes the second in 0.7 %.
+    most = TUNING.significance
+    return excess(curve, noise, weights) > most or farthest(curve, noise) > most
 
 
 def farthest(curve: FloatArray, noise: FloatArray) -> float:

@@ -37,6 +37,7 @@ from interpret_dp.ebm.trainer.partitions import (
     without_total,
 )
 from interpret_dp.ebm.trainer.results import BoostingResult, BoostingTask
+from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.fitting.progress import progress
 from interpret_dp.release import ReleaseDoor
 
@@ -49,10 +50,6 @@ _MOST_AT_ONCE = 32
 # Full steps that a block may go together; with two, copies of a column swing for ever. Fewer of the
 # log loss, which bends more elsewhere than where boosting starts.
 _MAX_BLOCK_STEP, _MAX_BLOCK_STEP_OF_LOG_LOSS = 1.9, 1.0
-# Changes that count once more in the averages: steps are short where a full one has too much noise.
-_MOST_AHEAD = 19.0
-# No bin counts as flatter than this share of the mean curvature: its noise would grow as much.
-_FLATTEST = 0.25
 # Of the quadrature in each round: the curvature only sets the length of a step.
 _NODES = 8
 
@@ -173,7 +170,7 @@ class _Rounds:
         self._changes[slot, : len(weights)] = change
         return without_common_part(release.total(noisy[0])), release.total_variance(noise)
 
-    def go_on(self, pruned: Sequence[int]) -> None:
+    def begin_second_half(self, pruned: Sequence[int]) -> None:
         """Begin the second half of the rounds, with some terms taken back to zero."""
         nothing = np.zeros(0, dtype=np.int64)
         # No more at a time than in a round: changes are as wide as the widest term.
@@ -210,7 +207,7 @@ class _Rounds:
     def to_full_step(self) -> float:
         """How often a change counts once more to lead as far as a full step, or several."""
         share = self.settings.step / self._task.unit.step
-        return min(max(1.0 / share - 1.0, 0.0), _MOST_AHEAD) if share > 0 else 0.0
+        return min(max(1.0 / share - 1.0, 0.0), TUNING.extrapolation) if share > 0 else 0.0
 
     @property
     def _n_blocks(self) -> int:
@@ -266,7 +263,7 @@ def boost(
     # Where none is significant, no term is better than another.
     if len(pruned) == len(task.movable):
         pruned = []
-    rounds.go_on(pruned)
+    rounds.begin_second_half(pruned)
     if pruned:
         config = replace(config, n_kept=len(rounds.movable))
     later = range(half, config.n_rounds)
@@ -302,6 +299,6 @@ def _hessian(
     curvatures = log_loss_curvatures(curves, level / LATTICE, terms.weights, _NODES)
     return [
         # Of the class in which it is largest.
-        weights * np.maximum(curvature.max(axis=1) / settings.curvature, _FLATTEST)
+        weights * curvature.max(axis=1) / settings.curvature
         for weights, curvature in zip(terms.weights, curvatures, strict=True)
     ]

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.ebm.config import LEAST_SUPPORTED, TrainerConfig
+from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.trainer.binning import Bins, Counts, merge_bins, public_bins, recounted
 from interpret_dp.ebm.trainer.smoothing import smoothed_counts
+from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.release import ReleaseDoor
 from interpret_dp.schema import Continuous, FeatureSpec
 
@@ -63,7 +64,8 @@ def release_bins(
     first = _released("bins", exact, specs, door)
     noise = config.noise_of_both_counts(first[0].noise)
     target_bins = config.target_bins(n_rows, noise)
-    are_public = is_classification and target_bins < min(LEAST_SUPPORTED, config.max_bins)
+    least = min(TUNING.least_supported_bins, config.max_bins)
+    are_public = is_classification and target_bins < least
     edges = [
         cuts if cuts is None or one_by_one else cuts[1::2]
         for cuts, one_by_one in zip(fine, is_fine, strict=True)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.released.terms import FEWEST_ROWS
 
 __all__ = [
@@ -30,10 +31,6 @@ __all__ = [
     "without_total",
 ]
 
-# Most of a partition's balance is by weight, which averages noise best; this share is by bins, so
-# that bins next to a heavy one are not lumped together.
-_BALANCE_BY_BINS = 0.3
-_THINNEST_TAIL, _WIDEST_TAIL = 0.01, 0.5  # as shares of the rows
 _GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
@@ -135,10 +132,11 @@ def partition_bins(
         offset = round_number * _GOLDEN_RATIO % 1.0
         if by_tails:
             place = _places(inner, balance_by_bins=0.0)
-            tail = _THINNEST_TAIL * (_WIDEST_TAIL / _THINNEST_TAIL) ** offset
+            thinnest, widest = TUNING.tails
+            tail = thinnest * (widest / thinnest) ** offset
             groups = (place >= tail).astype(np.int64) + (place >= 1.0 - tail)
         else:
-            place = _places(inner, balance_by_bins=_BALANCE_BY_BINS)
+            place = _places(inner, balance_by_bins=TUNING.balance_by_bins)
             groups = np.floor(place * min(n_leaves, len(inner)) + offset).astype(np.int64)
         # Groups follow each other; a number that no bin got is left out.
         leaf[1], leaf[2:-1] = 0, np.cumsum(groups[1:] != groups[:-1])
