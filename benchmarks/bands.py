@@ -240,7 +240,7 @@ def main() -> None:
     parser.add_argument("--free", action="store_true", help="fits without noise decide half-way")
     parser.add_argument("--anew", action="store_true", help="all noise differs from fit to fit")
     parser.add_argument(
-        "--change", nargs="*", default=[], type=parsed, metavar="module.CONSTANT=value"
+        "--change", nargs="*", default=[], type=parsed, metavar="NAME=VALUE"
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="page to write the table to")
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""What releases of interpret after 0.7.8 have in another place or form, in one place.
+"""Differences between interpret 0.7.8 and its later versions, in one place.
 
 Its development branch of August 2026 has no `interpret.api`, and its dashboards list an
 explanation's parts from a mapping in place of a DataFrame. All else that we use is as it was.

@@ -314,7 +314,7 @@ def make_cohort(
 
 @dataclass(frozen=True)
 class _Benchmark:
-    """Where OpenML keeps a table, and its positive class (None: a number is predicted)."""
+    """OpenML's identifier of a table, and its positive class (None: a number is predicted)."""
 
     openml_name: str
     openml_version: int

@@ -189,7 +189,7 @@ class PrivacyWarning(UserWarning):
 
 
 class DeclarationWarning(UserWarning):
-    """What was declared does not seem to match the rows; the promise holds all the same.
+    """Declarations that do not seem to match the rows; the guarantee holds all the same.
 
     After a fit it is computed from the released model alone, and names the columns and the mend.
     """

@@ -1,4 +1,4 @@
-"""What both DP-EBM estimators share: fit through the door, fill interpret's attributes, explain."""
+"""The common base of both DP-EBM estimators: fitting, interpret's attributes, explanations."""
 
 from __future__ import annotations
 

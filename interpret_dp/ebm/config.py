@@ -36,7 +36,7 @@ _LARGEST_LOGIT = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """What one unit of the score means, in released numbers.
+    """The meaning of one unit of the score, in released numbers.
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ class TrainerConfig:
 
     @property
     def averaged_rounds(self) -> int:
-        """How many of the last rounds are averaged into the released scores."""
+        """Number of last rounds that are averaged into the released scores."""
         return max(1, self.n_rounds // 2)
 
     def plan(self) -> ReleasePlan:

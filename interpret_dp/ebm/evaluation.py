@@ -1,4 +1,4 @@
-"""How well models predict private rows: one noisy histogram a model, and what follows from it.
+"""Metrics of models on private rows, from one noisy histogram a model.
 
 Each row falls into one cell: by its label and the model's logit, by the probability of its label,
 or by the size of its error. So a row adds 1 to one count, and accuracy, log loss, area under the

@@ -1,4 +1,4 @@
-"""What a fit promises, and what the promise assumes."""
+"""The guarantee of a fit, and its assumptions."""
 
 from __future__ import annotations
 

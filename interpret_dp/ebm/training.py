@@ -51,7 +51,7 @@ __all__ = ["TrainedTerms", "TrainingTask", "train"]
 
 @dataclass(frozen=True)
 class TrainingTask:
-    """What is to be learned, all of it public.
+    """Terms and target to be learned, all of it public.
 
     Attributes
     ----------

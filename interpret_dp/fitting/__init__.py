@@ -1,1 +1,1 @@
-"""What every private fit shares: from the caller's arguments to rows inside the door."""
+"""Common steps of every private fit: from the caller's arguments to encoded rows."""

@@ -1,4 +1,4 @@
-"""What a request is charged to, whom it protects, and where its random numbers come from."""
+"""The account of a request, the unit that it protects, and its source of random numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a promise assumes of the rows and of who computes on them, in words for the guarantee."""
+"""Assumptions of a guarantee about the rows and the computer, in words."""
 
 from __future__ import annotations
 

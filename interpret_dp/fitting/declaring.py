@@ -64,7 +64,7 @@ _TARGET, _WEIGHTS = "target", "weights"
 
 @dataclass(frozen=True)
 class DeclaringTask:
-    """What a fit has to find out before it trains; public.
+    """Gaps in a schema that a fit fills before it trains; public.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class DeclaringTask:
 
 @dataclass(frozen=True)
 class Declared:
-    """What a fit knows after the gaps were filled; public.
+    """Schema after its gaps were filled; public.
 
     Attributes
     ----------

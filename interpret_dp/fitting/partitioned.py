@@ -136,7 +136,7 @@ def partitioned(
 
 @dataclass(frozen=True)
 class Opening:
-    """How a worker opens the pieces of one partition; public, but for a model in ``init_score``.
+    """Recipe for opening one partition; public, but for a model in ``init_score``.
 
     Attributes
     ----------

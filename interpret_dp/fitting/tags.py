@@ -1,4 +1,4 @@
-"""What the estimators tell scikit-learn about themselves."""
+"""Estimator tags for scikit-learn."""
 
 from __future__ import annotations
 

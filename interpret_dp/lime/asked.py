@@ -1,4 +1,4 @@
-"""What is explained of the rows that a user asks about, and the documents that show it."""
+"""The rows that a user asks about: explained outputs, and the documents that show them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Outputs", "actual_values", "document_of", "sum_to_one"]
 
 @dataclass(frozen=True)
 class Outputs:
-    """What the outputs of a model are called; public.
+    """Names of the outputs of a model; public.
 
     Attributes
     ----------

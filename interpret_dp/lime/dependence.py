@@ -1,4 +1,4 @@
-"""How columns depend on each other is released: one vector of sums over rows."""
+"""Release of the dependence between columns: one vector of sums over rows."""
 
 from __future__ import annotations
 

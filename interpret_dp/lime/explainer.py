@@ -45,7 +45,7 @@ _ELSEWHERE = {
 
 
 class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
-    """What explainers of one black box from a background have in common."""
+    """Common base of explainers of one black box from a background."""
 
     available_explanations = ("local", "global")
     explainer_type = "blackbox"

@@ -1,4 +1,4 @@
-"""How well a surrogate stands for the black box: four noisy sums, and what follows from them.
+"""Fidelity of a surrogate to the black box, from four noisy sums.
 
 All of it is integers. A row's label and the surrogate's prediction are numbers of lattice units,
 LATTICE of them to the range of the outputs; the prediction is a sum of looked-up integers, from
@@ -69,7 +69,7 @@ class FidelitySums:
 
 @dataclass(frozen=True)
 class Fidelity:
-    """How well the surrogate stands for the model on the explanation data, released; public.
+    """Released fidelity of the surrogate to the model on the explanation data; public.
 
     Attributes
     ----------

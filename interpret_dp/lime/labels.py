@@ -1,4 +1,4 @@
-"""What the black box says about the explanation data: one integer a row and output, made once.
+"""Predictions of the black box on the explanation data: one integer a row and output, made once.
 
 The labels are private, as the rows are, and live in memory only.
 """
@@ -133,7 +133,7 @@ class BlackBox:
 
     @property
     def half_width(self) -> float:
-        """How much of an output a label's step from 0 to 1 is."""
+        """Difference of output between labels 0 and 1."""
         return self.bounds.upper / 2 - self.bounds.lower / 2
 
     def _rounded(self, outputs: Floats) -> Labels:

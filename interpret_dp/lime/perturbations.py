@@ -1,4 +1,4 @@
-"""What a model says of a row when some of its values are replaced by usual ones.
+"""Predictions of a model for rows in which usual values replace some of the row's own.
 
 As in LIME, the asked row is perturbed: each value is kept with probability one half, and otherwise
 replaced by one drawn from the background. An additive model of what the black box says of these
@@ -59,12 +59,12 @@ class LocalFit:
 
     @property
     def prediction(self) -> float:
-        """What the fit says of the row itself."""
+        """Prediction of the fit for the row itself."""
         return self.baseline + float(self.effects.sum())
 
     @property
     def shown(self) -> dict[str, float] | None:
-        """What figures say of the fit."""
+        """Description of the fit in figures."""
         if self.fidelity is None:
             return None
         return {"prediction": self.prediction, "fidelity": self.fidelity}

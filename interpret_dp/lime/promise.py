@@ -1,4 +1,4 @@
-"""What an explainer promises, and whom the promise is about.
+"""The guarantee of an explainer, and whom it protects.
 
 Explanations protect the people whose rows they are computed from, with the model held fixed. What
 that is worth depends on whom the model was trained on, and how: only the user knows.

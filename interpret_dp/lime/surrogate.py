@@ -128,7 +128,7 @@ def _published(
 
 @dataclass(frozen=True)
 class LabelScale:
-    """What labels are as targets of a fit; public."""
+    """Scale of labels as targets of a fit; public."""
 
     bounds: Continuous
     has_logits: bool

@@ -94,7 +94,7 @@ class Surrogate:
 
     @property
     def n_outputs(self) -> int:
-        """How many outputs can be explained."""
+        """Number of outputs that can be explained."""
         return 2 if self.complementary else len(self.models)
 
     def explain(self, X: Any, outputs: Sequence[int]) -> SurrogateEffects:
@@ -150,7 +150,7 @@ class Surrogate:
 
     @property
     def _sum_of_outputs(self) -> float:
-        """What the scores of two complementary outputs add up to."""
+        """Sum of the scores of two complementary outputs."""
         return 0.0 if self.has_logits else self.bounds.lower + self.bounds.upper
 
     @property

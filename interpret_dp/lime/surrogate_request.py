@@ -1,4 +1,4 @@
-"""What is checked before a surrogate is paid: parameters, the form of the rows, and the model."""
+"""Checks before a surrogate is paid for: parameters, the form of the rows, and the model."""
 
 from __future__ import annotations
 

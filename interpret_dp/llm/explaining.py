@@ -1,4 +1,4 @@
-"""What a fitted DP-LLM classifier shows and saves: its own released weights. Needs no torch."""
+"""Explanations and files of a fitted DP-LLM classifier, from released weights. Needs no torch."""
 
 from __future__ import annotations
 

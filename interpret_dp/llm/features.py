@@ -1,4 +1,4 @@
-"""What all maps see where they share one projection: it is computed once, and may be centred.
+"""Features that all maps share: one projection, computed once, which may be centred.
 
 The mean of the features says nothing about classes, and yet it is most of the length of an image:
 clipping would cut a row for it, so that less of what tells classes apart outweighs the noise. A

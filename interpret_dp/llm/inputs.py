@@ -36,7 +36,7 @@ _EXAMPLE = "standardize=(mean, deviation), or {'age': (40, 15)} for single colum
 
 @dataclass(frozen=True)
 class InputCoding:
-    """How the columns of a table become inputs; public.
+    """Public map from the columns of a table to inputs.
 
     A continuous feature is one input: clipped to its bounds, on its declared scale, less a centre,
     over a spread. A categorical one is an input a level, 1 where the cell is that level. Missing

@@ -30,7 +30,7 @@ _FIRST_MOMENT, _SECOND_MOMENT, _TINY = 0.9, 0.999, 1e-8
 
 
 class ClippedSums(Protocol):
-    """What sums the clipped gradients of some rows: an engine.
+    """Engine that sums the clipped gradients of some rows.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class ClippedSums(Protocol):
 
 @dataclass(frozen=True)
 class TrainedMaps:
-    """What a training released.
+    """Released result of a training.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ def _engine(
 
 @dataclass(frozen=True)
 class _Start:
-    """Where training starts; drawn from public randomness.
+    """Start of training; drawn from public randomness.
 
     ``shape`` is (n_maps, n_classes, dimension), that of the weights before projection.
     """

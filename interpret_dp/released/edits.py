@@ -1,4 +1,4 @@
-"""What a person changed on a released model: small public records that travel with it."""
+"""Edits of a released model: small public records that travel with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What noisy counts say about the shares of a histogram's cells (post-processing).
+"""Posterior shares of a histogram's cells, from noisy counts (post-processing).
 
 To set negative counts to zero would invent rows: of forty levels that nobody has, half would get
 about as many rows as the noise is large. So each count has a sparse prior: it is zero, or comes

@@ -1,4 +1,4 @@
-"""How each database spells and reads what a scoring statement is made of.
+"""SQL dialects: how each database spells and reads the parts of a scoring statement.
 
 sqlglot knows the spelling. What is here are differences in meaning: whether NaN equals itself,
 whether text is compared exactly, whether a cell has a type of its own.
@@ -23,7 +23,7 @@ SOURCE = "source"
 
 @dataclass(frozen=True)
 class _Dialect:
-    """What differs between databases beyond spelling.
+    """Differences between databases beyond spelling.
 
     Attributes
     ----------

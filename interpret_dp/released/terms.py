@@ -137,7 +137,7 @@ class AdditiveFeature:
 
 @dataclass(frozen=True, eq=False)
 class FeaturePair:
-    """What a term of two features is about.
+    """Subject of a term of two features.
 
     Attributes
     ----------
@@ -402,7 +402,7 @@ class AdditiveTerm:
 
     @property
     def signal_to_noise(self) -> float | None:
-        """How large the scores are against the noise that was added to them.
+        """Size of the scores relative to the noise that was added to them.
 
         The root of the mean squared score over that of the noise's variance, both means over the
         released rows (and the classes). Noise alone gives a mean square of 1 at most, and of a term

@@ -1,1 +1,1 @@
-"""What interpret expects of an explainable boosting machine."""
+"""The attributes and methods that interpret expects of an explainable boosting machine."""

@@ -1,4 +1,4 @@
-"""What came true of rows that somebody explains, in the form that interpret's explanations read."""
+"""Actual outcomes of explained rows, in the form that interpret's explanations read."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the added noise did to the curves: its covariance, and curves without what is likely it."""
+"""Noise of the released curves: its covariance, and curves without likely noise."""

@@ -1,4 +1,4 @@
-"""What boosting released, and all that is known of its noise: noisy curves become denoised ones."""
+"""From boosting's noisy curves to denoised ones, with the covariance of their noise."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LEAST_LEVEL = 2e-5
 
 @dataclass(frozen=True)
 class _Facts:
-    """What is known once boosting is over.
+    """Released numbers once boosting is over.
 
     Attributes
     ----------

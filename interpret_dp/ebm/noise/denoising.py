@@ -61,7 +61,7 @@ class Denoised:
 
     @functools.cached_property
     def scores(self) -> FloatArray:
-        """What is released, shape (n_codes,); bins that never move are as they were."""
+        """Released scores, shape (n_codes,); bins that never move keep theirs."""
         curve = self._curve
         kept = np.zeros_like(curve.scores) if curve.is_pruned else curve.scores
         if self._likely is None or curve.is_pruned:

@@ -1,4 +1,4 @@
-"""What a monotone constraint leaves of the noise of a term: simulated, since it is no linear map.
+"""Noise of a monotone term: simulated, since the projection is no linear map.
 
 From released numbers alone: the curve as released is taken for the truth, and the recorded updates
 are run again on it with fresh noise and the projection after each. Where the curve is steep against

@@ -1,4 +1,4 @@
-"""What it does to a curve that few rows are in a bin, from released numbers alone.
+"""Sampling variance of each bin's score, from released numbers alone.
 
 A fit without noise would still follow its rows: the score at which a bin's residuals vanish
 differs from a smooth curve, by sampling error. Generalised linear models say by how much

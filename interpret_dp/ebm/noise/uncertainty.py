@@ -1,4 +1,4 @@
-"""How the added noise shows in the released curves: covariance across the bins of a term.
+"""Covariance of the added noise across the bins of each released curve.
 
 What is left out: noise that reaches a term through others (:mod:`interpret_dp.ebm.noise.sampling`
 adds that of independent ones, :mod:`interpret_dp.ebm.noise.coupling` that of those that hang
@@ -41,7 +41,7 @@ MOST_SAMPLING = 1e4
 
 @dataclass(frozen=True)
 class TermNoise:
-    """What is known of the added noise in one term, in units of score squared; public.
+    """Covariance of the added noise in one term, in units of score squared; public.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class TermNoise:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a denoised term was, and what is expected of it without noise; public.
+    """A denoised term before denoising, and its posterior without noise; public.
 
     Attributes
     ----------

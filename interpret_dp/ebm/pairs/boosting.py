@@ -57,7 +57,7 @@ class PairCells:
 
 @dataclass(frozen=True, eq=False)
 class PairUpdates:
-    """What each round makes of the noisy sums of a pair: one public linear map.
+    """Public linear map from a round's noisy sums of a pair to its change.
 
     Attributes
     ----------

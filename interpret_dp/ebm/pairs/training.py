@@ -66,7 +66,7 @@ class TrainedPair:
 
 @dataclass(frozen=True, eq=False)
 class TrainedPairs:
-    """What the stage released.
+    """Released result of the stage.
 
     Attributes
     ----------

@@ -205,7 +205,7 @@ class _Rounds:
 
     @property
     def to_full_step(self) -> float:
-        """How often a change counts once more to lead as far as a full step, or several."""
+        """Number of times that a change counts once more, to extrapolate to a full step."""
         share = self.settings.step / self._task.unit.step
         return min(max(1.0 / share - 1.0, 0.0), TUNING.extrapolation) if share > 0 else 0.0
 

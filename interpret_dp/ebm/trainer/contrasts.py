@@ -1,4 +1,4 @@
-"""What is released of the residual sums of an update's leaves: what they differ by, above all.
+"""Release of the residual sums of an update's leaves, without most of their mean.
 
 All features say the same of the sum of all residuals, and an update, which is centred, has little
 use for it. A row that adds r to one of L leaves adds (1 - 1 / L) r to it and -r / L to the others
@@ -30,7 +30,7 @@ _MOST_LEAVES = 50
 
 @dataclass(frozen=True)
 class LeafRelease:
-    """How the sums of one update are released; all of it public.
+    """Form in which the sums of one update are released; all of it public.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class LeafRelease:
 
     @property
     def _share(self) -> float:
-        """What remains of the mean."""
+        """Share of the mean that remains."""
         return 1.0 - self.removed / _PARTS
 
 

@@ -1,4 +1,4 @@
-"""How features are correlated, from released second moments of a few functions of their bins.
+"""Correlations of features, from released second moments of a few functions of their bins.
 
 Noise in the curve of one feature moves the residuals of every feature that is correlated with it,
 and so its curve, too. What is needed to know how much is released after boosting, when it is known

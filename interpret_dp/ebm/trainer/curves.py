@@ -23,7 +23,7 @@ __all__ = ["Averaged", "Curves"]
 
 @dataclass(frozen=True)
 class Averaged:
-    """How a term's released curve is made of its iterates.
+    """Weights of a term's iterates in its released curve.
 
     Attributes
     ----------

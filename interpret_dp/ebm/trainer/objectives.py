@@ -1,4 +1,4 @@
-"""What a regression minimises: link, clipping bound, and where boosting starts.
+"""Objectives of a regression: link, clipping bound, and where boosting starts.
 
 Gradients by the score f, for a target y: ``y - f`` (rmse), ``y - exp(f)`` (Poisson deviance) and
 ``y exp(-f) - 1`` (gamma deviance). The last two are not bounded, so that they are clipped; the
@@ -194,7 +194,7 @@ class TargetScale:
 
     @property
     def score_unit(self) -> float:
-        """What one unit of the score lattice is in a released score."""
+        """Released score of one unit of the score lattice."""
         return 1.0 if self.has_log_link else self.clip
 
     @property
@@ -296,7 +296,7 @@ class TargetScale:
 
 @dataclass(frozen=True)
 class Start:
-    """Where boosting starts: released by the first request, in units of the score lattice.
+    """Start of boosting: released by the first request, in units of the score lattice.
 
     Attributes
     ----------
@@ -319,7 +319,7 @@ class Start:
 
     @property
     def score_unit(self) -> float:
-        """What one unit of the score lattice is in a released score."""
+        """Released score of one unit of the score lattice."""
         return 1.0 if self.scale is None else self.scale.score_unit
 
     @property

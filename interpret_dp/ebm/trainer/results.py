@@ -1,4 +1,4 @@
-"""What boosting is given beside the rows, and what it releases; all of it public."""
+"""Input of boosting beside the rows, and its released result; all of it public."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["BoostingResult", "BoostingTask"]
 
 @dataclass(frozen=True)
 class BoostingResult:
-    """What boosting released, in units of score, and how.
+    """Released result of boosting, in units of score.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class BoostingResult:
 
 @dataclass(frozen=True)
 class BoostingTask:
-    """What boosting is given beside the rows; all of it public.
+    """Input of boosting beside the rows; all of it public.
 
     Attributes
     ----------

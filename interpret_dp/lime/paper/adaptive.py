@@ -63,7 +63,7 @@ _MOST_CANDIDATES = 32
 
 @dataclass(frozen=True)
 class AdaptiveConfig:
-    """What a user chooses of the adaptive methods; public.
+    """Settings of the adaptive methods; public.
 
     Attributes
     ----------

@@ -78,14 +78,14 @@ class Coordinates:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """How many coordinates each feature has."""
+        """Number of coordinates of each feature."""
         return tuple(
             len(spec.levels) if isinstance(spec, Categorical) else 1 for spec in self.specs
         )
 
     @property
     def n_coordinates(self) -> int:
-        """How many coordinates a point has."""
+        """Number of coordinates of a point."""
         return sum(self.widths)
 
     @property
@@ -95,7 +95,7 @@ class Coordinates:
 
     @property
     def stretch(self) -> int:
-        """How many numbers' ranges make a distance of 1; no two rows exceed it."""
+        """Number of features' ranges in a distance of 1; no two rows exceed it."""
         return math.isqrt(self.largest_square // UNITS**2 - 1) + 1
 
     def points(self, table: Table) -> Points:

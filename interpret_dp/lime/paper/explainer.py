@@ -334,7 +334,7 @@ class PaperLimeTabular:
 
     @property
     def history_(self) -> tuple[Explained, ...]:
-        """What was explained so far."""
+        """Explanations so far."""
         return tuple(self._history)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What was released so far: explanations, kept with the points that they explain."""
+"""Earlier released explanations, kept with the points that they explain."""
 
 from __future__ import annotations
 
