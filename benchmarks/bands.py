@@ -239,9 +239,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a part of the names of the problems to run")
     parser.add_argument("--free", action="store_true", help="fits without noise decide half-way")
     parser.add_argument("--anew", action="store_true", help="all noise differs from fit to fit")
-    parser.add_argument(
-        "--change", nargs="*", default=[], type=parsed, metavar="NAME=VALUE"
-    )
+    parser.add_argument("--change", nargs="*", default=[], type=parsed, metavar="NAME=VALUE")
     parser.add_argument("--out", type=Path, metavar="FILE", help="page to write the table to")
     arguments = parser.parse_args()
     chosen = [entry for entry in problems() if arguments.only in entry[0]]

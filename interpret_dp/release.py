@@ -8,6 +8,7 @@ Nothing else in the package may turn private sums into public numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -42,6 +43,7 @@ __all__ = [
     "PlannedSelection",
     "ReleaseDoor",
     "ReleasePlan",
+    "ReleaseRequest",
     "SampledSteps",
 ]
 
@@ -55,6 +57,46 @@ _FAILURE = (
 _ONE_ROW = Neighbourhood()
 
 _Planned = TypeVar("_Planned", bound=PlannedRelease)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseRequest:
+    """A checked request for a guarantee, and the account that pays for it; public.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The guarantee that is asked for.
+    neighbourhood : Neighbourhood
+        Whom the guarantee protects.
+    plan : ReleasePlan
+        Every release of the request.
+    randomness : Randomness
+    ledger : PrivacyLedger
+    dataset : str
+    """
+
+    epsilon: float
+    delta: float
+    neighbourhood: Neighbourhood
+    plan: ReleasePlan
+    randomness: Randomness
+    ledger: PrivacyLedger
+    dataset: str
+
+    def opened(self, explainer: str, *, charges_used: bool = False) -> ReleaseDoor:
+        """Return the context in which the request runs; the ledger's log names the explainer."""
+        return ReleaseDoor(
+            self.ledger,
+            self.dataset,
+            self.plan,
+            self.randomness,
+            neighbourhood=self.neighbourhood,
+            charges_used=charges_used,
+            explainer=explainer,
+            epsilon=self.epsilon,
+            delta=self.delta,
+        )
 
 
 class ReleaseDoor:

@@ -41,7 +41,6 @@ from interpret_dp.fitting.account import ledger_of
 from interpret_dp.fitting.declaring import declare
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
 from interpret_dp.fitting.tags import estimator_tags
-from interpret_dp.release import ReleaseDoor
 from interpret_dp.released import AdditiveModel
 from interpret_dp.released.background import public_generator
 from interpret_dp.released.lookup import lookup_tables
@@ -125,16 +124,7 @@ class PrivateEBM(ShowsGuarantee):
         given = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
         request = open_request(self, X, y, **given, reads_dask=True)
         promise = promise_of(request)
-        with ReleaseDoor(
-            request.ledger,
-            request.dataset,
-            request.plan,
-            request.randomness,
-            neighbourhood=request.neighbourhood,
-            explainer=type(self).__name__,
-            epsilon=request.epsilon,
-            delta=request.delta,
-        ) as door:
+        with request.opened(type(self).__name__) as door:
             rows = request.rows.started()
             rows = rows.drawn(request.neighbourhood.max_rows, door.public_choices)
             if request.declaring.is_needed:

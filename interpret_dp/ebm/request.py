@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from interpret_dp._validate import (
     did_you_mean,
 )
 from interpret_dp.accounting.gaussian import classic_mu, mu_of_budget
-from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask, excluded_pairs, pair_task
 from interpret_dp.ebm.trainer.monotone import constrained_directions
@@ -35,8 +34,7 @@ from interpret_dp.fitting.declaring import Declared, DeclaringTask, warn_of_gaps
 from interpret_dp.fitting.init_score import open_init_score
 from interpret_dp.fitting.partitioned import open_collections, partitioned
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.mechanisms import Randomness
-from interpret_dp.release import ReleasePlan
+from interpret_dp.release import ReleasePlan, ReleaseRequest
 from interpret_dp.schema import (
     Categorical,
     Continuous,
@@ -47,9 +45,6 @@ from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredCo
 from interpret_dp.schema.kinds import kind_of, kinds_of
 from interpret_dp.schema.partial import partial_schema_from_arguments
 
-if TYPE_CHECKING:
-    from interpret_dp.ledger import PrivacyLedger
-
 __all__ = ["FitRequest", "open_request", "trainer_config"]
 
 _WIDEST_TARGET = 1e100
@@ -57,44 +52,28 @@ _RULE = "None leaves it to the trainer's own rule."
 _RATE = f"Curves of a larger one would swing ever wider. {_RULE}"
 
 
-@dataclass(frozen=True)
-class FitRequest:
+@dataclass(frozen=True, kw_only=True)
+class FitRequest(ReleaseRequest):
     """A checked fit; nothing in it but ``rows`` is private.
 
     Attributes
     ----------
     rows : PrivateRows
-    epsilon, delta : float
-        The promise that is asked for.
-    neighbourhood : Neighbourhood
-        Whom the fit protects.
     schema : Schema
         Complete declaration, in the table's order. What is undeclared is in it as if nothing were
         known, until :meth:`completed`.
     task : TrainingTask
     declaring : DeclaringTask
         What is to be found out first.
-    plan : ReleasePlan
-        Every release of the fit.
     config : TrainerConfig
-    randomness : Randomness
-    ledger : PrivacyLedger
-    dataset : str
     n_threads : int
     """
 
     rows: PrivateRows
-    epsilon: float
-    delta: float
-    neighbourhood: Neighbourhood
     schema: Schema
     task: TrainingTask
     declaring: DeclaringTask
-    plan: ReleasePlan
     config: TrainerConfig
-    randomness: Randomness
-    ledger: PrivacyLedger
-    dataset: str
     n_threads: int
 
     def completed(self, declared: Declared) -> FitRequest:

@@ -21,7 +21,6 @@ from interpret_dp.lime.background_request import background_promise, open_backgr
 from interpret_dp.lime.dependence import release_dependence
 from interpret_dp.lime.histograms import release_histograms
 from interpret_dp.lime.perturbations import Perturbations
-from interpret_dp.release import ReleaseDoor
 from interpret_dp.released.background import Background
 from interpret_dp.released.summary import warn_after_fit
 from interpret_dp.schema import Schema
@@ -161,16 +160,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         warn_of_learning_steps()
         request = open_background_request(self, X, unit, model)
         promise = background_promise(request)
-        with ReleaseDoor(
-            request.ledger,
-            request.dataset,
-            request.plan,
-            request.randomness,
-            neighbourhood=request.neighbourhood,
-            explainer=type(self).__name__,
-            epsilon=request.epsilon,
-            delta=request.delta,
-        ) as door:
+        with request.opened(type(self).__name__) as door:
             rows = request.rows.drawn(request.neighbourhood.max_rows, door.public_choices)
             schema = request.declaring.without_rows()
             if request.declaring.is_needed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.exceptions import NotFittedError
 
@@ -15,7 +15,6 @@ from interpret_dp.accounting.guarantee import (
     UNDECLARED_ASSUMPTIONS,
     Guarantee,
 )
-from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.fitting.account import (
     account_of,
     neighbourhood_of,
@@ -34,13 +33,9 @@ from interpret_dp.lime.asking import PublicModel, example_row, tried_model
 from interpret_dp.lime.dependence import DEPENDENCE_SHARE, dependence_plan
 from interpret_dp.lime.histograms import histogram_plan
 from interpret_dp.lime.opening import open_model_rows
-from interpret_dp.mechanisms import Randomness
-from interpret_dp.release import ReleasePlan
+from interpret_dp.release import ReleasePlan, ReleaseRequest
 from interpret_dp.schema.kinds import kinds_of
 from interpret_dp.schema.partial import partial_schema_of_columns
-
-if TYPE_CHECKING:
-    from interpret_dp.ledger import PrivacyLedger
 
 __all__ = ["BackgroundRequest", "background_promise", "open_background_request"]
 
@@ -61,20 +56,13 @@ _MEND = (
 )
 
 
-@dataclass(frozen=True)
-class BackgroundRequest:
+@dataclass(frozen=True, kw_only=True)
+class BackgroundRequest(ReleaseRequest):
     """A checked request; nothing in it but ``rows`` is private."""
 
     rows: PrivateRows
-    epsilon: float
-    delta: float
-    neighbourhood: Neighbourhood
     declaring: DeclaringTask
-    plan: ReleasePlan
     has_dependence: bool
-    randomness: Randomness
-    ledger: PrivacyLedger
-    dataset: str
 
 
 def open_background_request(

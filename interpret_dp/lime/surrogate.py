@@ -203,16 +203,7 @@ def _released(
 ) -> tuple[list[TrainedTerms], list[FidelitySums], str]:
     """Release the models of the last outputs and how good they are; return the ledger's head."""
     trained, sums = [], []
-    with ReleaseDoor(
-        fit.ledger,
-        fit.dataset,
-        fit.plan,
-        fit.randomness,
-        neighbourhood=fit.neighbourhood,
-        explainer=_EXPLAINER,
-        epsilon=fit.epsilon,
-        delta=fit.delta,
-    ) as door:
+    with fit.opened(_EXPLAINER) as door:
         table, labels = _labelled(fit, request, door)
         targets = scale.targets
         for output in range(request.n_outputs - n_models, request.n_outputs):

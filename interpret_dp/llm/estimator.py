@@ -279,17 +279,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         from interpret_dp.llm.training import compute_device
 
         compute_device(self.device)
-        with ReleaseDoor(
-            request.ledger,
-            request.dataset,
-            request.plan,
-            request.randomness,
-            neighbourhood=request.neighbourhood,
-            charges_used=True,
-            explainer=type(self).__name__,
-            epsilon=request.epsilon,
-            delta=request.delta,
-        ) as door:
+        with request.opened(type(self).__name__, charges_used=True) as door:
             rows = request.rows.drawn(request.neighbourhood.max_rows, door.public_choices)
             request = dataclasses.replace(request, rows=rows)
             if request.declaring.is_needed:

@@ -6,14 +6,14 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, gaussian_part
 from interpret_dp.accounting.gaussian import mu_of_budget
-from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
+from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE
 from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA, calibrated_noise
 from interpret_dp.fitting.account import (
     account_of,
@@ -25,14 +25,10 @@ from interpret_dp.fitting.declaring import DeclaringTask, warn_of_gaps
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.llm.config import TrainingSettings, default_settings
 from interpret_dp.llm.inputs import InputCoding, input_coding
-from interpret_dp.mechanisms import Randomness
-from interpret_dp.release import PlannedRelease, PlannedSampling, ReleasePlan
+from interpret_dp.release import PlannedRelease, PlannedSampling, ReleasePlan, ReleaseRequest
 from interpret_dp.schema import Categorical, Schema
 from interpret_dp.schema.kinds import kind_of, kinds_of
 from interpret_dp.schema.partial import partial_schema_from_arguments
-
-if TYPE_CHECKING:
-    from interpret_dp.ledger import PrivacyLedger
 
 __all__ = [
     "CENTRE",
@@ -58,45 +54,31 @@ _OWN_DELTA_SHARE = 0.1
 _RULE = "None leaves it to the rule."
 
 
-@dataclass(frozen=True)
-class FitRequest:
+@dataclass(frozen=True, kw_only=True)
+class FitRequest(ReleaseRequest):
     """A checked fit; nothing in it but ``rows`` is private.
 
     Attributes
     ----------
     rows : PrivateRows
-    epsilon, delta : float
-        The promise that is asked for.
-    neighbourhood : Neighbourhood
     schema : Schema
         Complete; with stand-ins for what is undeclared.
     declaring : DeclaringTask
-    plan : ReleasePlan
     settings : TrainingSettings
     batch_size : int or None
         Expected rows of a sample, where the rate follows from a number of rows.
     sampling_rate : float or None
         None where it follows from a count that is released first.
     image_shape : tuple of int, or None
-    randomness : Randomness
-    ledger : PrivacyLedger
-    dataset : str
     """
 
     rows: PrivateRows
-    epsilon: float
-    delta: float
-    neighbourhood: Neighbourhood
     schema: Schema
     declaring: DeclaringTask
-    plan: ReleasePlan
     settings: TrainingSettings
     batch_size: int | None
     sampling_rate: float | None
     image_shape: tuple[int, ...] | None
-    randomness: Randomness
-    ledger: PrivacyLedger
-    dataset: str
 
     @property
     def training(self) -> PlannedSampling:
