@@ -1,249 +1,290 @@
-"""``interpret-dp ledger``: what was spent on which data set, budgets, and the log's integrity."""
+"""``interpret-dp ledger``: what was spent on which data set, budgets, reports and the log."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from interpret_dp.accounting.neighbourhood import RELATIONS
-from interpret_dp.cli import ledger_acts, ledger_approvals, ledger_files
 from interpret_dp.cli.console import (
-    add_command,
-    add_ledger_option,
+    INPUT_FILE,
+    OUTPUT_FILE,
+    POSITIVE,
+    PROBABILITY,
+    PROBABILITY_OR_ZERO,
+    CommandError,
+    Decorator,
+    FailedError,
+    Group,
+    command,
+    existing_ledger,
+    ledger_option,
     left_text,
     open_existing,
-    positive_number,
-    probability,
-    probability_or_zero,
+    overwrite_option,
+    pending_file,
+    purpose_option,
     say,
-    say_items,
+    say_item,
     say_table,
 )
 from interpret_dp.cli.user_folder import open_to_spend
 
 if TYPE_CHECKING:
-    from interpret_dp.ledger import Roles
+    from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["add_to"]
-
-
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the group ``ledger`` with its commands."""
-    group = add_command(
-        commands,
-        "ledger",
-        summary="budgets, spending, approvals, and the integrity of the log",
-        description="The ledger records every private release and refuses what a budget does not "
-        "cover.",
-    )
-    parts = group.add_subparsers(metavar="COMMAND", title="commands", required=True)
-    _add_show(parts)
-    _add_create(parts)
-    _add_verify(parts)
-    for module in (ledger_acts, ledger_approvals, ledger_files):
-        module.add_to(parts)
+__all__ = ["budget_options", "group", "one_dataset_option"]
 
 
-def _add_show(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    show = add_command(
-        parts,
-        "show",
-        summary="what was spent, by whom, and what is left",
-        description="Show budgets, spending and every request. Reading costs nothing.",
-        example="interpret-dp ledger show --dataset adult",
-    )
-    show.add_argument("--dataset", metavar="NAME", help="one data set only")
-    add_ledger_option(show)
-    show.set_defaults(run=_show)
+@click.group("ledger", cls=Group, no_args_is_help=False)
+def group() -> None:
+    """Budgets, spending, approvals, and the integrity of the log.
+
+    The ledger records every private release and refuses what a budget does not cover.
+    """
 
 
-def _add_create(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    create = add_command(
-        parts,
-        "create",
-        summary="declare what may ever be spent on a data set",
-        description="Declare a budget. Everything that is ever released about the data set is "
-        "together (epsilon, delta)-differentially private.",
-        example="interpret-dp ledger create --dataset adult --epsilon 4 --delta 1e-6",
-    )
-    create.add_argument("--dataset", metavar="NAME", required=True, help="a name of your choice")
-    create.add_argument("--epsilon", type=positive_number, required=True, help="of the whole")
-    create.add_argument("--delta", type=probability, required=True, help="of the whole")
-    create.add_argument(
-        "--delta-x",
-        type=probability_or_zero,
-        metavar="DELTA",
-        help="the part of delta for fits that select undeclared levels or labels (default: a "
-        "tenth of it)",
-    )
-    create.add_argument(
-        "--unit",
-        metavar="COLUMN",
-        help="the identifier of people; fits that protect anything else are refused (default: the "
-        "first fit decides)",
-    )
-    create.add_argument(
-        "--neighboring", choices=RELATIONS, help="the neighbouring relation, likewise"
-    )
-    create.add_argument(
-        "--expires",
-        metavar="DATE",
-        help="the last day (UTC) on which it may be spent, until it is renewed (default: no end)",
-    )
-    create.add_argument("--purpose", metavar="TEXT", default="", help="what it is for")
-    add_ledger_option(create)
-    create.set_defaults(run=_create)
+def budget_options(dataset: str, amount: str) -> Decorator:
+    """Return the options ``--dataset``, ``--epsilon`` and ``--delta``, with their help."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        function = click.option("--delta", type=PROBABILITY, required=True, help=amount)(function)
+        function = click.option("--epsilon", type=POSITIVE, required=True, help=amount)(function)
+        return click.option("--dataset", metavar="NAME", required=True, help=dataset)(function)
+
+    return add
 
 
-def _add_verify(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    verify = add_command(
-        parts,
-        "verify",
-        summary="check the log's hash chain",
-        description="Check that no entry of the log was changed, removed or moved, and with --head "
-        "that none was cut off.",
-        example="interpret-dp ledger verify --head HASH",
-    )
-    verify.add_argument(
-        "--head", metavar="HASH", help="a head that a guarantee or a report carries"
-    )
-    verify.add_argument(
-        "--file",
-        metavar="FILE",
-        help="check an archive that `interpret-dp ledger export` wrote, instead of a ledger",
-    )
-    add_ledger_option(verify)
-    verify.set_defaults(run=_verify)
+one_dataset_option = click.option("--dataset", metavar="NAME", help="one data set only")
 
 
-def _create(arguments: argparse.Namespace) -> None:
-    from interpret_dp._figures import selections_text
-    from interpret_dp.ledger.clock import moment_text
+@command("ledger show --dataset adult", group)
+@one_dataset_option
+@existing_ledger
+def show(ledger: PrivacyLedger, dataset: str | None) -> None:
+    """Show what was spent, by whom, and what is left.
 
-    ledger = open_to_spend(arguments.ledger)
-    verb = "declared" if ledger.budget(arguments.dataset) is None else "was declared before"
-    budget = ledger.create_budget(
-        arguments.dataset,
-        arguments.epsilon,
-        arguments.delta,
-        delta_x=arguments.delta_x,
-        purpose=arguments.purpose,
-        unit=arguments.unit,
-        neighboring=arguments.neighboring,
-        expires=arguments.expires,
-    )
-    say_items(
-        [
-            (
-                "Budget",
-                f"epsilon {budget.epsilon:g} at delta {budget.delta:g} {verb} for "
-                f"{budget.dataset!r}" + selections_text(budget.delta_x),
-            ),
-            *([("Protects", budget.protected)] if budget.protected else []),
-            *([("Expires", moment_text(budget.expires))] if budget.expires else []),
-            ("Ledger", ledger.display_url),
-        ]
-    )
-
-
-def _verify(arguments: argparse.Namespace) -> None:
-    if arguments.file is None:
-        head = open_existing(arguments.ledger).verify(arguments.head)
-    else:
-        from interpret_dp.ledger import verify_archive
-
-        head = verify_archive(arguments.file, arguments.head)
-    checked = (
-        "whole, and it holds the head that was given"
-        if arguments.head
-        else "whole as it stands. Entries cut off its end show only with --head"
-    )
-    say_items([("Log", checked), ("Head", head or "none: the log is empty")])
-
-
-def _show(arguments: argparse.Namespace) -> None:
-    ledger = open_existing(arguments.ledger)
-    document = ledger.to_dict(arguments.dataset)
-    roles = _roles_items(ledger.roles())
-    say_items([("Ledger", document["ledger"]), ("Head", document["head"] or "none"), *roles])
+    Shown are budgets, spending and every request. Reading costs nothing.
+    """
+    document = ledger.to_dict(dataset)
+    roles = ledger.roles()
+    say_item("Ledger", document["ledger"])
+    say_item("Head", document["head"] or "none")
+    if roles.officers:
+        spenders = (
+            "everybody may spend"
+            if roles.anybody_spends
+            else f"beside them may spend: {', '.join(roles.analysts) or 'nobody'}"
+        )
+        say_item("Officers", f"{', '.join(roles.officers)}; {spenders}")
     for account in document["datasets"]:
+        say()
         _say_account(account)
+        if account["requests"]:
+            _say_requests(account["requests"])
     if not document["datasets"]:
         say("No data set has a budget yet: interpret-dp ledger create")
 
 
-def _roles_items(roles: Roles) -> list[tuple[str, str]]:
-    if not roles.officers:
-        return []
-    spenders = (
-        "everybody may spend"
-        if roles.anybody_spends
-        else f"beside them may spend: {', '.join(roles.analysts) or 'nobody'}"
+@command("ledger create --dataset adult --epsilon 4 --delta 1e-6", group)
+@budget_options("a name of your choice", "of the whole")
+@click.option(
+    "--delta-x",
+    type=PROBABILITY_OR_ZERO,
+    metavar="DELTA",
+    help="the part of delta for fits that select undeclared levels or labels (default: a tenth of "
+    "it)",
+)
+@click.option(
+    "--unit",
+    metavar="COLUMN",
+    help="the identifier of people; fits that protect anything else are refused (default: the "
+    "first fit decides)",
+)
+@click.option(
+    "--neighboring", type=click.Choice(RELATIONS), help="the neighbouring relation, likewise"
+)
+@click.option(
+    "--expires",
+    metavar="DATE",
+    help="the last day (UTC) on which it may be spent, until it is renewed (default: no end)",
+)
+@purpose_option
+@ledger_option()
+def create(ledger: str, dataset: str, epsilon: float, delta: float, **details: Any) -> None:
+    """Declare what may ever be spent on a data set.
+
+    Everything that is ever released about the data set is together (epsilon, delta)-differentially
+    private.
+    """
+    from interpret_dp._figures import selections_text
+    from interpret_dp.ledger.clock import moment_text
+
+    opened = open_to_spend(ledger)
+    verb = "declared" if opened.budget(dataset) is None else "was declared before"
+    budget = opened.create_budget(dataset, epsilon, delta, **details)
+    say_item(
+        "Budget",
+        f"epsilon {budget.epsilon:g} at delta {budget.delta:g} {verb} for {budget.dataset!r}"
+        f"{selections_text(budget.delta_x)}",
     )
-    return [("Officers", f"{', '.join(roles.officers)}; {spenders}")]
+    if budget.protected:
+        say_item("Protects", budget.protected)
+    if budget.expires:
+        say_item("Expires", moment_text(budget.expires))
+    say_item("Ledger", opened.display_url)
+
+
+@command("ledger verify --head HASH", group)
+@click.option("--head", metavar="HASH", help="a head that a guarantee or a report carries")
+@click.option(
+    "--file",
+    type=INPUT_FILE,
+    help="check an archive that `interpret-dp ledger export` wrote, instead of a ledger",
+)
+@ledger_option()
+def verify(ledger: str, head: str | None, file: str | None) -> None:
+    """Check the log's hash chain.
+
+    It shows that no entry of the log was changed, removed or moved, and with --head that none was
+    cut off.
+    """
+    if file is None:
+        found = open_existing(ledger).verify(head)
+    else:
+        from interpret_dp.ledger import verify_archive
+
+        found = verify_archive(file, head)
+    checked = (
+        "whole, and it holds the head that was given"
+        if head
+        else "whole as it stands. Entries cut off its end show only with --head"
+    )
+    say_item("Log", checked)
+    say_item("Head", found or "none: the log is empty")
+
+
+@command("ledger report --html report.html --json report.json", group)
+@click.option("--html", type=OUTPUT_FILE, help="write the page")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="write a JSON document; - prints it instead",
+)
+@one_dataset_option
+@click.option("--head", metavar="HASH", help="a head that was kept: the log must still hold it")
+@ledger_option()
+def report(
+    ledger: str, html: str | None, json_file: str | None, dataset: str | None, head: str | None
+) -> None:
+    """Write a privacy officer's report, as a page and as JSON.
+
+    It has budgets, spending by class, user and over time, approvals, all entries and the result of
+    the log's check. The page is one file that needs no network. Reading costs nothing.
+    """
+    if html is None and json_file is None:
+        raise CommandError(
+            "Give --html FILE, --json FILE or both. `interpret-dp ledger show` prints to the "
+            "terminal."
+        )
+    document = open_existing(ledger).oversight(dataset, head=head)
+    written = []
+    if html is not None:
+        from interpret_dp.explanation.ledger_page import render_ledger_page
+
+        with pending_file(html, overwrite=True, option="--html") as pending:
+            pending.write_text(render_ledger_page(document), encoding="utf-8")
+        written.append(html)
+    if json_file is not None:
+        text = json.dumps(document, indent=2, allow_nan=False)
+        if json_file == "-":
+            say(text)
+        else:
+            with pending_file(json_file, overwrite=True, option="--json") as pending:
+                pending.write_text(f"{text}\n", encoding="utf-8")
+            written.append(json_file)
+    if written:
+        say_item("Written", " and ".join(written))
+    if not document["verification"]["whole"]:
+        raise FailedError(
+            f"The log failed its check; the report says so. {document['verification']['problem']}"
+        )
+
+
+@command("ledger export --out privacy-2030.jsonl", group)
+@click.option(
+    "--out",
+    type=OUTPUT_FILE,
+    required=True,
+    help="ends in .jsonl (a document a line) or .csv",
+)
+@overwrite_option
+@existing_ledger
+def export(ledger: PrivacyLedger, out: str, overwrite: bool) -> None:
+    """Write all entries of the log for an archive.
+
+    `interpret-dp ledger verify --file` checks the chain of the file without the ledger.
+    """
+    from interpret_dp.ledger import verify_archive
+
+    with pending_file(out, overwrite=overwrite) as pending:
+        head = verify_archive(ledger.export(pending))
+    say_item("Written", out)
+    say_item("Head", head or "none: the log is empty")
+    say_item("Next", f"interpret-dp ledger verify --file {out} --head {head or 'HASH'}")
 
 
 def _say_account(account: Mapping[str, Any]) -> None:
-    say()
-    say_items(_account_items(account))
-    if account["requests"]:
-        _say_requests(account)
-
-
-def _account_items(account: Mapping[str, Any]) -> list[tuple[str, str]]:
     from interpret_dp._figures import ceil_text, left_for_selections, selections_text
     from interpret_dp.ledger.clock import moment_text
 
     budget, spent = account["budget"], account["spent"]
-    items = [("Data set", " = ".join(map(repr, account["names"])))]
+    say_item("Data set", " = ".join(map(repr, account["names"])))
     if account["protected"] is not None:
-        items.append(("Protects", account["protected"]))
+        say_item("Protects", account["protected"])
     if budget is None:
-        items += [("Budget", account["limit"]), ("Spent", f"mu {ceil_text(spent['mu'])}")]
+        say_item("Budget", account["limit"])
+        say_item("Spent", f"mu {ceil_text(spent['mu'])}")
     else:
         at_delta = f"at delta {budget['delta']:g}"
+        limit = f"epsilon {budget['epsilon']:g} {at_delta}"
         total = ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
-        items += [
-            (
-                "Budget",
-                f"epsilon {budget['epsilon']:g} {at_delta}{selections_text(budget['delta_x'])}",
-            ),
-            ("Spent", f"epsilon {total} {at_delta} (mu {ceil_text(spent['mu'])})"),
-        ]
+        say_item("Budget", limit + selections_text(budget["delta_x"]))
+        say_item("Spent", f"epsilon {total} {at_delta} (mu {ceil_text(spent['mu'])})")
         if spent["ever"]["mu"] > spent["mu"]:
-            items.append(
-                ("Ever", f"mu {ceil_text(spent['ever']['mu'])}, with what was spent on the people "
-                 "before the renewal for new ones")
-            )  # fmt: skip
-        left = left_text(account["remaining_epsilon"], budget["delta"])
-        left += left_for_selections(account["remaining_epsilon"], budget["delta_x"], spent["delta"])
-        if budget["expired"]:
-            left = (
-                "nothing: the budget has expired. An officer renews it: interpret-dp ledger renew"
+            ever = f"mu {ceil_text(spent['ever']['mu'])}"
+            say_item(
+                "Ever", f"{ever}, with what was spent on the people before the renewal for new ones"
             )
-        items.append(("Left", left))
+        left = account["remaining_epsilon"]
+        say_item(
+            "Left",
+            "nothing: the budget has expired. An officer renews it: interpret-dp ledger renew"
+            if budget["expired"]
+            else left_text(left, budget["delta"])
+            + left_for_selections(left, budget["delta_x"], spent["delta"]),
+        )
         if budget["expires"]:
-            items.append(("Expires", moment_text(budget["expires"])))
+            say_item("Expires", moment_text(budget["expires"]))
     if account["approval_above"] is not None:
         above = account["approval_above"]
         which = f"requests above epsilon {above:g}" if above else "all requests"
-        items.append(("Approval", f"{which} need an officer's: interpret-dp ledger approvals"))
+        say_item("Approval", f"{which} need an officer's: interpret-dp ledger approvals")
     if spent["open_reservations"]:
-        items.append(
-            (
-                "Open",
-                f"{spent['open_reservations']} of the requests run now or were left by a crash; "
-                "all count as spent",
-            )
+        say_item(
+            "Open",
+            f"{spent['open_reservations']} of the requests run now or were left by a crash; all "
+            "count as spent",
         )
-    return items
 
 
-def _say_requests(account: Mapping[str, Any]) -> None:
+def _say_requests(requests: list[dict[str, Any]]) -> None:
     from interpret_dp._figures import ceil_text
 
-    requests = account["requests"]
     say_table(
         ("date (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "purpose"),
         [

@@ -148,7 +148,7 @@ def test_the_command_fails_where_a_control_is_not_found(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--jobs", "0"], "--jobs is 0"),
+        (["--jobs", "0"], "x>=1"),
         (["--only", "nonsense"], "no attack has that in its name"),
         (["--page", "missing.md"], "missing.md"),
     ],

@@ -25,7 +25,7 @@ from interpret_dp import (
 from interpret_dp._documents import SEAL
 from interpret_dp.audit import tables
 from interpret_dp.audit.results import AttackLine, ReplayLine
-from interpret_dp.cli.outputs import pending_file
+from interpret_dp.cli.console import pending_file
 from interpret_dp.explanation import PrivacySpend
 from interpret_dp.explanation.export import write_html
 from interpret_dp.ledger import verify_archive
