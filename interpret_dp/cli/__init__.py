@@ -26,13 +26,7 @@ Differentially private, inherently interpretable models for InterpretML.
   What was spent on a data set so far:  interpret-dp ledger show
 """
 # What was given cannot be used; any other error of the operating system is a failure.
-_UNUSABLE = (
-    ValueError,
-    FileNotFoundError,
-    IsADirectoryError,
-    NotADirectoryError,
-    PermissionError,
-)
+_UNUSABLE = (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
 @click.group(

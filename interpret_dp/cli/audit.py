@@ -22,8 +22,7 @@ _MOST_JOBS = 2
 @command("audit --out audit_output")
 @click.option("--quick", is_flag=True, help="a minute instead of ten; finds gross errors only")
 @click.option(
-    "--only",
-    help="only attacks whose name contains this text, such as replay, or classifier",
+    "--only", help="only attacks whose name contains this text, such as replay, or classifier"
 )
 @click.option(
     "--jobs",

@@ -217,10 +217,7 @@ def report(
 
 @command("ledger export --out privacy-2030.jsonl", group)
 @click.option(
-    "--out",
-    type=OUTPUT_FILE,
-    required=True,
-    help="ends in .jsonl (a document a line) or .csv",
+    "--out", type=OUTPUT_FILE, required=True, help="ends in .jsonl (a document a line) or .csv"
 )
 @overwrite_option
 @existing_ledger
