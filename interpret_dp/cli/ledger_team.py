@@ -56,12 +56,7 @@ def _reason_option(*, required: bool) -> Decorator:
 @_reason_option(required=True)
 @existing_ledger
 def raise_budget(
-    ledger: PrivacyLedger,
-    dataset: str,
-    epsilon: float,
-    delta: float,
-    delta_x: float | None,
-    reason: str,
+    ledger: PrivacyLedger, dataset: str, epsilon: float, delta: float, **details: Any
 ) -> None:
     """Replace a budget by a larger one.
 
@@ -69,7 +64,7 @@ def raise_budget(
     """
     from interpret_dp._figures import selections_text
 
-    budget = ledger.raise_budget(dataset, epsilon, delta, delta_x=delta_x, reason=reason)
+    budget = ledger.raise_budget(dataset, epsilon, delta, **details)
     words = f"epsilon {budget.epsilon:g} at delta {budget.delta:g} for {budget.dataset!r} now"
     say_item("Budget", f"{words}{selections_text(budget.delta_x)}")
 
@@ -89,9 +84,7 @@ def raise_budget(
 )
 @_reason_option(required=True)
 @existing_ledger
-def renew(
-    ledger: PrivacyLedger, dataset: str, expires: str | None, new_people: str, reason: str
-) -> None:
+def renew(ledger: PrivacyLedger, dataset: str, **details: Any) -> None:
     """Give a budget a new end.
 
     This is a logged act of an officer. It gives time, not room: what was spent goes on to count.
@@ -99,7 +92,7 @@ def renew(
     from interpret_dp._figures import ceil_text
     from interpret_dp.ledger.clock import moment_text
 
-    budget = ledger.renew_budget(dataset, reason=reason, expires=expires, new_people=new_people)
+    budget = ledger.renew_budget(dataset, **details)
     spent = ledger.spent(dataset)
     end = moment_text(budget.expires) if budget.expires else "no end"
     counted = f"mu {ceil_text(spent.mu)} counts against it"
@@ -117,7 +110,7 @@ def renew(
 )
 @_reason_option(required=True)
 @existing_ledger
-def link(ledger: PrivacyLedger, dataset: str, to: str, accept_overspent: bool, reason: str) -> None:
+def link(ledger: PrivacyLedger, dataset: str, to: str, **details: Any) -> None:
     """Let two names for the same people share one budget.
 
     This is a logged act of an officer. Spending on either counts for both from then on, and so does
@@ -125,7 +118,7 @@ def link(ledger: PrivacyLedger, dataset: str, to: str, accept_overspent: bool, r
     """
     from interpret_dp._figures import ceil_text
 
-    budget = ledger.link(dataset, to=to, reason=reason, accept_overspent=accept_overspent)
+    budget = ledger.link(dataset, to=to, **details)
     spent = ceil_text(ledger.spent(to).mu)
     say_item("Linked", f"{dataset!r} shares the budget of {budget.dataset!r}")
     say_item("Spent", f"mu {spent} of at most {budget.mu:.4g} on both together")
@@ -268,15 +261,13 @@ def approvals(ledger: PrivacyLedger, dataset: str | None, waiting: bool) -> None
 )
 @_reason_option(required=False)
 @existing_ledger
-def approve(
-    ledger: PrivacyLedger, number: int, expires: str | None, uses: int, reason: str
-) -> None:
+def approve(ledger: PrivacyLedger, number: int, **details: Any) -> None:
     """Let a request be made.
 
     NUMBER is that of the request for approval. This is a logged act of an officer. It binds data
     set, user, purpose, class and cost.
     """
-    _say_answer(ledger.approve(number, reason=reason, expires=expires, uses=uses))
+    _say_answer(ledger.approve(number, **details))
 
 
 @command("ledger reject 17 --reason 'too much'", group)
