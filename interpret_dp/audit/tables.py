@@ -1,4 +1,4 @@
-"""An audit's results as Markdown, JSON and a figure, and into a page between two marks."""
+"""An audit's results as Markdown, as JSON and as a figure."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from interpret_dp._documents import SEAL, check_keys, parse_json, replaced_file, sealed, unsealed
+from interpret_dp._documents import replaced_file, sealed
 from interpret_dp._figures import floor_text
 from interpret_dp._version import __version__
 from interpret_dp.audit.results import STANDS, AttackLine, ReplayLine
 
-__all__ = ["draw_figure", "from_json", "put_into_page", "to_json", "to_markdown"]
-
-BEGIN, END = "<!-- audit: begin -->", "<!-- audit: end -->"
+__all__ = ["draw_figure", "to_json", "to_markdown"]
 
 _BELOW, _ABOVE = "#2471a3", "#c0392b"
 
@@ -85,51 +83,6 @@ def to_json(lines: Sequence[AttackLine | ReplayLine]) -> str:
         "replays": [line.to_dict() for line in lines if isinstance(line, ReplayLine)],
     }
     return json.dumps(sealed(document), indent=2, allow_nan=False) + "\n"
-
-
-def put_into_page(page: str, markdown: str) -> str:
-    """Return a page with the text between its two marks replaced.
-
-    Raises
-    ------
-    ValueError
-        If the page does not have both marks, each once and in order.
-    """
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end or BEGIN in rest or END in after or END in before:
-        raise ValueError(
-            f"The page must have the lines {BEGIN!r} and {END!r}, each once and in this order. Put "
-            "them where the tables belong."
-        )
-    return f"{before}{BEGIN}\n{markdown.strip()}\n{END}{after}"
-
-
-def from_json(text: str | bytes) -> list[AttackLine | ReplayLine]:
-    """Return the lines of a document that :func:`to_json` wrote.
-
-    Raises
-    ------
-    ValueError
-        If it is of another form, or was changed after it was written.
-    """
-    try:
-        document = parse_json(text, "audit.json")
-        check_keys("audit.json", document, ("interpret_dp", "attacks", "replays"), optional=(SEAL,))
-        document = unsealed(document, "audit.json")
-        attacks: list[AttackLine | ReplayLine] = [
-            AttackLine(**(line | {"finds": math.inf if line["finds"] is None else line["finds"]}))
-            for line in document["attacks"]
-        ]
-        replays = [
-            ReplayLine(**(line | {"violations": tuple(line["violations"])}))
-            for line in document["replays"]
-        ]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(
-            f"The document is not one that `interpret-dp audit --out` wrote as audit.json: {error}"
-        ) from error
-    return attacks + replays
 
 
 def draw_figure(lines: Sequence[AttackLine | ReplayLine], path: Path) -> None:

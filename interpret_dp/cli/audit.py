@@ -35,12 +35,7 @@ _MOST_JOBS = 2
     type=click.Path(file_okay=False, path_type=Path),
     help="write audit.md, audit.json and audit.png into this folder",
 )
-@click.option(
-    "--page",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="put the tables into this page, between its marks, as docs/audit.md has them",
-)
-def audit(quick: bool, only: str | None, jobs: int, out: Path | None, page: Path | None) -> None:
+def audit(quick: bool, only: str | None, jobs: int, out: Path | None) -> None:
     """Attack our own claims, and show what the attacks prove.
 
     Every explainer of this package is attacked on made-up people: replays with the same noise on
@@ -50,7 +45,7 @@ def audit(quick: bool, only: str | None, jobs: int, out: Path | None, page: Path
     """
     from interpret_dp._documents import write_file
     from interpret_dp.audit.suite import run_tasks, tasks_of
-    from interpret_dp.audit.tables import draw_figure, put_into_page, to_json, to_markdown
+    from interpret_dp.audit.tables import draw_figure, to_json, to_markdown
     from interpret_dp.fitting.progress import progress
 
     tasks = tasks_of("quick" if quick else "full")
@@ -58,12 +53,9 @@ def audit(quick: bool, only: str | None, jobs: int, out: Path | None, page: Path
         tasks = [task for task in tasks if only in task.title]
     if not tasks:
         raise CommandError(f"--only is {only!r}, and no attack has that in its name.")
-    # Before the attacks, which take long: a folder that cannot be made, a page without marks.
     if out is not None:
+        # A folder that cannot be made is refused before the attacks, which take long.
         out.mkdir(parents=True, exist_ok=True)
-    text = "" if page is None else page.read_text(encoding="utf-8")
-    if page is not None:
-        put_into_page(text, "")
 
     def bar(task: AuditTask) -> Progress:
         return partial(progress, verbose=True, desc=task.title, leave=False, position=1)
@@ -75,8 +67,6 @@ def audit(quick: bool, only: str | None, jobs: int, out: Path | None, page: Path
         write_file(out / "audit.md", markdown)
         write_file(out / "audit.json", to_json(lines))
         draw_figure(lines, out / "audit.png")
-    if page is not None:
-        write_file(page, put_into_page(text, markdown))
     say(markdown)
     wrong = [line.subject for line in lines if not line.is_as_expected]
     if wrong:

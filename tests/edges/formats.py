@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from benchmarks.audit_page import from_json
 from interpret_dp import (
     Categorical,
     Continuous,
@@ -203,7 +204,7 @@ def _write_audit(path: Path) -> None:
 
 
 def _read_audit(path: Path) -> Any:
-    return tables.from_json(path.read_bytes())
+    return from_json(path.read_bytes())
 
 
 # --------------------------------------------------------------------- what is written alone
