@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interpret_dp._version import __version__
-from interpret_dp.cli.console import (
-    POSITIVE,
-    FailedError,
-    command,
-    page_options,
-    say,
-    say_item,
-    step,
-)
+from interpret_dp.cli import console
 from interpret_dp.exceptions import BudgetExceededError
 
 if TYPE_CHECKING:
@@ -51,7 +43,7 @@ _WHERE = (
 )
 
 
-@command("demo --no-serve --out demo_output")
+@console.command("demo --no-serve --out demo_output")
 @click.option(
     "--rows",
     type=click.IntRange(min=_FEWEST_ROWS),
@@ -59,7 +51,9 @@ _WHERE = (
     show_default=True,
     help="simulated patients, of whom a fifth is held out to measure the accuracy",
 )
-@click.option("--epsilon", type=POSITIVE, default=1.0, show_default=True, help="privacy loss")
+@click.option(
+    "--epsilon", type=console.POSITIVE, default=1.0, show_default=True, help="privacy loss"
+)
 @click.option(
     "--seed",
     type=int,
@@ -85,7 +79,7 @@ _WHERE = (
     help="folder of ledger, model and page (default: a temporary one, or with --no-serve "
     f"{_FOLDER})",
 )
-@page_options
+@console.page_options
 def demo(**given: Any) -> None:
     """Train and show a private model of simulated patients.
 
@@ -93,7 +87,9 @@ def demo(**given: Any) -> None:
     in interpret's dashboard. Nothing is downloaded, and nobody's data is used.
     """
     options = SimpleNamespace(**given)
-    say(f"interpret-dp {__version__}: a private model of simulated patients, who do not exist\n")
+    console.say(
+        f"interpret-dp {__version__}: a private model of simulated patients, who do not exist\n"
+    )
     if options.out is None and not options.no_serve:
         folder: Any = TemporaryDirectory(prefix="interpret-dp-demo-")
     else:
@@ -104,12 +100,12 @@ def demo(**given: Any) -> None:
 
 
 def _demonstrate(options: SimpleNamespace, folder: Path) -> None:
-    with step("loading the libraries"):
+    with console.step("loading the libraries"):
         from interpret_dp.cli.fit import say_account
         from interpret_dp.datasets import make_cohort
         from interpret_dp.ebm import estimators
 
-    with step(f"simulating {options.rows:,} patients"):
+    with console.step(f"simulating {options.rows:,} patients"):
         cohort = make_cohort(options.rows, seed=options.seed, task=options.task)
     # Rows are drawn independently of each other: the last ones are as good as a random part.
     n_fitted = options.rows - options.rows // _HELD_OUT_PART
@@ -123,18 +119,18 @@ def _demonstrate(options: SimpleNamespace, folder: Path) -> None:
     model = kind(
         epsilon=options.epsilon, delta=_DELTA, schema=cohort.schema, ledger=ledger, dataset=dataset
     )
-    with step(f"fitting with epsilon {options.epsilon:g}, delta {_DELTA:g}"):
+    with console.step(f"fitting with epsilon {options.epsilon:g}, delta {_DELTA:g}"):
         try:
             model.fit(cohort.X[:n_fitted], cohort.y[:n_fitted])
         except BudgetExceededError as error:
-            raise FailedError(
+            raise console.FailedError(
                 f"{error} This is the ledger at work: earlier runs in {str(folder)!r} were charged "
                 "too. Give another --out to start anew, which only made-up people allow."
             ) from error
         model.save(folder / "model.json")
-    with step(f"measuring on {options.rows - n_fitted:,} held-out patients"):
+    with console.step(f"measuring on {options.rows - n_fitted:,} held-out patients"):
         accuracy = _accuracy(model, cohort, n_fitted)
-    with step("explaining"):
+    with console.step("explaining"):
         n_shown = _SHOWN_PATIENTS if options.no_serve else _SERVED_PATIENTS
         shown = slice(n_fitted, n_fitted + n_shown)
         total = model.explain_global(name="Simulated patients")
@@ -150,21 +146,21 @@ def _demonstrate(options: SimpleNamespace, folder: Path) -> None:
     }
     page = folder / "demo.html"
     if options.no_serve:
-        with step("writing the page"):
+        with console.step("writing the page"):
             _write_page(page, model, cohort, accuracy, local, notes)
     else:
         notes["Where"] = _WHERE
-    say()
-    say_item("Accuracy", accuracy)
-    say_item("Guarantee", model.guarantee_.sentence)
+    console.say()
+    console.say_item("Accuracy", accuracy)
+    console.say_item("Guarantee", model.guarantee_.sentence)
     say_account(model.privacy_spend_)
-    say("\nWhat you see")
+    console.say("\nWhat you see")
     for label, text in notes.items():
-        say_item(label, text)
-    say()
+        console.say_item(label, text)
+    console.say()
     if options.no_serve:
-        say_item("Page", str(page.resolve()))
-        say_item("Edit it", f"interpret-dp show {folder / 'model.json'}")
+        console.say_item("Page", str(page.resolve()))
+        console.say_item("Edit it", f"interpret-dp show {folder / 'model.json'}")
         return
     from interpret_dp.cli.serve import serve
 
@@ -181,10 +177,10 @@ def _open_budget(options: SimpleNamespace, folder: Path) -> tuple[Any, str]:
     known = ledger.budget(dataset)
     if known is None:
         epsilon = _FITS_IN_BUDGET * options.epsilon
-        with step(f"declaring a budget of epsilon {epsilon:g}, delta {_DELTA:g}"):
+        with console.step(f"declaring a budget of epsilon {epsilon:g}, delta {_DELTA:g}"):
             ledger.create_budget(dataset, epsilon, _DELTA, purpose="demo")
     else:
-        say(f"  the ledger of an earlier run has a budget of epsilon {known.epsilon:g}")
+        console.say(f"  the ledger of an earlier run has a budget of epsilon {known.epsilon:g}")
     return ledger, dataset
 
 

@@ -12,25 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interpret_dp.accounting.neighbourhood import RELATIONS
-from interpret_dp.cli.console import (
-    COUNT,
-    OUTPUT_FILE,
-    POSITIVE,
-    PROBABILITY,
-    CommandError,
-    FailedError,
-    command,
-    exclude_option,
-    file_argument,
-    ledger_option,
-    left_text,
-    overwrite_option,
-    pending_file,
-    purpose_option,
-    say_item,
-    schema_option,
-    target_option,
-)
+from interpret_dp.cli import console
 from interpret_dp.cli.user_folder import open_to_spend, other_ledgers
 from interpret_dp.exceptions import LedgerError, UndeclaredWarning
 
@@ -66,16 +48,16 @@ def _directions(
     return found
 
 
-@command(
+@console.command(
     "fit adult.parquet --target income --schema schema.toml \\\n"
     "      --epsilon 1 --delta 1e-6 --dataset adult --budget 4 --out model.json"
 )
-@file_argument
-@target_option
-@schema_option
-@click.option("--epsilon", type=POSITIVE, required=True, help="privacy loss of this model")
+@console.file_argument
+@console.target_option
+@console.schema_option
+@click.option("--epsilon", type=console.POSITIVE, required=True, help="privacy loss of this model")
 @click.option(
-    "--delta", type=PROBABILITY, required=True, help="its failure probability, such as 1e-6"
+    "--delta", type=console.PROBABILITY, required=True, help="its failure probability, such as 1e-6"
 )
 @click.option(
     "--neighboring",
@@ -85,23 +67,25 @@ def _directions(
     help="whether tables differ by the presence of a row (or person) or by its content; people are "
     "declared in the schema, as [unit]",
 )
-@ledger_option("where spending is recorded")
+@console.ledger_option("where spending is recorded")
 @click.option(
     "--dataset",
     metavar="NAME",
     required=True,
     help="the data set's name in the ledger; the same people, the same name",
 )
-@purpose_option
+@console.purpose_option
 @click.option(
     "--budget",
-    type=POSITIVE,
+    type=console.POSITIVE,
     help="declare what may ever be spent on the data set, if nobody has done so yet",
 )
 @click.option(
-    "--budget-delta", type=PROBABILITY, help="delta of the budget (default: that of the fit)"
+    "--budget-delta",
+    type=console.PROBABILITY,
+    help="delta of the budget (default: that of the fit)",
 )
-@exclude_option
+@console.exclude_option
 @click.option(
     "--objective",
     type=click.Choice(OBJECTIVES),
@@ -126,12 +110,14 @@ def _directions(
 )
 @click.option(
     "--interactions",
-    type=COUNT,
+    type=console.COUNT,
     help="how many pairs to choose privately instead, for 5 % of the boosting's budget (default: "
     "none)",
 )
-@click.option("--out", type=OUTPUT_FILE, required=True, help="where to write the model, as JSON")
-@overwrite_option
+@click.option(
+    "--out", type=console.OUTPUT_FILE, required=True, help="where to write the model, as JSON"
+)
+@console.overwrite_option
 @click.option("--verbose", is_flag=True, help="show rounds and time")
 def fit(**given: Any) -> None:
     """Train a private model on a table.
@@ -147,12 +133,16 @@ def fit(**given: Any) -> None:
 
     options = SimpleNamespace(**given)
     if options.budget_delta is not None and options.budget is None:
-        raise CommandError("--budget-delta was given without --budget. Give both, or neither.")
+        raise console.CommandError(
+            "--budget-delta was given without --budget. Give both, or neither."
+        )
     if options.pairs and options.interactions is not None:
-        raise CommandError("--pair names pairs and --interactions has them chosen. Give one.")
+        raise console.CommandError(
+            "--pair names pairs and --interactions has them chosen. Give one."
+        )
     schema = Schema.load(options.schema_file)
     # Claimed before anything is spent: a model that cannot be kept must not cost anything.
-    with pending_file(options.out, overwrite=options.overwrite) as pending:
+    with console.pending_file(options.out, overwrite=options.overwrite) as pending:
         ledger = _open_ledger(options)
         table = read_declared(options.file, schema, options.target, options.exclude)
         with warnings.catch_warnings():
@@ -161,24 +151,24 @@ def fit(**given: Any) -> None:
             # What the fit would refuse is refused before a budget is declared for it.
             open_request(_estimator(options, schema), table.X, table.y)
             # A schema does not say which column its target is: here a wrong one shows.
-            say_item("Target", f"{options.target!r}: {schema.target!r}")
+            console.say_item("Target", f"{options.target!r}: {schema.target!r}")
             for note in table.notes:
-                say_item("Note", note)
+                console.say_item("Note", note)
             _declare_budget(options, ledger)
             _warn_of_others(options.file, ledger)
             model = _estimator(options, schema, ledger).fit(table.X, table.y)
         _save(model, pending)
     # The model is paid for and written: neither a full disk nor a locked ledger is a failure now.
-    with suppress(FailedError, LedgerError):
-        say_item("Written", f"the model, as {options.out}")
-        say_item("Guarantee", model.guarantee_.sentence)
-        say_item(
+    with suppress(console.FailedError, LedgerError):
+        console.say_item("Written", f"the model, as {options.out}")
+        console.say_item("Guarantee", model.guarantee_.sentence)
+        console.say_item(
             "Ledger",
             f"{ledger.display_url}. Keep its head, which shows later that nothing was cut off: "
             f"{model.guarantee_.ledger_head}",
         )
         say_account(model.privacy_spend_)
-        say_item("Next", f"interpret-dp show {options.out} --ledger {options.ledger}")
+        console.say_item("Next", f"interpret-dp show {options.out} --ledger {options.ledger}")
 
 
 def say_account(privacy: PrivacySpend) -> None:
@@ -190,13 +180,13 @@ def say_account(privacy: PrivacySpend) -> None:
     if privacy.total_epsilon is not None:
         name = privacy.guarantee.dataset
         told += f"; epsilon {ceil_text(privacy.total_epsilon)} by all so far on data set {name!r}"
-    say_item("Spent", told)
+    console.say_item("Spent", told)
     if privacy.remaining_epsilon is not None:
-        left = left_text(privacy.remaining_epsilon, privacy.delta)
+        left = console.left_text(privacy.remaining_epsilon, privacy.delta)
         if privacy.budget is not None:
             known = privacy.budget
             left += left_for_selections(known.remaining_epsilon, known.delta_x, known.spent_delta)
-        say_item("Left", left)
+        console.say_item("Left", left)
 
 
 def _open_ledger(options: SimpleNamespace) -> PrivacyLedger:
@@ -218,11 +208,11 @@ def _declare_budget(options: SimpleNamespace, ledger: PrivacyLedger) -> None:
     known = ledger.budget(name)
     if known is None:
         ledger.create_budget(name, epsilon, delta, purpose="declared by interpret-dp fit --budget")
-        say_item("Budget", f"epsilon {epsilon:g} at delta {delta:g} declared for {name!r}")
+        console.say_item("Budget", f"epsilon {epsilon:g} at delta {delta:g} declared for {name!r}")
     elif (known.epsilon, known.delta) == (epsilon, delta):
-        say_item("Budget", f"epsilon {epsilon:g} at delta {delta:g} was declared before")
+        console.say_item("Budget", f"epsilon {epsilon:g} at delta {delta:g} was declared before")
     else:
-        raise FailedError(
+        raise console.FailedError(
             f"--budget asks for epsilon {epsilon:g} at delta {delta:g}, and data set {name!r} has "
             f"a budget of epsilon {known.epsilon:g} at delta {known.delta:g} already. Nothing was "
             "spent. Leave out --budget to use the one that is there; its owner changes it with "
@@ -233,7 +223,7 @@ def _declare_budget(options: SimpleNamespace, ledger: PrivacyLedger) -> None:
 def _warn_of_others(file: str, ledger: PrivacyLedger) -> None:
     others = other_ledgers(file, ledger.display_url)
     if others:
-        say_item(
+        console.say_item(
             "Warning",
             f"{', '.join(others)} was charged for this file too. Two budgets for the same people "
             "add up: what is released about them is the sum of both. Charge one ledger alone.",
@@ -261,7 +251,7 @@ def _estimator(
         objective = options.objective or OBJECTIVES[0]
         return estimators.DPExplainableBoostingRegressor(objective=objective, **settings)
     if options.objective is not None:
-        raise CommandError(
+        raise console.CommandError(
             f"--objective {options.objective} is for a regression, and the schema's target has "
             "levels. Leave it out, or declare the target as continuous."
         )
@@ -276,7 +266,7 @@ def _save(model: Any, pending: Path) -> None:
         with tempfile.NamedTemporaryFile(suffix=".json", delete=False) as rescue:
             pass
         model.save(rescue.name)
-        raise FailedError(
+        raise console.FailedError(
             f"The model was fitted and charged, but --out could not be written ({error.strerror}). "
             f"It is in {rescue.name!r}: move it from there, and do not fit again."
         ) from error

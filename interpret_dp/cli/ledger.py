@@ -9,28 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interpret_dp.accounting.neighbourhood import RELATIONS
-from interpret_dp.cli.console import (
-    INPUT_FILE,
-    OUTPUT_FILE,
-    POSITIVE,
-    PROBABILITY,
-    PROBABILITY_OR_ZERO,
-    CommandError,
-    Decorator,
-    FailedError,
-    Group,
-    command,
-    existing_ledger,
-    ledger_option,
-    left_text,
-    open_existing,
-    overwrite_option,
-    pending_file,
-    purpose_option,
-    say,
-    say_item,
-    say_table,
-)
+from interpret_dp.cli import console
 from interpret_dp.cli.user_folder import open_to_spend
 
 if TYPE_CHECKING:
@@ -39,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["budget_options", "group", "one_dataset_option"]
 
 
-@click.group("ledger", cls=Group, no_args_is_help=False)
+@click.group("ledger", cls=console.Group, no_args_is_help=False)
 def group() -> None:
     """Budgets, spending, approvals, and the integrity of the log.
 
@@ -47,12 +26,16 @@ def group() -> None:
     """
 
 
-def budget_options(dataset: str, amount: str) -> Decorator:
+def budget_options(dataset: str, amount: str) -> console.Decorator:
     """Return the options ``--dataset``, ``--epsilon`` and ``--delta``, with their help."""
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        function = click.option("--delta", type=PROBABILITY, required=True, help=amount)(function)
-        function = click.option("--epsilon", type=POSITIVE, required=True, help=amount)(function)
+        function = click.option("--delta", type=console.PROBABILITY, required=True, help=amount)(
+            function
+        )
+        function = click.option("--epsilon", type=console.POSITIVE, required=True, help=amount)(
+            function
+        )
         return click.option("--dataset", metavar="NAME", required=True, help=dataset)(function)
 
     return add
@@ -61,9 +44,9 @@ def budget_options(dataset: str, amount: str) -> Decorator:
 one_dataset_option = click.option("--dataset", metavar="NAME", help="one data set only")
 
 
-@command("ledger show --dataset adult", group)
+@console.command("ledger show --dataset adult", group)
 @one_dataset_option
-@existing_ledger
+@console.existing_ledger
 def show(ledger: PrivacyLedger, dataset: str | None) -> None:
     """Show what was spent, by whom, and what is left.
 
@@ -71,29 +54,29 @@ def show(ledger: PrivacyLedger, dataset: str | None) -> None:
     """
     document = ledger.to_dict(dataset)
     roles = ledger.roles()
-    say_item("Ledger", document["ledger"])
-    say_item("Head", document["head"] or "none")
+    console.say_item("Ledger", document["ledger"])
+    console.say_item("Head", document["head"] or "none")
     if roles.officers:
         spenders = (
             "everybody may spend"
             if roles.anybody_spends
             else f"beside them may spend: {', '.join(roles.analysts) or 'nobody'}"
         )
-        say_item("Officers", f"{', '.join(roles.officers)}; {spenders}")
+        console.say_item("Officers", f"{', '.join(roles.officers)}; {spenders}")
     for account in document["datasets"]:
-        say()
+        console.say()
         _say_account(account)
         if account["requests"]:
             _say_requests(account["requests"])
     if not document["datasets"]:
-        say("No data set has a budget yet: interpret-dp ledger create")
+        console.say("No data set has a budget yet: interpret-dp ledger create")
 
 
-@command("ledger create --dataset adult --epsilon 4 --delta 1e-6", group)
+@console.command("ledger create --dataset adult --epsilon 4 --delta 1e-6", group)
 @budget_options("a name of your choice", "of the whole")
 @click.option(
     "--delta-x",
-    type=PROBABILITY_OR_ZERO,
+    type=console.PROBABILITY_OR_ZERO,
     metavar="DELTA",
     help="the part of delta for fits that select undeclared levels or labels (default: a tenth of "
     "it)",
@@ -112,8 +95,8 @@ def show(ledger: PrivacyLedger, dataset: str | None) -> None:
     metavar="DATE",
     help="the last day (UTC) on which it may be spent, until it is renewed (default: no end)",
 )
-@purpose_option
-@ledger_option()
+@console.purpose_option
+@console.ledger_option()
 def create(ledger: str, dataset: str, epsilon: float, delta: float, **details: Any) -> None:
     """Declare what may ever be spent on a data set.
 
@@ -126,26 +109,26 @@ def create(ledger: str, dataset: str, epsilon: float, delta: float, **details: A
     opened = open_to_spend(ledger)
     verb = "declared" if opened.budget(dataset) is None else "was declared before"
     budget = opened.create_budget(dataset, epsilon, delta, **details)
-    say_item(
+    console.say_item(
         "Budget",
         f"epsilon {budget.epsilon:g} at delta {budget.delta:g} {verb} for {budget.dataset!r}"
         f"{selections_text(budget.delta_x)}",
     )
     if budget.protected:
-        say_item("Protects", budget.protected)
+        console.say_item("Protects", budget.protected)
     if budget.expires:
-        say_item("Expires", moment_text(budget.expires))
-    say_item("Ledger", opened.display_url)
+        console.say_item("Expires", moment_text(budget.expires))
+    console.say_item("Ledger", opened.display_url)
 
 
-@command("ledger verify --head HASH", group)
+@console.command("ledger verify --head HASH", group)
 @click.option("--head", metavar="HASH", help="a head that a guarantee or a report carries")
 @click.option(
     "--file",
-    type=INPUT_FILE,
+    type=console.INPUT_FILE,
     help="check an archive that `interpret-dp ledger export` wrote, instead of a ledger",
 )
-@ledger_option()
+@console.ledger_option()
 def verify(ledger: str, head: str | None, file: str | None) -> None:
     """Check the log's hash chain.
 
@@ -153,7 +136,7 @@ def verify(ledger: str, head: str | None, file: str | None) -> None:
     cut off.
     """
     if file is None:
-        found = open_existing(ledger).verify(head)
+        found = console.open_existing(ledger).verify(head)
     else:
         from interpret_dp.ledger import verify_archive
 
@@ -163,12 +146,12 @@ def verify(ledger: str, head: str | None, file: str | None) -> None:
         if head
         else "whole as it stands. Entries cut off its end show only with --head"
     )
-    say_item("Log", checked)
-    say_item("Head", found or "none: the log is empty")
+    console.say_item("Log", checked)
+    console.say_item("Head", found or "none: the log is empty")
 
 
-@command("ledger report --html report.html --json report.json", group)
-@click.option("--html", type=OUTPUT_FILE, help="write the page")
+@console.command("ledger report --html report.html --json report.json", group)
+@click.option("--html", type=console.OUTPUT_FILE, help="write the page")
 @click.option(
     "--json",
     "json_file",
@@ -177,7 +160,7 @@ def verify(ledger: str, head: str | None, file: str | None) -> None:
 )
 @one_dataset_option
 @click.option("--head", metavar="HASH", help="a head that was kept: the log must still hold it")
-@ledger_option()
+@console.ledger_option()
 def report(
     ledger: str, html: str | None, json_file: str | None, dataset: str | None, head: str | None
 ) -> None:
@@ -187,40 +170,43 @@ def report(
     the log's check. The page is one file that needs no network. Reading costs nothing.
     """
     if html is None and json_file is None:
-        raise CommandError(
+        raise console.CommandError(
             "Give --html FILE, --json FILE or both. `interpret-dp ledger show` prints to the "
             "terminal."
         )
-    document = open_existing(ledger).oversight(dataset, head=head)
+    document = console.open_existing(ledger).oversight(dataset, head=head)
     written = []
     if html is not None:
         from interpret_dp.explanation.ledger_page import render_ledger_page
 
-        with pending_file(html, overwrite=True, option="--html") as pending:
+        with console.pending_file(html, overwrite=True, option="--html") as pending:
             pending.write_text(render_ledger_page(document), encoding="utf-8")
         written.append(html)
     if json_file is not None:
         text = json.dumps(document, indent=2, allow_nan=False)
         if json_file == "-":
-            say(text)
+            console.say(text)
         else:
-            with pending_file(json_file, overwrite=True, option="--json") as pending:
+            with console.pending_file(json_file, overwrite=True, option="--json") as pending:
                 pending.write_text(f"{text}\n", encoding="utf-8")
             written.append(json_file)
     if written:
-        say_item("Written", " and ".join(written))
+        console.say_item("Written", " and ".join(written))
     if not document["verification"]["whole"]:
-        raise FailedError(
+        raise console.FailedError(
             f"The log failed its check; the report says so. {document['verification']['problem']}"
         )
 
 
-@command("ledger export --out privacy-2030.jsonl", group)
+@console.command("ledger export --out privacy-2030.jsonl", group)
 @click.option(
-    "--out", type=OUTPUT_FILE, required=True, help="ends in .jsonl (a document a line) or .csv"
+    "--out",
+    type=console.OUTPUT_FILE,
+    required=True,
+    help="ends in .jsonl (a document a line) or .csv",
 )
-@overwrite_option
-@existing_ledger
+@console.overwrite_option
+@console.existing_ledger
 def export(ledger: PrivacyLedger, out: str, overwrite: bool) -> None:
     """Write all entries of the log for an archive.
 
@@ -228,11 +214,11 @@ def export(ledger: PrivacyLedger, out: str, overwrite: bool) -> None:
     """
     from interpret_dp.ledger import verify_archive
 
-    with pending_file(out, overwrite=overwrite) as pending:
+    with console.pending_file(out, overwrite=overwrite) as pending:
         head = verify_archive(ledger.export(pending))
-    say_item("Written", out)
-    say_item("Head", head or "none: the log is empty")
-    say_item("Next", f"interpret-dp ledger verify --file {out} --head {head or 'HASH'}")
+    console.say_item("Written", out)
+    console.say_item("Head", head or "none: the log is empty")
+    console.say_item("Next", f"interpret-dp ledger verify --file {out} --head {head or 'HASH'}")
 
 
 def _say_account(account: Mapping[str, Any]) -> None:
@@ -240,39 +226,39 @@ def _say_account(account: Mapping[str, Any]) -> None:
     from interpret_dp.ledger.clock import moment_text
 
     budget, spent = account["budget"], account["spent"]
-    say_item("Data set", " = ".join(map(repr, account["names"])))
+    console.say_item("Data set", " = ".join(map(repr, account["names"])))
     if account["protected"] is not None:
-        say_item("Protects", account["protected"])
+        console.say_item("Protects", account["protected"])
     if budget is None:
-        say_item("Budget", account["limit"])
-        say_item("Spent", f"mu {ceil_text(spent['mu'])}")
+        console.say_item("Budget", account["limit"])
+        console.say_item("Spent", f"mu {ceil_text(spent['mu'])}")
     else:
         at_delta = f"at delta {budget['delta']:g}"
         limit = f"epsilon {budget['epsilon']:g} {at_delta}"
         total = ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
-        say_item("Budget", limit + selections_text(budget["delta_x"]))
-        say_item("Spent", f"epsilon {total} {at_delta} (mu {ceil_text(spent['mu'])})")
+        console.say_item("Budget", limit + selections_text(budget["delta_x"]))
+        console.say_item("Spent", f"epsilon {total} {at_delta} (mu {ceil_text(spent['mu'])})")
         if spent["ever"]["mu"] > spent["mu"]:
             ever = f"mu {ceil_text(spent['ever']['mu'])}"
-            say_item(
+            console.say_item(
                 "Ever", f"{ever}, with what was spent on the people before the renewal for new ones"
             )
         left = account["remaining_epsilon"]
-        say_item(
+        console.say_item(
             "Left",
             "nothing: the budget has expired. An officer renews it: interpret-dp ledger renew"
             if budget["expired"]
-            else left_text(left, budget["delta"])
+            else console.left_text(left, budget["delta"])
             + left_for_selections(left, budget["delta_x"], spent["delta"]),
         )
         if budget["expires"]:
-            say_item("Expires", moment_text(budget["expires"]))
+            console.say_item("Expires", moment_text(budget["expires"]))
     if account["approval_above"] is not None:
         above = account["approval_above"]
         which = f"requests above epsilon {above:g}" if above else "all requests"
-        say_item("Approval", f"{which} need an officer's: interpret-dp ledger approvals")
+        console.say_item("Approval", f"{which} need an officer's: interpret-dp ledger approvals")
     if spent["open_reservations"]:
-        say_item(
+        console.say_item(
             "Open",
             f"{spent['open_reservations']} of the requests run now or were left by a crash; all "
             "count as spent",
@@ -282,7 +268,7 @@ def _say_account(account: Mapping[str, Any]) -> None:
 def _say_requests(requests: list[dict[str, Any]]) -> None:
     from interpret_dp._figures import ceil_text
 
-    say_table(
+    console.say_table(
         ("date (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "purpose"),
         [
             (

@@ -6,19 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from interpret_dp.cli.console import (
-    COUNT,
-    POSITIVE,
-    PROBABILITY_OR_ZERO,
-    CommandError,
-    Decorator,
-    command,
-    existing_ledger,
-    purpose_option,
-    say,
-    say_item,
-    say_table,
-)
+from interpret_dp.cli import console
 from interpret_dp.cli.ledger import budget_options, group, one_dataset_option
 
 if TYPE_CHECKING:
@@ -27,11 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["group"]
 
 
-def _dataset_option(text: str) -> Decorator:
+def _dataset_option(text: str) -> console.Decorator:
     return click.option("--dataset", metavar="NAME", required=True, help=text)
 
 
-def _reason_option(*, required: bool) -> Decorator:
+def _reason_option(*, required: bool) -> console.Decorator:
     default = None if required else ""
     return click.option(
         "--reason", default=default, required=required, help="why; it stays in the log"
@@ -41,7 +29,7 @@ def _reason_option(*, required: bool) -> Decorator:
 # ----------------------------------------------------------------------------- officers' decisions
 
 
-@command(
+@console.command(
     "ledger raise --dataset adult --epsilon 6 --delta 1e-6 \\\n      --reason 'board, 3 May'",
     group,
     "raise",
@@ -49,12 +37,12 @@ def _reason_option(*, required: bool) -> Decorator:
 @budget_options("whose budget", "the new total")
 @click.option(
     "--delta-x",
-    type=PROBABILITY_OR_ZERO,
+    type=console.PROBABILITY_OR_ZERO,
     metavar="DELTA",
     help="the new part of delta for selections (default: as before)",
 )
 @_reason_option(required=True)
-@existing_ledger
+@console.existing_ledger
 def raise_budget(
     ledger: PrivacyLedger, dataset: str, epsilon: float, delta: float, **details: Any
 ) -> None:
@@ -66,10 +54,10 @@ def raise_budget(
 
     budget = ledger.raise_budget(dataset, epsilon, delta, **details)
     words = f"epsilon {budget.epsilon:g} at delta {budget.delta:g} for {budget.dataset!r} now"
-    say_item("Budget", f"{words}{selections_text(budget.delta_x)}")
+    console.say_item("Budget", f"{words}{selections_text(budget.delta_x)}")
 
 
-@command(
+@console.command(
     "ledger renew --dataset adult --expires 2030-12-31 \\\n      --reason 'board, 3 May'", group
 )
 @_dataset_option("whose budget")
@@ -83,7 +71,7 @@ def raise_budget(
     "set name is the better choice",
 )
 @_reason_option(required=True)
-@existing_ledger
+@console.existing_ledger
 def renew(ledger: PrivacyLedger, dataset: str, **details: Any) -> None:
     """Give a budget a new end.
 
@@ -96,11 +84,11 @@ def renew(ledger: PrivacyLedger, dataset: str, **details: Any) -> None:
     spent = ledger.spent(dataset)
     end = moment_text(budget.expires) if budget.expires else "no end"
     counted = f"mu {ceil_text(spent.mu)} counts against it"
-    say_item("Renewed", f"the budget of {budget.dataset!r}; its end: {end}")
-    say_item("Spent", f"{counted}, of mu {ceil_text(spent.ever.mu)} that was ever spent")
+    console.say_item("Renewed", f"the budget of {budget.dataset!r}; its end: {end}")
+    console.say_item("Spent", f"{counted}, of mu {ceil_text(spent.ever.mu)} that was ever spent")
 
 
-@command("ledger link --dataset adult-copy --to adult --reason 'same people'", group)
+@console.command("ledger link --dataset adult-copy --to adult --reason 'same people'", group)
 @_dataset_option("the name that joins; it may be new")
 @click.option("--to", metavar="NAME", required=True, help="the name whose budget holds for both")
 @click.option(
@@ -109,7 +97,7 @@ def renew(ledger: PrivacyLedger, dataset: str, **details: Any) -> None:
     help="link them even if they have spent more than that budget together",
 )
 @_reason_option(required=True)
-@existing_ledger
+@console.existing_ledger
 def link(ledger: PrivacyLedger, dataset: str, to: str, **details: Any) -> None:
     """Let two names for the same people share one budget.
 
@@ -120,23 +108,23 @@ def link(ledger: PrivacyLedger, dataset: str, to: str, **details: Any) -> None:
 
     budget = ledger.link(dataset, to=to, **details)
     spent = ceil_text(ledger.spent(to).mu)
-    say_item("Linked", f"{dataset!r} shares the budget of {budget.dataset!r}")
-    say_item("Spent", f"mu {spent} of at most {budget.mu:.4g} on both together")
+    console.say_item("Linked", f"{dataset!r} shares the budget of {budget.dataset!r}")
+    console.say_item("Spent", f"mu {spent} of at most {budget.mu:.4g} on both together")
 
 
-@command(
+@console.command(
     "ledger require-approval --dataset adult --above 0.5 \\\n      --reason 'board, 3 May'", group
 )
 @_dataset_option("whose requests")
 @click.option(
     "--above",
-    type=POSITIVE,
+    type=console.POSITIVE,
     metavar="EPSILON",
     help="only requests of more than this, at the budget's delta (default: all)",
 )
 @click.option("--never", is_flag=True, help="end the rule")
 @_reason_option(required=True)
-@existing_ledger
+@console.existing_ledger
 def require_approval(
     ledger: PrivacyLedger, dataset: str, above: float | None, never: bool, reason: str
 ) -> None:
@@ -145,7 +133,7 @@ def require_approval(
     This is a logged act of an officer.
     """
     if never and above is not None:
-        raise CommandError("--never ends the rule, and --above sets one. Give one of them.")
+        raise console.CommandError("--never ends the rule, and --above sets one. Give one of them.")
     ledger.require_approval(dataset, above=None if never else above or 0.0, reason=reason)
     if never:
         told = f"requests on {dataset!r} need none any more"
@@ -153,14 +141,14 @@ def require_approval(
         told = f"requests on {dataset!r} above epsilon {above:g} need an officer's"
     else:
         told = f"all requests on {dataset!r} need an officer's"
-    say_item("Approval", told)
+    console.say_item("Approval", told)
 
 
-@command("ledger appoint anna officer --reason 'board, 3 May'", group)
+@console.command("ledger appoint anna officer --reason 'board, 3 May'", group)
 @click.argument("user")
 @click.argument("role", type=click.Choice(("officer", "analyst")))
 @_reason_option(required=False)
-@existing_ledger
+@console.existing_ledger
 def appoint(ledger: PrivacyLedger, user: str, role: str, reason: str) -> None:
     """Make a user an officer or an analyst.
 
@@ -169,36 +157,36 @@ def appoint(ledger: PrivacyLedger, user: str, role: str, reason: str) -> None:
     and holds back nobody who may write it.
     """
     ledger.appoint(user, role, reason=reason)
-    say_item("Appointed", f"{user!r} is {role} now")
+    console.say_item("Appointed", f"{user!r} is {role} now")
 
 
-@command("ledger dismiss anna --reason 'left'", group)
+@console.command("ledger dismiss anna --reason 'left'", group)
 @click.argument("user")
 @_reason_option(required=False)
-@existing_ledger
+@console.existing_ledger
 def dismiss(ledger: PrivacyLedger, user: str, reason: str) -> None:
     """Take a user's role away.
 
     USER is the name of a user account.
     """
     ledger.dismiss(user, reason=reason)
-    say_item("Dismissed", f"{user!r} has no role any more")
+    console.say_item("Dismissed", f"{user!r} has no role any more")
 
 
 # --------------------------------------------------------------------------------------- approvals
 
 
-@command(
+@console.command(
     "ledger request --dataset adult --epsilon 1 --delta 1e-6 \\\n      --purpose 'quarterly audit'",
     group,
 )
 @budget_options("to be charged", "at most")
-@purpose_option
+@console.purpose_option
 @click.option(
     "--explainer", metavar="CLASS", default="", help="which class will spend (default: any)"
 )
 @click.option("--user", help="who will spend (default: you)")
-@existing_ledger
+@console.existing_ledger
 def request(
     ledger: PrivacyLedger, dataset: str, epsilon: float, delta: float, **details: Any
 ) -> None:
@@ -207,14 +195,16 @@ def request(
     This asks ahead for an approval. A fit that lacks its approval asks by itself.
     """
     approval = ledger.request_approval(dataset, epsilon, delta, **details)
-    say_item("Asked", f"{_words(approval)}. It waits as request for approval {approval.number}")
-    say_item("Next", f"an officer: interpret-dp ledger approve {approval.number}")
+    console.say_item(
+        "Asked", f"{_words(approval)}. It waits as request for approval {approval.number}"
+    )
+    console.say_item("Next", f"an officer: interpret-dp ledger approve {approval.number}")
 
 
-@command("ledger approvals --waiting", group)
+@console.command("ledger approvals --waiting", group)
 @one_dataset_option
 @click.option("--waiting", is_flag=True, help="only those without an answer")
-@existing_ledger
+@console.existing_ledger
 def approvals(ledger: PrivacyLedger, dataset: str | None, waiting: bool) -> None:
     """Show requests for approval, and what became of them."""
     found = [
@@ -223,9 +213,9 @@ def approvals(ledger: PrivacyLedger, dataset: str | None, waiting: bool) -> None
         if approval.status == "waiting" or not waiting
     ]
     if not found:
-        say("There are no requests for approval" + (" that wait." if waiting else "."))
+        console.say("There are no requests for approval" + (" that wait." if waiting else "."))
         return
-    say_table(
+    console.say_table(
         ("number", "date (UTC)", "data set", "user", "epsilon", "delta", "status", "by", "purpose"),
         [
             (
@@ -244,8 +234,8 @@ def approvals(ledger: PrivacyLedger, dataset: str | None, waiting: bool) -> None
     )
 
 
-@command("ledger approve 17", group)
-@click.argument("number", type=COUNT)
+@console.command("ledger approve 17", group)
+@click.argument("number", type=console.COUNT)
 @click.option(
     "--expires",
     metavar="DATE",
@@ -253,14 +243,14 @@ def approvals(ledger: PrivacyLedger, dataset: str | None, waiting: bool) -> None
 )
 @click.option(
     "--uses",
-    type=COUNT,
+    type=console.COUNT,
     metavar="N",
     default=1,
     show_default=True,
     help="how many requests it covers, each of that cost",
 )
 @_reason_option(required=False)
-@existing_ledger
+@console.existing_ledger
 def approve(ledger: PrivacyLedger, number: int, **details: Any) -> None:
     """Let a request be made.
 
@@ -270,10 +260,10 @@ def approve(ledger: PrivacyLedger, number: int, **details: Any) -> None:
     _say_answer(ledger.approve(number, **details))
 
 
-@command("ledger reject 17 --reason 'too much'", group)
-@click.argument("number", type=COUNT)
+@console.command("ledger reject 17 --reason 'too much'", group)
+@click.argument("number", type=console.COUNT)
 @_reason_option(required=True)
-@existing_ledger
+@console.existing_ledger
 def reject(ledger: PrivacyLedger, number: int, reason: str) -> None:
     """Answer a request with no.
 
@@ -282,10 +272,10 @@ def reject(ledger: PrivacyLedger, number: int, reason: str) -> None:
     _say_answer(ledger.reject(number, reason=reason))
 
 
-@command("ledger withdraw 17", group)
-@click.argument("number", type=COUNT)
+@console.command("ledger withdraw 17", group)
+@click.argument("number", type=console.COUNT)
 @_reason_option(required=False)
-@existing_ledger
+@console.existing_ledger
 def withdraw(ledger: PrivacyLedger, number: int, reason: str) -> None:
     """Take back an approval that was not used, or a request.
 
@@ -295,7 +285,7 @@ def withdraw(ledger: PrivacyLedger, number: int, reason: str) -> None:
 
 
 def _say_answer(approval: Approval) -> None:
-    say_item(approval.status.capitalize(), f"request {approval.number}: {_words(approval)}")
+    console.say_item(approval.status.capitalize(), f"request {approval.number}: {_words(approval)}")
 
 
 def _words(approval: Approval) -> str:

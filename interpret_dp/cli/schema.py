@@ -9,21 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interpret_dp._validate import did_you_mean
-from interpret_dp.cli.console import (
-    COUNT,
-    OUTPUT_FILE,
-    CommandError,
-    Group,
-    command,
-    exclude_option,
-    file_argument,
-    overwrite_option,
-    pending_file,
-    say,
-    say_item,
-    schema_option,
-    target_option,
-)
+from interpret_dp.cli import console
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +28,7 @@ _FEW_NUMBERS = 20  # of so few different whole numbers a column may be one of co
 _PRIVATE = "PRIVATE REPORT, outside the privacy promise. Do not publish or store it."
 
 
-@click.group(cls=Group, no_args_is_help=False)
+@click.group(cls=console.Group, no_args_is_help=False)
 def schema() -> None:
     """Write a schema, or check a table against one.
 
@@ -50,17 +36,19 @@ def schema() -> None:
     """
 
 
-@command("schema draft adult.parquet --target income --out schema.toml", schema)
-@file_argument
-@target_option
-@click.option("--out", type=OUTPUT_FILE, required=True, help="where to write it, .toml or .json")
+@console.command("schema draft adult.parquet --target income --out schema.toml", schema)
+@console.file_argument
+@console.target_option
+@click.option(
+    "--out", type=console.OUTPUT_FILE, required=True, help="where to write it, .toml or .json"
+)
 @click.option(
     "--task",
     type=click.Choice(("auto", "classification", "regression")),
     default="auto",
     help="how to declare the target (default: numbers of more than two values are a regression)",
 )
-@exclude_option
+@console.exclude_option
 @click.option(
     "--max-levels",
     type=int,
@@ -79,8 +67,10 @@ def schema() -> None:
     metavar="COLUMN",
     help="the column that identifies a person, where people have several rows",
 )
-@click.option("--max-rows", type=COUNT, help="most rows of one person that a fit uses (default: 1)")
-@overwrite_option
+@click.option(
+    "--max-rows", type=console.COUNT, help="most rows of one person that a fit uses (default: 1)"
+)
+@console.overwrite_option
 def draft(
     file: str,
     out: str,
@@ -102,10 +92,12 @@ def draft(
 
     suffix_of(out)
     if max_rows is not None and unit is None:
-        raise CommandError("--max-rows was given without --unit COLUMN, whose rows it counts.")
+        raise console.CommandError(
+            "--max-rows was given without --unit COLUMN, whose rows it counts."
+        )
     person = None if unit is None else PrivacyUnit(unit, max_rows or 1)
-    say_item("Attention", _PUBLIC.format(file=file))
-    with pending_file(out, overwrite=overwrite) as pending:
+    console.say_item("Attention", _PUBLIC.format(file=file))
+    with console.pending_file(out, overwrite=overwrite) as pending:
         frame, roles = read_public(file), (details["target"], unit)
         frame = frame[kept_columns(file, list(frame.columns), exclude, roles)]
         with warnings.catch_warnings():
@@ -115,25 +107,27 @@ def draft(
                 drafted = Schema.draft(_with_codes(file, frame, levels), unit=person, **details)
             except SchemaError as error:
                 hint = " Here: --exclude COLUMN, or --max-levels N."
-                raise CommandError(f"{error}{hint if 'max_levels' in str(error) else ''}") from None
+                raise console.CommandError(
+                    f"{error}{hint if 'max_levels' in str(error) else ''}"
+                ) from None
         drafted.save(pending)
     n_levels = sum(isinstance(spec, Categorical) for spec in drafted.features.values())
-    say_item(
+    console.say_item(
         "Drafted", f"{len(drafted.features)} columns, of which {n_levels} have a list of levels"
     )
-    say_item("Target", f"{details['target']!r}: {drafted.target!r}")
+    console.say_item("Target", f"{details['target']!r}: {drafted.target!r}")
     codes = _possible_codes(frame, drafted)
     if codes:
         named = f"{', '.join(map(repr, codes))}: few whole numbers."
-        say_item("Codes?", f"{named} If they are codes: --levels {codes[0]}")
-    say_item("Written", f"{out}. Read it, and mend what is not public knowledge.")
+        console.say_item("Codes?", f"{named} If they are codes: --levels {codes[0]}")
+    console.say_item("Written", f"{out}. Read it, and mend what is not public knowledge.")
 
 
 def _with_codes(file: str, frame: pd.DataFrame, levels: Sequence[str]) -> pd.DataFrame:
     """Return the table with columns of codes as categories, whose values are drafted as levels."""
     for name in levels:
         if name not in frame.columns:
-            raise CommandError(
+            raise console.CommandError(
                 f"--levels names {name!r}, and {file!r} has no such column, or it is "
                 f"excluded; there are {', '.join(map(repr, frame.columns))}."
                 f"{did_you_mean(name, frame.columns)} Check the spelling."
@@ -154,11 +148,11 @@ def _possible_codes(frame: pd.DataFrame, drafted: Schema) -> list[str]:
     ]
 
 
-@command("schema check patients.csv --schema schema.toml --target readmitted", schema)
-@file_argument
-@schema_option
+@console.command("schema check patients.csv --schema schema.toml --target readmitted", schema)
+@console.file_argument
+@console.schema_option
 @click.option("--target", metavar="COLUMN", help="check the target too")
-@exclude_option
+@console.exclude_option
 def check(file: str, schema_file: str, target: str | None, exclude: Sequence[str]) -> None:
     """Print the curator's private report: what a schema changes in a table.
 
@@ -172,9 +166,9 @@ def check(file: str, schema_file: str, target: str | None, exclude: Sequence[str
     declared = Schema.load(schema_file)
     table = read_declared(file, declared, target, exclude)
     report = declared.check(table.X, table.y)
-    say(_PRIVATE)
-    say(str(report))
+    console.say(_PRIVATE)
+    console.say(str(report))
     if table.undeclared and declared.target is not None and target is None:
-        say("Without --target COLUMN, the target counts as a feature.")
+        console.say("Without --target COLUMN, the target counts as a feature.")
     if report.is_clean:
-        say("Nothing is missing, clipped or undeclared.")
+        console.say("Nothing is missing, clipped or undeclared.")

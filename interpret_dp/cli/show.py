@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from interpret_dp.cli.console import (
-    INPUT_FILE,
-    OUTPUT_FILE,
-    CommandError,
-    command,
-    open_existing,
-    page_options,
-    pending_file,
-    say_item,
-)
+from interpret_dp.cli import console
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
@@ -23,17 +14,17 @@ if TYPE_CHECKING:
 __all__ = ["show"]
 
 
-@command("show model.json --html model.html")
-@click.argument("model_file", metavar="MODEL", type=INPUT_FILE)
+@console.command("show model.json --html model.html")
+@click.argument("model_file", metavar="MODEL", type=console.INPUT_FILE)
 @click.option(
     "--ledger",
     metavar="URL",
-    callback=lambda _context, _option, url: None if url is None else open_existing(url),
+    callback=lambda _context, _option, url: None if url is None else console.open_existing(url),
     help="show what the data set has cost so far, from this ledger",
 )
 @click.option(
     "--html",
-    type=OUTPUT_FILE,
+    type=console.OUTPUT_FILE,
     help="write one HTML file that needs no network, and do not serve anything",
 )
 @click.option(
@@ -41,7 +32,7 @@ __all__ = ["show"]
     is_flag=True,
     help="print the promise, what it assumes and what is public, and do not serve anything",
 )
-@page_options
+@console.page_options
 def show(
     model_file: str, ledger: PrivacyLedger | None, html: str | None, text: bool, **page: Any
 ) -> None:
@@ -60,24 +51,24 @@ def show(
     model = load_model(model_file, ledger)
     released = model.to_released()
     privacy = PrivacySpend.of_model(model.guarantee_, ledger)
-    say_item("Guarantee", model.guarantee_.sentence)
+    console.say_item("Guarantee", model.guarantee_.sentence)
     say_account(privacy)
     head = model.guarantee_.ledger_head
     if ledger is not None and head is not None:
         ledger.verify(head)
-        say_item("Log", f"whole, and it holds the model's head {head}")
+        console.say_item("Log", f"whole, and it holds the model's head {head}")
     if text:
         _say_promise(model)
     if html is not None:
         if not isinstance(released, AdditiveModel):
-            raise CommandError(
+            raise console.CommandError(
                 f"--html {html}: {model_file} holds a DP-LLM, and pages are written of additive "
                 "models alone. Leave --html away to see its filters in interpret's dashboard, or "
                 "give --text for its promise."
             )
-        with pending_file(html, overwrite=True, option="--html") as pending:
+        with console.pending_file(html, overwrite=True, option="--html") as pending:
             write_html(pending, released, privacy)
-        say_item("Written", html)
+        console.say_item("Written", html)
     if html is not None or text:
         return
     from interpret_dp.cli.serve import serve
@@ -93,8 +84,8 @@ def _say_promise(model: Any) -> None:
     columns = [f"{name}: {spec!r}" for name, spec in schema.features.items()]
     columns += [f"target: {schema.target!r}"] if schema.target is not None else []
     for place, line in enumerate(guarantee.assumptions):
-        say_item("" if place else "Assumes", line)
-    say_item("Made with", guarantee.mechanism)
+        console.say_item("" if place else "Assumes", line)
+    console.say_item("Made with", guarantee.mechanism)
     for place, line in enumerate(columns):
-        say_item("" if place else "Public", line)
-    say_item("Head", guarantee.ledger_head or "none: no ledger that lasts was charged")
+        console.say_item("" if place else "Public", line)
+    console.say_item("Head", guarantee.ledger_head or "none: no ledger that lasts was charged")
