@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 from interpret_dp._documents import SEAL, check_keys, parse_json, unsealed, write_file
-from interpret_dp.audit.results import AttackLine, ReplayLine
-from interpret_dp.audit.tables import to_markdown
+from interpret_dp.audit.results import AttackLine, ReplayLine, to_markdown
 
 __all__ = ["BEGIN", "END", "from_json", "put_into_page"]
 

@@ -19,7 +19,7 @@ import pandas as pd
 from interpret_dp.audit.explainers import DATASET, answering, published_answers, refit
 from interpret_dp.audit.neighbours import replay
 from interpret_dp.audit.published import published_parts
-from interpret_dp.audit.report import ReplayReport
+from interpret_dp.audit.replaying import ReplayReport
 from interpret_dp.audit.results import ReplayLine
 from interpret_dp.datasets import Cohort, make_cohort
 from interpret_dp.ebm.estimators import (

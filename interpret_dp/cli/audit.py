@@ -44,8 +44,8 @@ def audit(quick: bool, only: str | None, jobs: int, out: Path | None) -> None:
     proves nothing: docs/audit.md.
     """
     from interpret_dp._documents import write_file
+    from interpret_dp.audit.results import draw_figure, to_json, to_markdown
     from interpret_dp.audit.suite import run_tasks, tasks_of
-    from interpret_dp.audit.tables import draw_figure, to_json, to_markdown
     from interpret_dp.fitting.progress import progress
 
     tasks = tasks_of("quick" if quick else "full")

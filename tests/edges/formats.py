@@ -24,8 +24,7 @@ from interpret_dp import (
     load_model,
 )
 from interpret_dp._documents import SEAL
-from interpret_dp.audit import tables
-from interpret_dp.audit.results import AttackLine, ReplayLine
+from interpret_dp.audit.results import AttackLine, ReplayLine, draw_figure, to_json
 from interpret_dp.cli.console import pending_file
 from interpret_dp.explanation import PrivacySpend
 from interpret_dp.explanation.export import write_html
@@ -200,7 +199,7 @@ LINES = [
 
 
 def _write_audit(path: Path) -> None:
-    path.write_text(tables.to_json(LINES), encoding="utf-8")
+    path.write_text(to_json(LINES), encoding="utf-8")
 
 
 def _read_audit(path: Path) -> Any:
@@ -250,7 +249,7 @@ WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     },
     "page": ("page.html", _write_page),
     "model for interpret": ("ebm.json", _write_for_interpret),
-    "picture of an audit": ("audit.png", lambda path: tables.draw_figure(LINES, path)),
+    "picture of an audit": ("audit.png", lambda path: draw_figure(LINES, path)),
     "result of a command": ("report.json", _write_result),
 }
 """All that write a file."""
