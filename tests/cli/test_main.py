@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import click
 import pytest
 
 from interpret_dp import PrivacyLedger
-from interpret_dp.cli import main
+from interpret_dp.cli import commands, main
 
 HEAVY = {
     "dash",
@@ -90,38 +92,16 @@ def test_wrong_usage_ends_with_2(arguments, message, capsys):
     assert "--help`" in shown
 
 
-LEDGER_COMMANDS = (
-    "show",
-    "create",
-    "verify",
-    "raise",
-    "renew",
-    "link",
-    "require-approval",
-    "appoint",
-    "dismiss",
-    "request",
-    "approvals",
-    "approve",
-    "reject",
-    "withdraw",
-    "report",
-    "export",
-)
+def _words_of_commands(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[list[str]]:
+    """Yield the words of each command that is no group."""
+    for name, made in group.commands.items():
+        if isinstance(made, click.Group):
+            yield from _words_of_commands(made, (*words, name))
+        else:
+            yield [*words, name]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["demo"],
-        ["schema", "draft"],
-        ["schema", "check"],
-        ["fit"],
-        ["show"],
-        *(["ledger", command] for command in LEDGER_COMMANDS),
-    ],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("words", list(_words_of_commands(commands)), ids=" ".join)
 def test_every_command_has_help_and_an_example(words, capsys):
     assert main([*words, "--help"]) == 0
     shown = capsys.readouterr().out
