@@ -181,7 +181,7 @@ def dismiss(ledger: PrivacyLedger, user: str, reason: str) -> None:
     group,
 )
 @budget_options("to be charged", "at most")
-@console.purpose_option
+@click.option("--purpose", default="", help="what for, as the fit will say it")
 @click.option(
     "--explainer", metavar="CLASS", default="", help="which class will spend (default: any)"
 )

@@ -1,4 +1,4 @@
-"""Every format that the package reads back: how a file of it is made, and what it says."""
+"""Every format that is read back: how a file of it is made, and what it says."""
 
 from __future__ import annotations
 
