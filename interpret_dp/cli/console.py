@@ -34,6 +34,7 @@ __all__ = [
     "FailedError",
     "Group",
     "command",
+    "dataset_option",
     "discard_unwritten_output",
     "exclude_option",
     "existing_ledger",
@@ -127,6 +128,11 @@ exclude_option = click.option(
 )
 purpose_option = click.option("--purpose", default="", help="what for, for the ledger's log")
 overwrite_option = click.option("--overwrite", is_flag=True, help="replace the file if it exists")
+
+
+def dataset_option(text: str) -> Decorator:
+    """Return the option ``--dataset``."""
+    return click.option("--dataset", metavar="NAME", required=True, help=text)
 
 
 def page_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from interpret_dp._figures import ceil_text, left_for_selections
 from interpret_dp.accounting.neighbourhood import RELATIONS
 from interpret_dp.cli import console
 from interpret_dp.cli.user_folder import open_to_spend, other_ledgers
@@ -68,12 +69,7 @@ def _directions(
     "declared in the schema, as [unit]",
 )
 @console.ledger_option("where spending is recorded")
-@click.option(
-    "--dataset",
-    metavar="NAME",
-    required=True,
-    help="the data set's name in the ledger; the same people, the same name",
-)
+@console.dataset_option("the data set's name in the ledger; the same people, the same name")
 @console.purpose_option
 @click.option(
     "--budget",
@@ -173,8 +169,6 @@ def fit(**given: Any) -> None:
 
 def say_account(privacy: PrivacySpend) -> None:
     """Print what a model cost, what its data set cost so far, and what is left."""
-    from interpret_dp._figures import ceil_text, left_for_selections
-
     spent = f"epsilon {ceil_text(privacy.epsilon)} at delta {ceil_text(privacy.delta)}"
     told = f"{spent} by this model"
     if privacy.total_epsilon is not None:

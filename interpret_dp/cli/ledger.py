@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from interpret_dp._figures import ceil_text, left_for_selections, selections_text
 from interpret_dp.accounting.neighbourhood import RELATIONS
 from interpret_dp.cli import console
 from interpret_dp.cli.user_folder import open_to_spend
@@ -15,7 +16,7 @@ from interpret_dp.cli.user_folder import open_to_spend
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["budget_options", "group", "one_dataset_option"]
+__all__ = ["group", "one_dataset_option"]
 
 
 @click.group("ledger", cls=console.Group, no_args_is_help=False)
@@ -24,21 +25,6 @@ def group() -> None:
 
     The ledger records every private release and refuses what a budget does not cover.
     """
-
-
-def budget_options(dataset: str, amount: str) -> console.Decorator:
-    """Return the options ``--dataset``, ``--epsilon`` and ``--delta``, with their help."""
-
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        function = click.option("--delta", type=console.PROBABILITY, required=True, help=amount)(
-            function
-        )
-        function = click.option("--epsilon", type=console.POSITIVE, required=True, help=amount)(
-            function
-        )
-        return click.option("--dataset", metavar="NAME", required=True, help=dataset)(function)
-
-    return add
 
 
 one_dataset_option = click.option("--dataset", metavar="NAME", help="one data set only")
@@ -73,7 +59,9 @@ def show(ledger: PrivacyLedger, dataset: str | None) -> None:
 
 
 @console.command("ledger create --dataset adult --epsilon 4 --delta 1e-6", group)
-@budget_options("a name of your choice", "of the whole")
+@console.dataset_option("a name of your choice")
+@click.option("--epsilon", type=console.POSITIVE, required=True, help="of the whole")
+@click.option("--delta", type=console.PROBABILITY, required=True, help="of the whole")
 @click.option(
     "--delta-x",
     type=console.PROBABILITY_OR_ZERO,
@@ -103,7 +91,6 @@ def create(ledger: str, dataset: str, epsilon: float, delta: float, **details: A
     Everything that is ever released about the data set is together (epsilon, delta)-differentially
     private.
     """
-    from interpret_dp._figures import selections_text
     from interpret_dp.ledger.clock import moment_text
 
     opened = open_to_spend(ledger)
@@ -222,7 +209,6 @@ def export(ledger: PrivacyLedger, out: str, overwrite: bool) -> None:
 
 
 def _say_account(account: Mapping[str, Any]) -> None:
-    from interpret_dp._figures import ceil_text, left_for_selections, selections_text
     from interpret_dp.ledger.clock import moment_text
 
     budget, spent = account["budget"], account["spent"]
@@ -266,8 +252,6 @@ def _say_account(account: Mapping[str, Any]) -> None:
 
 
 def _say_requests(requests: list[dict[str, Any]]) -> None:
-    from interpret_dp._figures import ceil_text
-
     console.say_table(
         ("date (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "purpose"),
         [

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from interpret_dp._figures import ceil_text, selections_text
 from interpret_dp.cli import console
-from interpret_dp.cli.ledger import budget_options, group, one_dataset_option
+from interpret_dp.cli.ledger import group, one_dataset_option
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import Approval, PrivacyLedger
@@ -15,11 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["group"]
 
 
-def _dataset_option(text: str) -> console.Decorator:
-    return click.option("--dataset", metavar="NAME", required=True, help=text)
-
-
 def _reason_option(*, required: bool) -> console.Decorator:
+    # click takes a default, even an empty one, for what was given.
     default = None if required else ""
     return click.option(
         "--reason", default=default, required=required, help="why; it stays in the log"
@@ -34,7 +32,9 @@ def _reason_option(*, required: bool) -> console.Decorator:
     group,
     "raise",
 )
-@budget_options("whose budget", "the new total")
+@console.dataset_option("whose budget")
+@click.option("--epsilon", type=console.POSITIVE, required=True, help="the new total")
+@click.option("--delta", type=console.PROBABILITY, required=True, help="the new total")
 @click.option(
     "--delta-x",
     type=console.PROBABILITY_OR_ZERO,
@@ -50,8 +50,6 @@ def raise_budget(
 
     This is a logged act of an officer. What was spent stays spent.
     """
-    from interpret_dp._figures import selections_text
-
     budget = ledger.raise_budget(dataset, epsilon, delta, **details)
     words = f"epsilon {budget.epsilon:g} at delta {budget.delta:g} for {budget.dataset!r} now"
     console.say_item("Budget", f"{words}{selections_text(budget.delta_x)}")
@@ -60,7 +58,7 @@ def raise_budget(
 @console.command(
     "ledger renew --dataset adult --expires 2030-12-31 \\\n      --reason 'board, 3 May'", group
 )
-@_dataset_option("whose budget")
+@console.dataset_option("whose budget")
 @click.option("--expires", metavar="DATE", help="the new last day, in UTC (default: no end)")
 @click.option(
     "--new-people",
@@ -77,7 +75,6 @@ def renew(ledger: PrivacyLedger, dataset: str, **details: Any) -> None:
 
     This is a logged act of an officer. It gives time, not room: what was spent goes on to count.
     """
-    from interpret_dp._figures import ceil_text
     from interpret_dp.ledger.clock import moment_text
 
     budget = ledger.renew_budget(dataset, **details)
@@ -89,7 +86,7 @@ def renew(ledger: PrivacyLedger, dataset: str, **details: Any) -> None:
 
 
 @console.command("ledger link --dataset adult-copy --to adult --reason 'same people'", group)
-@_dataset_option("the name that joins; it may be new")
+@console.dataset_option("the name that joins; it may be new")
 @click.option("--to", metavar="NAME", required=True, help="the name whose budget holds for both")
 @click.option(
     "--accept-overspent",
@@ -104,8 +101,6 @@ def link(ledger: PrivacyLedger, dataset: str, to: str, **details: Any) -> None:
     This is a logged act of an officer. Spending on either counts for both from then on, and so does
     what was spent before. It cannot be undone.
     """
-    from interpret_dp._figures import ceil_text
-
     budget = ledger.link(dataset, to=to, **details)
     spent = ceil_text(ledger.spent(to).mu)
     console.say_item("Linked", f"{dataset!r} shares the budget of {budget.dataset!r}")
@@ -115,7 +110,7 @@ def link(ledger: PrivacyLedger, dataset: str, to: str, **details: Any) -> None:
 @console.command(
     "ledger require-approval --dataset adult --above 0.5 \\\n      --reason 'board, 3 May'", group
 )
-@_dataset_option("whose requests")
+@console.dataset_option("whose requests")
 @click.option(
     "--above",
     type=console.POSITIVE,
@@ -180,7 +175,9 @@ def dismiss(ledger: PrivacyLedger, user: str, reason: str) -> None:
     "ledger request --dataset adult --epsilon 1 --delta 1e-6 \\\n      --purpose 'quarterly audit'",
     group,
 )
-@budget_options("to be charged", "at most")
+@console.dataset_option("to be charged")
+@click.option("--epsilon", type=console.POSITIVE, required=True, help="at most")
+@click.option("--delta", type=console.PROBABILITY, required=True, help="at most")
 @click.option("--purpose", default="", help="what for, as the fit will say it")
 @click.option(
     "--explainer", metavar="CLASS", default="", help="which class will spend (default: any)"
