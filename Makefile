@@ -130,7 +130,8 @@ bench-compare: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.compare $(or $(BASE),$(error BASE is empty; name a commit: make bench-compare BASE=main)) $(ARGS)
 
 audit: $(VENV)/.ready
-	$(BIN)/interpret-dp audit --out docs/figures --page docs/audit.md $(ARGS)
+	$(BIN)/interpret-dp audit --out docs/figures $(ARGS)
+	$(BIN)/python -m benchmarks.audit_page docs/figures/audit.json docs/audit.md
 
 examples: $(VENV)/.ready chromium
 	$(BIN)/python scripts/run_examples.py $(ARGS)

@@ -28,7 +28,7 @@ from interpret_dp.audit.one_run import (
     one_run_p_value,
 )
 from interpret_dp.audit.published import differences, published_parts
-from interpret_dp.audit.report import ReleaseCheck, ReplayReport, Violation
+from interpret_dp.audit.replaying import ReleaseCheck, ReplayReport, Violation
 from interpret_dp.audit.watching import LessNoise, Watching
 
 __all__ = [

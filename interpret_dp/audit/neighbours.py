@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from interpret_dp.audit.published import differences, published_parts
-from interpret_dp.audit.replaying import Recording, Replaying
-from interpret_dp.audit.report import ReplayReport, Violation
+from interpret_dp.audit.replaying import Recording, Replaying, ReplayReport, Violation
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
 __all__ = ["replay"]

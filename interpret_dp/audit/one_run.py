@@ -29,7 +29,7 @@ __all__ = [
 
 # Beyond this no number of canaries that fits into memory proves anything.
 _LARGEST_EPSILON = 64.0
-_HALVINGS = 36
+_HALVINGS = 40
 _FEWEST_GUESSES = 10
 _SIZES_TRIED = 16
 
@@ -122,13 +122,7 @@ def one_run_epsilon(
         found = one_run_p_value(n_canaries, n_guesses, n_correct, epsilon=epsilon, delta=delta)
         return found <= level
 
-    if not refuted(0.0):
-        return 0.0
-    low, high = 0.0, _LARGEST_EPSILON
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if refuted(middle) else (low, middle)
-    return low
+    return bisected(refuted, 0.0, _LARGEST_EPSILON)[0] if refuted(0.0) else 0.0
 
 
 @dataclass(frozen=True)
@@ -262,16 +256,17 @@ def accuracy_of_extremes(mu: float, share: float) -> float:
     def above(threshold: float) -> float:
         return float(ndtr(mu - threshold) + ndtr(-threshold)) / 2.0
 
-    threshold = _bisected(lambda t: above(t) > half, -40.0, mu + 40.0)
+    threshold, _ = bisected(lambda t: above(t) > half, -40.0, mu + 40.0)
     reached = above(threshold)
     return float(ndtr(mu - threshold)) / (2.0 * reached) if reached > 0 else 1.0
 
 
-def _bisected(holds_below: Callable[[float], bool], low: float, high: float) -> float:
-    for _ in range(2 * _HALVINGS):
+def bisected(holds_below: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
+    """Return the ends of a short interval: the statement holds at the first, not at the second."""
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
         low, high = (middle, high) if holds_below(middle) else (low, middle)
-    return low
+    return low, high
 
 
 def _guessed(values: NDArray[np.float64], n_guesses: int) -> NDArray[np.int8]:

@@ -10,13 +10,12 @@ import numpy as np
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.gaussian import epsilon_of_mu
 from interpret_dp.audit.bounds import epsilon_lower_bound, mu_lower_bound
-from interpret_dp.audit.one_run import accuracy_of_extremes, one_run_epsilon
+from interpret_dp.audit.one_run import accuracy_of_extremes, bisected, one_run_epsilon
 
 __all__ = ["loss_found_by_guesses", "loss_found_by_runs"]
 
 # Both counts are at least as good as these quantiles with 0.95**2 > 0.9.
 _QUANTILE = 0.05
-_HALVINGS = 30
 _LARGEST_MU = 60.0
 _THRESHOLDS = 25
 
@@ -105,8 +104,5 @@ def _smallest(refuted: Callable[[float], bool], delta: float) -> float:
     """Return the epsilon of the smallest mu that is refuted."""
     if not refuted(_LARGEST_MU):
         return math.inf
-    low, high = 0.0, _LARGEST_MU
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if refuted(middle) else (middle, high)
-    return epsilon_of_mu(high, delta)
+    _, found = bisected(lambda mu: not refuted(mu), 0.0, _LARGEST_MU)
+    return epsilon_of_mu(found, delta)

@@ -9,23 +9,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
-from interpret_dp.audit.explainers import answering, published_answers, refit
+from interpret_dp.audit.explainers import DATASET, answering, published_answers, refit
 from interpret_dp.audit.neighbours import replay
 from interpret_dp.audit.published import published_parts
-from interpret_dp.audit.report import ReplayReport
+from interpret_dp.audit.replaying import ReplayReport
 from interpret_dp.audit.results import ReplayLine
+from interpret_dp.datasets import Cohort, make_cohort
+from interpret_dp.ebm.estimators import (
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+)
+from interpret_dp.ebm.evaluation import private_metrics
+from interpret_dp.ledger import PrivacyLedger
+from interpret_dp.lime.background import PrivateBackground
+from interpret_dp.lime.paper.explainer import PaperLimeTabular
+from interpret_dp.lime.private_surrogate import PrivateSurrogate
+from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 from interpret_dp.schema import Categorical, Continuous, Schema
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from interpret_dp.datasets import Cohort
-    from interpret_dp.lime.paper.explainer import PaperLimeTabular
 
 __all__ = ["REPLAYS", "replay_explainer"]
 
@@ -38,6 +45,8 @@ _EXPLAINED = ("age", "insurance")
 _PAIRS = [("age", "insurance"), (0, 1)]
 # Of so few rows, cells of pairs move only where there is next to no noise.
 _LITTLE_NOISE = 300.0
+
+Task = Literal["classification", "regression"]
 
 
 def replay_explainer(name: str) -> ReplayLine:
@@ -65,8 +74,6 @@ def _both_ways(
 
 def _last_rows(cohort: Cohort) -> Iterator[tuple[pd.DataFrame, Any]]:
     """Yield tables whose last row is ordinary, undeclared, and missing."""
-    import pandas as pd
-
     table, target = cohort.X, pd.Series(cohort.y)
     yield table, target
     specs = cohort.schema.features
@@ -88,72 +95,37 @@ def _neighbours(cohort: Cohort) -> Iterator[tuple[Any, Any]]:
         yield (X, y), (X.iloc[:-1], y.iloc[:-1])
 
 
-def _cohort(task: Literal["classification", "regression"]) -> Cohort:
-    from interpret_dp.datasets import make_cohort
-
+def _cohort(task: Task = "classification") -> Cohort:
     return make_cohort(_ROWS, seed=0, task=task)
 
 
 def _additive(
-    task: Literal["classification", "regression"], **parameters: Any
+    task: Task, target: Continuous | None = None, **parameters: Any
 ) -> Iterator[ReplayReport]:
-    from interpret_dp.ebm.estimators import (
-        DPExplainableBoostingClassifier,
-        DPExplainableBoostingRegressor,
-    )
-
     cohort = _cohort(task)
-    kinds: dict[str, Any] = {
-        "classification": DPExplainableBoostingClassifier,
-        "regression": DPExplainableBoostingRegressor,
-    }
-    model = kinds[task](schema=cohort.schema, max_rounds=3, n_jobs=1, **parameters)
+    schema = cohort.schema if target is None else Schema(cohort.schema.features, target=target)
+    classifies = task == "classification"
+    kind = DPExplainableBoostingClassifier if classifies else DPExplainableBoostingRegressor
+    model = kind(schema=schema, max_rounds=3, n_jobs=1, **parameters)
     return _both_ways(refit(model), _neighbours(cohort))
 
 
-def _log_link(objective: str) -> Callable[[], Iterator[ReplayReport]]:
-    def run() -> Iterator[ReplayReport]:
-        from interpret_dp.ebm.estimators import DPExplainableBoostingRegressor
-
-        cohort = _cohort("regression")
-        model = DPExplainableBoostingRegressor(
-            schema=Schema(cohort.schema.features, target=_AMOUNTS),
-            objective=objective,
-            monotone_constraints={"age": 1},
-            max_rounds=3,
-            n_jobs=1,
-        )
-        return _both_ways(refit(model), _neighbours(cohort))
-
-    return run
-
-
 def _metrics() -> Iterator[ReplayReport]:
-    from interpret_dp.ebm.estimators import DPExplainableBoostingClassifier
-    from interpret_dp.ebm.evaluation import private_metrics
-    from interpret_dp.ledger import PrivacyLedger
-
-    cohort = _cohort("classification")
+    cohort = _cohort()
     model = DPExplainableBoostingClassifier(schema=cohort.schema, max_rounds=3, n_jobs=1)
-    fitted = refit(model)((cohort.X, cohort.y))
+    fitted = {"a model": refit(model)((cohort.X, cohort.y))}
 
     def measure(table: tuple[Any, Any]) -> Any:
+        ledger = PrivacyLedger.in_memory()
         return private_metrics(
-            {"a model": fitted},
-            *table,
-            epsilon=1.0,
-            delta=1e-6,
-            ledger=PrivacyLedger.in_memory(),
-            dataset="audit",
+            fitted, *table, epsilon=1.0, delta=1e-6, ledger=ledger, dataset=DATASET
         )
 
     return _both_ways(measure, _neighbours(cohort))
 
 
 def _background() -> Iterator[ReplayReport]:
-    from interpret_dp.lime.background import PrivateBackground
-
-    cohort = _cohort("classification")
+    cohort = _cohort()
     background = PrivateBackground(cohort.schema, epsilon=1.0)
     pairs = (((X,), (X.iloc[:-1],)) for X, _ in _last_rows(cohort))
     return _both_ways(refit(background), pairs)
@@ -166,15 +138,13 @@ class _Risk:
 
     def predict_proba(self, X: pd.DataFrame) -> Any:
         """Return a probability that rises with age."""
-        import pandas as pd
-
         age = pd.to_numeric(X["age"], errors="coerce").fillna(50.0).clip(0.0, 110.0).to_numpy()
         high = 0.1 + 0.7 * age / 110.0
         return np.column_stack([1.0 - high, high])
 
 
 def _explained_cohort() -> tuple[Cohort, Schema]:
-    cohort = _cohort("classification")
+    cohort = _cohort()
     return cohort, Schema({name: cohort.schema.features[name] for name in _EXPLAINED})
 
 
@@ -185,63 +155,59 @@ def _explained_pairs(cohort: Cohort) -> Iterator[tuple[pd.DataFrame, pd.DataFram
 
 
 def _surrogate() -> Iterator[ReplayReport]:
-    from interpret_dp.lime.private_surrogate import PrivateSurrogate
-
     cohort, schema = _explained_cohort()
     fit = refit(PrivateSurrogate(_Risk(), schema, epsilon=2.0, trained_on_same_people=False))
     return _both_ways(lambda X: fit((X,)), _explained_pairs(cohort))
 
 
-def _explained(method: str) -> Callable[[], Iterator[ReplayReport]]:
-    def run() -> Iterator[ReplayReport]:
-        from interpret_dp.lime.paper.explainer import PaperLimeTabular
+def _explained(method: str) -> Iterator[ReplayReport]:
+    cohort, schema = _explained_cohort()
 
-        cohort, schema = _explained_cohort()
+    def make(data: Any, ledger: Any) -> PaperLimeTabular:
+        return PaperLimeTabular(
+            _Risk(),
+            data,
+            trained_on_same_people=False,
+            schema=schema,
+            method=method,
+            epsilon=2.0,
+            per_query=0.5,
+            steps=24,
+            ledger=ledger,
+            dataset=DATASET,
+        )
 
-        def make(data: Any, ledger: Any) -> PaperLimeTabular:
-            return PaperLimeTabular(
-                _Risk(),
-                data,
-                trained_on_same_people=False,
-                schema=schema,
-                method=method,
-                epsilon=2.0,
-                per_query=0.5,
-                steps=24,
-                ledger=ledger,
-                dataset="audit",
-            )
-
-        queries = cohort.X[list(_EXPLAINED)].iloc[:_QUERIES]
-        return _both_ways(answering(make, queries), _explained_pairs(cohort), published_answers)
-
-    return run
+    queries = cohort.X[list(_EXPLAINED)].iloc[:_QUERIES]
+    return _both_ways(answering(make, queries), _explained_pairs(cohort), published_answers)
 
 
 def _maps() -> Iterator[ReplayReport]:
-    from interpret_dp.llm.estimator import DPLocallyLinearClassifier
-
-    cohort = _cohort("classification")
+    cohort = _cohort()
     model = DPLocallyLinearClassifier(
         schema=cohort.schema, epochs=2, sampling_rate=0.1, n_maps=2, device="cpu"
     )
     return _both_ways(refit(model), _neighbours(cohort))
 
 
+_amounts = partial(_additive, "regression", _AMOUNTS, monotone_constraints={"age": 1})
+
 REPLAYS: dict[str, Callable[[], Iterator[ReplayReport]]] = {
-    "DPExplainableBoostingClassifier": lambda: _additive("classification"),
-    "DPExplainableBoostingRegressor": lambda: _additive("regression"),
-    **{f"DPExplainableBoostingRegressor ({name})": _log_link(name) for name in _LOG_LINKS},
-    "DPExplainableBoostingClassifier (chosen pairs)": lambda: _additive(
-        "classification", interactions=2, epsilon=_LITTLE_NOISE
+    "DPExplainableBoostingClassifier": partial(_additive, "classification"),
+    "DPExplainableBoostingRegressor": partial(_additive, "regression"),
+    **{
+        f"DPExplainableBoostingRegressor ({name})": partial(_amounts, objective=name)
+        for name in _LOG_LINKS
+    },
+    "DPExplainableBoostingClassifier (chosen pairs)": partial(
+        _additive, "classification", interactions=2, epsilon=_LITTLE_NOISE
     ),
-    "DPExplainableBoostingRegressor (named pairs)": lambda: _additive(
-        "regression", interactions=_PAIRS, epsilon=_LITTLE_NOISE
+    "DPExplainableBoostingRegressor (named pairs)": partial(
+        _additive, "regression", interactions=_PAIRS, epsilon=_LITTLE_NOISE
     ),
     "private_metrics": _metrics,
     "PrivateBackground": _background,
     "PrivateSurrogate": _surrogate,
-    **{f"PaperLimeTabular ({method})": _explained(method) for method in _LIME_METHODS},
+    **{f"PaperLimeTabular ({method})": partial(_explained, method) for method in _LIME_METHODS},
 }
 """What can be replayed, by name; DP-LLM only where torch is installed."""
 

@@ -9,11 +9,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
+from interpret import privacy
+
 from interpret_dp.accounting.gaussian import mu_of_budget
-from interpret_dp.audit.explainers import canary_tables, refit
+from interpret_dp.audit.explainers import DATASET, canary_tables, refit
 from interpret_dp.audit.facts import ROW_COUNT, background_facts, metric_facts, model_facts
+from interpret_dp.ebm.estimators import (
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+)
+from interpret_dp.ebm.evaluation import private_metrics
+from interpret_dp.ledger import PrivacyLedger
+from interpret_dp.lime.background import PrivateBackground
 from interpret_dp.schema import Categorical, Continuous, Schema
 
 __all__ = ["DELTA", "Subject", "background", "classifier", "metrics", "reference", "regressor"]
@@ -61,16 +71,12 @@ class Subject:
 
 def classifier(epsilon: float) -> Subject:
     """Return our classifier: everybody is "no", and the canary "yes"."""
-    from interpret_dp.ebm.estimators import DPExplainableBoostingClassifier
-
     model = DPExplainableBoostingClassifier(epsilon=epsilon, schema=_LABELS, **_ONE_ROUND)
     return _of_estimator("DPExplainableBoostingClassifier", model, _LABELS, epsilon)
 
 
 def regressor(epsilon: float) -> Subject:
     """Return our regressor, with the targets by which interpret's is refuted."""
-    from interpret_dp.ebm.estimators import DPExplainableBoostingRegressor
-
     model = DPExplainableBoostingRegressor(epsilon=epsilon, schema=_COSTS, **_ONE_ROUND)
     return _of_estimator("DPExplainableBoostingRegressor", model, _COSTS, epsilon)
 
@@ -100,11 +106,7 @@ def reference(epsilon: float, *, counts_rows: bool) -> Subject:
     counts_rows : bool
         Attack the exact number of rows, which it publishes; or everything but that.
     """
-    from importlib.metadata import version
-
-    from interpret.privacy import DPExplainableBoostingRegressor
-
-    model = DPExplainableBoostingRegressor(
+    model = privacy.DPExplainableBoostingRegressor(
         feature_types=["continuous"],
         privacy_bounds=[(0, 1)],
         privacy_target_min=_RANGE[0],
@@ -134,10 +136,6 @@ def reference(epsilon: float, *, counts_rows: bool) -> Subject:
 
 def metrics(epsilon: float) -> Subject:
     """Return ``private_metrics`` of a model that is wrong about the canary alone."""
-    from interpret_dp.ebm.estimators import DPExplainableBoostingClassifier
-    from interpret_dp.ebm.evaluation import private_metrics
-    from interpret_dp.ledger import PrivacyLedger
-
     tables = canary_tables(_LABELS, _OTHERS)
     model = refit(DPExplainableBoostingClassifier(epsilon=4.0, schema=_LABELS, **_ONE_ROUND))(
         canary_tables(_LABELS, 2000).without_row
@@ -146,7 +144,7 @@ def metrics(epsilon: float) -> Subject:
     def measure(table: tuple[Any, Any]) -> Any:
         ledger = PrivacyLedger.in_memory()
         return private_metrics(
-            {"model": model}, *table, epsilon=epsilon, delta=DELTA, ledger=ledger, dataset="audit"
+            {"model": model}, *table, epsilon=epsilon, delta=DELTA, ledger=ledger, dataset=DATASET
         )
 
     return Subject(
@@ -162,8 +160,6 @@ def metrics(epsilon: float) -> Subject:
 
 def background(epsilon: float) -> Subject:
     """Return ``PrivateBackground`` of one column, in which the canary has a level to itself."""
-    from interpret_dp.lime.background import PrivateBackground
-
     tables = canary_tables(_LABELS, _OTHERS)
     estimator = PrivateBackground(Schema(_FEATURE), epsilon=epsilon, delta=DELTA)
     return Subject(

@@ -5,40 +5,47 @@ Importing this, and asking for help, loads nothing heavy: every command imports 
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 from collections.abc import Sequence
 
+import click
+
 from interpret_dp._version import __version__
-from interpret_dp.cli import audit, demo, fit, ledger, schema, show
-from interpret_dp.cli.console import CommandError, Help, discard_unwritten_output
+from interpret_dp.cli import audit, demo, fit, ledger_team, schema, show
+from interpret_dp.cli.console import Group, discard_unwritten_output
 from interpret_dp.exceptions import InterpretDPError
 
-__all__ = ["build_parser", "main"]
+__all__ = ["commands", "main"]
 
 _DESCRIPTION = """\
 Differentially private, inherently interpretable models for InterpretML.
 
+\b
   A first tour that needs no data:      interpret-dp demo
   From a table to a private model:      interpret-dp schema draft, fit, show
   What was spent on a data set so far:  interpret-dp ledger show
 """
+# What was given cannot be used; any other error of the operating system is a failure.
+_UNUSABLE = (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; each sets ``run``, the function that carries it out."""
-    parser = argparse.ArgumentParser(
-        prog="interpret-dp",
-        description=_DESCRIPTION,
-        epilog="Help on one command: interpret-dp COMMAND --help",
-        formatter_class=Help,
-    )
-    parser.add_argument("--version", action="version", version=f"interpret-dp {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    for module in (demo, schema, fit, show, ledger, audit):
-        module.add_to(commands)
-    return parser
+@click.group(
+    cls=Group,
+    invoke_without_command=True,
+    help=_DESCRIPTION,
+    epilog="Help on one command: interpret-dp COMMAND --help",
+    context_settings={"max_content_width": 100},
+)
+@click.version_option(__version__, message="interpret-dp %(version)s")
+@click.pass_context
+def commands(context: click.Context) -> None:
+    """Show the help where no command was given."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+for _command in (demo.demo, schema.schema, fit.fit, show.show, ledger_team.group, audit.audit):
+    commands.add_command(_command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,29 +60,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0 if all went well. Else one message is on the standard error: 2 if what was given cannot
-        be used (a file, a schema, an option's value; argparse ends the process with 2 too), 1 if
-        the request was refused or failed (a budget, a ledger, a disk, an interruption).
+        be used (a file, a schema, an option's value), 1 if the request was refused or failed (a
+        budget, a ledger, a disk, an interruption).
     """
-    parser = build_parser()
+    code, message = _outcome(argv)
+    if message:
+        click.echo(f"interpret-dp: {message}", err=True)
+    discard_unwritten_output()
+    return code
+
+
+def _outcome(argv: Sequence[str] | None) -> tuple[int, str]:
+    """Return the exit code and what is to be said of an error."""
     try:
-        arguments = parser.parse_args(argv)
-        if hasattr(arguments, "run"):
-            arguments.run(arguments)
-        else:
-            parser.print_help()
-    except KeyboardInterrupt:
-        print(
-            "\ninterpret-dp: interrupted. If a fit was under way, what it had released is charged: "
-            "see `interpret-dp ledger show`.",
-            file=sys.stderr,
+        commands.main(argv, prog_name="interpret-dp", standalone_mode=False)
+    except click.Abort:
+        return 1, (
+            "interrupted. If a fit was under way, what it had released is charged: see "
+            "`interpret-dp ledger show`."
         )
-        return 1
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "interpret-dp"
+        return error.exit_code, f"{error.format_message()} See `{command} --help`."
+    except click.ClickException as error:
+        return error.exit_code, error.format_message()
     except (InterpretDPError, ValueError, OSError) as error:
-        print(f"interpret-dp: {_message(error)}", file=sys.stderr)
-        return _exit_code(error)
-    finally:
-        discard_unwritten_output()
-    return 0
+        return (2 if isinstance(error, _UNUSABLE) else 1), _message(error)
+    return 0, ""
 
 
 def _message(error: Exception) -> str:
@@ -83,10 +94,3 @@ def _message(error: Exception) -> str:
         problem = error.strerror[0].lower() + error.strerror[1:]
         return f"{os.fspath(error.filename)!r} cannot be used: {problem}. Check the path."
     return str(error)
-
-
-def _exit_code(error: Exception) -> int:
-    if isinstance(error, CommandError):
-        return error.exit_code
-    unusable = (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError)
-    return 2 if isinstance(error, unusable) else 1

@@ -1,50 +1,67 @@
-"""What every command shares: its one kind of error, its wording, its argument types."""
+"""Shared parts of all commands: errors, printed text, types of options and result files."""
 
 from __future__ import annotations
 
-import argparse
+import math
 import os
 import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import click
+
+from interpret_dp._documents import replaced_file
 from interpret_dp._figures import floor_text
 from interpret_dp.cli.user_folder import default_ledger
-from interpret_dp.exceptions import InterpretDPError
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
 __all__ = [
+    "COUNT",
+    "INPUT_FILE",
+    "OUTPUT_FILE",
+    "POSITIVE",
+    "PROBABILITY",
+    "PROBABILITY_OR_ZERO",
     "CommandError",
+    "Decorator",
     "FailedError",
-    "Help",
-    "add_command",
-    "add_ledger_option",
-    "count",
+    "Group",
+    "command",
+    "dataset_option",
     "discard_unwritten_output",
+    "exclude_option",
+    "existing_ledger",
+    "file_argument",
+    "ledger_option",
     "left_text",
     "open_existing",
-    "port_number",
-    "positive_number",
-    "probability",
-    "probability_or_zero",
+    "overwrite_option",
+    "page_options",
+    "pending_file",
+    "purpose_option",
     "say",
-    "say_items",
+    "say_item",
     "say_table",
+    "schema_option",
     "step",
+    "target_option",
 ]
 
 _LABEL_WIDTH = 11
 _STEP_WIDTH = 64
 _WIDEST = 100
 
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-class CommandError(InterpretDPError):
+
+class CommandError(click.ClickException):
     """What was given cannot be used; the message is all that the user sees."""
 
     exit_code = 2
@@ -56,15 +73,103 @@ class FailedError(CommandError):
     exit_code = 1
 
 
-class Help(argparse.HelpFormatter):
-    """Fills each paragraph to the terminal's width, but for those with indented lines."""
+# ----------------------------------------------------------------------------- commands and options
 
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        paragraphs = text.strip("\n").split("\n\n")
-        return "\n\n".join(
-            part if "\n  " in f"\n{part}" else super(Help, self)._fill_text(part, width, indent)
-            for part in paragraphs
-        )
+
+class Number(click.FloatRange):
+    """A finite number within a range. click takes NaN for a number of every range."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read a number."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{number} is not a finite number.", param, ctx)
+        return number
+
+
+POSITIVE = Number(min=0, min_open=True)
+PROBABILITY = Number(min=0, max=1, min_open=True, max_open=True)
+PROBABILITY_OR_ZERO = Number(min=0, max=1, max_open=True)
+COUNT = click.IntRange(min=1)
+INPUT_FILE = click.Path(exists=True, dir_okay=False)
+OUTPUT_FILE = click.Path(dir_okay=False)
+
+
+class Group(click.Group):
+    """A group that lists its commands in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.commands)
+
+
+class _UsersLedger(click.Option):
+    """The option ``--ledger``, whose default depends on who calls."""
+
+    def get_default(self, ctx: click.Context, call: bool = True) -> str:
+        """Return the URL of this user's ledger."""
+        return default_ledger()
+
+
+file_argument = click.argument("file", type=click.Path(dir_okay=False))
+target_option = click.option(
+    "--target", metavar="COLUMN", required=True, help="what is to be predicted"
+)
+schema_option = click.option(
+    "--schema", "schema_file", type=INPUT_FILE, required=True, help="a .toml or .json schema"
+)
+exclude_option = click.option(
+    "--exclude",
+    metavar="COLUMN",
+    multiple=True,
+    help="a column that is left out, such as an identifier, a date or free text; may be repeated",
+)
+purpose_option = click.option("--purpose", default="", help="what for, for the ledger's log")
+overwrite_option = click.option("--overwrite", is_flag=True, help="replace the file if it exists")
+
+
+def dataset_option(text: str) -> Decorator:
+    """Return the option ``--dataset``."""
+    return click.option("--dataset", metavar="NAME", required=True, help=text)
+
+
+def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a served page."""
+    port, browser = "port on 127.0.0.1 (default: any that is free)", "print the address alone"
+    function = click.option("--no-browser", is_flag=True, help=browser)(function)
+    return click.option("--port", type=click.IntRange(1, 65535), help=port)(function)
+
+
+def command(
+    example: str, group: click.Group | None = None, name: str | None = None
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return what makes a command of a function, with an example at the end of its help."""
+    make = click.command if group is None else group.command
+    return make(name, epilog=f"\b\nexample:\n  interpret-dp {example}")
+
+
+def ledger_option(
+    text: str = "which ledger", callback: Callable[..., Any] | None = None
+) -> Decorator:
+    """Return the option ``--ledger``."""
+    return click.option(
+        "--ledger",
+        cls=_UsersLedger,
+        metavar="URL",
+        callback=callback,
+        show_default=True,
+        help=f"{text}; by default this user's",
+    )
+
+
+def existing_ledger(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option ``--ledger`` and pass the ledger that it names, which must be there."""
+    return ledger_option(callback=lambda _ctx, _param, url: open_existing(url))(function)
+
+
+# ------------------------------------------------------------------------------------ printed text
 
 
 def say(text: str = "", *, end: str = "\n") -> None:
@@ -80,11 +185,7 @@ def say(text: str = "", *, end: str = "\n") -> None:
     """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
-        print(
-            text.encode(encoding, "backslashreplace").decode(encoding),
-            end=end,
-            flush=True,
-        )
+        click.echo(text.encode(encoding, "backslashreplace").decode(encoding) + end, nl=False)
     except BrokenPipeError:
         pass
     except OSError as error:
@@ -104,20 +205,19 @@ def discard_unwritten_output() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def say_items(items: Iterable[tuple[str, str]]) -> None:
-    """Print labels and their texts, wrapped to the width of the terminal."""
+def say_item(label: str, text: str) -> None:
+    """Print a label and its text, wrapped to the width of the terminal."""
     width = min(shutil.get_terminal_size().columns, _WIDEST)
-    for label, text in items:
-        say(
-            textwrap.fill(
-                text,
-                width=max(width, 40),
-                initial_indent=label.ljust(_LABEL_WIDTH) + " ",
-                subsequent_indent=" " * (_LABEL_WIDTH + 1),
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+    say(
+        textwrap.fill(
+            text,
+            width=max(width, 40),
+            initial_indent=label.ljust(_LABEL_WIDTH) + " ",
+            subsequent_indent=" " * (_LABEL_WIDTH + 1),
+            break_long_words=False,
+            break_on_hyphens=False,
         )
+    )
 
 
 def say_table(head: tuple[str, ...], body: list[tuple[str, ...]]) -> None:
@@ -148,71 +248,48 @@ def left_text(epsilon: float, delta: float) -> str:
     return f"one more release of at most epsilon {floor_text(epsilon)} at delta {delta:g}"
 
 
-def positive_number(text: str) -> float:
-    """Read a finite number above 0, for argparse."""
-    return _number(text, high=float("inf"), allowed="a number above 0")
+# --------------------------------------------------------------------------------- files and ledger
 
 
-def probability(text: str) -> float:
-    """Read a number between 0 and 1, for argparse."""
-    return _number(text, high=1.0, allowed="a number above 0 and below 1, such as 1e-6")
+@contextmanager
+def pending_file(path: str, *, overwrite: bool, option: str = "--out") -> Iterator[Path]:
+    """Claim a result file now; put the finished one in its place on success.
 
+    Parameters
+    ----------
+    path : str
+        Where the result will be.
+    overwrite : bool
+        Whether a file that is there may be replaced.
+    option : str
+        The option that named the path, for messages.
 
-def probability_or_zero(text: str) -> float:
-    """Read a number between 0 and 1, or 0, for argparse."""
-    return _number(text, high=1.0, allowed="0, or a number below 1 such as 1e-7", zero=True)
+    Yields
+    ------
+    Path
+        An empty file beside ``path``, to hold the result. If the block fails it is removed again.
 
-
-def port_number(text: str) -> int:
-    """Read the number of a port, for argparse."""
-    if text.isdecimal() and 1 <= int(text) <= 65535:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number from 1 to 65535")
-
-
-def count(text: str) -> int:
-    """Read a whole number above 0, for argparse."""
-    if text.isdecimal() and int(text) >= 1:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is out of range; give a whole number above 0")
-
-
-def _number(text: str, *, high: float, allowed: str, zero: bool = False) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if 0.0 < value < high or (zero and value == 0.0):
-        return value
-    raise argparse.ArgumentTypeError(f"{text!r} is out of range; give {allowed}")
-
-
-def add_command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    name: str,
-    *,
-    summary: str,
-    description: str,
-    example: str = "",
-) -> argparse.ArgumentParser:
-    """Add a command whose help ends with an example."""
-    return commands.add_parser(
-        name,
-        help=summary,
-        description=description,
-        epilog=f"example:\n  {example}" if example else None,
-        formatter_class=Help,
-    )
-
-
-def add_ledger_option(parser: argparse.ArgumentParser, what: str = "which ledger") -> None:
-    """Add ``--ledger``."""
-    parser.add_argument(
-        "--ledger",
-        metavar="URL",
-        default=default_ledger(),
-        help=f"{what} (default: this user's, %(default)s)",
-    )
+    Raises
+    ------
+    CommandError
+        If the file is there already, or cannot be written. Nothing was done then.
+    OSError
+        If the finished file cannot be put in its place; it is kept, and named.
+    """
+    final = Path(path)
+    if final.exists() and not overwrite:
+        raise CommandError(
+            f"{option} is {path!r}, which exists already. Give another path, or add --overwrite."
+        )
+    with ExitStack() as stack:
+        try:
+            pending = stack.enter_context(replaced_file(final))
+        except OSError as error:
+            raise CommandError(
+                f"{option} is {path!r}, which cannot be written ({error.strerror}). Give a path in "
+                "a folder that exists and that you may write to."
+            ) from error
+        yield pending
 
 
 def open_existing(url: str) -> PrivacyLedger:
@@ -223,8 +300,6 @@ def open_existing(url: str) -> PrivacyLedger:
     CommandError
         If there is no such ledger.
     """
-    from pathlib import Path
-
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.ledger.store import resolve_url
 

@@ -1,250 +1,258 @@
-"""``interpret-dp ledger``: what was spent on which data set, budgets, and the log's integrity."""
+"""``interpret-dp ledger``: what was spent on which data set, budgets, reports and the log."""
 
 from __future__ import annotations
 
-import argparse
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from interpret_dp._figures import ceil_text, left_for_selections, selections_text
 from interpret_dp.accounting.neighbourhood import RELATIONS
-from interpret_dp.cli import ledger_acts, ledger_approvals, ledger_files
-from interpret_dp.cli.console import (
-    add_command,
-    add_ledger_option,
-    left_text,
-    open_existing,
-    positive_number,
-    probability,
-    probability_or_zero,
-    say,
-    say_items,
-    say_table,
-)
+from interpret_dp.cli import console
 from interpret_dp.cli.user_folder import open_to_spend
 
 if TYPE_CHECKING:
-    from interpret_dp.ledger import Roles
+    from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["add_to"]
-
-
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the group ``ledger`` with its commands."""
-    group = add_command(
-        commands,
-        "ledger",
-        summary="budgets, spending, approvals, and the integrity of the log",
-        description="The ledger records every private release and refuses what a budget does not "
-        "cover.",
-    )
-    parts = group.add_subparsers(metavar="COMMAND", title="commands", required=True)
-    _add_show(parts)
-    _add_create(parts)
-    _add_verify(parts)
-    for module in (ledger_acts, ledger_approvals, ledger_files):
-        module.add_to(parts)
+__all__ = ["group", "one_dataset_option"]
 
 
-def _add_show(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    show = add_command(
-        parts,
-        "show",
-        summary="what was spent, by whom, and what is left",
-        description="Show budgets, spending and every request. Reading costs nothing.",
-        example="interpret-dp ledger show --dataset adult",
-    )
-    show.add_argument("--dataset", metavar="NAME", help="one data set only")
-    add_ledger_option(show)
-    show.set_defaults(run=_show)
+@click.group("ledger", cls=console.Group, no_args_is_help=False)
+def group() -> None:
+    """Budgets, spending, approvals, and the integrity of the log.
+
+    The ledger records every private release and refuses what a budget does not cover.
+    """
 
 
-def _add_create(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    create = add_command(
-        parts,
-        "create",
-        summary="declare what may ever be spent on a data set",
-        description="Declare a budget. Everything that is ever released about the data set is "
-        "together (epsilon, delta)-differentially private.",
-        example="interpret-dp ledger create --dataset adult --epsilon 4 --delta 1e-6",
-    )
-    create.add_argument("--dataset", metavar="NAME", required=True, help="a name of your choice")
-    create.add_argument("--epsilon", type=positive_number, required=True, help="of the whole")
-    create.add_argument("--delta", type=probability, required=True, help="of the whole")
-    create.add_argument(
-        "--delta-x",
-        type=probability_or_zero,
-        metavar="DELTA",
-        help="the part of delta for fits that select undeclared levels or labels (default: a "
-        "tenth of it)",
-    )
-    create.add_argument(
-        "--unit",
-        metavar="COLUMN",
-        help="the identifier of people; fits that protect anything else are refused (default: the "
-        "first fit decides)",
-    )
-    create.add_argument(
-        "--neighboring", choices=RELATIONS, help="the neighbouring relation, likewise"
-    )
-    create.add_argument(
-        "--expires",
-        metavar="DATE",
-        help="the last day (UTC) on which it may be spent, until it is renewed (default: no end)",
-    )
-    create.add_argument("--purpose", metavar="TEXT", default="", help="what it is for")
-    add_ledger_option(create)
-    create.set_defaults(run=_create)
+one_dataset_option = click.option("--dataset", metavar="NAME", help="one data set only")
 
 
-def _add_verify(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    verify = add_command(
-        parts,
-        "verify",
-        summary="check the log's hash chain",
-        description="Check that no entry of the log was changed, removed or moved, and with --head "
-        "that none was cut off.",
-        example="interpret-dp ledger verify --head HASH",
-    )
-    verify.add_argument(
-        "--head", metavar="HASH", help="a head that a guarantee or a report carries"
-    )
-    verify.add_argument(
-        "--file",
-        metavar="FILE",
-        help="check an archive that `interpret-dp ledger export` wrote, instead of a ledger",
-    )
-    add_ledger_option(verify)
-    verify.set_defaults(run=_verify)
+@console.command("ledger show --dataset adult", group)
+@one_dataset_option
+@console.existing_ledger
+def show(ledger: PrivacyLedger, dataset: str | None) -> None:
+    """Show what was spent, by whom, and what is left.
+
+    Shown are budgets, spending and every request. Reading costs nothing.
+    """
+    document = ledger.to_dict(dataset)
+    roles = ledger.roles()
+    console.say_item("Ledger", document["ledger"])
+    console.say_item("Head", document["head"] or "none")
+    if roles.officers:
+        spenders = (
+            "everybody may spend"
+            if roles.anybody_spends
+            else f"beside them may spend: {', '.join(roles.analysts) or 'nobody'}"
+        )
+        console.say_item("Officers", f"{', '.join(roles.officers)}; {spenders}")
+    for account in document["datasets"]:
+        console.say()
+        _say_account(account)
+        if account["requests"]:
+            _say_requests(account["requests"])
+    if not document["datasets"]:
+        console.say("No data set has a budget yet: interpret-dp ledger create")
 
 
-def _create(arguments: argparse.Namespace) -> None:
-    from interpret_dp._figures import selections_text
+@console.command("ledger create --dataset adult --epsilon 4 --delta 1e-6", group)
+@console.dataset_option("a name of your choice")
+@click.option("--epsilon", type=console.POSITIVE, required=True, help="of the whole")
+@click.option("--delta", type=console.PROBABILITY, required=True, help="of the whole")
+@click.option(
+    "--delta-x",
+    type=console.PROBABILITY_OR_ZERO,
+    metavar="DELTA",
+    help="the part of delta for fits that select undeclared levels or labels (default: a tenth of "
+    "it)",
+)
+@click.option(
+    "--unit",
+    metavar="COLUMN",
+    help="the identifier of people; fits that protect anything else are refused (default: the "
+    "first fit decides)",
+)
+@click.option(
+    "--neighboring", type=click.Choice(RELATIONS), help="the neighbouring relation, likewise"
+)
+@click.option(
+    "--expires",
+    metavar="DATE",
+    help="the last day (UTC) on which it may be spent, until it is renewed (default: no end)",
+)
+@console.purpose_option
+@console.ledger_option()
+def create(ledger: str, dataset: str, epsilon: float, delta: float, **details: Any) -> None:
+    """Declare what may ever be spent on a data set.
+
+    Everything that is ever released about the data set is together (epsilon, delta)-differentially
+    private.
+    """
     from interpret_dp.ledger.clock import moment_text
 
-    ledger = open_to_spend(arguments.ledger)
-    verb = "declared" if ledger.budget(arguments.dataset) is None else "was declared before"
-    budget = ledger.create_budget(
-        arguments.dataset,
-        arguments.epsilon,
-        arguments.delta,
-        delta_x=arguments.delta_x,
-        purpose=arguments.purpose,
-        unit=arguments.unit,
-        neighboring=arguments.neighboring,
-        expires=arguments.expires,
+    opened = open_to_spend(ledger)
+    verb = "declared" if opened.budget(dataset) is None else "was declared before"
+    budget = opened.create_budget(dataset, epsilon, delta, **details)
+    console.say_item(
+        "Budget",
+        f"epsilon {budget.epsilon:g} at delta {budget.delta:g} {verb} for {budget.dataset!r}"
+        f"{selections_text(budget.delta_x)}",
     )
-    say_items(
-        [
-            (
-                "Budget",
-                f"epsilon {budget.epsilon:g} at delta {budget.delta:g} {verb} for "
-                f"{budget.dataset!r}" + selections_text(budget.delta_x),
-            ),
-            *([("Protects", budget.protected)] if budget.protected else []),
-            *([("Expires", moment_text(budget.expires))] if budget.expires else []),
-            ("Ledger", ledger.display_url),
-        ]
-    )
+    if budget.protected:
+        console.say_item("Protects", budget.protected)
+    if budget.expires:
+        console.say_item("Expires", moment_text(budget.expires))
+    console.say_item("Ledger", opened.display_url)
 
 
-def _verify(arguments: argparse.Namespace) -> None:
-    if arguments.file is None:
-        head = open_existing(arguments.ledger).verify(arguments.head)
+@console.command("ledger verify --head HASH", group)
+@click.option("--head", metavar="HASH", help="a head that a guarantee or a report carries")
+@click.option(
+    "--file",
+    type=console.INPUT_FILE,
+    help="check an archive that `interpret-dp ledger export` wrote, instead of a ledger",
+)
+@console.ledger_option()
+def verify(ledger: str, head: str | None, file: str | None) -> None:
+    """Check the log's hash chain.
+
+    It shows that no entry of the log was changed, removed or moved, and with --head that none was
+    cut off.
+    """
+    if file is None:
+        found = console.open_existing(ledger).verify(head)
     else:
         from interpret_dp.ledger import verify_archive
 
-        head = verify_archive(arguments.file, arguments.head)
+        found = verify_archive(file, head)
     checked = (
         "whole, and it holds the head that was given"
-        if arguments.head
+        if head
         else "whole as it stands. Entries cut off its end show only with --head"
     )
-    say_items([("Log", checked), ("Head", head or "none: the log is empty")])
+    console.say_item("Log", checked)
+    console.say_item("Head", found or "none: the log is empty")
 
 
-def _show(arguments: argparse.Namespace) -> None:
-    ledger = open_existing(arguments.ledger)
-    document = ledger.to_dict(arguments.dataset)
-    roles = _roles_items(ledger.roles())
-    say_items([("Ledger", document["ledger"]), ("Head", document["head"] or "none"), *roles])
-    for account in document["datasets"]:
-        _say_account(account)
-    if not document["datasets"]:
-        say("No data set has a budget yet: interpret-dp ledger create")
+@console.command("ledger report --html report.html --json report.json", group)
+@click.option("--html", type=console.OUTPUT_FILE, help="write the page")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="write a JSON document; - prints it instead",
+)
+@one_dataset_option
+@click.option("--head", metavar="HASH", help="a head that was kept: the log must still hold it")
+@console.ledger_option()
+def report(
+    ledger: str, html: str | None, json_file: str | None, dataset: str | None, head: str | None
+) -> None:
+    """Write a privacy officer's report, as a page and as JSON.
+
+    It has budgets, spending by class, user and over time, approvals, all entries and the result of
+    the log's check. The page is one file that needs no network. Reading costs nothing.
+    """
+    if html is None and json_file is None:
+        raise console.CommandError(
+            "Give --html FILE, --json FILE or both. `interpret-dp ledger show` prints to the "
+            "terminal."
+        )
+    document = console.open_existing(ledger).oversight(dataset, head=head)
+    written = []
+    if html is not None:
+        from interpret_dp.explanation.ledger_page import render_ledger_page
+
+        with console.pending_file(html, overwrite=True, option="--html") as pending:
+            pending.write_text(render_ledger_page(document), encoding="utf-8")
+        written.append(html)
+    if json_file is not None:
+        text = json.dumps(document, indent=2, allow_nan=False)
+        if json_file == "-":
+            console.say(text)
+        else:
+            with console.pending_file(json_file, overwrite=True, option="--json") as pending:
+                pending.write_text(f"{text}\n", encoding="utf-8")
+            written.append(json_file)
+    if written:
+        console.say_item("Written", " and ".join(written))
+    if not document["verification"]["whole"]:
+        raise console.FailedError(
+            f"The log failed its check; the report says so. {document['verification']['problem']}"
+        )
 
 
-def _roles_items(roles: Roles) -> list[tuple[str, str]]:
-    if not roles.officers:
-        return []
-    spenders = (
-        "everybody may spend"
-        if roles.anybody_spends
-        else f"beside them may spend: {', '.join(roles.analysts) or 'nobody'}"
-    )
-    return [("Officers", f"{', '.join(roles.officers)}; {spenders}")]
+@console.command("ledger export --out privacy-2030.jsonl", group)
+@click.option(
+    "--out",
+    type=console.OUTPUT_FILE,
+    required=True,
+    help="ends in .jsonl (a document a line) or .csv",
+)
+@console.overwrite_option
+@console.existing_ledger
+def export(ledger: PrivacyLedger, out: str, overwrite: bool) -> None:
+    """Write all entries of the log for an archive.
+
+    `interpret-dp ledger verify --file` checks the chain of the file without the ledger.
+    """
+    from interpret_dp.ledger import verify_archive
+
+    with console.pending_file(out, overwrite=overwrite) as pending:
+        head = verify_archive(ledger.export(pending))
+    console.say_item("Written", out)
+    console.say_item("Head", head or "none: the log is empty")
+    console.say_item("Next", f"interpret-dp ledger verify --file {out} --head {head or 'HASH'}")
 
 
 def _say_account(account: Mapping[str, Any]) -> None:
-    say()
-    say_items(_account_items(account))
-    if account["requests"]:
-        _say_requests(account)
-
-
-def _account_items(account: Mapping[str, Any]) -> list[tuple[str, str]]:
-    from interpret_dp._figures import ceil_text, left_for_selections, selections_text
     from interpret_dp.ledger.clock import moment_text
 
     budget, spent = account["budget"], account["spent"]
-    items = [("Data set", " = ".join(map(repr, account["names"])))]
+    console.say_item("Data set", " = ".join(map(repr, account["names"])))
     if account["protected"] is not None:
-        items.append(("Protects", account["protected"]))
+        console.say_item("Protects", account["protected"])
     if budget is None:
-        items += [("Budget", account["limit"]), ("Spent", f"mu {ceil_text(spent['mu'])}")]
+        console.say_item("Budget", account["limit"])
+        console.say_item("Spent", f"mu {ceil_text(spent['mu'])}")
     else:
         at_delta = f"at delta {budget['delta']:g}"
+        limit = f"epsilon {budget['epsilon']:g} {at_delta}"
         total = ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
-        items += [
-            (
-                "Budget",
-                f"epsilon {budget['epsilon']:g} {at_delta}{selections_text(budget['delta_x'])}",
-            ),
-            ("Spent", f"epsilon {total} {at_delta} (mu {ceil_text(spent['mu'])})"),
-        ]
+        console.say_item("Budget", limit + selections_text(budget["delta_x"]))
+        console.say_item("Spent", f"epsilon {total} {at_delta} (mu {ceil_text(spent['mu'])})")
         if spent["ever"]["mu"] > spent["mu"]:
-            items.append(
-                ("Ever", f"mu {ceil_text(spent['ever']['mu'])}, with what was spent on the people "
-                 "before the renewal for new ones")
-            )  # fmt: skip
-        left = left_text(account["remaining_epsilon"], budget["delta"])
-        left += left_for_selections(account["remaining_epsilon"], budget["delta_x"], spent["delta"])
-        if budget["expired"]:
-            left = (
-                "nothing: the budget has expired. An officer renews it: interpret-dp ledger renew"
+            ever = f"mu {ceil_text(spent['ever']['mu'])}"
+            console.say_item(
+                "Ever", f"{ever}, with what was spent on the people before the renewal for new ones"
             )
-        items.append(("Left", left))
+        left = account["remaining_epsilon"]
+        console.say_item(
+            "Left",
+            "nothing: the budget has expired. An officer renews it: interpret-dp ledger renew"
+            if budget["expired"]
+            else console.left_text(left, budget["delta"])
+            + left_for_selections(left, budget["delta_x"], spent["delta"]),
+        )
         if budget["expires"]:
-            items.append(("Expires", moment_text(budget["expires"])))
+            console.say_item("Expires", moment_text(budget["expires"]))
     if account["approval_above"] is not None:
         above = account["approval_above"]
         which = f"requests above epsilon {above:g}" if above else "all requests"
-        items.append(("Approval", f"{which} need an officer's: interpret-dp ledger approvals"))
+        console.say_item("Approval", f"{which} need an officer's: interpret-dp ledger approvals")
     if spent["open_reservations"]:
-        items.append(
-            (
-                "Open",
-                f"{spent['open_reservations']} of the requests run now or were left by a crash; "
-                "all count as spent",
-            )
+        console.say_item(
+            "Open",
+            f"{spent['open_reservations']} of the requests run now or were left by a crash; all "
+            "count as spent",
         )
-    return items
 
 
-def _say_requests(account: Mapping[str, Any]) -> None:
-    from interpret_dp._figures import ceil_text
-
-    requests = account["requests"]
-    say_table(
+def _say_requests(requests: list[dict[str, Any]]) -> None:
+    console.say_table(
         ("date (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "purpose"),
         [
             (

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from interpret_dp._validate import did_you_mean
-from interpret_dp.cli.console import CommandError, add_command, count, say, say_items
+from interpret_dp.cli import console
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from interpret_dp.schema import Schema
 
-__all__ = ["add_to"]
+__all__ = ["schema"]
 
 _PUBLIC = (
     "This reads minima, maxima and levels off the rows of {file!r}, and whatever a schema says "
@@ -25,187 +28,147 @@ _FEW_NUMBERS = 20  # of so few different whole numbers a column may be one of co
 _PRIVATE = "PRIVATE REPORT, outside the privacy promise. Do not publish or store it."
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the group ``schema`` with ``draft`` and ``check``."""
-    group = add_command(
-        commands,
-        "schema",
-        summary="write a schema, or check a table against one",
-        description="A schema says what is public about a table before any row is seen: types, "
-        "bounds, levels.",
-    )
-    parts = group.add_subparsers(metavar="COMMAND", title="commands", required=True)
-    _add_draft(parts)
-    _add_check(parts)
+@click.group(cls=console.Group, no_args_is_help=False)
+def schema() -> None:
+    """Write a schema, or check a table against one.
+
+    A schema says what is public about a table before any row is seen: types, bounds, levels.
+    """
 
 
-def _add_draft(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = add_command(
-        parts,
-        "draft",
-        summary="draft a schema from a table that you declare to be public",
-        description="Draft a schema from a table that you declare to be public: it looks at the "
-        "rows.",
-        example="interpret-dp schema draft adult.parquet --target income --out schema.toml",
-    )
-    parser.add_argument("file", metavar="FILE", help="a public table, .parquet or .csv")
-    parser.add_argument("--target", metavar="COLUMN", required=True, help="what is to be predicted")
-    parser.add_argument(
-        "--out", metavar="SCHEMA", required=True, help="where to write it, .toml or .json"
-    )
-    parser.add_argument(
-        "--task",
-        choices=("auto", "classification", "regression"),
-        default="auto",
-        help="how to declare the target (default: numbers of more than two values are a "
-        "regression)",
-    )
-    parser.add_argument(
-        "--exclude",
-        metavar="COLUMN",
-        action="append",
-        default=[],
-        help="a column that no model is to use, such as a name or a date; may be repeated",
-    )
-    parser.add_argument(
-        "--max-levels",
-        type=int,
-        default=64,
-        metavar="N",
-        help="most levels that a column may have (default: 64)",
-    )
-    parser.add_argument(
-        "--levels",
-        metavar="COLUMN",
-        action="append",
-        default=[],
-        help="a column whose numbers are codes, such as a ward's: list them as levels; may be "
-        "repeated",
-    )
-    parser.add_argument(
-        "--unit",
-        metavar="COLUMN",
-        help="the column that identifies a person, where people have several rows",
-    )
-    parser.add_argument(
-        "--max-rows",
-        type=count,
-        metavar="K",
-        help="most rows of one person that a fit uses (default: 1)",
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace SCHEMA if it exists")
-    parser.set_defaults(run=_draft, usage_error=parser.error)
+@console.command("schema draft adult.parquet --target income --out schema.toml", schema)
+@console.file_argument
+@console.target_option
+@click.option(
+    "--out", type=console.OUTPUT_FILE, required=True, help="where to write it, .toml or .json"
+)
+@click.option(
+    "--task",
+    type=click.Choice(("auto", "classification", "regression")),
+    default="auto",
+    help="how to declare the target (default: numbers of more than two values are a regression)",
+)
+@console.exclude_option
+@click.option(
+    "--max-levels",
+    type=int,
+    default=64,
+    show_default=True,
+    help="most levels that a column may have",
+)
+@click.option(
+    "--levels",
+    metavar="COLUMN",
+    multiple=True,
+    help="a column whose numbers are codes, such as a ward's: list them as levels; may be repeated",
+)
+@click.option(
+    "--unit",
+    metavar="COLUMN",
+    help="the column that identifies a person, where people have several rows",
+)
+@click.option(
+    "--max-rows", type=console.COUNT, help="most rows of one person that a fit uses (default: 1)"
+)
+@console.overwrite_option
+def draft(
+    file: str,
+    out: str,
+    exclude: Sequence[str],
+    levels: Sequence[str],
+    unit: str | None,
+    max_rows: int | None,
+    overwrite: bool,
+    **details: Any,
+) -> None:
+    """Draft a schema from a table that you declare to be public.
 
-
-def _draft(arguments: argparse.Namespace) -> None:
-    import warnings
-
-    from interpret_dp.cli.outputs import pending_file
+    FILE is that table, .parquet or .csv. The draft looks at its rows.
+    """
     from interpret_dp.cli.tables import kept_columns, read_public
     from interpret_dp.exceptions import PrivacyWarning, SchemaError
     from interpret_dp.schema import Categorical, PrivacyUnit, Schema
     from interpret_dp.schema.document import suffix_of
 
-    suffix_of(arguments.out)
-    if arguments.max_rows is not None and arguments.unit is None:
-        arguments.usage_error("--max-rows was given without --unit COLUMN, whose rows it counts")
-    unit = None if arguments.unit is None else PrivacyUnit(arguments.unit, arguments.max_rows or 1)
-    say_items([("Attention", _PUBLIC.format(file=arguments.file))])
-    with pending_file(arguments.out, overwrite=arguments.overwrite) as pending:
-        frame, roles = read_public(arguments.file), (arguments.target, arguments.unit)
-        names = kept_columns(arguments.file, list(frame.columns), arguments.exclude, roles)
-        frame = frame[names]
+    suffix_of(out)
+    if max_rows is not None and unit is None:
+        raise console.CommandError(
+            "--max-rows was given without --unit COLUMN, whose rows it counts."
+        )
+    person = None if unit is None else PrivacyUnit(unit, max_rows or 1)
+    console.say_item("Attention", _PUBLIC.format(file=file))
+    with console.pending_file(out, overwrite=overwrite) as pending:
+        frame, roles = read_public(file), (details["target"], unit)
+        frame = frame[kept_columns(file, list(frame.columns), exclude, roles)]
         with warnings.catch_warnings():
             # It says what was just printed.
             warnings.simplefilter("ignore", PrivacyWarning)
             try:
-                schema = Schema.draft(
-                    _with_codes(frame, arguments),
-                    arguments.target,
-                    arguments.max_levels,
-                    task=arguments.task,
-                    unit=unit,
-                )
+                drafted = Schema.draft(_with_codes(file, frame, levels), unit=person, **details)
             except SchemaError as error:
                 hint = " Here: --exclude COLUMN, or --max-levels N."
-                raise CommandError(f"{error}{hint if 'max_levels' in str(error) else ''}") from None
-        schema.save(pending)
-    n_levels = sum(isinstance(spec, Categorical) for spec in schema.features.values())
-    say_items(
-        [
-            (
-                "Drafted",
-                f"{len(schema.features)} columns, of which {n_levels} have a list of levels",
-            ),
-            ("Target", f"{arguments.target!r}: {schema.target!r}"),
-            *_codes_items(frame, schema),
-            ("Written", f"{arguments.out}. Read it, and mend what is not public knowledge."),
-        ]
+                raise console.CommandError(
+                    f"{error}{hint if 'max_levels' in str(error) else ''}"
+                ) from None
+        drafted.save(pending)
+    n_levels = sum(isinstance(spec, Categorical) for spec in drafted.features.values())
+    console.say_item(
+        "Drafted", f"{len(drafted.features)} columns, of which {n_levels} have a list of levels"
     )
+    console.say_item("Target", f"{details['target']!r}: {drafted.target!r}")
+    codes = _possible_codes(frame, drafted)
+    if codes:
+        named = f"{', '.join(map(repr, codes))}: few whole numbers."
+        console.say_item("Codes?", f"{named} If they are codes: --levels {codes[0]}")
+    console.say_item("Written", f"{out}. Read it, and mend what is not public knowledge.")
 
 
-def _with_codes(frame: pd.DataFrame, arguments: argparse.Namespace) -> pd.DataFrame:
+def _with_codes(file: str, frame: pd.DataFrame, levels: Sequence[str]) -> pd.DataFrame:
     """Return the table with columns of codes as categories, whose values are drafted as levels."""
-    for name in arguments.levels:
+    for name in levels:
         if name not in frame.columns:
-            raise CommandError(
-                f"--levels names {name!r}, and {arguments.file!r} has no such column, or it is "
+            raise console.CommandError(
+                f"--levels names {name!r}, and {file!r} has no such column, or it is "
                 f"excluded; there are {', '.join(map(repr, frame.columns))}."
                 f"{did_you_mean(name, frame.columns)} Check the spelling."
             )
-    return frame.astype(dict.fromkeys(arguments.levels, "category"))
+    return frame.astype(dict.fromkeys(levels, "category"))
 
 
-def _codes_items(frame: pd.DataFrame, schema: Schema) -> list[tuple[str, str]]:
-    """Name the columns of few whole numbers, which may be codes; the table is public."""
+def _possible_codes(frame: pd.DataFrame, drafted: Schema) -> list[str]:
+    """Return the columns of few whole numbers, which may be codes; the table is public."""
     from interpret_dp.schema import Continuous
 
-    few = [
+    return [
         name
-        for name, spec in schema.features.items()
+        for name, spec in drafted.features.items()
         if isinstance(spec, Continuous)
         and frame[name].dtype.kind in "iu"
         and frame[name].nunique() <= _FEW_NUMBERS
     ]
-    if not few:
-        return []
-    named = ", ".join(map(repr, few))
-    return [("Codes?", f"{named}: few whole numbers. If they are codes: --levels {few[0]}")]
 
 
-def _add_check(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = add_command(
-        parts,
-        "check",
-        summary="the curator's private report: what a schema changes in a table",
-        description="Count, per column, the cells that a schema makes missing, clips, or sends to "
-        "the bin of undeclared levels; of undeclared columns, the missing cells. The report is "
-        "private: exact counts, for the curator's eyes only.",
-        example="interpret-dp schema check patients.csv --schema schema.toml --target readmitted",
-    )
-    parser.add_argument("file", metavar="FILE", help="the private table, .parquet or .csv")
-    parser.add_argument("--schema", metavar="SCHEMA", required=True, help="a .toml or .json schema")
-    parser.add_argument("--target", metavar="COLUMN", help="check the target too")
-    parser.add_argument(
-        "--exclude",
-        metavar="COLUMN",
-        action="append",
-        default=[],
-        help="a column that is not read; may be repeated",
-    )
-    parser.set_defaults(run=_check)
+@console.command("schema check patients.csv --schema schema.toml --target readmitted", schema)
+@console.file_argument
+@console.schema_option
+@click.option("--target", metavar="COLUMN", help="check the target too")
+@console.exclude_option
+def check(file: str, schema_file: str, target: str | None, exclude: Sequence[str]) -> None:
+    """Print the curator's private report: what a schema changes in a table.
 
-
-def _check(arguments: argparse.Namespace) -> None:
+    FILE is the private table, .parquet or .csv. Counted are, per column, the cells that the schema
+    makes missing, clips, or sends to the bin of undeclared levels; of undeclared columns, the
+    missing cells. The report is private: exact counts, for the curator's eyes only.
+    """
     from interpret_dp.cli.tables import read_declared
     from interpret_dp.schema import Schema
 
-    schema = Schema.load(arguments.schema)
-    table = read_declared(arguments.file, schema, arguments.target, arguments.exclude)
-    report = schema.check(table.X, table.y)
-    say(_PRIVATE)
-    say(str(report))
-    if table.undeclared and schema.target is not None and arguments.target is None:
-        say("Without --target COLUMN, the target counts as a feature.")
+    declared = Schema.load(schema_file)
+    table = read_declared(file, declared, target, exclude)
+    report = declared.check(table.X, table.y)
+    console.say(_PRIVATE)
+    console.say(str(report))
+    if table.undeclared and declared.target is not None and target is None:
+        console.say("Without --target COLUMN, the target counts as a feature.")
     if report.is_clean:
-        say("Nothing is missing, clipped or undeclared.")
+        console.say("Nothing is missing, clipped or undeclared.")

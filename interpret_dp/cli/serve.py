@@ -11,7 +11,7 @@ import threading
 import time
 from typing import Any
 
-from interpret_dp.cli.console import CommandError, FailedError, say, say_items
+from interpret_dp.cli.console import CommandError, FailedError, say, say_item
 
 __all__ = ["serve"]
 
@@ -19,7 +19,7 @@ _HOST = "127.0.0.1"
 _START_SECONDS = 10.0
 
 
-def serve(explanations: Any, *, port: int | None, open_browser: bool) -> None:
+def serve(explanations: Any, *, port: int | None, no_browser: bool) -> None:
     """Serve on this machine alone until Ctrl-C.
 
     Parameters
@@ -28,8 +28,8 @@ def serve(explanations: Any, *, port: int | None, open_browser: bool) -> None:
         Public. A list is shown in the full dashboard, with a tab for each kind.
     port : int or None
         None: any free one.
-    open_browser : bool
-        Open the page, where there is a screen.
+    no_browser : bool
+        Open no page. Else one is opened where there is a screen.
 
     Raises
     ------
@@ -53,10 +53,9 @@ def serve(explanations: Any, *, port: int | None, open_browser: bool) -> None:
     # Before the address is printed: whoever reads it may stop the server at once.
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        say_items(
-            [("Dashboard", url), ("", "Only this machine can reach it. Stop it with Ctrl-C.")]
-        )
-        if open_browser and _has_screen():
+        say_item("Dashboard", url)
+        say_item("", "Only this machine can reach it. Stop it with Ctrl-C.")
+        if not no_browser and _has_screen():
             import webbrowser
 
             webbrowser.open(url)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import did_you_mean
 from interpret_dp.cli.console import CommandError
-from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import Categorical, Schema, open_table
+from interpret_dp.schema import Categorical, Schema
 from interpret_dp.schema.names import name_faults, shortened
 
 if TYPE_CHECKING:
@@ -48,8 +47,6 @@ class DeclaredTable:
         cell.
     y : Series or pyarrow.ChunkedArray, shape (n_rows,), or None
         Private. The target, if one was asked for.
-    features : tuple of str
-        The declared ones in the schema's order, then the others.
     undeclared : tuple of str
         Features whose levels or bounds a fit finds privately.
     absent : tuple of str
@@ -58,7 +55,6 @@ class DeclaredTable:
 
     X: Any = field(repr=False)
     y: Any = field(repr=False)
-    features: tuple[str, ...]
     undeclared: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
 
@@ -104,9 +100,9 @@ def column_names(path: str) -> list[str]:
         except arrow.ArrowException:
             raise _unreadable(path) from None
         names = [name for name in names if not _UNNAMED_INDEX.fullmatch(name)]
-    doubled = sorted({name for name in names if names.count(name) > 1})
+    doubled = ", ".join(sorted({repr(name) for name in names if names.count(name) > 1}))
     if doubled or not names:
-        what = f"names {_listed(doubled)} twice" if doubled else "names no column"
+        what = f"names {doubled} twice" if doubled else "names no column"
         raise CommandError(f"The file {path!r} {what}. Each column needs a name of its own.")
     return names
 
@@ -191,7 +187,7 @@ def read_declared(
     ------
     CommandError
         As :func:`column_names`; or if a column is missing or misspelled, the schema has no target,
-        or a column has a type that cannot be read: in a CSV file, no type and no declaration.
+        or a column of a CSV file, which has no types, is not declared.
     """
     unit = None if schema.unit is None else schema.unit.column
     _check_roles(schema, target, unit)
@@ -211,11 +207,10 @@ def read_declared(
     if not _is_csv(path):
         table = _read_parquet(path, wanted)
         X = table.select([*features, *units])
-        _check_types(X)
         y = None if target is None else table.column(target)
         # The type of a column of bools says which values there are.
         found = tuple(name for name in undeclared if str(X.schema.field(name).type) != "bool")
-        return DeclaredTable(X, y, tuple(features), found, absent)
+        return DeclaredTable(X, y, found, absent)
     if undeclared:
         mend = "" if target is not None or schema.target is None else "Name the target: --target. "
         raise CommandError(
@@ -232,7 +227,7 @@ def read_declared(
     if target is not None and isinstance(schema.target, Categorical):
         frame[target] = _levels_of(frame[target], schema.target)
     y = None if target is None else frame[target]
-    return DeclaredTable(frame[[*features, *units]], y, tuple(features), (), absent)
+    return DeclaredTable(frame[[*features, *units]], y, (), absent)
 
 
 def _check_roles(schema: Schema, target: str | None, unit: str | None) -> None:
@@ -265,14 +260,6 @@ def _check_present(path: str, names: Sequence[str], target: str | None, unit: st
                 f"The file {path!r} lacks {missing}; it has {shortened(names)}."
                 f"{did_you_mean(name, names)} Correct the name, or add the column."
             )
-
-
-def _check_types(X: Any) -> None:
-    """Raise CommandError if a column has a type that no fit reads; no cell is looked at."""
-    try:
-        open_table(X)
-    except SchemaError as error:
-        raise CommandError(f"{error} Here: --exclude COLUMN.") from None
 
 
 def _read_parquet(path: str, columns: list[str]) -> pa.Table:
@@ -383,7 +370,3 @@ def _unreadable(path: str) -> CommandError:
     # The reader's own message may quote the line that it stumbled over.
     kind = "CSV file in UTF-8" if _is_csv(path) else "Parquet file"
     return CommandError(f"The file {path!r} cannot be read as a {kind}. Repair or convert it.")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names))

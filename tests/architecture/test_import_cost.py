@@ -8,6 +8,7 @@ import pytest
 
 HEAVY = (
     "anywidget",
+    "click",
     "dash",
     "dp_accounting",
     "interpret",
@@ -69,4 +70,4 @@ def test_registered_classes_load_no_plotting_and_no_torch():
         "import interpret_dp.ebm.estimators, interpret_dp.lime.explainer, "
         "interpret_dp.llm.estimator"
     )[1]
-    assert loaded.isdisjoint({"dash", "matplotlib", "plotly", "sqlalchemy", "torch"})
+    assert loaded.isdisjoint({"click", "dash", "matplotlib", "plotly", "sqlalchemy", "torch"})

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from interpret_dp.audit import suite, tables
+from benchmarks.audit_page import BEGIN, END, from_json, put_into_page
 from interpret_dp.audit.replays import REPLAYS, replay_explainer
 from interpret_dp.audit.results import AttackLine
 from interpret_dp.audit.suite import EFFORTS, AuditTask, Effort, run_tasks, tasks_of
@@ -108,9 +106,6 @@ def test_processes_give_the_lines_of_one(small: None) -> None:
         next(run_tasks(tasks, jobs=0))
 
 
-# --------------------------------------------------------------------------------- how it is shown
-
-
 # ----------------------------------------------------------------------------- the command line
 
 
@@ -119,18 +114,16 @@ def test_the_command_writes_everything(
 ) -> None:
     from interpret_dp.cli import main
 
-    page = tmp_path / "page.md"
-    page.write_text(f"{tables.BEGIN}\n{tables.END}\n", encoding="utf-8")
     out = tmp_path / "made" / "here"
     what = ("--quick", "--only", "private_metrics", "--jobs", "1")
-    code = main(["audit", *what, "--out", str(out), "--page", str(page)])
+    code = main(["audit", *what, "--out", str(out)])
     shown = capsys.readouterr()
     assert code == 0, shown.err
     assert "| private_metrics | 3 | 6 | 1.0000 | none |" in shown.out
     assert "100%" in shown.err
     assert sorted(path.name for path in out.iterdir()) == ["audit.json", "audit.md", "audit.png"]
-    assert "private_metrics" in page.read_text(encoding="utf-8")
-    assert json.loads((out / "audit.json").read_text())["attacks"] == []
+    (line,) = from_json((out / "audit.json").read_bytes())
+    assert line.subject == "private_metrics"
 
 
 def test_the_command_fails_where_a_control_is_not_found(
@@ -148,9 +141,9 @@ def test_the_command_fails_where_a_control_is_not_found(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--jobs", "0"], "--jobs is 0"),
+        (["--jobs", "0"], "x>=1"),
         (["--only", "nonsense"], "no attack has that in its name"),
-        (["--page", "missing.md"], "missing.md"),
+        (["--out", "Makefile"], "'Makefile' is a file"),
     ],
 )
 def test_wrong_arguments_are_refused_before_anything_runs(
@@ -162,16 +155,9 @@ def test_wrong_arguments_are_refused_before_anything_runs(
     assert message in capsys.readouterr().err
 
 
-def test_a_page_without_marks_is_refused_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from interpret_dp.cli import main
-
-    def must_not_run(*arguments: Any, **keywords: Any) -> Any:
-        raise AssertionError
-
-    monkeypatch.setattr(suite, "run_tasks", must_not_run)
-    page = tmp_path / "page.md"
-    page.write_text("no marks", encoding="utf-8")
-    assert main(["audit", "--page", str(page)]) == 2
-    assert "each once and in this order" in capsys.readouterr().err
+def test_a_page_keeps_all_but_what_is_between_its_marks() -> None:
+    page = put_into_page(f"before\n{BEGIN}\nold\n{END}\nafter\n", "| new |\n")
+    assert page == f"before\n{BEGIN}\n| new |\n{END}\nafter\n"
+    for wrong in ("no marks", f"{END} {BEGIN}", f"{BEGIN} {BEGIN} {END}"):
+        with pytest.raises(ValueError, match="each once and in this order"):
+            put_into_page(wrong, "")

@@ -59,9 +59,9 @@ def test_runs_on_one_ledger_are_charged_together_until_it_refuses(command, folde
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--rows", 100], "at least 500"),
+        (["--rows", 100], "x>=500"),
         (["--seed", -1], "seed is -1"),
-        (["--out", "file"], "no folder"),
+        (["--out", "file"], "'file' is a file"),
     ],
 )
 def test_mistakes_are_said(command, folder, options, message):

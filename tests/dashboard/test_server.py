@@ -155,8 +155,7 @@ def test_pages_of_other_sites_are_refused(shown, monkeypatch, host, origin, stat
 
 
 def test_the_commands_server_refuses_other_sites_and_goes_on(shown, monkeypatch):
-    def visit(items):
-        url = items[0][1]
+    def visit(_label, url):
         root = url.rsplit("/", 2)[0]
         for page in (url, f"{root}/", f"{root}/shutdown"):
             for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
@@ -167,6 +166,6 @@ def test_the_commands_server_refuses_other_sites_and_goes_on(shown, monkeypatch)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("interpret.visual._interactive.visualize_provider", None)
-    monkeypatch.setattr("interpret_dp.cli.serve.say_items", visit)
-    serve(shown.total, port=None, open_browser=False)
+    monkeypatch.setattr("interpret_dp.cli.serve.say_item", visit)
+    serve(shown.total, port=None, no_browser=True)
     assert interpret.shutdown_show_server()

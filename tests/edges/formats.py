@@ -1,4 +1,4 @@
-"""Every format that the package reads back: how a file of it is made, and what it says."""
+"""Every format that is read back: how a file of it is made, and what it says."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from benchmarks.audit_page import from_json
 from interpret_dp import (
     Categorical,
     Continuous,
@@ -23,9 +24,8 @@ from interpret_dp import (
     load_model,
 )
 from interpret_dp._documents import SEAL
-from interpret_dp.audit import tables
-from interpret_dp.audit.results import AttackLine, ReplayLine
-from interpret_dp.cli.outputs import pending_file
+from interpret_dp.audit.results import AttackLine, ReplayLine, draw_figure, to_json
+from interpret_dp.cli.console import pending_file
 from interpret_dp.explanation import PrivacySpend
 from interpret_dp.explanation.export import write_html
 from interpret_dp.ledger import verify_archive
@@ -199,11 +199,11 @@ LINES = [
 
 
 def _write_audit(path: Path) -> None:
-    path.write_text(tables.to_json(LINES), encoding="utf-8")
+    path.write_text(to_json(LINES), encoding="utf-8")
 
 
 def _read_audit(path: Path) -> Any:
-    return tables.from_json(path.read_bytes())
+    return from_json(path.read_bytes())
 
 
 # --------------------------------------------------------------------- what is written alone
@@ -249,7 +249,7 @@ WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     },
     "page": ("page.html", _write_page),
     "model for interpret": ("ebm.json", _write_for_interpret),
-    "picture of an audit": ("audit.png", lambda path: tables.draw_figure(LINES, path)),
+    "picture of an audit": ("audit.png", lambda path: draw_figure(LINES, path)),
     "result of a command": ("report.json", _write_result),
 }
 """All that write a file."""

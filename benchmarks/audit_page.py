@@ -1,0 +1,65 @@
+"""Tables of ``interpret-dp audit`` in docs/audit.md, between two marks: ``make audit``."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+from interpret_dp._documents import SEAL, check_keys, parse_json, unsealed, write_file
+from interpret_dp.audit.results import AttackLine, ReplayLine, to_markdown
+
+__all__ = ["BEGIN", "END", "from_json", "put_into_page"]
+
+BEGIN, END = "<!-- audit: begin -->", "<!-- audit: end -->"
+
+
+def from_json(text: str | bytes) -> list[AttackLine | ReplayLine]:
+    """Return the lines of a document that ``interpret-dp audit --out`` wrote as audit.json.
+
+    Raises
+    ------
+    ValueError
+        If it is of another form, or was changed after it was written.
+    """
+    try:
+        document = parse_json(text, "audit.json")
+        check_keys("audit.json", document, ("interpret_dp", "attacks", "replays"), optional=(SEAL,))
+        document = unsealed(document, "audit.json")
+        attacks: list[AttackLine | ReplayLine] = [
+            AttackLine(**(line | {"finds": math.inf if line["finds"] is None else line["finds"]}))
+            for line in document["attacks"]
+        ]
+        replays = [
+            ReplayLine(**(line | {"violations": tuple(line["violations"])}))
+            for line in document["replays"]
+        ]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(
+            f"The document is not one that `interpret-dp audit --out` wrote as audit.json: {error}"
+        ) from error
+    return attacks + replays
+
+
+def put_into_page(page: str, markdown: str) -> str:
+    """Return a page with the text between its two marks replaced.
+
+    Raises
+    ------
+    ValueError
+        If the page does not have both marks, each once and in order.
+    """
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end or BEGIN in rest or END in after or END in before:
+        raise ValueError(
+            f"The page must have the lines {BEGIN!r} and {END!r}, each once and in this order. Put "
+            "them where the tables belong."
+        )
+    return f"{before}{BEGIN}\n{markdown.strip()}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    result, target = map(Path, sys.argv[1:])
+    tables = to_markdown(from_json(result.read_bytes()))
+    write_file(target, put_into_page(target.read_text(encoding="utf-8"), tables))
