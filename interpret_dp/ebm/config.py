@@ -14,19 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.accounting.plans import ReleasePlan
-from interpret_dp.accounting.releases import PlannedChoice, PlannedRelease
+from interpret_dp.accounting.plans import PlannedChoice, PlannedRelease, ReleasePlan
 from interpret_dp.ebm.pairs.config import pair_grid, pair_shares
 from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count, fine_edges, search_edges
 from interpret_dp.schema.declarations import MAX_BINS
 
-__all__ = [
-    "LEAST_SUPPORTED",
-    "BoostingSettings",
-    "TrainerConfig",
-    "Unit",
-    "residual_clip",
-]
+__all__ = ["LEAST_SUPPORTED", "BoostingSettings", "TrainerConfig", "Unit", "residual_clip"]
 
 _ROUNDS = 40
 _MOST_TIMES = 4  # so many times as many rounds, at most, where terms cannot move or do not go on

@@ -5,8 +5,7 @@ Importing this is light: SQLAlchemy is imported when a ledger is built.
 
 from __future__ import annotations
 
-from interpret_dp.ledger.account import Account, Budget, Request, Spent
-from interpret_dp.ledger.approval import Approval
+from interpret_dp.ledger.account import Account, Approval, Budget, Request, Spent
 from interpret_dp.ledger.archive import verify_archive
 from interpret_dp.ledger.errors import ApprovalNeededError, BudgetExpiredError, RoleError
 from interpret_dp.ledger.filter import DeltaExceededError

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._notebook import notebook_table
 from interpret_dp._validate import check_real, did_you_mean
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.account import Account, Budget, Spent
-from interpret_dp.ledger.approval import Approval
+from interpret_dp.ledger.account import Account, Approval, Budget, Spent
 from interpret_dp.ledger.chain import GENESIS, verify_chain
 from interpret_dp.ledger.filter import largest_epsilon, remaining_mu
 from interpret_dp.ledger.handle import LedgerHandle

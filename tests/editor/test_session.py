@@ -398,7 +398,7 @@ def test_a_file_for_another_model_is_refused(edited, tmp_path):
         ("shift", {"bins": "all"}, "list of indices"),
         ("shift", {"classes": [1]}, "at most 0"),
         ("shift", {"recentre": 1}, "true or false"),
-        ("shift", {"parameters": {}}, "exactly"),
+        ("shift", {"parameters": {}}, "lacks 'by'"),
         ("shift", {"parameters": {"by": "1"}}, "real number"),
         ("shift", {"parameters": {"by": 0.75}}, "not what its operation gives"),
         ("shift", {"scores": [0.0] * 10}, "not what its operation gives"),

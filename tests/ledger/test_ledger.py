@@ -27,8 +27,8 @@ from interpret_dp.ledger import (
     clock,
     default_ledger,
 )
-from interpret_dp.ledger.actor import current_host, user_of
 from interpret_dp.ledger.clock import today
+from interpret_dp.ledger.names import current_host, user_of
 from tests.ledger.requests import reserve, reserve_epsilon
 
 

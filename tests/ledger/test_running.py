@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.ledger.account import Account
 from interpret_dp.ledger.chain import Entry
-from interpret_dp.ledger.folding import fold_all
-from interpret_dp.ledger.running import Running
+from interpret_dp.ledger.folding import Running, fold_all
 from tests.ledger.requests import reserve
 
 
