@@ -119,7 +119,7 @@ def _add_verify(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _create(arguments: argparse.Namespace) -> None:
     from interpret_dp._figures import selections_text
-    from interpret_dp.ledger.clock import moment_text
+    from interpret_dp.ledger.core.clock import moment_text
 
     ledger = open_to_spend(arguments.ledger)
     verb = "declared" if ledger.budget(arguments.dataset) is None else "was declared before"
@@ -193,7 +193,7 @@ def _say_account(account: Mapping[str, Any]) -> None:
 
 def _account_items(account: Mapping[str, Any]) -> list[tuple[str, str]]:
     from interpret_dp._figures import ceil_text, left_for_selections, selections_text
-    from interpret_dp.ledger.clock import moment_text
+    from interpret_dp.ledger.core.clock import moment_text
 
     budget, spent = account["budget"], account["spent"]
     items = [("Data set", " = ".join(map(repr, account["names"])))]

@@ -173,7 +173,7 @@ def _raise(arguments: argparse.Namespace) -> None:
 
 def _renew(arguments: argparse.Namespace) -> None:
     from interpret_dp._figures import ceil_text
-    from interpret_dp.ledger.clock import moment_text
+    from interpret_dp.ledger.core.clock import moment_text
 
     ledger = open_existing(arguments.ledger)
     budget = ledger.renew_budget(

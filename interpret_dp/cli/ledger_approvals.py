@@ -184,7 +184,7 @@ def _answer(arguments: argparse.Namespace) -> None:
 
 
 def _words(approval: Approval) -> str:
-    from interpret_dp.ledger.clock import moment_text
+    from interpret_dp.ledger.core.clock import moment_text
 
     told = (
         f"epsilon {approval.epsilon:.4g} at delta {approval.delta:g} on {approval.dataset!r} by "

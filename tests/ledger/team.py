@@ -7,7 +7,7 @@ import datetime
 from collections.abc import Iterator
 from unittest import mock
 
-from interpret_dp.ledger import clock, names
+from interpret_dp.ledger.core import clock, names
 
 
 @contextlib.contextmanager

@@ -12,7 +12,8 @@ import pytest
 from sqlalchemy import text
 
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger import PrivacyLedger, store, tables
+from interpret_dp.ledger import PrivacyLedger
+from interpret_dp.ledger.core import store, tables
 from tests.ledger.requests import reserve
 
 FIXTURE = Path(__file__).parent / "fixtures" / "version_1.sql"

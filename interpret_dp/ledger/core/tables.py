@@ -29,8 +29,8 @@ from sqlalchemy import (
 )
 
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.chain import CLOSING, Entry, verify_chain
-from interpret_dp.ledger.database import Database
+from interpret_dp.ledger.core.chain import CLOSING, Entry, verify_chain
+from interpret_dp.ledger.core.database import Database
 
 __all__ = [
     "CLOSED_ONCE",

@@ -17,7 +17,7 @@ from typing import Any
 from interpret_dp._documents import canonical_json, check_keys, parse_json, write_file
 from interpret_dp._validate import check_choice
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.chain import GENESIS, Entry, verify_chain
+from interpret_dp.ledger.core.chain import GENESIS, Entry, verify_chain
 
 __all__ = ["FORMS", "read_archive", "verify_archive", "write_archive"]
 

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.account import Account, Approval, Budget, Request
-from interpret_dp.ledger.chain import GENESIS, Entry, check_next
+from interpret_dp.ledger.core.account import Account, Approval, Budget, Request
+from interpret_dp.ledger.core.chain import GENESIS, Entry, check_next
 
 __all__ = ["Running", "fold_all"]
 

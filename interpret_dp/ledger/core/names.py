@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import canonical_json
-from interpret_dp.ledger.chain import Entry
+from interpret_dp.ledger.core.chain import Entry
 
 if TYPE_CHECKING:
-    from interpret_dp.ledger.store import Log
+    from interpret_dp.ledger.core.store import Log
 
 __all__ = ["append_act", "check_name", "check_text", "current_host", "current_user", "user_of"]
 
