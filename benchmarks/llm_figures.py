@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from benchmarks.lime_report import Report
 from benchmarks.llm_mnist import DELTA, SCHEMA, STANDARDS, load_mnist
 from interpret_dp import Continuous, DPLocallyLinearClassifier, Schema
-from interpret_dp.accounting.planned import SampledSteps
+from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.llm.inputs import input_coding
 from interpret_dp.llm.request import settings_of
 from interpret_dp.llm.training import train

@@ -19,7 +19,7 @@ from benchmarks.lime_report import Report
 from benchmarks.llm_figures import Noiseless
 from benchmarks.llm_tables import DELTA, TABLES, Table, load_table
 from interpret_dp import DPLocallyLinearClassifier
-from interpret_dp.accounting.planned import SampledSteps
+from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.llm.request import settings_of
 from interpret_dp.llm.training import train
 

@@ -1,5 +1,7 @@
 """Files: one way to write them, one strict way to read JSON, and a seal that shows a changed byte.
 
+Every document of the package is opened by :func:`open_document`.
+
 A seal is the SHA-256 of a document's canonical text, kept in the document itself. It guards against
 accidents: a disk, an editor, a merge. It is no signature: whoever changes a file on purpose can
 seal it again. To know that a file is the one that was released, keep its digest elsewhere.
@@ -22,10 +24,11 @@ __all__ = [
     "SEAL",
     "canonical_json",
     "check_keys",
-    "check_version",
     "digest_of",
+    "open_document",
     "parse_json",
     "read_json",
+    "reading_parts",
     "replaced_file",
     "sealed",
     "unsealed",
@@ -35,6 +38,10 @@ __all__ = [
 
 SEAL = "sha256"
 """Key under which a file keeps the digest of all the rest of it."""
+
+_MEND_KEYS = (
+    "Restore the file from a copy, or read it with the version of interpret_dp that wrote it."
+)
 
 
 def canonical_json(document: Mapping[str, Any]) -> str:
@@ -82,38 +89,102 @@ def unsealed(document: Mapping[str, Any], what: str) -> dict[str, Any]:
     return content
 
 
-def check_version(what: str, found: Any, *known: int) -> None:
-    """Raise ValueError unless a document is of a version that this package reads."""
-    if found not in known or type(found) is not int:
-        raise ValueError(
-            f"{what} has version {found!r}; this version of interpret_dp reads "
-            f"{' and '.join(map(str, known))}. A newer "
-            "file needs a newer interpret_dp: pip install --upgrade interpret-dp."
+def open_document(
+    what: str,
+    document: Any,
+    document_format: str,
+    versions: Collection[int],
+    required: Collection[str],
+    optional: Collection[str] = (),
+    *,
+    writer: str,
+    mend: str = _MEND_KEYS,
+) -> dict[str, Any]:
+    """Return what a document of a known format and version holds, without format and version.
+
+    Parameters
+    ----------
+    what : str
+        What it is, for messages, such as ``"model file"``.
+    document : object
+        As JSON or TOML gave it.
+    document_format : str
+        What it must have under ``format``.
+    versions : collection of int
+        Those that this version of the package reads.
+    required, optional : collection of str
+        Its other keys: those that it must have, and those that it may. Where `SEAL` is among
+        these, a seal is checked and left out.
+    writer : str
+        The call that writes such documents, such as ``"model.save(path)"``; for messages.
+    mend : str
+        The end of messages on its keys.
+
+    Raises
+    ------
+    ValueError
+        If it is no such document, was changed since it was sealed, is of another version, lacks
+        a key or has one too many.
+    """
+    is_object = isinstance(document, Mapping)
+    if not is_object or document.get("format") != document_format:
+        fault = (
+            f"its format is {document.get('format')!r}"
+            if is_object
+            else f"a {type(document).__name__} was given"
         )
+        raise ValueError(
+            f"This is not {'an' if what[0] in 'aeiou' else 'a'} {what} of interpret_dp: {fault}; "
+            f"it must be an object of the format {document_format!r}, which {writer} writes."
+        )
+    content = unsealed(document, f"The {what}") if SEAL in optional else dict(document)
+    version = content.get("version")
+    if version not in versions or type(version) is not int:
+        raise ValueError(
+            f"The {what}'s version is {version!r}; this version of interpret_dp reads "
+            f"{' and '.join(map(str, versions))}. A newer file needs a newer interpret_dp: pip "
+            "install --upgrade interpret-dp."
+        )
+    del content["format"], content["version"]
+    check_keys(f"The {what}", content, required, optional, mend=mend)
+    return content
 
 
 def check_keys(
-    what: str, given: Any, required: Collection[str], optional: Collection[str] = ()
+    what: str,
+    given: Any,
+    required: Collection[str],
+    optional: Collection[str] = (),
+    *,
+    mend: str = _MEND_KEYS,
 ) -> None:
     """Raise ValueError unless an object has all required keys, and no others but optional ones."""
+    allowed = ", ".join((*required, *optional))
     if not isinstance(given, Mapping):
         raise ValueError(
             f"{what} is of type {type(given).__name__}; it must be an object with the keys "
-            f"{', '.join((*required, *optional))}."
+            f"{allowed}."
         )
     missing = [key for key in required if key not in given]
-    if missing:
-        raise ValueError(
-            f"{what} is incomplete: it lacks {', '.join(map(repr, missing))}. Restore the file "
-            "from a copy."
-        )
     unknown = [key for key in given if key not in required and key not in optional]
+    faults = []
+    if missing:
+        faults.append(f"lacks {', '.join(map(repr, missing))}")
     if unknown:
+        faults.append(f"has unknown keys: {', '.join(map(repr, unknown))}; its keys are {allowed}")
+    if faults:
+        raise ValueError(f"{what} {' and '.join(faults)}. {mend}")
+
+
+@contextmanager
+def reading_parts(what: str, mend: str) -> Iterator[None]:
+    """Turn the errors that a part of a document causes into one ValueError that names ``what``."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ValueError(
-            f"{what} has unknown keys: {', '.join(map(repr, unknown))}; allowed are "
-            f"{', '.join((*required, *optional))}. Restore the file from a copy, or read it with "
-            "the version of interpret_dp that wrote it."
-        )
+            f"{what} is incomplete or was changed by hand ({type(error).__name__}: {error}). {mend}"
+        ) from error
 
 
 @contextmanager

@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.accounting.planned import PlannedSampling, SampledSteps, SamplingInProgress
-from interpret_dp.accounting.plans import ReleasePlan
-from interpret_dp.accounting.releases import (
+from interpret_dp.accounting.plans import (
     SMALLEST_MU,
     PlannedChoice,
     PlannedRelease,
+    PlannedSampling,
     PlannedSelection,
+    ReleasePlan,
+    SampledSteps,
+    SamplingInProgress,
 )
 from interpret_dp.exceptions import BackendError, ReleaseError
 from interpret_dp.mechanisms.additive import gaussian_mechanism

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from interpret_dp._documents import check_keys, open_document
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.choices import LARGEST_RANGE, SMALLEST_RANGE
 from interpret_dp.accounting.rounding import reciprocal_down
@@ -224,17 +225,11 @@ def check_event_json(document: Mapping[str, Any]) -> None:
     TypeError, ValueError
         As :func:`event_from_json`.
     """
-    if not isinstance(document, Mapping):
-        raise TypeError(f"An event is a JSON object; a {type(document).__name__} was given.")
-    allowed = {"format": EVENT_FORMAT, "version": EVENT_VERSION}
-    for key, value in allowed.items():
-        if document.get(key) != value or isinstance(document.get(key), bool):
-            raise ValueError(
-                f"The event's {key} is {document.get(key)!r}; this version of interpret_dp reads "
-                f"{value!r}. A file of a newer version needs a newer interpret_dp."
-            )
-    _check_keys("event document", document, {*allowed, "event"})
-    _check_node("event", document["event"], 0)
+    writer = "event_to_json(event)"
+    content = open_document(
+        "event", document, EVENT_FORMAT, (EVENT_VERSION,), ("event",), writer=writer
+    )
+    _check_node("event", content["event"], 0)
 
 
 def check_new_event(document: Mapping[str, Any]) -> None:
@@ -345,15 +340,6 @@ def _document(node: Node) -> Node:
     return {"format": EVENT_FORMAT, "version": EVENT_VERSION, "event": node}
 
 
-def _check_keys(where: str, node: Mapping[str, Any], expected: set[str]) -> None:
-    missing, unknown = expected - set(node), set(map(str, node)) - expected
-    if missing or unknown:
-        raise ValueError(
-            f"The {where} has missing keys {sorted(missing)} and unknown keys {sorted(unknown)}; "
-            f"it must have exactly {sorted(expected)}."
-        )
-
-
 def _check_node(name: str, node: Any, depth: int) -> None:
     if depth > _MAXIMUM_DEPTH:
         raise ValueError(f"The event is nested more than {_MAXIMUM_DEPTH} levels deep.")
@@ -366,7 +352,7 @@ def _check_node(name: str, node: Any, depth: int) -> None:
             "version needs a newer interpret_dp."
         )
     fields = _KINDS[kind].fields
-    _check_keys(f"event of kind {kind!r}", node, {"kind", *fields})
+    check_keys(f"An event of kind {kind!r}", node, ("kind", *fields))
     for key, field in fields.items():
         field.check(key, node[key], depth + 1)
 

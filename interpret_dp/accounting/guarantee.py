@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from interpret_dp._documents import check_keys, open_document
 from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.composition import GdpPair, compose
@@ -283,21 +284,15 @@ class Guarantee:
             If the document is of another format or version, lacks a key or has one too many, or
             if its figures are out of range or contradict each other.
         """
-        if not isinstance(document, Mapping):
-            raise TypeError(f"A guarantee is a JSON object; {type(document).__name__} was given.")
-        allowed = {"format": _FORMAT, "version": _VERSION}
-        for key, value in allowed.items():
-            if document.get(key) != value or isinstance(document.get(key), bool):
-                raise ValueError(
-                    f"The guarantee's {key} is {document.get(key)!r}; this version of interpret_dp "
-                    f"reads {value!r}. A newer file needs a newer interpret_dp."
-                )
-        fields = {key: value for key, value in document.items() if key not in allowed}
-        _check_keys("guarantee", fields, cls, optional={"scope"})
+        keys = [field.name for field in dataclasses.fields(cls) if field.name != "scope"]
+        writer = "guarantee.to_dict()"
+        fields = open_document(
+            "guarantee", document, _FORMAT, (_VERSION,), keys, ("scope",), writer=writer
+        )
         if not isinstance(fields["releases"], list):
             raise TypeError("The guarantee's releases must be a list.")
         for share in fields["releases"]:
-            _check_keys("release", share, ReleaseShare, optional={"delta"})
+            check_keys("A release", share, ("name", "mu", "count"), ("delta",))
         fields["releases"] = tuple(ReleaseShare(**share) for share in fields["releases"])
         return cls(**fields)
 
@@ -326,18 +321,3 @@ def _checked_tuple(name: str, values: Any, kind: type) -> tuple[Any, ...]:
 def _share_text(share: ReleaseShare) -> str:
     own = f" and delta {ceil_text(share.delta, digits=6)}" if share.delta else ""
     return f"mu {ceil_text(share.mu, digits=6)}{own} ({share.count} releases)"
-
-
-def _check_keys(
-    what: str, document: Any, kind: type, optional: Collection[str] = frozenset()
-) -> None:
-    if not isinstance(document, Mapping):
-        raise TypeError(f"A {what} must be a JSON object; {type(document).__name__} was given.")
-    expected = {field.name for field in dataclasses.fields(kind)}
-    missing = expected - set(document) - set(optional)
-    unknown = set(map(str, document)) - expected
-    if missing or unknown:
-        raise ValueError(
-            f"The {what} has missing keys {sorted(missing)} and unknown keys {sorted(unknown)}; "
-            f"it must have exactly {sorted(expected)}."
-        )

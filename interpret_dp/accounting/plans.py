@@ -1,16 +1,270 @@
-"""All releases of one request, as one value; never sees data."""
+"""Planned releases of one request and what they cost; never sees data."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from interpret_dp.accounting.composition import GdpPair, reduce_event
-from interpret_dp.accounting.events import composed_json
+from interpret_dp._validate import check_int, check_real
+from interpret_dp.accounting.choices import range_of_mu
+from interpret_dp.accounting.composition import GdpPair, compose_repeated, reduce_event
+from interpret_dp.accounting.events import (
+    composed_json,
+    dominated_node,
+    exponential_node,
+    gaussian_node,
+    sampled_gaussian_node,
+    thresholding_node,
+)
 from interpret_dp.accounting.guarantee import ReleaseShare
-from interpret_dp.accounting.planned import PlannedSampling
-from interpret_dp.accounting.releases import PlannedRelease
+from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA, calibrated_noise, covering_mu
 
-__all__ = ["ReleasePlan"]
+__all__ = [
+    "SMALLEST_MU",
+    "PlannedChoice",
+    "PlannedRelease",
+    "PlannedSampling",
+    "PlannedSelection",
+    "ReleasePlan",
+    "SampledSteps",
+    "SamplingInProgress",
+]
+
+# Below the first, noise for a row that adds 256 LATTICE units to a sum would leave the integers.
+# (Products of 256 columns add 181, and nothing else as much.) Above the second, noise for LATTICE
+# units would be the lattice's least, whatever is paid.
+SMALLEST_MU, _LARGEST_MU = 2.0**-28, 2.0**10
+
+
+@dataclass(frozen=True)
+class PlannedRelease:
+    """``count`` noisy sums of one name that cost ``mu`` each.
+
+    Attributes
+    ----------
+    name : str
+    mu : float
+        Gaussian differential privacy of each.
+    count : int
+    delta : float
+        Own delta of each: 0 of all but selections.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``count`` is below 1, or ``mu`` needs noise that the lattice cannot carry. Checked
+        here, so that a fit refuses before it reserves.
+    """
+
+    name: str
+    mu: float
+    count: int
+    delta: float = field(default=0.0, init=False)
+
+    #: What they are, in an error message.
+    words = "releases"
+
+    def __post_init__(self) -> None:
+        """Check the figures."""
+        check_int(f"The number of releases {self.name!r}", self.count, low=1)
+        check_real(
+            f"mu of each release {self.name!r}",
+            self.mu,
+            low=SMALLEST_MU,
+            high=_LARGEST_MU,
+            mend="Ask for another epsilon or delta, or for another number of rounds.",
+        )
+
+    @property
+    def node(self) -> dict[str, object]:
+        """One of the releases, as an event."""
+        return gaussian_node(self.mu)
+
+    @property
+    def pair(self) -> GdpPair:
+        """What one of them costs: of the event, so that plan, charge and bill are one figure."""
+        return reduce_event(composed_json([(self.node, 1)]))
+
+    @property
+    def share(self) -> ReleaseShare:
+        """All of them together, as a line of the bill."""
+        cost = compose_repeated([(self.pair, self.count)])
+        return ReleaseShare(self.name, cost.mu, self.count, cost.delta)
+
+
+@dataclass(frozen=True)
+class PlannedSelection(PlannedRelease):
+    """``count`` selections among the values that occur, which cost ``mu`` and ``delta`` each.
+
+    Attributes
+    ----------
+    name, mu, count
+        As of :class:`PlannedRelease`.
+    delta : float
+        Probability of naming a value that only one of two neighbouring tables has, above 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`PlannedRelease`, or if ``delta`` is not a probability.
+    """
+
+    # The inherited default is no probability, and is refused.
+    delta: float = 0.0
+    words = "selections"
+
+    def __post_init__(self) -> None:
+        """Check the figures."""
+        super().__post_init__()
+        name = f"delta of each release {self.name!r}"
+        check_real(name, self.delta, low=0, low_open=True, high=1, high_open=True)
+
+    @property
+    def node(self) -> dict[str, object]:
+        """One of the selections, as an event."""
+        return thresholding_node(self.mu, self.delta)
+
+
+@dataclass(frozen=True)
+class PlannedChoice(PlannedRelease):
+    """``count`` choices by the exponential mechanism that cost ``mu`` each."""
+
+    words = "choices"
+
+    @property
+    def epsilon(self) -> float:
+        """The bounded range of each choice: at most 100, which costs less than a large ``mu``."""
+        return range_of_mu(self.mu)
+
+    @property
+    def node(self) -> dict[str, object]:
+        """One of the choices, as an event."""
+        return exponential_node(self.epsilon)
+
+
+@dataclass(frozen=True)
+class SampledSteps:
+    """Noisy sums over fresh Poisson samples; public.
+
+    Attributes
+    ----------
+    noise_multiplier : float
+        Noise scale over what one row adds to a sum at most.
+    probability : float
+        With which each row is in a sample.
+    count : int
+        Number of samples.
+    """
+
+    noise_multiplier: float
+    probability: float
+    count: int
+
+
+@dataclass(frozen=True)
+class PlannedSampling:
+    """Releases of Poisson samples under one name, which cost a pair (mu, delta) together.
+
+    Attributes
+    ----------
+    name : str
+    mu, delta : float
+        The pair of all of them together.
+    steps : SampledSteps or None
+        None where rate and number follow from what the request releases first, such as the number
+        of rows; the pair is fixed all the same.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``mu`` or ``delta`` is out of range, or the steps cost more than the pair.
+    """
+
+    name: str
+    mu: float
+    delta: float
+    steps: SampledSteps | None = None
+
+    #: As an event, they are one.
+    count = 1
+
+    def __post_init__(self) -> None:
+        """Check the figures."""
+        what = f"all releases {self.name!r} together"
+        check_real(f"mu of {what}", self.mu, low=0, low_open=True)
+        check_real(
+            f"delta of {what}",
+            self.delta,
+            low=SMALLEST_OWN_DELTA,
+            high=1,
+            high_open=True,
+            mend="Ask for a larger delta.",
+        )
+        if self.steps is not None:
+            self.check(self.steps)
+
+    @classmethod
+    def calibrated(
+        cls, name: str, mu: float, delta: float, *, probability: float, count: int
+    ) -> PlannedSampling:
+        """Return the plan of so many steps, with the least noise that the pair allows."""
+        noise = calibrated_noise(mu, delta, probability, count)
+        steps = SampledSteps(noise, probability, count)
+        return cls(name, covering_mu(noise, probability, count, delta), delta, steps)
+
+    def settled(self, *, probability: float, count: int) -> SampledSteps:
+        """Return steps of a rate and number that were not known before, as noisy as need be."""
+        noise = calibrated_noise(self.mu, self.delta, probability, count)
+        return SampledSteps(noise, probability, count)
+
+    def check(self, steps: SampledSteps) -> None:
+        """Raise ValueError if these steps cost more than the pair."""
+        mu = covering_mu(steps.noise_multiplier, steps.probability, steps.count, self.delta)
+        if mu > self.mu:
+            raise ValueError(
+                f"The steps of {self.name!r} need mu {mu:.6g} at delta {self.delta:g}; mu "
+                f"{self.mu:.6g} is planned. Use noise for fewer steps, or more noise."
+            )
+
+    @property
+    def node(self) -> dict[str, object]:
+        """All of them, as an event."""
+        if self.steps is None:
+            return dominated_node(self.mu, self.delta)
+        steps = self.steps
+        return sampled_gaussian_node(
+            steps.noise_multiplier, steps.probability, steps.count, self.delta
+        )
+
+    @property
+    def share(self) -> ReleaseShare:
+        """All of them together, as a line of the bill."""
+        count = 1 if self.steps is None else self.steps.count
+        return ReleaseShare(self.name, self.mu, count, self.delta)
+
+    def mu_of_first(self, steps: SampledSteps, used: int) -> float:
+        """Return what the first ``used`` of these steps cost, with the pair's delta."""
+        check_int("used", used, low=0, high=steps.count)
+        if used == 0:
+            return 0.0
+        mu = covering_mu(steps.noise_multiplier, steps.probability, used, self.delta)
+        return min(mu, self.mu)
+
+
+@dataclass
+class SamplingInProgress:
+    """A planned sampling and how far it has come."""
+
+    planned: PlannedSampling
+    used: int = 0
+
+    def __post_init__(self) -> None:
+        """Start with the planned steps, if they are known."""
+        self.steps = self.planned.steps
+
+    @property
+    def mu(self) -> float:
+        """What the steps begun cost, with the plan's own delta."""
+        return 0.0 if self.steps is None else self.planned.mu_of_first(self.steps, self.used)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +13,9 @@ from interpret_dp.backends.base import MAX_SCORE
 
 __all__ = [
     "advance_binary",
+    "advance_gamma",
     "advance_multiclass",
+    "advance_poisson",
     "advance_regression",
     "exponential_table",
     "sigmoid_table",
@@ -108,64 +112,74 @@ def _weigh(weights: NDArray[np.int32], residuals: NDArray[np.int32], start: int,
         residuals[row - start] = _weighted(int(residuals[row - start]), int(weights[row]))
 
 
-@compiled()
-def advance_binary(
-    codes: NDArray[np.unsignedinteger],
-    widths: NDArray[np.int64],
-    weights: NDArray[np.int32],
-    labels: NDArray[np.int8],
-    table: NDArray[np.int32],
-    updated: NDArray[np.int64],
-    updates: NDArray[np.int32],
-    saturate: bool,
-    wanted: NDArray[np.int64],
-    scores: NDArray[np.int32],
-    first: int,
-    last: int,
-    sums: NDArray[np.int64],
-) -> None:
-    """Add updates to the scores, then ``weight * (label - probability)`` to the sums."""
-    residuals, cells = np.empty(_CHUNK, np.int32), np.empty(_CHUNK, np.uint16)
-    for start in range(first, last, _CHUNK):
-        stop = min(start + _CHUNK, last)
-        _add_updates(codes, widths, updated, updates, saturate, scores, start, stop, cells)
-        score, label = scores[start:stop], labels[start:stop]
-        # In two loops, of which the first has no look-ups.
-        for row in range(stop - start):
-            step = min(max(score[row] >> _TABLE_BITS, -_TABLE_HALF), _TABLE_HALF - 1)
-            cells[row] = np.uint16(step + _TABLE_HALF)
-        for row in range(stop - start):
-            residuals[row] = label[row] * LATTICE - table[cells[row]]
-        _weigh(weights, residuals, start, stop)
-        _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
+def _advance_by(rule: str) -> Callable[..., None]:
+    """Return the loop over rows that adds updates to scores, then weighted residuals to sums.
+
+    Parameters
+    ----------
+    rule : {"probability", "difference", "mean", "ratio"}
+        The residual of a row: label minus probability, target minus score, target minus mean, or
+        target over mean minus 1, the last three of them clipped. numba drops the other rules.
+    """
+    is_probability, is_difference, is_mean = (
+        rule == name for name in ("probability", "difference", "mean")
+    )
+
+    @compiled()
+    def advance(
+        codes: NDArray[np.unsignedinteger],
+        widths: NDArray[np.int64],
+        weights: NDArray[np.int32],
+        targets: NDArray[np.signedinteger],
+        table: NDArray[np.int32],
+        lowest: int,
+        largest: int,
+        updated: NDArray[np.int64],
+        updates: NDArray[np.int32],
+        saturate: bool,
+        wanted: NDArray[np.int64],
+        scores: NDArray[np.int32],
+        first: int,
+        last: int,
+        sums: NDArray[np.int64],
+    ) -> None:
+        residuals, cells = np.empty(_CHUNK, np.int32), np.empty(_CHUNK, np.uint16)
+        for start in range(first, last, _CHUNK):
+            stop = min(start + _CHUNK, last)
+            _add_updates(codes, widths, updated, updates, saturate, scores, start, stop, cells)
+            target, score = targets[start:stop], scores[start:stop]
+            if is_probability:
+                # In two loops, of which the first has no look-ups.
+                for row in range(stop - start):
+                    step = min(max(score[row] >> _TABLE_BITS, -_TABLE_HALF), _TABLE_HALF - 1)
+                    cells[row] = np.uint16(step + _TABLE_HALF)
+                for row in range(stop - start):
+                    residuals[row] = target[row] * LATTICE - table[cells[row]]
+            elif is_difference:
+                for row in range(stop - start):
+                    residual = int(target[row]) - int(score[row])
+                    residuals[row] = min(max(residual, -largest), largest)
+            elif is_mean:
+                for row in range(stop - start):
+                    entry = (int(score[row]) >> _TABLE_BITS) - lowest
+                    mean = table[min(max(entry, 0), table.shape[0] - 1)]
+                    residual = int(target[row]) - int(mean)
+                    residuals[row] = min(max(residual, -largest), largest)
+            else:
+                for row in range(stop - start):
+                    entry = ((int(target[row]) - int(score[row])) >> _TABLE_BITS) - lowest
+                    residual = int(table[min(max(entry, 0), table.shape[0] - 1)])
+                    residuals[row] = min(max(residual, -largest), largest)
+            _weigh(weights, residuals, start, stop)
+            _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
+
+    return advance
 
 
-@compiled()
-def advance_regression(
-    codes: NDArray[np.unsignedinteger],
-    widths: NDArray[np.int64],
-    weights: NDArray[np.int32],
-    target: NDArray[np.int32],
-    largest: int,
-    updated: NDArray[np.int64],
-    updates: NDArray[np.int32],
-    saturate: bool,
-    wanted: NDArray[np.int64],
-    scores: NDArray[np.int32],
-    first: int,
-    last: int,
-    sums: NDArray[np.int64],
-) -> None:
-    """Add updates to the scores, then ``weight * clipped residual`` to the sums."""
-    residuals, cells = np.empty(_CHUNK, np.int32), np.empty(_CHUNK, np.uint16)
-    for start in range(first, last, _CHUNK):
-        stop = min(start + _CHUNK, last)
-        _add_updates(codes, widths, updated, updates, saturate, scores, start, stop, cells)
-        for row in range(start, stop):
-            residual = int(target[row]) - int(scores[row])
-            residuals[row - start] = min(max(residual, -largest), largest)
-        _weigh(weights, residuals, start, stop)
-        _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
+advance_binary = _advance_by("probability")
+advance_regression = _advance_by("difference")
+advance_poisson = _advance_by("mean")
+advance_gamma = _advance_by("ratio")
 
 
 @compiled()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -14,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.backends.base import MAX_SCORE
 from interpret_dp.backends.grids import Grids
 from interpret_dp.backends.kernels import (
@@ -24,11 +23,10 @@ from interpret_dp.backends.kernels import (
     exponential_table,
     sigmoid_table,
 )
-from interpret_dp.backends.products import products
 from interpret_dp.schema.cells import chunks
 from interpret_dp.schema.encode import code_dtype
 
-__all__ = ["LocalBinaryRows", "LocalMulticlassRows", "LocalRegressionRows"]
+__all__ = ["LocalBinaryRows", "LocalMulticlassRows", "LocalRegressionRows", "products"]
 
 #: One array a feature, or all of them in one block, which is then the backend's own.
 Codes: TypeAlias = Sequence[NDArray[np.unsignedinteger]] | NDArray[np.unsignedinteger]
@@ -48,8 +46,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_workers.cache_clear)
 
 
-class _LocalRows(ABC):
+class _LocalRows:
     """Codes, weights and scores of the rows that have a target."""
+
+    _kernel: Callable[..., None]  # the loop over rows
+    _target: NDArray[np.signedinteger]
+    _table: NDArray[Any] = np.empty(0, dtype=np.int32)  # of probabilities, means or errors
+    _lowest = 0  # step of the score at which a table of means begins
 
     n_scores = 1
     residual_norm = LATTICE
@@ -119,19 +122,14 @@ class _LocalRows(ABC):
             clipped = np.clip(clipped + self._offsets, -MAX_SCORE, MAX_SCORE)
         self._scores[...] = clipped if self._scores.ndim == 2 else clipped[..., 0]
 
-    def _advance(
+    def advance(
         self,
-        kernel: Callable[..., None],
-        facts: tuple[Any, ...],
         updated: NDArray[np.int64],
         updates: NDArray[np.int32],
         wanted: NDArray[np.int64],
         n_bins: int,
     ) -> NDArray[np.int64]:
-        """Run a kernel of one score a row over each part of the rows and add the exact sums.
-
-        ``facts`` are what the kernel knows of the rows beside their codes and scores.
-        """
+        """Sum residuals; see :class:`interpret_dp.backends.base.AdditiveRows`."""
         # Changes may be added up before they reach a score only if none of them can saturate it:
         # a public bound, by which all rows are treated alike.
         self._reach += int(np.abs(updates.astype(np.int64)).max(axis=(1, 2)).sum())
@@ -141,11 +139,14 @@ class _LocalRows(ABC):
         changes, asked = moved.changes(updates[..., 0]), Grids.of(wanted, widths)
 
         def run(first: int, last: int, sums: NDArray[np.int64]) -> None:
-            kernel(
+            self._kernel(
                 self._codes,
                 widths,
                 self._weights,
-                *facts,
+                self._target,
+                self._table,
+                self._lowest,
+                self.residual_norm,
                 moved.features,
                 changes,
                 saturate,
@@ -222,16 +223,6 @@ class _LocalRows(ABC):
         self._offset_reach = self._reach
         self._offsets = self._scores.reshape(len(self._scores), self.n_scores).astype(np.int64)
 
-    @abstractmethod
-    def advance(
-        self,
-        updated: NDArray[np.int64],
-        updates: NDArray[np.int32],
-        wanted: NDArray[np.int64],
-        n_bins: int,
-    ) -> NDArray[np.int64]:
-        """Sum residuals; see :class:`interpret_dp.backends.base.AdditiveRows`."""
-
 
 def _kept_codes(
     codes: Codes,
@@ -287,6 +278,8 @@ class LocalBinaryRows(_LocalRows):
         Most threads to sum with; the sums are exact integers and do not depend on it.
     """
 
+    _kernel = staticmethod(advance_binary)
+
     def __init__(
         self,
         codes: Codes,
@@ -298,23 +291,12 @@ class LocalBinaryRows(_LocalRows):
     ) -> None:
         keep = (labels == 0) | (labels == 1)
         super().__init__(codes, keep, weights=weights, offsets=offsets, n_threads=n_threads)
-        self._labels = labels[keep].astype(np.int8)
+        self._target = labels[keep].astype(np.int8)
         self._table = sigmoid_table()
 
     def target_sums(self) -> NDArray[np.int64]:
         """Add the weights of each class; shape (2,)."""
-        return self._counts(self._labels, 2)
-
-    def advance(
-        self,
-        updated: NDArray[np.int64],
-        updates: NDArray[np.int32],
-        wanted: NDArray[np.int64],
-        n_bins: int,
-    ) -> NDArray[np.int64]:
-        """Sum ``weight * (label - probability)`` per bin."""
-        facts = (self._labels, self._table)
-        return self._advance(advance_binary, facts, updated, updates, wanted, n_bins)
+        return self._counts(self._target, 2)
 
 
 class LocalMulticlassRows(_LocalRows):
@@ -411,6 +393,7 @@ class LocalRegressionRows(_LocalRows):
         Most threads to sum with.
     """
 
+    _kernel = staticmethod(advance_regression)
     target_norm = math.isqrt(3 * LATTICE**2) + 1
 
     def __init__(
@@ -429,6 +412,7 @@ class LocalRegressionRows(_LocalRows):
         # The numbers themselves, until the bound of the residuals is known: no copy of them.
         self._numbers = target if keep.all() else target[keep]
         del keep
+        self._bounds = (lower, upper)
         self._middle, self._half = (lower + upper) / 2, (upper - lower) / 2
         self._sums = np.zeros(3, dtype=np.int64)
         for rows in chunks(len(self._numbers)):
@@ -472,13 +456,43 @@ class LocalRegressionRows(_LocalRows):
         """
         return self._sums.copy()
 
-    def advance(
-        self,
-        updated: NDArray[np.int64],
-        updates: NDArray[np.int32],
-        wanted: NDArray[np.int64],
-        n_bins: int,
-    ) -> NDArray[np.int64]:
-        """Sum ``weight * clipped residual`` per bin."""
-        facts = (self._target, self.residual_norm)
-        return self._advance(advance_regression, facts, updated, updates, wanted, n_bins)
+
+_ROWS_AT_ONCE = 2**13
+# Of a weight, in lattice units.
+_WEIGHT_STEP = PRODUCT_UNIT**2
+
+
+def products(
+    codes: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int32],
+    wanted: Sequence[int],
+    functions: Sequence[NDArray[np.int64]],
+) -> NDArray[np.int64]:
+    """Return the sums of :meth:`interpret_dp.backends.base.AdditiveRows.product_sums`.
+
+    Parameters
+    ----------
+    codes : ndarray, shape (n_features, n_rows)
+    weights : ndarray of int32, shape (n_rows,) or (0,)
+        Empty where every row has the largest.
+    wanted, functions
+        Of that method.
+
+    Notes
+    -----
+    Matrix products of floats are exact here, in whatever order they add: whole numbers of at most
+    2**20 a row, and 2**33 in all.
+    """
+    tables = [table.astype(np.float64) for table in functions]
+    n_functions = sum(table.shape[1] for table in tables)
+    total = np.zeros((n_functions, n_functions), dtype=np.int64)
+    for first in range(0, codes.shape[1], _ROWS_AT_ONCE):
+        part = slice(first, first + _ROWS_AT_ONCE)
+        vectors = np.concatenate(
+            [table[codes[k, part]] for k, table in zip(wanted, tables, strict=True)], axis=1
+        )
+        weighted = vectors
+        if len(weights):
+            weighted = vectors * (weights[part] // _WEIGHT_STEP)[:, np.newaxis]
+        total += (weighted.T @ vectors).astype(np.int64)
+    return total if len(weights) else total * (LATTICE // _WEIGHT_STEP)

@@ -12,14 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._compiled import compiled
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.kernels import (
-    _CHUNK,
     _TABLE_BITS,
-    _add_updates,
-    _sum_residuals,
-    _weigh,
+    advance_gamma,
+    advance_poisson,
 )
 from interpret_dp.backends.local import Codes, LocalRegressionRows
 from interpret_dp.schema.cells import chunks
@@ -109,105 +106,19 @@ def log_edges(lower: float, upper: float) -> NDArray[np.float64]:
     return np.exp(np.arange(first + 1, last + 1) / _STEPS)
 
 
-@compiled()
-def advance_poisson(
-    codes: NDArray[np.unsignedinteger],
-    widths: NDArray[np.int64],
-    weights: NDArray[np.int32],
-    target: NDArray[np.int32],
-    table: NDArray[np.int32],
-    lowest: int,
-    largest: int,
-    updated: NDArray[np.int64],
-    updates: NDArray[np.int32],
-    saturate: bool,
-    wanted: NDArray[np.int64],
-    scores: NDArray[np.int32],
-    first: int,
-    last: int,
-    sums: NDArray[np.int64],
-) -> None:
-    """Add updates to the scores, then ``weight * clipped (target - exp(score))`` to the sums."""
-    residuals, cells = np.empty(_CHUNK, np.int32), np.empty(_CHUNK, np.uint16)
-    for start in range(first, last, _CHUNK):
-        stop = min(start + _CHUNK, last)
-        _add_updates(codes, widths, updated, updates, saturate, scores, start, stop, cells)
-        for row in range(start, stop):
-            entry = (int(scores[row]) >> _TABLE_BITS) - lowest
-            entry = min(max(entry, 0), table.shape[0] - 1)
-            residual = int(target[row]) - int(table[entry])
-            residuals[row - start] = min(max(residual, -largest), largest)
-        _weigh(weights, residuals, start, stop)
-        _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
-
-
-@compiled()
-def advance_gamma(
-    codes: NDArray[np.unsignedinteger],
-    widths: NDArray[np.int64],
-    weights: NDArray[np.int32],
-    logs: NDArray[np.int32],
-    table: NDArray[np.int32],
-    largest: int,
-    updated: NDArray[np.int64],
-    updates: NDArray[np.int32],
-    saturate: bool,
-    wanted: NDArray[np.int64],
-    scores: NDArray[np.int32],
-    first: int,
-    last: int,
-    sums: NDArray[np.int64],
-) -> None:
-    """Add updates to the scores, then ``weight * clipped (target / exp(score) - 1)``."""
-    residuals, cells = np.empty(_CHUNK, np.int32), np.empty(_CHUNK, np.uint16)
-    for start in range(first, last, _CHUNK):
-        stop = min(start + _CHUNK, last)
-        _add_updates(codes, widths, updated, updates, saturate, scores, start, stop, cells)
-        for row in range(start, stop):
-            entry = ((int(logs[row]) - int(scores[row])) >> _TABLE_BITS) + _ENTRIES
-            residual = int(table[min(max(entry, 0), table.shape[0] - 1)])
-            residuals[row - start] = min(max(residual, -largest), largest)
-        _weigh(weights, residuals, start, stop)
-        _sum_residuals(codes, widths, wanted, residuals, start, stop, cells, sums)
-
-
 class LocalPoissonRows(LocalRegressionRows):
     """Rows with a count; parameters as for :class:`LocalRegressionRows`, ``lower`` at least 0.
 
     Scores are logarithms of the mean. Residuals are target minus mean, clipped at ``clip``.
     """
 
-    def __init__(
-        self,
-        codes: Codes,
-        target: NDArray[np.float64],
-        *,
-        lower: float,
-        upper: float,
-        clip: float,
-        weights: NDArray[np.int32] | None = None,
-        n_threads: int = 1,
-    ) -> None:
-        self._bounds = (lower, upper)
-        bounds: dict[str, Any] = {"lower": lower, "upper": upper, "clip": clip}
-        super().__init__(codes, target, **bounds, weights=weights, n_threads=n_threads)
-        self._lowest = lowest_log_step(upper)
+    _kernel = staticmethod(advance_poisson)
 
     def clip_residuals(self, clip: float) -> None:
         """Choose the clipping bound of targets and means, before the first round."""
         super().clip_residuals(clip)
         self._table = poisson_table(*self._bounds, clip)
-
-    def advance(
-        self,
-        updated: NDArray[np.int64],
-        updates: NDArray[np.int32],
-        wanted: NDArray[np.int64],
-        n_bins: int,
-    ) -> NDArray[np.int64]:
-        """Sum ``weight * clipped (target - mean)`` per bin."""
-        facts = (self._target, self._table, self._lowest, self.residual_norm)
-        return self._advance(advance_poisson, facts, updated, updates, wanted, n_bins)
+        self._lowest = lowest_log_step(self._bounds[1])
 
 
 class LocalGammaRows(LocalRegressionRows):
@@ -217,41 +128,14 @@ class LocalGammaRows(LocalRegressionRows):
     must be at least 1.
     """
 
-    def __init__(
-        self,
-        codes: Codes,
-        target: NDArray[np.float64],
-        *,
-        lower: float,
-        upper: float,
-        clip: float,
-        weights: NDArray[np.int32] | None = None,
-        n_threads: int = 1,
-    ) -> None:
-        super().__init__(
-            codes,
-            target,
-            lower=lower,
-            upper=upper,
-            clip=clip,
-            weights=weights,
-            n_threads=n_threads,
-        )
-        self._logs = np.empty(len(self._numbers), dtype=np.int32)
+    _kernel = staticmethod(advance_gamma)
+    _lowest = -_ENTRIES
+
+    def __init__(self, codes: Codes, target: NDArray[np.float64], **settings: Any) -> None:
+        super().__init__(codes, target, **settings)
         for rows in chunks(len(self._numbers)):
-            self._logs[rows] = log_steps(self._numbers[rows], lower, upper)
+            self._target[rows] = log_steps(self._numbers[rows], *self._bounds)
 
     def clip_residuals(self, clip: float) -> None:
         """Choose the clipping bound of relative errors, at least 1, before the first round."""
-        self._errors = gamma_table(clip)
-
-    def advance(
-        self,
-        updated: NDArray[np.int64],
-        updates: NDArray[np.int32],
-        wanted: NDArray[np.int64],
-        n_bins: int,
-    ) -> NDArray[np.int64]:
-        """Sum ``weight * clipped (target / mean - 1)`` per bin."""
-        facts = (self._logs, self._errors, self.residual_norm)
-        return self._advance(advance_gamma, facts, updated, updates, wanted, n_bins)
+        self._table = gamma_table(clip)

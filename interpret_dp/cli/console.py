@@ -301,7 +301,7 @@ def open_existing(url: str) -> PrivacyLedger:
         If there is no such ledger.
     """
     from interpret_dp.ledger import PrivacyLedger
-    from interpret_dp.ledger.store import resolve_url
+    from interpret_dp.ledger.core.store import resolve_url
 
     resolved = resolve_url(url)
     if resolved.drivername == "sqlite" and not Path(resolved.database or "").exists():

@@ -14,19 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.accounting.plans import ReleasePlan
-from interpret_dp.accounting.releases import PlannedChoice, PlannedRelease
+from interpret_dp.accounting.plans import PlannedChoice, PlannedRelease, ReleasePlan
 from interpret_dp.ebm.pairs.config import pair_grid, pair_shares
 from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count, fine_edges, search_edges
 from interpret_dp.schema.declarations import MAX_BINS
 
-__all__ = [
-    "BoostingSettings",
-    "TrainerConfig",
-    "Unit",
-    "residual_clip",
-]
+__all__ = ["BoostingSettings", "TrainerConfig", "Unit", "residual_clip"]
 
 _BLOCKS, _MOST_IN_BLOCK = 4, 32
 _FIRST_COUNT = 0.5  # of what the histograms have: for finding bins, the rest for counting in them

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._documents import check_keys, check_version, unsealed
+from interpret_dp._documents import SEAL, check_keys, open_document, reading_parts
 from interpret_dp.editor.operations import Operation, recorded
 from interpret_dp.editor.state import (
     RESET,
@@ -70,33 +70,25 @@ def steps_of(document: Any, base: AdditiveModel, start: State) -> list[Step]:
         If it is of another format or version, was changed since it was sealed, belongs to another
         model, or is damaged.
     """
-    if not isinstance(document, Mapping) or document.get("format") != _FORMAT:
+    keys, writer = ("base", "edits"), "session.save(path)"
+    content = open_document(
+        "session file", document, _FORMAT, (_VERSION,), keys, (SEAL,), writer=writer
+    )
+    if content["base"] != _digest(base):
         raise ValueError(
-            f"This is not a file of an editing session: its format must be {_FORMAT!r}. Models "
-            "that save() wrote are read by interpret_dp.load_model."
-        )
-    document = unsealed(document, "The session's file")
-    check_version("The session's file", document.get("version"), _VERSION)
-    if document.get("base") != _digest(base):
-        raise ValueError(
-            f"The session was made on the model {_short(document.get('base'))}; this model is "
+            f"The session was made on the model {_short(content['base'])}; this model is "
             f"{_short(_digest(base))}. Load it with the estimator that edit() was called on, or "
             "with the same model read from its own file."
         )
-    check_keys("The session's file", document, ("format", "version", "base", "edits"))
-    edits = document["edits"]
+    edits = content["edits"]
     if not isinstance(edits, list):
-        raise ValueError("The session's file is damaged: edits must be a list.")
+        raise ValueError("The session file is damaged: edits must be a list.")
     steps: list[Step] = []
     state = start
     for number, entry in enumerate(edits, start=1):
-        try:
+        mend = "Restore the file, or make the edits again."
+        with reading_parts(f"Edit {number} of the session file", mend):
             step = _replay(base, state, entry)
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise ValueError(
-                f"The session's file is damaged in edit {number} ({type(error).__name__}: "
-                f"{error}). Restore the file, or make the edits again."
-            ) from error
         steps.append(step)
         state = step.state
     return steps
@@ -107,9 +99,7 @@ def _short(digest: Any) -> str:
 
 
 def _replay(base: AdditiveModel, state: State, entry: Any) -> Step:
-    expected = set(_KEYS)
-    if not isinstance(entry, Mapping) or set(entry) != expected:
-        raise ValueError(f"it must have exactly the keys {', '.join(_KEYS)}")
+    check_keys("it", entry, _KEYS)
     operation = _operation(base, state, entry)
     after = state.after(base, operation)
     index = find_term(base, operation.term)

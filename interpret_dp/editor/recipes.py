@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._documents import check_keys
 from interpret_dp._validate import check_choice, check_real, did_you_mean
 from interpret_dp.editor.curves import (
     Smoothing,
@@ -135,8 +136,7 @@ def checked_parameters(kind: str, parameters: Any, n_bins: int, n_classes: int) 
         If one is unknown, missing, undecided or out of range.
     """
     known = KINDS[kind].parameters
-    if not isinstance(parameters, Mapping) or set(parameters) != set(known):
-        raise ValueError(f"the parameters of {kind} must be exactly {sorted(known)}")
+    check_keys(f"parameters of {kind}", parameters, known)
     checked: dict[str, Any] = {}
     for name, parameter in known.items():
         value = parameters[name]

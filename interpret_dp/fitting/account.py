@@ -66,7 +66,7 @@ def ledger_of(value: PrivacyLedger | str | None, *, must_exist: bool = False) ->
 
 def _refuse_password(url: str) -> None:
     """Raise ValueError if a parameter holds a password: it is shown and pickled with the model."""
-    from interpret_dp.ledger.database import resolve_url, without_password
+    from interpret_dp.ledger.core.database import resolve_url, without_password
 
     resolved = resolve_url(url)
     if resolved.password is not None:

@@ -25,8 +25,7 @@ from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import UndeclaredWarning
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.mechanisms import Selection, active_randomness
-from interpret_dp.mechanisms.bounds import occupied_range
-from interpret_dp.mechanisms.selection import rows_to_be_found
+from interpret_dp.mechanisms.selection import occupied_range, rows_to_be_found
 from interpret_dp.release import PlannedRelease, PlannedSelection, ReleaseDoor, ReleasePlan
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Integer, Schema
 from interpret_dp.schema.column_arguments import ColumnArgument
@@ -39,8 +38,12 @@ from interpret_dp.schema.declarations import (
     UndeclaredContinuous,
     bounds_integers,
 )
-from interpret_dp.schema.magnitudes import MagnitudeGrid
-from interpret_dp.schema.occurrences import count_occurring, levels_of_keys, number_kind
+from interpret_dp.schema.occurrences import (
+    MagnitudeGrid,
+    count_occurring,
+    levels_of_keys,
+    number_kind,
+)
 from interpret_dp.schema.partial import Gap, PartialSchema
 
 __all__ = ["Declared", "DeclaringTask", "declare", "warn_of_gaps"]

@@ -5,13 +5,12 @@ Importing this is light: SQLAlchemy is imported when a ledger is built.
 
 from __future__ import annotations
 
-from interpret_dp.ledger.account import Account, Budget, Request, Spent
-from interpret_dp.ledger.approval import Approval
-from interpret_dp.ledger.archive import verify_archive
-from interpret_dp.ledger.errors import ApprovalNeededError, BudgetExpiredError, RoleError
-from interpret_dp.ledger.filter import DeltaExceededError
+from interpret_dp.ledger.core.account import Account, Approval, Budget, Request, Spent
+from interpret_dp.ledger.core.archive import verify_archive
+from interpret_dp.ledger.core.errors import ApprovalNeededError, BudgetExpiredError, RoleError
+from interpret_dp.ledger.core.filter import DeltaExceededError
 from interpret_dp.ledger.ledger import PrivacyLedger, Reservation, default_ledger
-from interpret_dp.ledger.roles import Roles
+from interpret_dp.ledger.team.roles import Roles
 
 __all__ = [
     "Account",

@@ -20,24 +20,22 @@ from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.events import check_new_event
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.account import Account
-from interpret_dp.ledger.actor import append_act, user_of
-from interpret_dp.ledger.approval import Wanted
-from interpret_dp.ledger.approving import (
+from interpret_dp.ledger.core.account import Account, Wanted
+from interpret_dp.ledger.core.clock import moment_text
+from interpret_dp.ledger.core.errors import BudgetExpiredError
+from interpret_dp.ledger.core.filter import admits, refusal, within_limits
+from interpret_dp.ledger.core.handle import tried_again
+from interpret_dp.ledger.core.names import append_act, check_name, check_text, user_of
+from interpret_dp.ledger.core.reader import account_of, refuse_unlimited
+from interpret_dp.ledger.team.approving import (
     LedgerApprovals,
     approval_needed_error,
     ask_for,
     needs_approval,
 )
-from interpret_dp.ledger.budgets import LedgerBudgets, other_promise
-from interpret_dp.ledger.clock import moment_text
-from interpret_dp.ledger.errors import BudgetExpiredError
-from interpret_dp.ledger.filter import admits, refusal, within_limits
-from interpret_dp.ledger.handle import tried_again
-from interpret_dp.ledger.names import check_name, check_text
-from interpret_dp.ledger.oversight import LedgerOversight
-from interpret_dp.ledger.reader import account_of, refuse_unlimited
-from interpret_dp.ledger.roles import LedgerRoles, read_roles
+from interpret_dp.ledger.team.budgets import LedgerBudgets, other_promise
+from interpret_dp.ledger.team.oversight import LedgerOversight
+from interpret_dp.ledger.team.roles import LedgerRoles, read_roles
 
 __all__ = ["PrivacyLedger", "Reservation", "default_ledger"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from interpret_dp._documents import write_sealed
-from interpret_dp.accounting.planned import SampledSteps
+from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.inputs import InputCoding

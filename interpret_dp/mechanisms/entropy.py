@@ -16,8 +16,7 @@ from contextvars import ContextVar
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.mechanisms.choice import choice_rate
-from interpret_dp.mechanisms.coins import draw_exponentially
+from interpret_dp.mechanisms.choice import choice_rate, draw_exponentially
 from interpret_dp.mechanisms.sampling import ByteSource, sampled_rows, system_bytes
 from interpret_dp.mechanisms.vectorised import discrete_gaussian
 

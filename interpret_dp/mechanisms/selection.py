@@ -1,4 +1,8 @@
-"""Partition selection: which values occur often enough to be named, by Gaussian thresholding."""
+"""Values and ranges that stand out of noisy counts.
+
+Partition selection names the values that occur often enough, by Gaussian thresholding. Approximate
+bounds of a column follow from a released histogram over signed powers of two, by post-processing.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,12 @@ from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.mechanisms.entropy import Randomness
 
 __all__ = [
+    "FALSE_ALARM",
     "Key",
     "Selection",
     "gaussian_thresholding",
     "normal_tail_quantile",
+    "occupied_range",
     "rows_to_be_found",
     "threshold",
 ]
@@ -166,3 +172,44 @@ def normal_tail_quantile(probability: float) -> float:
 
 def _order(key: Key) -> tuple[bool, Key]:
     return isinstance(key, str), key
+
+
+#: Probability that an empty bin anywhere in the grid is taken for an occupied one, per column.
+FALSE_ALARM = 1e-4
+
+_NEIGHBOUR_FALSE_ALARM = 1e-3
+
+
+def occupied_range(noisy: NDArray[np.int64], sigma: float) -> tuple[int, int] | None:
+    """Return the first and the last bin of a noisy histogram that hold rows beyond doubt.
+
+    Parameters
+    ----------
+    noisy : ndarray of int64, shape (n_bins,)
+        Released counts, of bins in the order of their values, in lattice units.
+    sigma : float
+        Noise scale of each, in lattice units.
+
+    Returns
+    -------
+    tuple of int, or None
+        Indices from 0; None if no bin rises above the noise.
+
+    Notes
+    -----
+    Two thresholds (docs/proofs/approximate_bounds.md). A bin anywhere must pass the one that all
+    empty bins together pass with probability at most ``FALSE_ALARM``. From there the range grows
+    while the next bin passes a lower one, since rows are likely next to rows, and a false alarm
+    there widens the range by one bin only.
+    """
+    quantile = normal_tail_quantile(FALSE_ALARM / len(noisy))
+    certain = np.flatnonzero(noisy > sigma * quantile)
+    if not len(certain):
+        return None
+    likely = noisy > sigma * normal_tail_quantile(_NEIGHBOUR_FALSE_ALARM)
+    first, last = int(certain[0]), int(certain[-1])
+    while first > 0 and likely[first - 1]:
+        first -= 1
+    while last < len(noisy) - 1 and likely[last + 1]:
+        last += 1
+    return first, last

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._documents import check_keys, check_version, digest_of, unsealed
+from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
 from interpret_dp._validate import check_choice
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.released.edits import EditRecord
@@ -36,7 +36,7 @@ FloatArray = NDArray[np.float64]
 _FORMAT = "interpret_dp.additive_model"
 _VERSION = 1
 _KEYS = (
-    *("format", "version", "task", "schema", "features", "terms", "intercept", "classes"),
+    *("task", "schema", "features", "terms", "intercept", "classes"),
     *("n_rows", "noise_scale_binning", "noise_scale_boosting", "rounds"),
     *("guarantee", "parameters"),
 )
@@ -220,21 +220,12 @@ class AdditiveModel:
             If the document is of another format or version, was changed since it was sealed,
             lacks a part or has one too many, or its parts do not fit together.
         """
-        if not isinstance(document, Mapping) or document.get("format") != _FORMAT:
-            raise ValueError(
-                f"This is not a model file of interpret_dp: its format must be {_FORMAT!r}. Write "
-                "one with model.save(path); what interpret's to_json wrote cannot be read back."
-            )
-        document = unsealed(document, "The model file")
-        check_version("The model file", document.get("version"), _VERSION, _EXTENDED_VERSION)
-        check_keys("The model file", document, _KEYS, optional=("link", "edits"))
-        try:
-            return cls._from_checked(document)
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise ValueError(
-                f"The model file is incomplete or was changed by hand ({type(error).__name__}: "
-                f"{error}). Fit the model again, or restore the file."
-            ) from error
+        versions, optional = (_VERSION, _EXTENDED_VERSION), (SEAL, "link", "edits")
+        content = open_document(
+            "model file", document, _FORMAT, versions, _KEYS, optional, writer="model.save(path)"
+        )
+        with reading_parts("The model file", "Fit the model again, or restore the file."):
+            return cls._from_checked(content)
 
     @classmethod
     def _from_checked(cls, document: Mapping[str, Any]) -> AdditiveModel:

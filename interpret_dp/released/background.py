@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._documents import check_keys, check_version, digest_of, unsealed
+from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
 from interpret_dp._validate import check_int
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.released.copula import (
@@ -44,7 +44,7 @@ BACKGROUND_FORMAT = "interpret_dp.background"
 """What a file says that it holds."""
 
 _VERSION = 1
-_KEYS = ("format", "version", "schema", "columns", "n_rows", "dependence", "guarantee")
+_KEYS = ("schema", "columns", "n_rows", "dependence", "guarantee")
 _COLUMN_KEYS = ("name", "cuts", "counts", "noise")
 _DEPENDENCE_KEYS = ("places", "products", "noise")
 # Missing cells are drawn where their count stands out by so many standard deviations of its noise:
@@ -331,22 +331,18 @@ class Background:
             If the document is of another format or version, was changed since it was sealed, or
             its parts do not fit together.
         """
-        if not isinstance(document, Mapping) or document.get("format") != BACKGROUND_FORMAT:
-            raise ValueError(
-                "This is not a background of interpret_dp: its format must be "
-                f"{BACKGROUND_FORMAT!r}. Write one with background.save(path)."
-            )
-        document = unsealed(document, "The background")
-        check_version("The background", document.get("version"), _VERSION)
-        check_keys("The background", document, _KEYS)
-        try:
-            for number, entry in enumerate(document["columns"]):
+        writer = "background.save(path)"
+        content = open_document(
+            "background", document, BACKGROUND_FORMAT, (_VERSION,), _KEYS, (SEAL,), writer=writer
+        )
+        with reading_parts("The background", "Release it again, or restore the file."):
+            for number, entry in enumerate(content["columns"]):
                 check_keys(f"Column {number} of the background", entry, _COLUMN_KEYS)
-            dependence = document["dependence"]
+            dependence = content["dependence"]
             if dependence is not None:
                 check_keys("The dependence of the background", dependence, _DEPENDENCE_KEYS)
-            schema = Schema.from_dict(document["schema"])
-            specs = schema.resolve([entry["name"] for entry in document["columns"]])
+            schema = Schema.from_dict(content["schema"])
+            specs = schema.resolve([entry["name"] for entry in content["columns"]])
             return cls(
                 schema,
                 tuple(
@@ -355,17 +351,12 @@ class Background:
                         entry["counts"],
                         entry["noise"],
                     )
-                    for entry, spec in zip(document["columns"], specs, strict=True)
+                    for entry, spec in zip(content["columns"], specs, strict=True)
                 ),
-                document["n_rows"],
-                Guarantee.from_dict(document["guarantee"]),
+                content["n_rows"],
+                Guarantee.from_dict(content["guarantee"]),
                 None if dependence is None else ColumnDependence(**dependence),
             )
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise ValueError(
-                f"The background is incomplete or was changed by hand ({type(error).__name__}: "
-                f"{error}). Release it again, or restore the file."
-            ) from error
 
 
 def public_generator(seed: int | None) -> np.random.Generator:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from interpret_dp._documents import check_keys
+
 __all__ = ["EditRecord", "edits_text"]
 
 _LONGEST_TEXT = 2_000
@@ -81,8 +83,7 @@ class EditRecord:
             If the document has other keys, or a field is not as described above.
         """
         names = [field.name for field in dataclasses.fields(cls)]
-        if not isinstance(document, Mapping) or set(document) != set(names):
-            raise ValueError(f"An edit must be an object with exactly the keys {', '.join(names)}.")
+        check_keys("An edit", document, names)
         return cls(**document)
 
 

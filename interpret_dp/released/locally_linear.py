@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from interpret_dp._documents import check_keys, check_version, digest_of, unsealed
+from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.schema import Categorical, Schema, interpret_type, level_labels
@@ -31,7 +31,7 @@ MAPS_FORMAT = "interpret_dp.locally_linear_model"
 
 _VERSION = 1
 _KEYS = (
-    *("format", "version", "schema", "centres", "spreads", "weights", "biases"),
+    *("schema", "centres", "spreads", "weights", "biases"),
     *("inverse_temperature", "classes", "image_shape", "guarantee"),
     *("settings", "steps", "parameters"),
 )
@@ -276,22 +276,13 @@ class LocallyLinearModel:
             If the document is of another format or version, was changed since it was sealed,
             lacks a part or has one too many, or its parts do not fit together.
         """
-        if not isinstance(document, Mapping) or document.get("format") != MAPS_FORMAT:
-            raise ValueError(
-                "This is not a locally linear model of interpret_dp: its format must be "
-                f"{MAPS_FORMAT!r}."
-            )
-        document = unsealed(document, "The model file")
-        check_version("The model file", document.get("version"), _VERSION)
-        check_keys("The model file", document, _KEYS)
-        try:
-            check_keys("weights of the model file", document["weights"], ("shape", "float64"))
-            return cls._from_checked(document)
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise ValueError(
-                f"The model file is incomplete or was changed by hand ({type(error).__name__}: "
-                f"{error}). Fit the model again, or restore the file."
-            ) from error
+        writer = "model.save(path)"
+        content = open_document(
+            "model file", document, MAPS_FORMAT, (_VERSION,), _KEYS, (SEAL,), writer=writer
+        )
+        with reading_parts("The model file", "Fit the model again, or restore the file."):
+            check_keys("weights of the model file", content["weights"], ("shape", "float64"))
+            return cls._from_checked(content)
 
     @classmethod
     def _from_checked(cls, document: Mapping[str, Any]) -> LocallyLinearModel:

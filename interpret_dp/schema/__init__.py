@@ -22,8 +22,8 @@ from interpret_dp.schema.schema import (
 
 if TYPE_CHECKING:
     from interpret_dp.schema.arguments import schema_from_arguments
-    from interpret_dp.schema.canonical import canonical_frame
     from interpret_dp.schema.encode import (
+        canonical_frame,
         encode_classes,
         encode_column,
         encode_table,
@@ -64,7 +64,7 @@ _LAZY = {
     "ColumnReport": "report",
     "SchemaReport": "report",
     "Table": "tables",
-    "canonical_frame": "canonical",
+    "canonical_frame": "encode",
     "encode_classes": "encode",
     "encode_column": "encode",
     "encode_table": "encode",

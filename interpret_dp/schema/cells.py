@@ -259,6 +259,6 @@ def cells_of(values: Values) -> npt.NDArray[np.object_]:
         if not hasattr(values, "__arrow_array__"):
             raise
         # Arrow text that is not UTF-8. The error would quote the cell, and stop the whole fit.
-        from interpret_dp.schema.arrow import arrow_values
+        from interpret_dp.schema.columns import arrow_values
 
         return np.asarray(arrow_values(values.__arrow_array__()), dtype=np.object_)

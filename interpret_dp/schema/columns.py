@@ -1,14 +1,33 @@
-"""The forms in which a column of any container is handed to the scalar rules."""
+"""Columns of any container: which dtypes are read, and the forms that the scalar rules are given.
+
+Arrow, and every DataFrame that narwhals reads, come in through :func:`arrow_values`.
+"""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CodedColumn", "Values", "category_values", "is_category_coded"]
+from interpret_dp.exceptions import SchemaError
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+__all__ = [
+    "CodedColumn",
+    "Values",
+    "arrow_values",
+    "category_values",
+    "is_category_coded",
+    "is_text",
+    "refuse_dtype",
+    "series_dtype",
+    "series_values",
+]
 
 #: A NumPy array, a pandas extension array or a CodedColumn, in the dtype in which it came.
 Values: TypeAlias = Any
@@ -71,3 +90,247 @@ def category_values(values: Values) -> Values:
     """Return the list that the codes of a category-coded column point into."""
     index = values.categories
     return index.to_numpy() if isinstance(index.dtype, np.dtype) else index.array
+
+
+_ALLOWED = "Columns hold numbers, bools, strings, objects or categories of these."
+_CONVERT = "Convert the column to one of these first, or drop it."
+_BYTES = "Decode bytes into strings first, such as with column.str.decode('utf-8')."
+_DATES = (
+    "Turn dates into numbers first, such as days since a fixed public date, or drop the column."
+)
+_DURATIONS = "Turn durations into numbers first, such as seconds."
+_TIMES = "Turn times of day into numbers first, such as seconds since midnight."
+_NESTED = "Give each entry of a list, or field of a struct, a column of its own."
+_HINTS = {
+    "c": "Complex data not supported: pass the real and the imaginary part as two columns.",
+    "M": _DATES,
+    "m": _DURATIONS,
+    "S": _BYTES,
+    "V": "Pass a structured array as a pandas DataFrame, one column a field.",
+}
+
+
+def refuse_dtype(role: str, dtype: Any) -> None:
+    """Raise SchemaError unless cells of ``dtype`` can be read by the scalar rules.
+
+    Parameters
+    ----------
+    role : str
+        Whose dtype it is; the subject of the message.
+    dtype : numpy.dtype, pandas.api.extensions.ExtensionDtype or pyarrow.DataType
+        The dtype of a column. No cell is looked at.
+    """
+    # Whoever holds one of pyarrow's types has imported pyarrow.
+    pyarrow = sys.modules.get("pyarrow")
+    is_arrow = pyarrow is not None and isinstance(dtype, pyarrow.DataType)
+    hint = _arrow_hint(dtype) if is_arrow else _pandas_hint(dtype)
+    if hint is not None:
+        raise SchemaError(f"{role} has dtype {dtype}. {_ALLOWED} {hint}")
+
+
+def is_text(arrow_type: Any) -> bool:
+    """Return whether cells of a ``pyarrow.DataType`` are strings."""
+    # The oldest pyarrow that is supported has no predicate for string_view.
+    return str(arrow_type) in ("string", "large_string", "string_view")
+
+
+def _pandas_hint(dtype: Any) -> str | None:
+    """Return how to mend a NumPy or pandas dtype, or None if it needs no mending."""
+    categories = getattr(dtype, "categories", None)
+    held = dtype if categories is None else categories.dtype
+    if hasattr(held, "pyarrow_dtype"):
+        return _arrow_hint(held.pyarrow_dtype)
+    # Only sparse dtypes, which interpret cannot read either, have a fill value.
+    if hasattr(held, "fill_value"):
+        return "Pass column.sparse.to_dense()."
+    # Intervals, as pandas.cut makes them, are read as their text.
+    if hasattr(held, "closed"):
+        return None
+    if isinstance(held, np.dtype):
+        is_read = held.kind in "biufOUT"
+    else:
+        # pandas' own dtypes: numbers say so by their kind, text by its type.
+        is_read = held.kind in "biuf" or held.type is str
+    return None if is_read else _HINTS.get(held.kind, _CONVERT)
+
+
+def _arrow_hint(arrow_type: Any) -> str | None:
+    """Return how to mend an Arrow type, or None if it needs no mending."""
+    from pyarrow import types
+
+    if types.is_dictionary(arrow_type):
+        return _arrow_hint(arrow_type.value_type)
+    # Arrow has a type for a column without values, which one value turns into another.
+    is_number = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+    if any(is_one(arrow_type) for is_one in (*is_number, types.is_null, is_text)):
+        return None
+    if types.is_duration(arrow_type) or types.is_interval(arrow_type):
+        return _DURATIONS
+    if types.is_time(arrow_type):
+        return _TIMES
+    if types.is_temporal(arrow_type):
+        return _DATES
+    if types.is_nested(arrow_type):
+        return _NESTED
+    return _BYTES if "binary" in str(arrow_type) else _CONVERT
+
+
+def series_dtype(series: nw.Series[Any]) -> Any:
+    """Return the dtype of a narwhals Series, as :func:`refuse_dtype` takes it. Public.
+
+    Parameters
+    ----------
+    series : narwhals.Series, shape (n_rows,)
+        A column; none of its cells is looked at.
+    """
+    import narwhals as nw
+    import pyarrow as pa
+
+    # Arrow would take the addresses of Python objects for bytes.
+    if series.dtype == nw.Object:
+        return np.dtype(np.object_)
+    if _is_wide_integer(series):
+        return pa.float64()
+    return _to_arrow(series[:0]).type
+
+
+def series_values(series: nw.Series[Any]) -> Values:
+    """Return the cells of a narwhals Series. Private.
+
+    Parameters
+    ----------
+    series : narwhals.Series, shape (n_rows,)
+        A column whose dtype was not refused.
+    """
+    import narwhals as nw
+
+    if series.dtype == nw.Object:
+        return np.fromiter(series.to_list(), dtype=np.object_, count=len(series))
+    if _is_wide_integer(series):
+        # Arrow has no such integers; the cast rounds each to the nearest float, as ours does.
+        series = series.cast(nw.Float64)
+    values = arrow_values(_to_arrow(series))
+    if not isinstance(series.dtype, nw.Enum):
+        return values
+    import pandas as pd
+
+    # An Enum is what pandas calls an ordered categorical: its type lists the levels in order.
+    levels = pd.Index(values.categories, dtype="string")
+    return pd.Categorical.from_codes(values.codes, categories=levels, ordered=True)
+
+
+def arrow_values(column: Any) -> Values:
+    """Return the cells of an Arrow column. Private.
+
+    Parameters
+    ----------
+    column : pyarrow.Array or pyarrow.ChunkedArray, shape (n_rows,)
+        A column whose type was not refused.
+
+    Returns
+    -------
+    Values, shape (n_rows,)
+        Numbers and decimals as NumPy numbers, a null as NaN; bools as bools; strings and
+        dictionaries as a :class:`CodedColumn`. Numbers in one chunk without nulls share memory
+        with ``column``.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    chunked = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
+    if types.is_dictionary(chunked.type):
+        return _coded(chunked)
+    if types.is_null(chunked.type):
+        return np.full(len(chunked), None, dtype=np.object_)
+    if types.is_boolean(chunked.type):
+        return _bools(chunked)
+    if types.is_decimal(chunked.type):
+        # Arrow's cast of decimals to floats need not round to nearest; reading text does.
+        chunked = chunked.cast(pa.string()).cast(pa.float64())
+    if types.is_integer(chunked.type) and chunked.null_count:
+        return _nullable_integers(chunked)
+    if types.is_integer(chunked.type) or types.is_floating(chunked.type):
+        # Joining chunks copies, and a single one need not be joined.
+        single = chunked.chunk(0) if chunked.num_chunks == 1 else chunked
+        return _to_numpy(single)
+    # Text: most columns repeat few values, of which each then becomes a Python string once.
+    if str(chunked.type) == "string_view":
+        # The oldest pyarrow that is supported can neither cast nor encode it.
+        chunked = pa.chunked_array([_texts(chunked)], type=pa.large_string())
+    return _coded(chunked.dictionary_encode())
+
+
+def _to_arrow(series: nw.Series[Any]) -> Any:
+    # A column's name may hold a NUL, on which polars dies when it hands the name to Arrow.
+    return series.alias("").to_arrow()
+
+
+def _is_wide_integer(series: nw.Series[Any]) -> bool:
+    import narwhals as nw
+
+    return series.dtype in (nw.Int128, nw.UInt128)
+
+
+def _to_numpy(column: Any) -> Any:
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _texts(column: Any) -> Any:
+    """Return strings as an array of objects.
+
+    Arrow does not check that text is UTF-8. Invalid bytes are replaced, as in CSV files: an error
+    would quote the cell.
+    """
+    import pyarrow as pa
+
+    try:
+        return _to_numpy(column)
+    except (pa.ArrowException, UnicodeDecodeError):
+        cells = (cell.as_buffer() for cell in column)
+        texts = [
+            None if cell is None else cell.to_pybytes().decode("utf-8", "replace") for cell in cells
+        ]
+        return np.array(texts, dtype=np.object_)
+
+
+def _nullable_integers(column: Any) -> Values:
+    """Keep integers integers: as floats, one missing cell would change how levels are written."""
+    import pandas as pd
+
+    missing = _to_numpy(column.is_null())
+    return pd.arrays.IntegerArray(_to_numpy(column.fill_null(0)), missing)
+
+
+def _bools(column: Any) -> Values:
+    if not column.null_count:
+        return _to_numpy(column)
+    import pandas as pd
+
+    return pd.arrays.BooleanArray(_to_numpy(column.fill_null(False)), _to_numpy(column.is_null()))
+
+
+def _coded(column: Any) -> CodedColumn:
+    import pandas as pd
+    import pyarrow as pa
+
+    ordered, holds_text = column.type.ordered, is_text(column.type.value_type)
+    if column.num_chunks == 0:
+        # Of the same dtype as with rows: whether there are any must not decide what is refused.
+        column = pa.chunked_array([pa.nulls(0, column.type)])
+    if column.num_chunks > 1:
+        if any(chunk.dictionary.null_count for chunk in column.chunks):
+            # Arrow cannot join dictionaries that hold nulls.
+            column = column.cast(column.type.value_type).combine_chunks().dictionary_encode()
+            column, ordered = pa.chunked_array([column]), False
+        else:
+            column = column.unify_dictionaries()
+    # Unsigned codes have no room for the -1 of a missing cell.
+    codes = [_to_numpy(chunk.indices.cast(pa.int64()).fill_null(-1)) for chunk in column.chunks]
+    dictionary = column.chunk(0).dictionary
+    values = _texts(dictionary) if is_text(dictionary.type) else arrow_values(dictionary)
+    if values.dtype == np.float16:
+        # pandas has no Index of them.
+        values = values.astype(np.float32)
+    # With its dtype given, pandas infers none from the values.
+    categories = pd.Index(values, dtype=values.dtype, copy=False)
+    return CodedColumn(np.concatenate(codes), categories, ordered, holds_text)

@@ -16,8 +16,13 @@ from typing import Any
 import numpy as np
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.arrow import arrow_values, series_dtype, series_values
-from interpret_dp.schema.columns import CodedColumn, Values
+from interpret_dp.schema.columns import (
+    CodedColumn,
+    Values,
+    arrow_values,
+    series_dtype,
+    series_values,
+)
 
 __all__ = ["Source", "elements_of", "is_dask", "read_column", "read_table", "read_target"]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from interpret_dp._documents import parse_json, write_file
+from interpret_dp._documents import check_keys, open_document, parse_json, write_file
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.declarations import (
     Categorical,
@@ -38,7 +38,7 @@ _MEND_FILE = "Mend the place, or write the file anew with Schema.save(path)."
 _VERSION = 1
 
 # The keys of each table of the document: those that must be there, and those that may.
-_DOCUMENT_KEYS = (("format", "version"), ("target", "default", "unit", "features"))
+_KEYS = ("target", "default", "unit", "features")
 _UNIT_KEYS = (("column",), ("max_rows",))
 _SPEC_KEYS = {
     "continuous": (("type", "lower", "upper"), ("scale",)),
@@ -72,19 +72,19 @@ def from_dict(document: Mapping[str, Any]) -> Schema:
     SchemaError
         If the format, the version, a key or a value is not one that this version writes.
     """
-    _check_keys("the document", document, *_DOCUMENT_KEYS)
-    if document["format"] != _FORMAT:
-        raise SchemaError(
-            f"format is {document['format']!r}; it must be {_FORMAT!r}. Pass a file that "
-            "Schema.save wrote."
+    writer = "Schema.save(path)"
+    try:
+        content = open_document(
+            "schema", document, _FORMAT, (_VERSION,), (), _KEYS, writer=writer, mend=_MEND_FILE
         )
-    version = document["version"]
-    if isinstance(version, bool) or version != _VERSION:
-        raise SchemaError(
-            f"version is {version!r}; this version of interpret_dp reads {_VERSION}. A higher "
-            "number was written by a newer one: pip install --upgrade interpret-dp. "
-            f"{_MEND_FILE}"
-        )
+        return _from_content(content)
+    except SchemaError:
+        raise
+    except ValueError as error:
+        raise SchemaError(str(error)) from error
+
+
+def _from_content(document: Mapping[str, Any]) -> Schema:
     features = document.get("features", {})
     if not isinstance(features, Mapping):
         raise SchemaError(
@@ -200,7 +200,7 @@ def _spec_from_dict(where: str, spec: Any) -> FeatureSpec:
             f"{where}: type is {kind!r}; it must be one of "
             f"{', '.join(map(repr, _SPEC_KEYS))}, with the keys that belong to it."
         )
-    _check_keys(where, spec, *_SPEC_KEYS[kind])
+    check_keys(where, spec, *_SPEC_KEYS[kind], mend=_MEND_FILE)
     arguments = {key: value for key, value in spec.items() if key != "type"}
     try:
         return _CLASSES[kind](**arguments)
@@ -209,27 +209,8 @@ def _spec_from_dict(where: str, spec: Any) -> FeatureSpec:
 
 
 def _unit_from_dict(unit: Any) -> PrivacyUnit:
-    _check_keys("unit", unit, *_UNIT_KEYS)
+    check_keys("unit", unit, *_UNIT_KEYS, mend=_MEND_FILE)
     try:
         return PrivacyUnit(**unit)
     except (TypeError, ValueError) as error:
         raise SchemaError(f"unit: {error}") from error
-
-
-def _check_keys(
-    where: str, given: Any, required: tuple[str, ...], optional: tuple[str, ...]
-) -> None:
-    if not isinstance(given, Mapping):
-        raise SchemaError(
-            f"{where} is of type {type(given).__name__}; it must be a table with the keys "
-            f"{', '.join((*required, *optional))}."
-        )
-    unknown = [key for key in given if key not in required and key not in optional]
-    missing = [key for key in required if key not in given]
-    if unknown:
-        raise SchemaError(
-            f"{where} has unknown keys: {', '.join(map(repr, unknown))}. Allowed are "
-            f"{', '.join((*required, *optional))}."
-        )
-    if missing:
-        raise SchemaError(f"{where} lacks {', '.join(missing)}. Add it.")

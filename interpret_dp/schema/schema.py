@@ -356,7 +356,7 @@ class Schema:
             # Where a person has several rows: unit=PrivacyUnit("person_id", max_rows=3),
         )
         """
-        from interpret_dp.schema.skeleton import skeleton_text
+        from interpret_dp.schema.draft import skeleton_text
 
         return skeleton_text(dtypes)
 

@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from interpret_dp._validate import check_sequence, did_you_mean
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.columns import Values
+from interpret_dp.schema.columns import Values, refuse_dtype
 from interpret_dp.schema.containers import Source, read_column, read_table, read_target
-from interpret_dp.schema.dtypes import refuse_dtype
 from interpret_dp.schema.names import listed, shortened
 
 __all__ = [

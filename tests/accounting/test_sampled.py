@@ -18,7 +18,7 @@ from interpret_dp.accounting.events import (
     sampled_gaussian_node,
 )
 from interpret_dp.accounting.gaussian import delta_of_mu
-from interpret_dp.accounting.planned import PlannedSampling
+from interpret_dp.accounting.plans import PlannedSampling
 from interpret_dp.accounting.sampled import _profile, calibrated_noise, covering_mu
 
 # (epsilon, delta, sampling probability, steps). Where single steps weigh much (a rate of 0.01, 500

@@ -197,6 +197,8 @@ def test_control_residuals_without_a_clip(monkeypatch: pytest.MonkeyPatch) -> No
         widths: Any,
         weights: Any,
         target: Any,
+        table: Any,
+        lowest: int,
         largest: int,
         updated: Any,
         updates: Any,
@@ -219,7 +221,7 @@ def test_control_residuals_without_a_clip(monkeypatch: pytest.MonkeyPatch) -> No
 
     tables = neighbours("regression", (99, 1e6, "rare", 3, 5, -10))
     assert replay(fit, *tables).ok
-    monkeypatch.setattr(local, "advance_regression", unclipped)
+    monkeypatch.setattr(local.LocalRegressionRows, "_kernel", staticmethod(unclipped))
     report = replay(fit, *tables)
     assert kinds(report) == {"sensitivity"}
     assert {v.where.split()[0] for v in report.violations} == {"boosting"}

@@ -137,9 +137,10 @@ def test_an_error_in_a_thread_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> No
         if threading.current_thread() is not threading.main_thread() and first > 0:
             raise RuntimeError("in a thread")
 
+    monkeypatch.setattr(LocalBinaryRows, "_kernel", staticmethod(failing))
     none = np.zeros(0, dtype=np.int64)
     with pytest.raises(RuntimeError, match="in a thread"):
-        rows._advance(failing, (), none, np.zeros((0, 1, 1), dtype=np.int32), none, 1)
+        rows.advance(none, np.zeros((0, 1, 1), dtype=np.int32), none, 1)
 
 
 # ------------------------------------------------------------------------ tables of a log link

@@ -398,7 +398,7 @@ def test_a_file_for_another_model_is_refused(edited, tmp_path):
         ("shift", {"bins": "all"}, "list of indices"),
         ("shift", {"classes": [1]}, "at most 0"),
         ("shift", {"recentre": 1}, "true or false"),
-        ("shift", {"parameters": {}}, "exactly"),
+        ("shift", {"parameters": {}}, "lacks 'by'"),
         ("shift", {"parameters": {"by": "1"}}, "real number"),
         ("shift", {"parameters": {"by": 0.75}}, "not what its operation gives"),
         ("shift", {"scores": [0.0] * 10}, "not what its operation gives"),
@@ -409,7 +409,7 @@ def test_a_file_for_another_model_is_refused(edited, tmp_path):
         ("shift", {"when": "yesterday"}, "time in UTC"),
         ("shift", {"when": "2026-01-31T12:00:00+02:00"}, "time in UTC"),
         ("shift", {"why": None}, "must be a text"),
-        ("shift", {"extra": 1}, "exactly the keys"),
+        ("shift", {"extra": 1}, "unknown keys: 'extra'"),
         ("make_monotone", {"parameters": {"increasing": ["auto"]}}, "'auto'"),
         ("make_monotone", {"parameters": {"increasing": True}}, "one value for each"),
         ("make_monotone", {"bins": [0, 1, 2]}, "no place in it"),
@@ -426,15 +426,15 @@ def test_damaged_edits_are_refused_with_their_number(edited, kind, changes, mess
         if entry["kind"] == kind
     )
     entry.update(changes)
-    with pytest.raises(ValueError, match=f"damaged in edit {number} .*{message}"):
+    with pytest.raises(ValueError, match=f"Edit {number} of the session file .*{message}"):
         EditSession.from_dict(document, Holder(edited.base))
 
 
 def test_removed_parts_and_what_cannot_be_edited_are_refused(edited):
     document = edited.to_dict()
     for parts, message in (
-        (document["edits"][1:], "damaged in edit"),
-        ([{"kind": "shift"}], "damaged in edit 1 .*exactly the keys"),
+        (document["edits"][1:], "Edit 1 of the session file"),
+        ([{"kind": "shift"}], "Edit 1 of the session file .*lacks 'term'"),
         ({}, "edits must be a list"),
     ):
         with pytest.raises(ValueError, match=message):

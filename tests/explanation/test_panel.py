@@ -17,8 +17,8 @@ from interpret_dp.explanation.budget import BudgetState
 from interpret_dp.explanation.markup import element, to_html
 from interpret_dp.explanation.panel import budget_bar, meaning_text, privacy_panel, share_text
 from interpret_dp.explanation.spend import PrivacySpend, QueryBudget, RowSpend
-from interpret_dp.ledger.account import Account, Request
-from interpret_dp.ledger.filter import admits, fix_budget, largest_epsilon, remaining_mu
+from interpret_dp.ledger.core.account import Account, Request
+from interpret_dp.ledger.core.filter import admits, fix_budget, largest_epsilon, remaining_mu
 from tests.explanation.budgets import budget_state
 from tests.explanation.influences import SOURCES, explainer_spend
 from tests.ledger.requests import reserve_epsilon

@@ -33,7 +33,7 @@ from interpret_dp.ledger import DeltaExceededError
 from interpret_dp.mechanisms.selection import threshold
 from interpret_dp.schema import occurrences
 from interpret_dp.schema.declarations import NO_LEVEL, UndeclaredContinuous
-from interpret_dp.schema.magnitudes import MagnitudeGrid
+from interpret_dp.schema.occurrences import MagnitudeGrid
 from tests.audit.fits import FEATURES, base_records, objects
 
 # Columns whose levels are not found are here on purpose: tests/released/test_summary.py.

@@ -7,13 +7,13 @@ import datetime
 from collections.abc import Iterator
 from unittest import mock
 
-from interpret_dp.ledger import actor, clock
+from interpret_dp.ledger.core import clock, names
 
 
 @contextlib.contextmanager
 def acting_as(user: str) -> Iterator[None]:
     """Let the operating system name another user."""
-    with mock.patch.object(actor, "_name_of", return_value=user):
+    with mock.patch.object(names, "_name_of", return_value=user):
         yield
 
 

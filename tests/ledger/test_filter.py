@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 from interpret_dp.accounting import GdpPair, delta_of_mu, mu_of_budget
-from interpret_dp.ledger.account import Account, Budget, Request
-from interpret_dp.ledger.filter import (
+from interpret_dp.ledger.core.account import Account, Budget, Request
+from interpret_dp.ledger.core.filter import (
     DeltaExceededError,
     admits,
     fix_budget,

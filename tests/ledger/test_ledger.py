@@ -24,11 +24,11 @@ from interpret_dp.ledger import (
     DeltaExceededError,
     PrivacyLedger,
     Reservation,
-    clock,
     default_ledger,
 )
-from interpret_dp.ledger.actor import current_host, user_of
-from interpret_dp.ledger.clock import today
+from interpret_dp.ledger.core import clock
+from interpret_dp.ledger.core.clock import today
+from interpret_dp.ledger.core.names import current_host, user_of
 from tests.ledger.requests import reserve, reserve_epsilon
 
 

@@ -12,7 +12,8 @@ import pytest
 from sqlalchemy import text
 
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger import PrivacyLedger, migrations, store, tables
+from interpret_dp.ledger import PrivacyLedger
+from interpret_dp.ledger.core import store, tables
 from tests.ledger.requests import reserve
 
 FIXTURE = Path(__file__).parent / "fixtures" / "version_1.sql"
@@ -105,9 +106,9 @@ def change_an_entry(connection: Any, database: Any) -> None:
 def next_version(patch: pytest.MonkeyPatch, step: Any) -> None:
     """Let the package be of a version that does not exist yet."""
     new = tables.SCHEMA_VERSION + 1
-    for module in (tables, migrations, store):
+    for module in (tables, store):
         patch.setattr(module, "SCHEMA_VERSION", new)
-    patch.setitem(migrations.STEPS, new - 1, step)
+    patch.setitem(tables.STEPS, new - 1, step)
 
 
 @pytest.mark.thorough

@@ -53,7 +53,7 @@ def test_a_ledger_without_a_limit_says_so():
 
 def test_an_expired_budget_has_nothing_left(ledger, monkeypatch):
     ledger.create_budget("ward", 4, 1e-6, expires="2999-12-31")
-    monkeypatch.setattr("interpret_dp.ledger.account.Budget.has_expired", True)
+    monkeypatch.setattr("interpret_dp.ledger.core.account.Budget.has_expired", True)
     assert "nothing: expired" in ledger._repr_html_()
 
 

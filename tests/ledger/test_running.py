@@ -7,10 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interpret_dp.ledger import PrivacyLedger
-from interpret_dp.ledger.account import Account
-from interpret_dp.ledger.chain import Entry
-from interpret_dp.ledger.folding import fold_all
-from interpret_dp.ledger.running import Running
+from interpret_dp.ledger.core.account import Account
+from interpret_dp.ledger.core.chain import Entry
+from interpret_dp.ledger.core.folding import Running, fold_all
 from tests.ledger.requests import reserve
 
 

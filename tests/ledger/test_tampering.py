@@ -65,7 +65,7 @@ def numbers_of(ledger: PrivacyLedger) -> list[int]:
 
 
 def test_the_fixture_holds_every_kind(ledger: PrivacyLedger) -> None:
-    from interpret_dp.ledger.chain import KINDS
+    from interpret_dp.ledger.core.chain import KINDS
 
     assert {entry["kind"] for entry in ledger.entries()} == set(KINDS)
     assert ledger.verify() == ledger.head

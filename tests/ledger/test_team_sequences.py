@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.ledger import ApprovalNeededError, PrivacyLedger, Reservation
-from interpret_dp.ledger.folding import fold_all
+from interpret_dp.ledger.core.folding import fold_all
 from tests.ledger.requests import reserve
 
 NAMES = ("ward", "clinic", "copy")

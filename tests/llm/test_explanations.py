@@ -192,7 +192,7 @@ def test_other_files_are_refused(numbers: Any, tmp_path: Path) -> None:
     for text, message in (
         ("{", "not valid JSON"),
         ("[1]", "not a model file of interpret_dp"),
-        ('{"format": "interpret_dp.locally_linear_model", "version": 1}', "incomplete"),
+        ('{"format": "interpret_dp.locally_linear_model", "version": 1}', "lacks 'schema'"),
     ):
         path.write_text(text)
         with pytest.raises(ValueError, match=message):

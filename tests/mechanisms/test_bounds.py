@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from interpret_dp.mechanisms import bounds
-from interpret_dp.mechanisms.bounds import FALSE_ALARM, occupied_range
+from interpret_dp.mechanisms import selection
+from interpret_dp.mechanisms.selection import FALSE_ALARM, occupied_range
 from tests.statistical.noise_checks import LEVEL
 
 SIGMA = 2.0**20
@@ -57,7 +57,7 @@ def test_empty_histograms_raise_as_few_alarms_as_stated(monkeypatch: pytest.Monk
     away.
     """
     for rate, is_true in ((0.01, True), (0.1, False), (0.001, False)):
-        monkeypatch.setattr(bounds, "FALSE_ALARM", rate)
+        monkeypatch.setattr(selection, "FALSE_ALARM", rate)
         found = alarms(20_000, 51)
         tail = min(binom.cdf(found, 20_000, 0.01), binom.sf(found - 1, 20_000, 0.01))
         assert (2 * float(tail) > LEVEL) is is_true

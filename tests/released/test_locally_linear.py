@@ -89,10 +89,10 @@ def _without(document: dict[str, Any], name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.update(format="other"), "its format must be"),
+        (lambda d: d.update(format="other"), "its format is 'other'"),
         (lambda d: d.update(version=2), "newer file"),
-        (lambda d: _without(d, "weights"), "incomplete"),
-        (lambda d: _without(d, "guarantee"), "incomplete"),
+        (lambda d: _without(d, "weights"), "lacks 'weights'"),
+        (lambda d: _without(d, "guarantee"), "lacks 'guarantee'"),
         (lambda d: d["weights"].update(float64="no base64!"), "no base64"),
         (lambda d: d["weights"].update(shape=[3, 4, 8]), "their shape"),
         (lambda d: d["weights"].update(shape=[-3, -4, 7]), "their shape"),

@@ -99,14 +99,14 @@ def test_file_objects_may_be_text_or_binary(tmp_path: Path) -> None:
         ({"format": "other"}, "format is 'other'"),
         ({"version": 2}, "version is 2.*upgrade"),
         ({"version": True}, "version is True"),
-        ({"author": "me"}, "unknown keys: 'author'. Allowed are format, version, target"),
+        ({"author": "me"}, "unknown keys: 'author'; its keys are target, default"),
         ({"features": []}, "features is of type list"),
         ({"features": {"age": [17, 90]}}, "features.age: type is None"),
         ({"features": {"age": {"type": "ordinal"}}}, "'ordinal'; it must be one of 'continuous'"),
-        ({"features": {"age": {"type": "continuous"}}}, "features.age lacks lower, upper"),
+        ({"features": {"age": {"type": "continuous"}}}, "features.age lacks 'lower', 'upper'"),
         (
             {"features": {"age": {"type": "continuous", "lower": 0, "upper": 1, "bins": 3}}},
-            "features.age has unknown keys: 'bins'. Allowed are type, lower, upper, scale",
+            "features.age has unknown keys: 'bins'; its keys are type, lower, upper, scale",
         ),
         (
             {"features": {"age": {"type": "continuous", "lower": "0", "upper": 1}}},

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.schema.magnitudes import MagnitudeGrid
+from interpret_dp.schema.occurrences import MagnitudeGrid
 
 GRIDS = [MagnitudeGrid(1), MagnitudeGrid(4)]
 numbers = st.floats(allow_nan=False, allow_infinity=False)

@@ -159,6 +159,8 @@ def test_control_our_own_trainer_without_its_clip(monkeypatch: pytest.MonkeyPatc
         widths: Any,
         weights: Any,
         target: Any,
+        table: Any,
+        lowest: int,
         largest: int,
         updated: Any,
         updates: Any,
@@ -175,7 +177,7 @@ def test_control_our_own_trainer_without_its_clip(monkeypatch: pytest.MonkeyPatc
             kernels._fill_cells(codes, group, widths, *rows, cells)
             np.add.at(sums[slot], cells, (target - scores)[first:last])
 
-    monkeypatch.setattr(local, "advance_regression", without_clip)
+    monkeypatch.setattr(local.LocalRegressionRows, "_kernel", staticmethod(without_clip))
     # The clip follows the released spread, which is all noise here: less with more rows.
     monkeypatch.setattr(sys.modules[__name__], "N_OTHERS", 4000)
     usual = attack(fit_ours, 800)["prediction in the bin"][0]

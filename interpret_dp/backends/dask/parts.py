@@ -36,7 +36,7 @@ __all__ = [
 Command = tuple[str, tuple[Any, ...]]
 
 # Tables of exponentials, which the caller computes once: another machine's last digits may differ.
-_TABLES = ("_table", "_errors", "_lowest")
+_TABLES = ("_table", "_lowest")
 _NOTHING = np.zeros(0, dtype=np.int64)
 
 

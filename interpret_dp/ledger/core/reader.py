@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._notebook import notebook_table
 from interpret_dp._validate import check_real, did_you_mean
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.account import Account, Budget, Spent
-from interpret_dp.ledger.approval import Approval
-from interpret_dp.ledger.chain import GENESIS, verify_chain
-from interpret_dp.ledger.filter import largest_epsilon, remaining_mu
-from interpret_dp.ledger.handle import LedgerHandle
-from interpret_dp.ledger.names import check_name
-from interpret_dp.ledger.reporting import account_document, overview_row, report_frame
+from interpret_dp.ledger.core.account import Account, Approval, Budget, Spent
+from interpret_dp.ledger.core.chain import GENESIS, verify_chain
+from interpret_dp.ledger.core.filter import largest_epsilon, remaining_mu
+from interpret_dp.ledger.core.handle import LedgerHandle
+from interpret_dp.ledger.core.names import check_name
+from interpret_dp.ledger.core.reporting import account_document, overview_row, report_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from interpret_dp.ledger.store import Log
+    from interpret_dp.ledger.core.store import Log
 
 __all__ = ["LedgerReader", "account_of", "refuse_unlimited", "require_budget"]
 

@@ -17,7 +17,7 @@ from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import GdpPair, gaussian_part
 from interpret_dp.accounting.gaussian import epsilon_of_mu, largest_mu, mu_of_budget
 from interpret_dp.exceptions import BudgetExceededError
-from interpret_dp.ledger.account import Account, Budget
+from interpret_dp.ledger.core.account import Account, Budget
 
 __all__ = [
     "DeltaExceededError",

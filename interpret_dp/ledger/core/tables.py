@@ -1,22 +1,91 @@
-"""Steps from the tables of one version to those of the next.
+"""The tables of the ledger, in portable SQL.
 
-Alembic would be another way. It keeps its version in a table of its own, which it updates in place,
-and its strength is the comparison of many tables with many models; here are two tables, of which
-one only ever grows. So a version is a row that is appended, and a step is a function.
+One table holds the append-only log; budgets are entries of it, so that no second table can
+contradict the hash chain. The other table holds the version of the schema, and keeps those that it
+had before.
+
+Alembic would be another way to go from one version to the next. It keeps its version in a table of
+its own, which it updates in place, and its strength is the comparison of many tables with many
+models; here are two tables, of which one only ever grows. So a version is a row that is appended,
+and a step is a function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    Double,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    select,
+    text,
+)
 
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.chain import Entry, verify_chain
-from interpret_dp.ledger.database import Database
-from interpret_dp.ledger.tables import CLOSED_ONCE, ENTRIES, METADATA, SCHEMA_VERSION, VERSIONS
+from interpret_dp.ledger.core.chain import CLOSING, Entry, verify_chain
+from interpret_dp.ledger.core.database import Database
 
-__all__ = ["STEPS", "create_tables", "migrate", "stored_version"]
+__all__ = [
+    "CLOSED_ONCE",
+    "ENTRIES",
+    "METADATA",
+    "SCHEMA_VERSION",
+    "STEPS",
+    "VERSIONS",
+    "create_tables",
+    "migrate",
+    "stored_version",
+]
+
+SCHEMA_VERSION = 2
+"""Of the tables and of the kinds of entries. Raise it with a step in `STEPS` whenever an older
+interpret_dp, reading a newer log, would count less than it should."""
+
+METADATA = MetaData()
+
+VERSIONS = Table(
+    "interpret_dp_ledger",
+    METADATA,
+    Column("schema_version", Integer, primary_key=True, autoincrement=False),
+)
+
+ENTRIES = Table(
+    "interpret_dp_ledger_entries",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("time", String(40), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("dataset", String(200), nullable=False, index=True),
+    Column("reservation", Integer, nullable=True),
+    Column("explainer", Text, nullable=False),
+    Column("purpose", Text, nullable=False),
+    Column("mu", Double, nullable=False),
+    Column("delta", Double, nullable=False),
+    Column("epsilon", Double, nullable=True),
+    Column("epsilon_delta", Double, nullable=True),
+    Column("event", Text, nullable=False),
+    Column("package_version", String(40), nullable=False),
+    Column("context", Text, nullable=False),
+    Column("previous", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+)
+
+_closing = ENTRIES.c.kind.in_(CLOSING)
+CLOSED_ONCE = Index(
+    "interpret_dp_ledger_closed_once",
+    ENTRIES.c.reservation,
+    unique=True,
+    sqlite_where=_closing,
+    postgresql_where=_closing,
+)
+"""A reservation is closed once, whatever program writes the entry."""
 
 
 def stored_version(connection: Connection, name: str) -> int:

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from interpret_dp._documents import canonical_json, parse_json, write_file
+from interpret_dp._documents import canonical_json, check_keys, parse_json, write_file
 from interpret_dp._validate import check_choice
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.chain import GENESIS, Entry, verify_chain
+from interpret_dp.ledger.core.chain import GENESIS, Entry, verify_chain
 
 __all__ = ["FORMS", "read_archive", "verify_archive", "write_archive"]
 
@@ -113,8 +113,7 @@ def _rows_of_lines(text: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for line in text.splitlines():
         row = parse_json(line, f"line {len(rows) + 1}")
-        if not isinstance(row, dict) or set(row) != set(_FIELDS):
-            raise ValueError(f"line {len(rows) + 1} does not hold the fields of an entry")
+        check_keys(f"line {len(rows) + 1}", row, _FIELDS)
         rows.append(row)
     return rows
 

@@ -17,14 +17,20 @@ from sqlalchemy.exc import DBAPIError
 
 from interpret_dp._version import __version__
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.account import Account
-from interpret_dp.ledger.chain import CLOSING, Entry
-from interpret_dp.ledger.clock import today
-from interpret_dp.ledger.database import GONE, Database, open_database, resolve_url
-from interpret_dp.ledger.errors import ConnectionLostError
-from interpret_dp.ledger.migrations import create_tables, migrate, stored_version
-from interpret_dp.ledger.running import Running
-from interpret_dp.ledger.tables import ENTRIES, SCHEMA_VERSION, VERSIONS
+from interpret_dp.ledger.core.account import Account
+from interpret_dp.ledger.core.chain import CLOSING, Entry
+from interpret_dp.ledger.core.clock import today
+from interpret_dp.ledger.core.database import GONE, Database, open_database, resolve_url
+from interpret_dp.ledger.core.errors import ConnectionLostError
+from interpret_dp.ledger.core.folding import Running
+from interpret_dp.ledger.core.tables import (
+    ENTRIES,
+    SCHEMA_VERSION,
+    VERSIONS,
+    create_tables,
+    migrate,
+    stored_version,
+)
 
 __all__ = ["SCHEMA_VERSION", "Log", "Store", "resolve_url"]
 

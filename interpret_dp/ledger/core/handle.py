@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from interpret_dp._validate import check_real
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.errors import ConnectionLostError
-from interpret_dp.ledger.names import check_name
+from interpret_dp.ledger.core.errors import ConnectionLostError
+from interpret_dp.ledger.core.names import check_name
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
-    from interpret_dp.ledger.store import Store
+    from interpret_dp.ledger.core.store import Store
 
 __all__ = ["LedgerHandle", "tried_again"]
 
@@ -52,8 +52,8 @@ class LedgerHandle:
     _looks_at: LedgerHandle
 
     def __init__(self, url: str, *, timeout: float) -> None:
-        from interpret_dp.ledger.database import resolve_url, without_password
-        from interpret_dp.ledger.store import Store
+        from interpret_dp.ledger.core.database import resolve_url, without_password
+        from interpret_dp.ledger.core.store import Store
 
         resolved = resolve_url(url)
         self._set(without_password(resolved), timeout, _password_of(resolved))
@@ -62,7 +62,7 @@ class LedgerHandle:
     @classmethod
     def in_memory(cls) -> Self:
         """Return a new ledger that ends with this process and needs no budget."""
-        from interpret_dp.ledger.store import Store
+        from interpret_dp.ledger.core.store import Store
 
         # The time keeps apart processes that had the same id one after the other.
         url = f"{_MEMORY}{os.getpid()}-{time.time_ns()}-{next(_serial_numbers)}"
@@ -93,7 +93,7 @@ class LedgerHandle:
         TypeError, ValueError
             If the URL cannot be read. That the file is gone shows on first use, as LedgerError.
         """
-        from interpret_dp.ledger.database import resolve_url, without_password
+        from interpret_dp.ledger.core.database import resolve_url, without_password
 
         resolved = resolve_url(url)
         ledger = cls.__new__(cls)
@@ -198,8 +198,8 @@ class LedgerHandle:
                     "share one budget between processes."
                 )
             return self._store
-        from interpret_dp.ledger.database import resolve_url
-        from interpret_dp.ledger.store import Store
+        from interpret_dp.ledger.core.database import resolve_url
+        from interpret_dp.ledger.core.store import Store
 
         with self._opening:
             if self._store is None:

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_choice
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.actor import append_act, user_of
-from interpret_dp.ledger.chain import Entry
-from interpret_dp.ledger.errors import RoleError
-from interpret_dp.ledger.handle import tried_again
-from interpret_dp.ledger.names import check_name, check_text
-from interpret_dp.ledger.reader import LedgerReader
+from interpret_dp.ledger.core.chain import Entry
+from interpret_dp.ledger.core.errors import RoleError
+from interpret_dp.ledger.core.handle import tried_again
+from interpret_dp.ledger.core.names import append_act, check_name, check_text, user_of
+from interpret_dp.ledger.core.reader import LedgerReader
 
 if TYPE_CHECKING:
-    from interpret_dp.ledger.store import Log
+    from interpret_dp.ledger.core.store import Log
 
 __all__ = [
     "ROLES",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._figures import ceil_text, floor_text, left_for_selections, selections_text
 from interpret_dp.accounting.composition import GdpPair, compose_each, gaussian_part
 from interpret_dp.accounting.gaussian import epsilons_of_mu
-from interpret_dp.ledger.account import Account, Request, total_of
-from interpret_dp.ledger.filter import largest_epsilon, remaining_mu
+from interpret_dp.ledger.core.account import Account, Request, total_of
+from interpret_dp.ledger.core.filter import largest_epsilon, remaining_mu
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,17 +11,16 @@ from interpret_dp._validate import check_real, looks_of
 from interpret_dp.accounting.composition import SELECTIONS_SHARE, GdpPair
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.account import Account, Budget
-from interpret_dp.ledger.actor import append_act
-from interpret_dp.ledger.clock import until
-from interpret_dp.ledger.filter import admits, fix_budget
-from interpret_dp.ledger.handle import tried_again
-from interpret_dp.ledger.names import check_name, check_text
-from interpret_dp.ledger.reader import LedgerReader, account_of, require_budget
-from interpret_dp.ledger.roles import require_officer
+from interpret_dp.ledger.core.account import Account, Budget
+from interpret_dp.ledger.core.clock import until
+from interpret_dp.ledger.core.filter import admits, fix_budget
+from interpret_dp.ledger.core.handle import tried_again
+from interpret_dp.ledger.core.names import append_act, check_name, check_text
+from interpret_dp.ledger.core.reader import LedgerReader, account_of, require_budget
+from interpret_dp.ledger.team.roles import require_officer
 
 if TYPE_CHECKING:
-    from interpret_dp.ledger.store import Log
+    from interpret_dp.ledger.core.store import Log
 
 __all__ = ["LedgerBudgets", "other_promise"]
 

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.account import Account
-from interpret_dp.ledger.actor import append_act, user_of
-from interpret_dp.ledger.approval import Approval, Wanted, covering
-from interpret_dp.ledger.chain import Entry
-from interpret_dp.ledger.clock import in_days, until
-from interpret_dp.ledger.errors import ApprovalNeededError, RoleError
-from interpret_dp.ledger.handle import tried_again
-from interpret_dp.ledger.names import check_name, check_text
-from interpret_dp.ledger.reader import LedgerReader, account_of, require_budget
-from interpret_dp.ledger.roles import Roles, read_roles
+from interpret_dp.ledger.core.account import Account, Approval, Wanted, covering
+from interpret_dp.ledger.core.chain import Entry
+from interpret_dp.ledger.core.clock import in_days, until
+from interpret_dp.ledger.core.errors import ApprovalNeededError, RoleError
+from interpret_dp.ledger.core.handle import tried_again
+from interpret_dp.ledger.core.names import append_act, check_name, check_text, user_of
+from interpret_dp.ledger.core.reader import LedgerReader, account_of, require_budget
+from interpret_dp.ledger.team.roles import Roles, read_roles
 
 if TYPE_CHECKING:
-    from interpret_dp.ledger.store import Log
+    from interpret_dp.ledger.core.store import Log
 
 __all__ = ["LedgerApprovals", "approval_needed_error", "ask_for", "needs_approval"]
 

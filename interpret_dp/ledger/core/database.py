@@ -102,7 +102,7 @@ def resolve_url(url: str) -> URL:
     TypeError, ValueError
         If it is no URL of a database that the ledger knows. The message never shows a password.
     """
-    from interpret_dp.ledger import postgres, sqlite
+    from interpret_dp.ledger.core import postgres, sqlite
 
     if not isinstance(url, str):
         raise TypeError(f"url is of type {type(url).__name__}; it must be a text.")
@@ -139,7 +139,7 @@ def without_password(url: URL) -> str:
 
 def open_database(url: URL | None, timeout: float) -> Database:
     """Return the database of a URL that `resolve_url` gave, or one in memory for None."""
-    from interpret_dp.ledger import postgres, sqlite
+    from interpret_dp.ledger.core import postgres, sqlite
 
     if url is None or url.drivername in sqlite.DRIVERS:
         return sqlite.SQLiteDatabase(url, timeout)

@@ -1,4 +1,4 @@
-"""Who acts: the user account and the machine that an entry of the log names."""
+"""Names and texts that people give, and the user account and machine that entries name."""
 
 from __future__ import annotations
 
@@ -6,16 +6,47 @@ import functools
 import getpass
 import os
 import platform
+import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import canonical_json
-from interpret_dp.ledger.chain import Entry
+from interpret_dp.ledger.core.chain import Entry
 
 if TYPE_CHECKING:
-    from interpret_dp.ledger.store import Log
+    from interpret_dp.ledger.core.store import Log
 
-__all__ = ["append_act", "current_host", "current_user", "user_of"]
+__all__ = ["append_act", "check_name", "check_text", "current_host", "current_user", "user_of"]
+
+_LONGEST_NAME = 200
+
+
+def check_name(name: str, value: str, *, longest: int | None = _LONGEST_NAME) -> str:
+    """Return a text that means the same to eyes and to the database (Unicode form NFC)."""
+    tail = "" if longest is None else f", of at most {longest} characters"
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {value!r} ({type(value).__name__}); it must be a text{tail}.")
+    # The form NFC of a few characters is longer than they are.
+    text = unicodedata.normalize("NFC", value)
+    too_long = longest is not None and len(text) > longest
+    if not value or value != value.strip() or not value.isprintable() or too_long:
+        raise ValueError(
+            f"{name} is {value!r}; it must be a printable text that is not empty{tail}, without "
+            "spaces at its ends."
+        )
+    return text
+
+
+def check_text(value: str, name: str = "purpose") -> str:
+    """Return somebody's words, which may be none."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {value!r} ({type(value).__name__}); it must be a text.")
+    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError(
+            f"{name} is {value!r}; it must be a text without null characters and without halves "
+            "of characters (surrogates), which no database stores."
+        )
+    return value
 
 
 def current_user() -> str:
