@@ -35,7 +35,7 @@ from interpret_dp.llm.projections import public_projections
 from interpret_dp.llm.request import GRADIENTS
 from interpret_dp.llm.training import Training
 from interpret_dp.mechanisms import SystemRandomness
-from interpret_dp.release import PlannedSampling, ReleaseDoor, ReleasePlan
+from interpret_dp.release import PlannedSampling, ReleasePlan, ReleaseSession
 
 __all__ = [
     "LAYOUTS",
@@ -335,7 +335,7 @@ def _our_epoch(
     plan = PlannedSampling.calibrated(GRADIENTS, 0.5, 1e-6, probability=rate, count=n_planned)
     assert plan.steps is not None
     randomness = SystemRandomness()
-    with ReleaseDoor(
+    with ReleaseSession(
         PrivacyLedger.in_memory(),
         "mnist",
         ReleasePlan((plan,)),
@@ -343,7 +343,7 @@ def _our_epoch(
         explainer="benchmark",
         epsilon=2.0,
         delta=1e-5,
-    ) as door:
+    ) as session:
         began = time.process_time()
         training = Training(
             inputs,
@@ -351,7 +351,7 @@ def _our_epoch(
             job.n_classes,
             job.settings,
             plan.steps,
-            door,
+            session,
             image_shape=_IMAGE,
             device="cpu",
             engine="closed_form",

@@ -9,7 +9,7 @@ a laptop's processor (fewer points, runs and epochs); ``--full`` takes the paper
 runs and every point.
 
 Without privacy the package fits nothing. MNIST is public, so that the same trainer runs here behind
-a door that adds no noise.
+a session that adds no noise.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ _FULL = Effort(5, 30.0, _EPSILONS, _MAPS, _DIMENSIONS, _EPSILONS, _MAPS, _DIMENS
 
 
 class Noiseless:
-    """Stands in for the door on public rows: exact sums of Poisson samples.
+    """Stands in for the session on public rows: exact sums of Poisson samples.
 
     Parameters
     ----------
@@ -161,14 +161,14 @@ def accuracy(
     settings = settings_of(model, _CODING, _IMAGE)
     rate = parameters.get("sampling_rate", settings.sampling_rate)
     steps = SampledSteps(1.0, rate, settings.n_steps(rate))
-    door: Any = Noiseless(rate, seed)
+    session: Any = Noiseless(rate, seed)
     fitted = train(
         _inputs(X),
         y.astype(np.int16),
         10,
         settings,
         steps,
-        door,
+        session,
         image_shape=_IMAGE,
         device=device,
         engine="closed_form",

@@ -73,14 +73,14 @@ class Fits:
         rate = settings.sampling_rate
         classes = np.searchsorted(table.labels, table.y)
         inputs = table.inputs(table.X).astype(np.float32)
-        door: Any = Noiseless(rate, seed)
+        session: Any = Noiseless(rate, seed)
         fitted = train(
             inputs[self._train],
             classes[self._train].astype(np.int16),
             len(table.labels),
             settings,
             SampledSteps(1.0, rate, settings.n_steps(rate)),
-            door,
+            session,
             image_shape=None,
             device="cpu",
             engine="closed_form",

@@ -1,6 +1,6 @@
-"""The one door through which anything computed from rows leaves: reserve, run, commit.
+"""Release sessions: the only way by which numbers computed from rows leave the private side.
 
-A request says in advance, as a plan, every release it may make and what each costs. The door
+A request says in advance, as a plan, every release it may make and what each costs. The session
 reserves the whole cost in the ledger, hands out noise for planned releases only, and commits.
 Nothing else in the package may turn private sums into public numbers.
 """
@@ -43,9 +43,9 @@ __all__ = [
     "PlannedRelease",
     "PlannedSampling",
     "PlannedSelection",
-    "ReleaseDoor",
     "ReleasePlan",
     "ReleaseRequest",
+    "ReleaseSession",
     "SampledSteps",
 ]
 
@@ -86,9 +86,9 @@ class ReleaseRequest:
     ledger: PrivacyLedger
     dataset: str
 
-    def opened(self, explainer: str, *, charges_used: bool = False) -> ReleaseDoor:
+    def opened(self, explainer: str, *, charges_used: bool = False) -> ReleaseSession:
         """Return the context in which the request runs; the ledger's log names the explainer."""
-        return ReleaseDoor(
+        return ReleaseSession(
             self.ledger,
             self.dataset,
             self.plan,
@@ -101,7 +101,7 @@ class ReleaseRequest:
         )
 
 
-class ReleaseDoor:
+class ReleaseSession:
     """Context of one request: reserves on entry, commits on exit.
 
     Parameters
@@ -202,7 +202,7 @@ class ReleaseDoor:
         """Coin flips that are published with the model."""
         return self._randomness.public
 
-    def __enter__(self) -> ReleaseDoor:
+    def __enter__(self) -> ReleaseSession:
         """Reserve the whole plan."""
         cost = self._plan.cost
         self._reservation = self._ledger.reserve(
@@ -243,7 +243,7 @@ class ReleaseDoor:
         Raises
         ------
         ReleaseError
-            If the plan has no such release left, or the door is not open.
+            If the plan has no such release left, or the session is not open.
         """
         planned = self._take(name, len(exact), PlannedRelease)
         return gaussian_mechanism(
@@ -267,7 +267,7 @@ class ReleaseDoor:
         Raises
         ------
         ReleaseError
-            If the plan has no such selection left, or the door is not open.
+            If the plan has no such selection left, or the session is not open.
         """
         planned = self._take(name, 1, PlannedSelection)
         return gaussian_thresholding(
@@ -309,7 +309,7 @@ class ReleaseDoor:
         Raises
         ------
         ReleaseError
-            If the plan has no such choice left, or the door is not open.
+            If the plan has no such choice left, or the session is not open.
         """
         planned = self._take(name, 1, PlannedChoice)
         # A norm changes by no more than its sum does, and rounding down both adds nothing to a
@@ -376,7 +376,7 @@ class ReleaseDoor:
         Raises
         ------
         ReleaseError
-            If the plan has no such step left, or the door is not open.
+            If the plan has no such step left, or the session is not open.
         """
         sampling = self._sampled.get(name)
         steps = None if sampling is None or self._reservation is None else sampling.steps

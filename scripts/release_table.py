@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "proofs" / "releases.md"
 
-#: Methods of ``ReleaseDoor`` that give private sums noise, with the page on their mechanism.
+#: Methods of ``ReleaseSession`` that give private sums noise, with the page on their mechanism.
 MECHANISMS = {
     "gaussian": ("Gaussian", "lattice_gaussian.md"),
     "sampled_gaussian": ("Gaussian on a sample", "sampled_gaussian.md"),
@@ -62,14 +62,14 @@ def table() -> str:
 
 
 def calls(module: ast.Module) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
-    """Yield the calls of a door's methods, with the functions that they are in."""
+    """Yield the calls of a session's methods, with the functions that they are in."""
     for function in ast.walk(module):
         if not isinstance(function, ast.FunctionDef):
             continue
         for node in ast.walk(function):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 owner = ast.unparse(node.func.value).removeprefix("self.").lstrip("_")
-                if owner == "door" and node.func.attr in MECHANISMS:
+                if owner == "session" and node.func.attr in MECHANISMS:
                     yield function, node
 
 

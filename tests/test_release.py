@@ -1,4 +1,4 @@
-"""The release door keeps to the plan, charges what ran, and says nothing of the rows."""
+"""The release session keeps to the plan, charges what ran, and says nothing of the rows."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from interpret_dp.release import (
     PlannedRelease,
     PlannedSampling,
     PlannedSelection,
-    ReleaseDoor,
     ReleasePlan,
+    ReleaseSession,
 )
 from tests.audit.fits import FEATURES, base_records, classifier, frame
 
@@ -52,8 +52,8 @@ class Watching(SeededRandomness):
         return super().perturb(name, exact, sensitivity, sigma)
 
 
-def open_door(ledger: PrivacyLedger, plan: ReleasePlan = PLAN) -> ReleaseDoor:
-    return ReleaseDoor(
+def open_session(ledger: PrivacyLedger, plan: ReleasePlan = PLAN) -> ReleaseSession:
+    return ReleaseSession(
         ledger, "people", plan, SeededRandomness(1), explainer="test", epsilon=1.0, delta=1e-5
     )
 
@@ -72,32 +72,32 @@ def spent_mu(ledger: Any, dataset: str = "people") -> float:
 
 def test_a_whole_plan_is_charged_once() -> None:
     ledger = PrivacyLedger.in_memory()
-    with open_door(ledger) as door:
-        door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
-        door.gaussian("rounds", np.repeat(ONE, 4, axis=0), row_norm=LATTICE, aligned=True)
+    with open_session(ledger) as session:
+        session.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
+        session.gaussian("rounds", np.repeat(ONE, 4, axis=0), row_norm=LATTICE, aligned=True)
     assert states(ledger) == ["reserve", "commit"]
     assert spent_mu(ledger) == pytest.approx(math.sqrt(0.1**2 + 4 * 0.05**2), rel=1e-12)
-    assert door.head == ledger.head
+    assert session.head == ledger.head
     assert sum(share.mu**2 for share in PLAN.shares) == pytest.approx(spent_mu(ledger) ** 2)
 
 
 def test_an_unused_part_of_the_plan_is_charged_too() -> None:
     """What is not used cannot be returned: whether it was used may depend on the rows."""
     ledger = PrivacyLedger.in_memory()
-    with open_door(ledger) as door:
-        door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
+    with open_session(ledger) as session:
+        session.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
     assert spent_mu(ledger) == PLAN.cost.mu
 
 
 @pytest.mark.parametrize("sensitivity", [LATTICE, 2 * LATTICE, 123_457])
 def test_each_release_gets_the_noise_of_its_plan(sensitivity: int) -> None:
     randomness = Watching()
-    door = ReleaseDoor(
+    session = ReleaseSession(
         PrivacyLedger.in_memory(), "people", PLAN, randomness, explainer="t", epsilon=1, delta=0.1
     )
-    with door:
-        _, sigma = door.gaussian("target", ONE, row_norm=sensitivity, aligned=True)
-        door.gaussian("rounds", np.repeat(ONE, 3, axis=0), row_norm=sensitivity, aligned=True)
+    with session:
+        _, sigma = session.gaussian("target", ONE, row_norm=sensitivity, aligned=True)
+        session.gaussian("rounds", np.repeat(ONE, 3, axis=0), row_norm=sensitivity, aligned=True)
     assert randomness.asked == [
         ("target", sensitivity, lattice_sigma(sensitivity, 0.1), 1),
         ("rounds", sensitivity, lattice_sigma(sensitivity, 0.05), 3),
@@ -140,11 +140,11 @@ def test_a_fit_draws_the_noise_that_it_is_charged_for(task: str, rounds: int | N
 @pytest.mark.parametrize(("name", "count"), [("target", 2), ("rounds", 5), ("other", 1)])
 def test_releases_beyond_the_plan_are_refused(name: str, count: int) -> None:
     ledger = PrivacyLedger.in_memory()
-    door = open_door(ledger)
-    door.__enter__()
+    session = open_session(ledger)
+    session.__enter__()
     with pytest.raises(ReleaseError, match=f"{count} releases '{name}' were asked for"):
-        door.gaussian(name, np.repeat(ONE, count, axis=0), row_norm=LATTICE, aligned=True)
-    door.__exit__(None, None, None)
+        session.gaussian(name, np.repeat(ONE, count, axis=0), row_norm=LATTICE, aligned=True)
+    session.__exit__(None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -158,32 +158,34 @@ def test_samples_of_rows_are_refused_where_nothing_is_proved_of_them(
     ledger = PrivacyLedger.in_memory()
     given = {"explainer": "test", "epsilon": 1.0, "delta": 1e-5}
 
-    def door(of: Neighbourhood) -> ReleaseDoor:
+    def session(of: Neighbourhood) -> ReleaseSession:
         plan = ReleasePlan((PlannedSampling("steps", 0.5, 1e-7),))
-        return ReleaseDoor(ledger, "people", plan, SeededRandomness(1), neighbourhood=of, **given)
+        return ReleaseSession(
+            ledger, "people", plan, SeededRandomness(1), neighbourhood=of, **given
+        )
 
-    door(Neighbourhood(unit="person", max_rows=1))
+    session(Neighbourhood(unit="person", max_rows=1))
     with pytest.raises(ValueError, match="only for adding or removing one unit of which one row"):
-        door(neighbourhood)
+        session(neighbourhood)
     assert ledger.datasets() == []
 
 
 def test_a_plan_is_used_up() -> None:
-    with open_door(PrivacyLedger.in_memory()) as door:
-        door.gaussian("rounds", np.repeat(ONE, 3, axis=0), row_norm=LATTICE, aligned=True)
-        door.gaussian("rounds", ONE, row_norm=LATTICE, aligned=True)
+    with open_session(PrivacyLedger.in_memory()) as session:
+        session.gaussian("rounds", np.repeat(ONE, 3, axis=0), row_norm=LATTICE, aligned=True)
+        session.gaussian("rounds", ONE, row_norm=LATTICE, aligned=True)
         with pytest.raises(ReleaseError, match="the plan has 0 left"):
-            door.gaussian("rounds", ONE, row_norm=LATTICE, aligned=True)
+            session.gaussian("rounds", ONE, row_norm=LATTICE, aligned=True)
 
 
-def test_a_closed_door_releases_nothing() -> None:
-    door = open_door(PrivacyLedger.in_memory())
+def test_a_closed_session_releases_nothing() -> None:
+    session = open_session(PrivacyLedger.in_memory())
     with pytest.raises(ReleaseError):
-        door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
-    with door:
+        session.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
+    with session:
         pass
     with pytest.raises(ReleaseError):
-        door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
+        session.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
 
 
 @pytest.mark.parametrize("mu", [0.0, -1.0, 2.0**-29, 1025.0, math.inf, math.nan])
@@ -210,19 +212,19 @@ KINDS = ReleasePlan(
 )
 
 
-def use(door: ReleaseDoor, kind: str, name: str) -> Any:
+def use(session: ReleaseSession, kind: str, name: str) -> Any:
     if kind == "sums":
-        return door.gaussian(name, ONE, row_norm=LATTICE, aligned=True)
+        return session.gaussian(name, ONE, row_norm=LATTICE, aligned=True)
     if kind == "levels":
-        return door.select(name, {"a": 10_000})
-    return door.choose(name, [3, 1, 2], row_norm=1)
+        return session.select(name, {"a": 10_000})
+    return session.choose(name, [3, 1, 2], row_norm=1)
 
 
 def test_each_kind_of_release_costs_what_was_planned() -> None:
     ledger = PrivacyLedger.in_memory()
-    with open_door(ledger, KINDS) as door:
+    with open_session(ledger, KINDS) as session:
         for kind in ("sums", "levels", "start", "start", "sums"):
-            use(door, kind, kind)
+            use(session, kind, kind)
     assert spent_mu(ledger) == pytest.approx(math.sqrt(2 * 0.01 + 0.04 + 2 * 0.09), rel=1e-9)
     assert ledger.spent("people").delta == 1e-9
     assert [share.delta for share in KINDS.shares] == [0.0, 1e-9, 0.0]
@@ -238,13 +240,13 @@ def test_a_choice_beyond_its_largest_range_is_billed_as_it_is_charged() -> None:
 @pytest.mark.parametrize("kind", ["sums", "levels", "start"])
 def test_a_release_is_of_the_kind_that_was_planned(kind: str, name: str) -> None:
     """And a refusal uses nothing up."""
-    with open_door(PrivacyLedger.in_memory(), KINDS) as door:
+    with open_session(PrivacyLedger.in_memory(), KINDS) as session:
         if kind == name:
-            use(door, kind, name)
+            use(session, kind, name)
             return
         with pytest.raises(ReleaseError, match=f"'{name}' were asked for; the plan has 0 left"):
-            use(door, kind, name)
-        use(door, name, name)
+            use(session, kind, name)
+        use(session, name, name)
 
 
 def test_a_choice_gets_the_epsilon_of_its_plan_and_the_sensitivity_of_the_promise() -> None:
@@ -261,7 +263,7 @@ def test_a_choice_gets_the_epsilon_of_its_plan_and_the_sensitivity_of_the_promis
         (Neighbourhood(unit="person", max_rows=3), 3),
         (Neighbourhood(relation="replace_one", unit="person", max_rows=3), 6),
     ):
-        door = ReleaseDoor(
+        session = ReleaseSession(
             PrivacyLedger.in_memory(),
             "people",
             KINDS,
@@ -271,8 +273,8 @@ def test_a_choice_gets_the_epsilon_of_its_plan_and_the_sensitivity_of_the_promis
             epsilon=1.0,
             delta=1e-5,
         )
-        with door:
-            assert door.choose("start", [300, 100, 200], row_norm=7) in (0, 1, 2)
+        with session:
+            assert session.choose("start", [300, 100, 200], row_norm=7) in (0, 1, 2)
         name, scores, sensitivity, epsilon = asked.pop()
         assert (name, scores, sensitivity) == ("start", [300, 100, 200], 7 * factor)
         assert mu_of_range(epsilon) == pytest.approx(0.3, rel=1e-9)
@@ -288,10 +290,10 @@ def test_a_selection_needs_a_delta(delta: float) -> None:
 # ---------------------------------------------------------------------------- charges of use
 
 
-def using_door(
+def using_session(
     ledger: PrivacyLedger, *, charges_used: bool = True, plan: ReleasePlan = KINDS
-) -> ReleaseDoor:
-    return ReleaseDoor(
+) -> ReleaseSession:
+    return ReleaseSession(
         ledger,
         "people",
         plan,
@@ -305,53 +307,53 @@ def using_door(
 
 def test_a_request_may_be_charged_for_what_it_used() -> None:
     ledger = PrivacyLedger.in_memory()
-    with using_door(ledger) as door:
+    with using_session(ledger) as session:
         # The whole plan is reserved until it is known.
         assert spent_mu(ledger) == KINDS.cost.mu
-        assert door.charged == GdpPair(0.0)
-        use(door, "sums", "sums")
-        use(door, "start", "start")
-    assert door.charged.mu == pytest.approx(math.sqrt(0.01 + 0.09), rel=1e-9)
-    assert spent_mu(ledger) == door.charged.mu
+        assert session.charged == GdpPair(0.0)
+        use(session, "sums", "sums")
+        use(session, "start", "start")
+    assert session.charged.mu == pytest.approx(math.sqrt(0.01 + 0.09), rel=1e-9)
+    assert spent_mu(ledger) == session.charged.mu
     # The delta of a plan is not returned: the ledger's filter knows no smaller one.
-    assert ledger.spent("people").delta == door.charged.delta == 1e-9
+    assert ledger.spent("people").delta == session.charged.delta == 1e-9
 
 
 def test_what_is_used_in_full_costs_the_whole_plan_and_no_more() -> None:
     charged = []
     for charges_used in (False, True):
         ledger = PrivacyLedger.in_memory()
-        with using_door(ledger, charges_used=charges_used) as door:
+        with using_session(ledger, charges_used=charges_used) as session:
             for kind in ("sums", "levels", "start", "start", "sums"):
-                use(door, kind, kind)
-        assert spent_mu(ledger) == door.charged.mu <= KINDS.cost.mu
-        charged.append(door.charged.mu)
+                use(session, kind, kind)
+        assert spent_mu(ledger) == session.charged.mu <= KINDS.cost.mu
+        charged.append(session.charged.mu)
     assert charged[1] == pytest.approx(charged[0], rel=1e-14)
 
 
 def test_using_nothing_costs_nothing_where_use_is_charged() -> None:
     ledger = PrivacyLedger.in_memory()
     plan = ReleasePlan(KINDS.releases[:1])
-    with using_door(ledger, plan=plan) as door:
+    with using_session(ledger, plan=plan) as session:
         pass
     assert states(ledger) == ["reserve", "commit"]
-    assert spent_mu(ledger) == door.charged.mu == 0.0
+    assert spent_mu(ledger) == session.charged.mu == 0.0
 
 
 def test_a_failure_costs_the_whole_plan_even_where_use_is_charged() -> None:
     """How much was used by then may depend on the rows."""
 
-    def fail(door: ReleaseDoor, *kinds: str) -> None:
-        with door:
+    def fail(session: ReleaseSession, *kinds: str) -> None:
+        with session:
             for kind in kinds:
-                use(door, kind, kind)
+                use(session, kind, kind)
             raise ValueError(SECRET)
 
     ledger = PrivacyLedger.in_memory()
-    door, nothing = using_door(ledger), using_door(PrivacyLedger.in_memory())
+    session, nothing = using_session(ledger), using_session(PrivacyLedger.in_memory())
     with pytest.raises(ReleaseError, match="charged in full"):
-        fail(door, "sums")
-    assert spent_mu(ledger) == door.charged.mu == KINDS.cost.mu
+        fail(session, "sums")
+    assert spent_mu(ledger) == session.charged.mu == KINDS.cost.mu
     with pytest.raises(ReleaseError, match="nothing was charged"):
         fail(nothing)
     assert nothing.charged == GdpPair(0.0)
@@ -375,9 +377,9 @@ def fail_with_a_chain() -> None:
 def attempt(
     ledger: PrivacyLedger, release_first: bool, failure: Callable[[], None] = fail_with_a_chain
 ) -> None:
-    with open_door(ledger) as door:
+    with open_session(ledger) as session:
         if release_first:
-            door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
+            session.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
         failure()
 
 
@@ -443,7 +445,7 @@ def test_both_messages_are_fixed() -> None:
         MemoryError(),
         OSError(1),
     ):
-        with pytest.raises(ReleaseError) as caught, open_door(PrivacyLedger.in_memory()):
+        with pytest.raises(ReleaseError) as caught, open_session(PrivacyLedger.in_memory()):
             raise error
         texts.add(str(caught.value))
     assert len(texts) == 1
@@ -510,8 +512,8 @@ def test_a_ledger_that_fails_at_the_end_of_a_fit_leaves_it_charged(
 
     ledger = PrivacyLedger.in_memory()
     monkeypatch.setattr(ledger, "commit", locked)
-    with pytest.raises(LedgerError), open_door(ledger) as door:
-        door.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
+    with pytest.raises(LedgerError), open_session(ledger) as session:
+        session.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
     assert spent_mu(ledger) == PLAN.cost.mu
 
 
@@ -525,7 +527,7 @@ def test_the_error_does_not_keep_itself_alive() -> None:
         rows = Rows()
         watched = weakref.ref(rows)
         try:
-            with open_door(PrivacyLedger.in_memory()):
+            with open_session(PrivacyLedger.in_memory()):
                 raise ValueError(rows)
         except ReleaseError:
             pass

@@ -42,7 +42,7 @@ class MapsAudit:
     Attributes
     ----------
     by_releases : OneRunBound
-        From every sum of gradients that passed the door.
+        From every sum of gradients that passed the session.
     by_model : OneRunBound
         From the released model.
     confidence : float

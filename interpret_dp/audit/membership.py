@@ -126,8 +126,8 @@ def membership_attack(
     Notes
     -----
     The statistics are the facts, the linear combination of them that separates the first half
-    best (Fisher's), and, for what releases through our door, the likelihood ratio of all releases,
-    for which each fit is replayed in the other world. On the first half the best statistic for each
+    best (Fisher's), and, for our own release sessions, the likelihood ratio of all releases, for
+    which each fit is replayed in the other world. On the first half the best statistic for each
     bound is chosen with its threshold; so at most two statistics are judged, each at half of the
     error that is left.
     """
@@ -142,7 +142,7 @@ def membership_attack(
             source = noise()
             with use_randomness(source):
                 values = dict(facts(fit(table)))
-            # A fit of another package releases nothing through the door.
+            # A fit of another package releases nothing through the session.
             if source.record:
                 values[ALL_RELEASES] = sign * log_likelihood_ratio(fit, other, source)
             world.append(values)

@@ -1,4 +1,4 @@
-"""What passes the door, as an attacker may see it: every release that was paid for.
+"""What passes the session, as an attacker may see it: every release that was paid for.
 
 The ledger charges for all releases of a fit, also for those that the model does not show. So an
 attack may use them all, and by the likelihood ratio of one row nothing is lost.

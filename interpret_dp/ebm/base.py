@@ -124,23 +124,23 @@ class PrivateEBM(ShowsGuarantee):
         given = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
         request = open_request(self, X, y, **given, reads_dask=True)
         promise = promise_of(request)
-        with request.opened(type(self).__name__) as door:
+        with request.opened(type(self).__name__) as session:
             rows = request.rows.started()
-            rows = rows.drawn(request.neighbourhood.max_rows, door.public_choices)
+            rows = rows.drawn(request.neighbourhood.max_rows, session.public_choices)
             if request.declaring.is_needed:
-                request = request.completed(declare(request.declaring, rows, door))
+                request = request.completed(declare(request.declaring, rows, session))
             if has_one_class(request.task):
-                trained = train_constant(rows, request.task, request.config, door)
+                trained = train_constant(rows, request.task, request.config, session)
             else:
                 trained = train(
                     rows,
                     request.task,
                     request.config,
-                    door,
+                    session,
                     n_threads=request.n_threads,
                     verbose=bool(self.verbose),  # type: ignore[attr-defined]
                 )
-        promise = dataclasses.replace(promise, ledger_head=door.head)
+        promise = dataclasses.replace(promise, ledger_head=session.head)
         self._publish(fitted_model(self, request, trained, promise))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
         self.pair_record_ = tuple(pair.gain for pair in trained.pairs)

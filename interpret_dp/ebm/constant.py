@@ -13,7 +13,7 @@ from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.results import BoostingResult
 from interpret_dp.ebm.training import TrainedTerms, TrainingTask
 from interpret_dp.fitting.rows import PrivateRows
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import (
     Categorical,
     encode_classes,
@@ -29,7 +29,7 @@ def has_one_class(task: TrainingTask) -> bool:
 
 
 def train_constant(
-    private: PrivateRows, task: TrainingTask, config: TrainerConfig, door: ReleaseDoor
+    private: PrivateRows, task: TrainingTask, config: TrainerConfig, session: ReleaseSession
 ) -> TrainedTerms:
     """Return terms without effect, and the released number of rows of the only label.
 
@@ -39,14 +39,14 @@ def train_constant(
     task : TrainingTask
         With one label.
     config : TrainerConfig
-    door : ReleaseDoor
+    session : ReleaseSession
         Open, with the plan of ``config``. The histograms and the rounds are left unused; they are
         charged all the same, since whether they are used follows from the rows.
     """
     if not isinstance(task.target, Categorical):
         raise TypeError(f"The target is {task.target!r}; only a classifier can lack labels.")
     exact = private.total(_weight_of_the_label, task.target, task.largest_weight)
-    released, sigma = door.gaussian("target", exact, row_norm=LATTICE, aligned=True)
+    released, sigma = session.gaussian("target", exact, row_norm=LATTICE, aligned=True)
     # One bin over all numbers, or one a level, without counts: none were released.
     bins = [
         public_bins(config.n_fine(spec), config.fine_edges(spec), np.zeros(0))

@@ -28,7 +28,7 @@ from interpret_dp.fitting.account import (
 )
 from interpret_dp.fitting.assumptions import ledger_assumptions, unit_assumptions
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
+from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseSession
 from interpret_dp.schema.kinds import kind_of, refuse_mismatches, target_mismatch
 from interpret_dp.schema.names import listed
 
@@ -175,7 +175,7 @@ def private_metrics(
     kinds = {label: cells_of(model) for label, model in models.items()}
     counts = {}
     sigma = 0.0
-    with ReleaseDoor(
+    with ReleaseSession(
         account,
         name,
         plan,
@@ -184,15 +184,15 @@ def private_metrics(
         explainer="private_metrics",
         epsilon=epsilon,
         delta=delta,
-    ) as door:
-        kept = rows.kept(neighbourhood.max_rows, door.public_choices)
+    ) as session:
+        kept = rows.kept(neighbourhood.max_rows, session.public_choices)
         for label, cells in kinds.items():
             exact = _counted(cells, rows, kept)
-            noisy, sigma = door.gaussian(
+            noisy, sigma = session.gaussian(
                 "metrics", exact[np.newaxis], row_norm=LATTICE, aligned=True
             )
             counts[label] = noisy[0] / LATTICE
-    guarantee = replace(guarantee, ledger_head=door.head)
+    guarantee = replace(guarantee, ledger_head=session.head)
     return _figures(kinds, counts, sigma / LATTICE, randomness.public, guarantee)
 
 

@@ -77,7 +77,7 @@ class FitRequest(ReleaseRequest):
     n_threads: int
 
     def completed(self, declared: Declared) -> FitRequest:
-        """Return the request with what was found out inside the door."""
+        """Return the request with what was found out inside the session."""
         task = _training_task(
             declared.schema,
             self.task.columns,
@@ -363,7 +363,7 @@ def _refuse_bags(estimator: Any) -> None:
 
 
 def _check_verbose(verbose: Any) -> None:
-    """Refuse what is neither true nor false, before a door is open that hides the reason."""
+    """Refuse what is neither true nor false, before a session is open that hides the reason."""
     if not isinstance(verbose, bool | np.bool_ | int | np.integer):
         raise TypeError(
             f"verbose is {verbose!r}; it must be True, to show rounds and time, or False."

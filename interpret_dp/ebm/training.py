@@ -36,7 +36,7 @@ from interpret_dp.ebm.trainer.partitions import movable_terms
 from interpret_dp.ebm.trainer.products import release_correlations
 from interpret_dp.ebm.trainer.results import BoostingResult, BoostingTask
 from interpret_dp.fitting.rows import PrivateRows
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import (
     Categorical,
     Continuous,
@@ -132,20 +132,20 @@ def train(
     private: PrivateRows,
     task: TrainingTask,
     config: TrainerConfig,
-    door: ReleaseDoor,
+    session: ReleaseSession,
     *,
     n_threads: int,
     verbose: bool,
 ) -> TrainedTerms:
-    """Train on private rows; everything that leaves passes ``door``.
+    """Train on private rows; everything that leaves passes ``session``.
 
     Parameters
     ----------
     private : PrivateRows
-        At most as many of each unit as the door's neighbourhood says.
+        At most as many of each unit as the session's neighbourhood says.
     task : TrainingTask
     config : TrainerConfig
-    door : ReleaseDoor
+    session : ReleaseSession
         Open, with the plan of ``config``.
     n_threads : int
         Threads that sum over rows; the result does not depend on it.
@@ -154,12 +154,12 @@ def train(
     """
     scale = _scale(task, has_start=private.has_start)
     rows = private.encoded(_encoded, task, config, scale, n_threads=n_threads)
-    start = _release_target(rows, scale, config, door, has_start=private.has_start)
+    start = _release_target(rows, scale, config, session, has_start=private.has_start)
     scale = start.scale
     if scale is not None and isinstance(rows, RegressionRows):
         rows.clip_residuals(scale.clip)
     bins, count_noise, weight_noise = release_bins(
-        rows, task.specs, config, door, start.n_rows, is_classification=scale is None
+        rows, task.specs, config, session, start.n_rows, is_classification=scale is None
     )
     # Where nothing is above the noise, no term is better than another.
     movable = movable_terms(bins, weight_noise) or list(range(len(bins)))
@@ -175,11 +175,11 @@ def train(
         weight_noise=weight_noise,
         divide_by_means=start.bends_with_means,
     )
-    significant = _significance(boosting, start, door)
-    result = boost(rows, boosting, door, significant=significant, verbose=verbose)
+    significant = _significance(boosting, start, session)
+    result = boost(rows, boosting, session, significant=significant, verbose=verbose)
     in_units = start.score_unit
-    correlations = _correlations(rows, result, boosting, door)
-    boosted = Boosted(result, boosting, start, door.public_choices)
+    correlations = _correlations(rows, result, boosting, session)
+    boosted = Boosted(result, boosting, start, session.public_choices)
     scores, noise, expected = boosted.denoised(correlations)
     if scale is None and not start.has_scores:
         result = replace(result, intercept=boosted.balanced_intercept(scores))
@@ -204,7 +204,7 @@ def train(
         replace(result, scores=[s.reshape(len(s), -1) / in_units for s in scores]),
         task.pairs,
         config=config,
-        door=door,
+        session=session,
         unit=start.unit,
         n_rows=start.n_rows,
         count_noise=count_noise,
@@ -220,7 +220,7 @@ def train(
 
 
 def _significance(
-    boosting: BoostingTask, start: Start, door: ReleaseDoor
+    boosting: BoostingTask, start: Start, session: ReleaseSession
 ) -> Callable[[BoostingResult], set[int]] | None:
     """Return what decides half-way which terms show more than noise; None to keep all.
 
@@ -234,7 +234,7 @@ def _significance(
     bins = boosting.bins
 
     def significant(early: BoostingResult) -> set[int]:
-        added = Boosted(early, boosting, start, door.public_choices).added_noise()
+        added = Boosted(early, boosting, start, session.public_choices).added_noise()
         noise = with_noise_of_others(added, bins)
         curves = [start.score_unit * scores for scores in early.scores]
         return significant_terms(curves, noise, bins, boosting.is_ordered)
@@ -243,7 +243,7 @@ def _significance(
 
 
 def _correlations(
-    rows: AdditiveRows, result: BoostingResult, boosting: BoostingTask, door: ReleaseDoor
+    rows: AdditiveRows, result: BoostingResult, boosting: BoostingTask, session: ReleaseSession
 ) -> Correlations | None:
     """Release how the terms are correlated that rows are scored with."""
     bins = boosting.bins
@@ -254,7 +254,7 @@ def _correlations(
     }
     largest_first = sorted(sizes, key=lambda k: -sizes[k])
     facts = bins, boosting.is_ordered, largest_first, boosting.n_rows
-    return release_correlations(rows, *facts, boosting.config, door)
+    return release_correlations(rows, *facts, boosting.config, session)
 
 
 def _is_ordered(spec: FeatureSpec) -> bool:
@@ -322,7 +322,7 @@ def _release_target(
     rows: AdditiveRows,
     scale: TargetScale | None,
     config: TrainerConfig,
-    door: ReleaseDoor,
+    session: ReleaseSession,
     *,
     has_start: bool,
 ) -> Start:
@@ -332,11 +332,11 @@ def _release_target(
     most 1 to the scaled target and to its square, together sqrt(3). With a weight, all are
     multiplied by it.
     """
-    released, sigma = door.gaussian(
+    released, sigma = session.gaussian(
         "target", rows.target_sums()[np.newaxis], row_norm=rows.target_norm, aligned=True
     )
     sums, noise = released[0] / LATTICE, sigma / LATTICE
-    norm = door.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
+    norm = session.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
     if scale is not None:
         n_rows = max(float(sums[0]), noise)
         mean, square = float(sums[1]) / n_rows, float(sums[2]) / n_rows

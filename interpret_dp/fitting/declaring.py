@@ -1,4 +1,4 @@
-"""Filling the gaps of a declaration inside the door: private levels, class labels and bounds.
+"""Filling the gaps of a declaration inside the session: private levels, class labels and bounds.
 
 Everything released here is paid for out of the fit's budget, before training begins.
 """
@@ -26,7 +26,7 @@ from interpret_dp.exceptions import UndeclaredWarning
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.mechanisms import Selection, active_randomness
 from interpret_dp.mechanisms.selection import occupied_range, rows_to_be_found
-from interpret_dp.release import PlannedRelease, PlannedSelection, ReleaseDoor, ReleasePlan
+from interpret_dp.release import PlannedRelease, PlannedSelection, ReleasePlan, ReleaseSession
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Integer, Schema
 from interpret_dp.schema.column_arguments import ColumnArgument
 from interpret_dp.schema.declarations import (
@@ -185,15 +185,15 @@ class Declared:
     largest_weight: float
 
 
-def declare(task: DeclaringTask, rows: PrivateRows, door: ReleaseDoor) -> Declared:
+def declare(task: DeclaringTask, rows: PrivateRows, session: ReleaseSession) -> Declared:
     """Release what is undeclared and return what is then known.
 
     Parameters
     ----------
     task : DeclaringTask
     rows : PrivateRows
-        At most as many of each unit as the door's neighbourhood says.
-    door : ReleaseDoor
+        At most as many of each unit as the session's neighbourhood says.
+    session : ReleaseSession
         Open, with the plan of ``task``.
 
     Notes
@@ -209,13 +209,13 @@ def declare(task: DeclaringTask, rows: PrivateRows, door: ReleaseDoor) -> Declar
     target: FeatureSpec | None = None
     gap = task.partial.target_gap
     if isinstance(gap, UndeclaredCategorical):
-        target = _labels(found[_TARGET], number_kind(rows.y), door)
+        target = _labels(found[_TARGET], number_kind(rows.y), session)
     elif gap is not None:
-        bounds = _released_bounds("target bounds", found[_TARGET], _TARGET_GRID, door)
+        bounds = _released_bounds("target bounds", found[_TARGET], _TARGET_GRID, session)
         target = _unknown_target(gap) if bounds is None else _between(gap, *bounds)
     largest_weight = task.largest_weight
     if task.lacks_weight:
-        bounds = _released_bounds("largest weight", found[_WEIGHTS], _TARGET_GRID, door)
+        bounds = _released_bounds("largest weight", found[_WEIGHTS], _TARGET_GRID, session)
         if bounds is not None and bounds[1] > 0:
             largest_weight = bounds[1]
     filled: dict[str, FeatureSpec] = {}
@@ -226,9 +226,9 @@ def declare(task: DeclaringTask, rows: PrivateRows, door: ReleaseDoor) -> Declar
         column = task.names.index(name)
         if isinstance(spec, UndeclaredCategorical):
             kind = number_kind(rows.table.column(column))
-            filled[name] = _levels(found[column], kind, spec, door)
+            filled[name] = _levels(found[column], kind, spec, session)
         else:
-            bounds = _released_bounds("bounds", found[column], _FEATURE_GRID, door)
+            bounds = _released_bounds("bounds", found[column], _FEATURE_GRID, session)
             if bounds is not None:
                 filled[name] = _between(spec, *bounds)
     return Declared(task.partial.completed(filled, target), largest_weight)
@@ -269,9 +269,9 @@ def _levels(
     counts: Mapping[str | float, int],
     kind: str | None,
     gap: UndeclaredCategorical,
-    door: ReleaseDoor,
+    session: ReleaseSession,
 ) -> Categorical:
-    selection = door.select("levels", counts)
+    selection = session.select("levels", counts)
     keys = _most_frequent(selection, MAX_BINS)
     if gap.order is not None:
         places = {key: place for place, key in enumerate(gap.order)}
@@ -279,8 +279,10 @@ def _levels(
     return Categorical(levels_of_keys(keys, kind) or [NO_LEVEL], ordered=gap.ordered)
 
 
-def _labels(counts: Mapping[str | float, int], kind: str | None, door: ReleaseDoor) -> Categorical:
-    selection = door.select("labels", counts)
+def _labels(
+    counts: Mapping[str | float, int], kind: str | None, session: ReleaseSession
+) -> Categorical:
+    selection = session.select("labels", counts)
     keys = _of_one_type(selection, _most_frequent(selection, MAX_CLASSES))
     unknown: Level = 0 if kind == "i" else NO_LEVEL
     return Categorical(levels_of_keys(keys, kind) or [unknown])
@@ -301,10 +303,10 @@ def _of_one_type(selection: Selection, keys: Sequence[str | float]) -> list[str 
 
 
 def _released_bounds(
-    name: str, counts: NDArray[np.int64], grid: MagnitudeGrid, door: ReleaseDoor
+    name: str, counts: NDArray[np.int64], grid: MagnitudeGrid, session: ReleaseSession
 ) -> tuple[float, float] | None:
     exact = counts * LATTICE
-    noisy, sigma = door.gaussian(name, exact[np.newaxis], row_norm=LATTICE, aligned=True)
+    noisy, sigma = session.gaussian(name, exact[np.newaxis], row_norm=LATTICE, aligned=True)
     found = occupied_range(noisy[0], sigma)
     return None if found is None else grid.bounds(*found)
 

@@ -52,7 +52,7 @@ def open_init_score(
     -------
     callable, or None
         Returns an ndarray of float64, shape (n_rows, n_scores); private. Scores that are not finite
-        numbers are 0. To be called inside the door: a model may fail or warn because of a row.
+        numbers are 0. To be called inside the session: a model may fail or warn because of a row.
 
     Raises
     ------

@@ -29,7 +29,7 @@ class PrivateRows:
     y : Values, shape (n_rows,)
     weights : Values, shape (n_rows,), or None
     start : callable, or None
-        Gives the scores that rows start from, once it is asked inside the door.
+        Gives the scores that rows start from, once it is asked inside the session.
     init_scores : ndarray of float64, shape (n_rows, n_scores), or None
         Those scores; None before :meth:`started`.
     identifiers : Values, shape (n_rows,), or None

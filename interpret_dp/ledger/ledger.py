@@ -250,7 +250,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         """Return a reservation unspent; return the hash of the log's new head.
 
         Only right if nothing was released under it. The ledger cannot know that; the release
-        door does. So only the process that made it can: what one that crashed had released is
+        session does. So only the process that made it can: what one that crashed had released is
         known to nobody.
 
         Parameters

@@ -160,15 +160,15 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         warn_of_learning_steps()
         request = open_background_request(self, X, unit, model)
         promise = background_promise(request)
-        with request.opened(type(self).__name__) as door:
-            rows = request.rows.drawn(request.neighbourhood.max_rows, door.public_choices)
+        with request.opened(type(self).__name__) as session:
+            rows = request.rows.drawn(request.neighbourhood.max_rows, session.public_choices)
             schema = request.declaring.without_rows()
             if request.declaring.is_needed:
-                schema = declare(request.declaring, rows, door).schema
+                schema = declare(request.declaring, rows, session).schema
             specs = tuple(schema.features.values())
-            columns, n_rows = release_histograms(rows, request.declaring.names, specs, door)
-            found = release_dependence(rows, columns, door) if request.has_dependence else None
-        promise = dataclasses.replace(promise, ledger_head=door.head)
+            columns, n_rows = release_histograms(rows, request.declaring.names, specs, session)
+            found = release_dependence(rows, columns, session) if request.has_dependence else None
+        promise = dataclasses.replace(promise, ledger_head=session.head)
         self._publish(Background(schema, columns, n_rows, promise, found))
         warn_after_fit(self.background_)
         return self

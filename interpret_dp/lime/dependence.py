@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.lime.histograms import codes_of
-from interpret_dp.release import PlannedRelease, ReleaseDoor
+from interpret_dp.release import PlannedRelease, ReleaseSession
 from interpret_dp.released.background import BackgroundColumn
 from interpret_dp.released.copula import ColumnDependence
 from interpret_dp.schema.cells import chunks
@@ -30,17 +30,17 @@ def dependence_plan(mu: float) -> tuple[PlannedRelease, ...]:
 
 
 def release_dependence(
-    rows: PrivateRows, columns: Sequence[BackgroundColumn], door: ReleaseDoor
+    rows: PrivateRows, columns: Sequence[BackgroundColumn], session: ReleaseSession
 ) -> ColumnDependence | None:
     """Release how columns depend on each other.
 
     Parameters
     ----------
     rows : PrivateRows
-        At most as many of each unit as the door's neighbourhood says.
+        At most as many of each unit as the session's neighbourhood says.
     columns : sequence of BackgroundColumn
         All columns of the table, in its order, as released.
-    door : ReleaseDoor
+    session : ReleaseSession
         Open, with :func:`dependence_plan`.
 
     Returns
@@ -54,7 +54,7 @@ def release_dependence(
     exact = rows.total(_products, places, tuple(columns[k] for k in places))
     # A row adds -1, 0 or 1 to each of them.
     row_norm = math.isqrt(len(exact) * LATTICE**2 - 1) + 1
-    noisy, sigma = door.gaussian(
+    noisy, sigma = session.gaussian(
         _NAME, LATTICE * exact[np.newaxis], row_norm=row_norm, aligned=False
     )
     return ColumnDependence(places, noisy[0] / LATTICE, sigma / LATTICE)

@@ -20,7 +20,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.kernels import sigmoid_table
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.training import TrainedTerms, TrainingTask
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Continuous, Table, encode_column
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def release_fidelity(
     trained: TrainedTerms,
     task: TrainingTask,
     config: TrainerConfig,
-    door: ReleaseDoor,
+    session: ReleaseSession,
     *,
     has_logits: bool,
 ) -> FidelitySums:
@@ -136,14 +136,14 @@ def release_fidelity(
     Parameters
     ----------
     table : Table
-        At most as many rows of each unit as the door's neighbourhood says.
+        At most as many rows of each unit as the session's neighbourhood says.
     labels : ndarray of int64, shape (n_rows,)
         In lattice units above the lower bound of the output. Private.
     trained : TrainedTerms
         The surrogate model; public.
     task : TrainingTask
     config : TrainerConfig
-    door : ReleaseDoor
+    session : ReleaseSession
         Open, with a release :data:`FIDELITY` left.
     has_logits : bool
         Whether the scores of the model are logits of a probability.
@@ -162,7 +162,7 @@ def release_fidelity(
     middle = int(place(np.array(start)))
     exact = _sums(labels, place(scores), middle)
     # Every row adds to every sum with the same sign.
-    noisy, sigma = door.gaussian(FIDELITY, exact[np.newaxis], row_norm=_ROW_NORM, aligned=True)
+    noisy, sigma = session.gaussian(FIDELITY, exact[np.newaxis], row_norm=_ROW_NORM, aligned=True)
     in_units = LATTICE * _SHARES
     return FidelitySums(noisy[0] / in_units, sigma / in_units, trained.n_rows, middle / LATTICE)
 

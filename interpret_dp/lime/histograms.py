@@ -12,7 +12,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.ebm.trainer.binning import merge_bins
 from interpret_dp.ebm.trainer.smoothing import smoothed_counts
 from interpret_dp.fitting.rows import PrivateRows
-from interpret_dp.release import PlannedRelease, ReleaseDoor
+from interpret_dp.release import PlannedRelease, ReleaseSession
 from interpret_dp.released.background import ZERO_ENDS, BackgroundColumn
 from interpret_dp.released.terms import AdditiveFeature
 from interpret_dp.schema import Categorical, FeatureSpec, Integer, fine_bin_count, fine_edges
@@ -38,17 +38,17 @@ def histogram_plan(mu: float, n_columns: int) -> tuple[PlannedRelease, ...]:
 
 
 def release_histograms(
-    rows: PrivateRows, names: Sequence[str], specs: Sequence[FeatureSpec], door: ReleaseDoor
+    rows: PrivateRows, names: Sequence[str], specs: Sequence[FeatureSpec], session: ReleaseSession
 ) -> tuple[tuple[BackgroundColumn, ...], float]:
     """Release how the values of every column are spread.
 
     Parameters
     ----------
     rows : PrivateRows
-        At most as many of each unit as the door's neighbourhood says.
+        At most as many of each unit as the session's neighbourhood says.
     names, specs : sequence, shape (n_columns,)
         Columns of the table, in its order, and their declarations.
-    door : ReleaseDoor
+    session : ReleaseSession
         Open, with :func:`histogram_plan`.
 
     Returns
@@ -58,7 +58,7 @@ def release_histograms(
         Number of rows, as far as all counts together know it; at least 1.
     """
     fine = [_fine_cuts(spec) for spec in specs]
-    first, noise = _released("cells", rows, specs, fine, door)
+    first, noise = _released("cells", rows, specs, fine, session)
     n_rows = _total(first)
     # The mean of two counts has half the variance of one.
     per_cell = _NOISE_IN_CELL * noise / np.sqrt(2.0)
@@ -78,7 +78,7 @@ def release_histograms(
         is_heavy = expected[1:-1] >= n_rows / n_cells
         light = np.zeros(0) if merged.cuts is None else merged.cuts
         cuts.append(np.union1d(light, _around(own, is_heavy)))
-    second, _ = _released("counts", rows, specs, cuts, door)
+    second, _ = _released("counts", rows, specs, cuts, session)
     columns = [
         _column(AdditiveFeature(name, spec, cuts[k]), first[k], second[k], fine[k], noise)
         for k, (name, spec) in enumerate(zip(names, specs, strict=True))
@@ -114,13 +114,13 @@ def _released(
     rows: PrivateRows,
     specs: Sequence[FeatureSpec],
     cuts: Sequence[_Cuts],
-    door: ReleaseDoor,
+    session: ReleaseSession,
 ) -> tuple[list[FloatArray], float]:
     """Release one histogram a column, and return the noise of each count; both in rows."""
     released, sigma = [], 0.0
     for exact in rows.total(_counted, tuple(specs), tuple(cuts)):
         # A row is in one cell of each column.
-        noisy, sigma = door.gaussian(
+        noisy, sigma = session.gaussian(
             name, LATTICE * exact[np.newaxis], row_norm=LATTICE, aligned=True
         )
         released.append(noisy[0] / LATTICE)

@@ -31,7 +31,7 @@ from interpret_dp.lime.labels import LABEL_UNITS, Labels
 from interpret_dp.lime.patches import Patches
 from interpret_dp.lime.surrogate_model import Surrogate
 from interpret_dp.lime.surrogate_request import SurrogateRequest
-from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
+from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseSession
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema import Categorical, Continuous, Schema, Table
 
@@ -182,7 +182,7 @@ def _opened(
             "since all of their terms share the budget. Leave out rare columns, pass "
             "image_shape=(height, width) if they are pixels, or explain with PrivateBackground."
         )
-    # The labels are made inside the door.
+    # The labels are made inside the session.
     rows = np.zeros(table.n_rows)
     return open_request(estimator, table, rows, unit=request.rows.identifiers), patches
 
@@ -203,8 +203,8 @@ def _released(
 ) -> tuple[list[TrainedTerms], list[FidelitySums], str]:
     """Release the models of the last outputs and how good they are; return the ledger's head."""
     trained, sums = [], []
-    with fit.opened(_EXPLAINER) as door:
-        table, labels = _labelled(fit, request, door)
+    with fit.opened(_EXPLAINER) as session:
+        table, labels = _labelled(fit, request, session)
         targets = scale.targets
         for output in range(request.n_outputs - n_models, request.n_outputs):
             places = labels[:, output].astype(np.int64) + LABEL_UNITS
@@ -212,7 +212,7 @@ def _released(
                 PrivateRows(table, targets[places]),
                 fit.task,
                 fit.config,
-                door,
+                session,
                 n_threads=fit.n_threads,
                 verbose=request.verbose,
             )
@@ -223,20 +223,20 @@ def _released(
                 model,
                 fit.task,
                 fit.config,
-                door,
+                session,
                 has_logits=scale.has_logits,
             )
             sums.append(found)
-    return trained, sums, door.head
+    return trained, sums, session.head
 
 
 def _labelled(
-    fit: FitRequest, request: SurrogateRequest, door: ReleaseDoor
+    fit: FitRequest, request: SurrogateRequest, session: ReleaseSession
 ) -> tuple[Table, Labels]:
     """Return the rows that are used and what the model says of them; private."""
     rows = fit.rows
     labels = request.box.labels(request.rows.X, rows.table.n_rows, request.n_outputs)
     if rows.identifiers is None:
         return rows.table, labels
-    kept = rows.kept(fit.neighbourhood.max_rows, door.public_choices)
+    kept = rows.kept(fit.neighbourhood.max_rows, session.public_choices)
     return rows.table.rows(kept), labels[kept]

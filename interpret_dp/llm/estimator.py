@@ -41,7 +41,7 @@ from interpret_dp.llm.request import (
     open_request,
     with_schema,
 )
-from interpret_dp.release import ReleaseDoor, SampledSteps
+from interpret_dp.release import ReleaseSession, SampledSteps
 from interpret_dp.released.summary import warn_after_fit
 from interpret_dp.schema import Schema, encode_classes, open_table
 from interpret_dp.schema.kinds import warn_of_mismatches
@@ -279,27 +279,27 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         from interpret_dp.llm.training import compute_device
 
         compute_device(self.device)
-        with request.opened(type(self).__name__, charges_used=True) as door:
-            rows = request.rows.drawn(request.neighbourhood.max_rows, door.public_choices)
+        with request.opened(type(self).__name__, charges_used=True) as session:
+            rows = request.rows.drawn(request.neighbourhood.max_rows, session.public_choices)
             request = dataclasses.replace(request, rows=rows)
             if request.declaring.is_needed:
-                found = declare(request.declaring, rows, door)
+                found = declare(request.declaring, rows, session)
                 request = with_schema(request, found.schema, self)
-            steps = _steps(request, door)
-            trained = self._train(request, steps, door)
+            steps = _steps(request, session)
+            trained = self._train(request, steps, session)
         if trained is not None and trained.interrupted and not self.keep_on_interrupt:
             raise KeyboardInterrupt(
                 f"Training was stopped in step {trained.steps_begun} of {steps.count}, and the "
                 "steps begun were charged. keep_on_interrupt=True keeps the weights so far."
             )
-        self._publish(request, steps, trained, door.head)
+        self._publish(request, steps, trained, session.head)
         warn_after_fit(self.to_released())
         return self
 
     def _train(
-        self, request: FitRequest, steps: SampledSteps, door: ReleaseDoor
+        self, request: FitRequest, steps: SampledSteps, session: ReleaseSession
     ) -> TrainedMaps | None:
-        """Encode and train inside the door; None where fewer than two labels were found."""
+        """Encode and train inside the session; None where fewer than two labels were found."""
         from interpret_dp.llm.training import train
 
         target = in_class_order(request.schema.target)
@@ -312,7 +312,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
             len(target.levels),
             request.settings,
             steps,
-            door,
+            session,
             image_shape=request.image_shape,
             device=self.device,
             engine=self.engine,
@@ -395,7 +395,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         return estimator_tags("classification")
 
 
-def _steps(request: FitRequest, door: ReleaseDoor) -> SampledSteps:
+def _steps(request: FitRequest, session: ReleaseSession) -> SampledSteps:
     """Return the planned steps, or release the number of rows and settle them."""
     planned = request.training.steps
     if planned is not None:
@@ -403,13 +403,13 @@ def _steps(request: FitRequest, door: ReleaseDoor) -> SampledSteps:
     if request.batch_size is None:
         raise ValueError("Neither a rate nor a batch size is known.")
     exact = np.array([[request.rows.table.n_rows * LATTICE]], dtype=np.int64)
-    noisy, sigma = door.gaussian(COUNT, exact, row_norm=LATTICE, aligned=True)
+    noisy, sigma = session.gaussian(COUNT, exact, row_norm=LATTICE, aligned=True)
     # A count below its own noise says nothing but that there are few rows.
     found = max(float(noisy[0, 0]), sigma) / LATTICE
     # Many rows and a small batch would need more steps than can be accounted, which would show
     # only now that the count is paid for: then each sample is larger.
     rate = min(1.0, max(request.batch_size / found, request.settings.epochs / MOST_STEPS))
-    return door.settle(GRADIENTS, probability=rate, count=request.settings.n_steps(rate))
+    return session.settle(GRADIENTS, probability=rate, count=request.settings.n_steps(rate))
 
 
 def _promise(

@@ -19,7 +19,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.llm.config import FEATURE_LENGTH
 from interpret_dp.llm.integers import exact_rows
 from interpret_dp.llm.request import CENTRE
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 
 __all__ = ["Frame", "projected_features", "released_frame"]
 
@@ -66,7 +66,7 @@ def released_frame(
     features: torch.Tensor,
     projection: torch.Tensor | None,
     n_columns: int,
-    door: ReleaseDoor,
+    session: ReleaseSession,
     *,
     length: float = FEATURE_LENGTH,
 ) -> Frame:
@@ -80,7 +80,7 @@ def released_frame(
         Public; of it the features are.
     n_columns : int
         Standardised columns: about the mean squared length of a row of inputs.
-    door : ReleaseDoor
+    session : ReleaseSession
         Open; ``CENTRE`` is in its plan.
     length : float, default=FEATURE_LENGTH
         Root mean square length that centred rows are to have.
@@ -94,7 +94,7 @@ def released_frame(
     widest = 1.0 if projection is None else float(torch.linalg.matrix_norm(projection, 2))
     bound = _LONGEST * widest * math.sqrt(n_columns)
     exact = _lattice_sums(features, bound)
-    noisy, sigma = door.gaussian(
+    noisy, sigma = session.gaussian(
         CENTRE, exact[np.newaxis], row_norm=math.isqrt(3 * LATTICE**2) + 1, aligned=False
     )
     deviation = sigma / LATTICE

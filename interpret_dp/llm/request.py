@@ -343,7 +343,7 @@ def in_class_order(target: Any) -> Categorical:
 
 
 def with_schema(request: FitRequest, schema: Schema, estimator: Any) -> FitRequest:
-    """Return the request with what was found out inside the door, and settings that fit it."""
+    """Return the request with what was found out inside the session, and settings that fit it."""
     coding = input_coding(schema, estimator.standardize)
     settings = settings_of(estimator, coding, request.image_shape)
     # The number of steps was planned with these epochs.

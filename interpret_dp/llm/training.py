@@ -1,7 +1,7 @@
-"""One DP-LLM training: sums of clipped gradients through the door, then Adam on what it released.
+"""One DP-LLM training: sums of clipped gradients are released, and Adam follows them.
 
-Everything after the door is post-processing: Adam, the decay of its rate, the running average and
-the weights that an interruption leaves.
+Everything after the release is post-processing: Adam, the decay of its rate, the running average
+and the weights that an interruption leaves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from interpret_dp.llm.maps import LocallyLinearMaps
 from interpret_dp.llm.projections import public_projections
 from interpret_dp.llm.request import GRADIENTS
 from interpret_dp.llm.rows import TrainingRows
-from interpret_dp.release import ReleaseDoor, SampledSteps
+from interpret_dp.release import ReleaseSession, SampledSteps
 
 __all__ = ["TrainedMaps", "Training", "compute_device", "train"]
 
@@ -81,7 +81,7 @@ def compute_device(name: str) -> torch.device:
 
 
 class Training:
-    """A training on encoded private rows; everything that leaves them passes ``door``.
+    """A training on encoded private rows; everything that leaves them passes ``session``.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ class Training:
     n_classes : int
     settings : TrainingSettings
     steps : SampledSteps
-        As the door's plan has them under ``GRADIENTS``.
-    door : ReleaseDoor
+        As the session's plan has them under ``GRADIENTS``.
+    session : ReleaseSession
         Open.
     image_shape : tuple of int, or None
         Of the rows, if they are images.
@@ -114,7 +114,7 @@ class Training:
         n_classes: int,
         settings: TrainingSettings,
         steps: SampledSteps,
-        door: ReleaseDoor,
+        session: ReleaseSession,
         *,
         image_shape: tuple[int, ...] | None,
         device: str,
@@ -124,17 +124,17 @@ class Training:
         rows = TrainingRows(
             torch.from_numpy(inputs).to(where), torch.from_numpy(classes.astype(np.int64)).to(where)
         )
-        start = _start(inputs.shape[1], n_classes, settings, image_shape, door.public_choices)
+        start = _start(inputs.shape[1], n_classes, settings, image_shape, session.public_choices)
         projections = None if start.projections is None else torch.from_numpy(start.projections)
         if projections is not None:
             projections = projections.to(where)
         self._frame = None
         if settings.shares_features:
-            rows, self._frame = _shared(rows, projections, settings, door)
+            rows, self._frame = _shared(rows, projections, settings, session)
             projections = None
         self._sums = _engine(engine, rows, projections, settings, len(start.parameters))
         self._adam = _Adam(torch.from_numpy(start.parameters).to(where), settings.averaging)
-        self._start, self._settings, self._steps, self._door = start, settings, steps, door
+        self._start, self._settings, self._steps, self._session = start, settings, steps, session
         self._n_rows = len(inputs)
         self._steps_begun = 0
 
@@ -165,7 +165,7 @@ class Training:
             found = self._sums.lattice_sum(weights, biases, sampled)
             return np.asarray(found.cpu().numpy())
 
-        noisy, sigma = self._door.sampled_gaussian(
+        noisy, sigma = self._session.sampled_gaussian(
             GRADIENTS, self._n_rows, exact, row_norm=self._sums.row_norm
         )
         return (noisy / sigma).astype(np.float32)
@@ -177,7 +177,7 @@ def train(
     n_classes: int,
     settings: TrainingSettings,
     steps: SampledSteps,
-    door: ReleaseDoor,
+    session: ReleaseSession,
     *,
     image_shape: tuple[int, ...] | None,
     device: str,
@@ -188,7 +188,7 @@ def train(
 
     Parameters
     ----------
-    inputs, classes, n_classes, settings, steps, door, image_shape, device, engine
+    inputs, classes, n_classes, settings, steps, session, image_shape, device, engine
         As :class:`Training` takes them.
     verbose : bool
         Show steps and time, never a loss.
@@ -202,7 +202,7 @@ def train(
             n_classes,
             settings,
             steps,
-            door,
+            session,
             image_shape=image_shape,
             device=device,
             engine=engine,
@@ -221,7 +221,7 @@ def _shared(
     rows: TrainingRows,
     projections: torch.Tensor | None,
     settings: TrainingSettings,
-    door: ReleaseDoor,
+    session: ReleaseSession,
 ) -> tuple[TrainingRows, Frame | None]:
     """Return rows of what all maps see, and the frame in which training sees it."""
     projection = None if projections is None else projections[0]
@@ -230,7 +230,7 @@ def _shared(
     frame = None
     if settings.centring > 0:
         frame = released_frame(
-            features, projection, settings.n_columns, door, length=settings.feature_length
+            features, projection, settings.n_columns, session, length=settings.feature_length
         )
         centre = torch.from_numpy(frame.centre.astype(np.float32)).to(features.device)
         features = (features - centre).mul_(frame.scale)

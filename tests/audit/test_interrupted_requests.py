@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from interpret_dp import (
 from interpret_dp.ebm.evaluation import private_metrics
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 from tests.audit.fits import FEATURES, LABELS, base_records, classifier, frame
 
 DATASET = "people"
@@ -37,7 +38,7 @@ NUMBERS = np.random.default_rng(1).uniform(0, 1, (60, 2))
 
 
 class StoppedError(Exception):
-    """An error of the computation, which the door replaces."""
+    """An error of the computation, which the session replaces."""
 
 
 class Stopping:
@@ -51,30 +52,30 @@ class Stopping:
         # (mu, delta, charges_used) of each request, and whether it released anything.
         self.requests: list[dict[str, Any]] = []
         for name in RELEASES:
-            monkeypatch.setattr(ReleaseDoor, name, self._watched(getattr(ReleaseDoor, name)))
-        monkeypatch.setattr(ReleaseDoor, "__enter__", self._entering(ReleaseDoor.__enter__))
+            monkeypatch.setattr(ReleaseSession, name, self._watched(getattr(ReleaseSession, name)))
+        monkeypatch.setattr(ReleaseSession, "__enter__", self._entering(ReleaseSession.__enter__))
 
     def _entering(self, enter: Callable[[Any], Any]) -> Any:
-        def entered(door: Any) -> Any:
-            cost = door._plan.cost
+        def entered(session: Any) -> Any:
+            cost = session._plan.cost
             self.requests.append(
-                {"mu": cost.mu, "delta": cost.delta, "used": door._charges_used, "begun": 0}
+                {"mu": cost.mu, "delta": cost.delta, "used": session._charges_used, "begun": 0}
             )
-            return enter(door)
+            return enter(session)
 
         return entered
 
     def _watched(self, release: Callable[..., Any]) -> Any:
-        def stopped(door: Any, *arguments: Any, **keywords: Any) -> Any:
+        def stopped(session: Any, *arguments: Any, **keywords: Any) -> Any:
             is_here = self.calls == self.at
             self.calls += 1
             if is_here and self.when == "before":
                 raise self.error(f"row {arguments}")
             self.requests[-1]["begun"] += 1
             if is_here and self.when == "within":
-                with use_broken(door, self.error):
-                    return release(door, *arguments, **keywords)
-            found = release(door, *arguments, **keywords)
+                with use_broken(session, self.error):
+                    return release(session, *arguments, **keywords)
+            found = release(session, *arguments, **keywords)
             if is_here:
                 raise self.error("after")
             return found
@@ -83,10 +84,10 @@ class Stopping:
 
 
 class use_broken:  # noqa: N801
-    """Make the door's noise fail while it is drawn."""
+    """Make the session's noise fail while it is drawn."""
 
-    def __init__(self, door: Any, error: type[BaseException]) -> None:
-        self.door, self.error = door, error
+    def __init__(self, session: Any, error: type[BaseException]) -> None:
+        self.session, self.error = session, error
 
     def __enter__(self) -> None:
         error = self.error
@@ -98,10 +99,10 @@ class use_broken:  # noqa: N801
             def below(self, bound: int) -> int:
                 raise error("noise")
 
-        self.kept, self.door._randomness = self.door._randomness, Broken(0)
+        self.kept, self.session._randomness = self.session._randomness, Broken(0)
 
     def __exit__(self, *_: object) -> None:
-        self.door._randomness = self.kept
+        self.session._randomness = self.kept
 
 
 def declared(ledger: PrivacyLedger) -> Any:
@@ -191,7 +192,7 @@ def _public_things_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     from interpret_dp.ebm import config
 
-    monkeypatch.setattr(config, "_ROUNDS", 2)
+    monkeypatch.setattr(config, "TUNING", replace(config.TUNING, rounds=2))
     if not _MODELS:
         _MODELS.append(classifier((X, Y)))
 
@@ -288,19 +289,19 @@ def test_a_training_that_is_stopped_pays_for_the_steps_begun(
     assert by_user[3] < by_user[-1]
 
 
-def test_control_a_door_that_returns_what_was_used_is_noticed(
+def test_control_a_session_that_returns_what_was_used_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A ledger that forgets a request after a failure must fail the check."""
-    original = ReleaseDoor.__exit__
+    original = ReleaseSession.__exit__
 
-    def forgiving(door: Any, kind: Any, error: Any, trace: Any) -> Any:
-        door._anything_released = False
-        return original(door, kind, error, trace)
+    def forgiving(session: Any, kind: Any, error: Any, trace: Any) -> Any:
+        session._anything_released = False
+        return original(session, kind, error, trace)
 
     stopping = Stopping(monkeypatch)
     stopping.when = "after"
-    monkeypatch.setattr(ReleaseDoor, "__exit__", forgiving)
+    monkeypatch.setattr(ReleaseSession, "__exit__", forgiving)
     ledger, failure = attempt(declared, stopping, 1)
     with pytest.raises(AssertionError):
         check_the_rule(ledger, stopping, failure)

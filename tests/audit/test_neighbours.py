@@ -38,7 +38,7 @@ from interpret_dp.mechanisms import (
     active_randomness,
     gaussian_thresholding,
 )
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import encode, encode_column
 from tests.audit.fits import (
     CONTAINERS,
@@ -297,31 +297,31 @@ def test_control_levels_matched_as_text(monkeypatch: pytest.MonkeyPatch) -> None
 def test_control_a_histogram_without_noise(
     task: str, count: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = ReleaseDoor.gaussian
+    original = ReleaseSession.gaussian
 
     def leaking(self: Any, name: str, exact: Any, **facts: Any) -> Any:
         noisy, sigma = original(self, name, exact, **facts)
         return (exact, sigma) if name == count else (noisy, sigma)
 
-    monkeypatch.setattr(ReleaseDoor, "gaussian", leaking)
+    monkeypatch.setattr(ReleaseSession, "gaussian", leaking)
     report = replay(FITS[task], *neighbours(task, (*EXTREME[:-1], TARGETS[task][0])))
     assert "published" in kinds(report)
     assert any("bin_weights_" in violation.where for violation in report.violations)
 
 
 def test_control_a_sensitivity_that_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = ReleaseDoor.gaussian
+    original = ReleaseSession.gaussian
 
     def hopeful(self: Any, name: str, exact: Any, *, row_norm: int, aligned: bool) -> Any:
         return original(self, name, exact, row_norm=row_norm * 9 // 10, aligned=aligned)
 
-    monkeypatch.setattr(ReleaseDoor, "gaussian", hopeful)
+    monkeypatch.setattr(ReleaseSession, "gaussian", hopeful)
     report = replay(classifier, *neighbours("classification", (50, 1e3, "a", 2, 5, "yes")))
     assert kinds(report) == {"sensitivity"}
     assert report.worst_ratio == pytest.approx(1 / 0.9, rel=1e-5)
 
 
-def test_control_a_release_beside_the_door() -> None:
+def test_control_a_release_beside_the_session() -> None:
     def greedy(table: Table) -> Any:
         model = classifier(table, epsilon=1.0)
         randomness = active_randomness()
@@ -532,7 +532,7 @@ def test_a_fit_that_releases_nothing_is_not_ok() -> None:
     assert "nothing was checked" in str(report)
 
 
-def test_a_failure_behind_the_door_is_not_mistaken_for_a_pass(
+def test_a_failure_behind_the_session_is_not_mistaken_for_a_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def failing(*arguments: Any, **keywords: Any) -> Any:

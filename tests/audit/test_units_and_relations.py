@@ -229,7 +229,7 @@ def breaks(settings: Settings, table: Any, neighbour: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("forgotten", ["the rows of a unit", "the relation"])
-def test_control_a_door_that_forgets_a_factor(
+def test_control_a_session_that_forgets_a_factor(
     forgotten: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest = Neighbourhood.sensitivity

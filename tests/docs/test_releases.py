@@ -16,7 +16,7 @@ def test_a_further_release_is_found() -> None:
     source = """
 class Trainer:
     def leak(self):
-        return self._door.gaussian("leak", self._exact, row_norm=1, aligned=True)
+        return self._session.gaussian("leak", self._exact, row_norm=1, aligned=True)
 """
     found = list(calls(ast.parse(source)))
     assert [(function.name, call.func.attr) for function, call in found] == [("leak", "gaussian")]

@@ -358,7 +358,7 @@ def test_control_a_row_that_counts_twice(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_control_bounds_that_are_read_off_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    def exact(name: str, counts: Any, grid: MagnitudeGrid, door: Any) -> Any:
+    def exact(name: str, counts: Any, grid: MagnitudeGrid, session: Any) -> Any:
         occupied = np.flatnonzero(counts)
         return grid.bounds(int(occupied[0]), int(occupied[-1])) if len(occupied) else None
 

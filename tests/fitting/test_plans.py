@@ -18,7 +18,7 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms.additive import noise_scale
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 from tests.golden.write_golden import FEATURES, FILES, BlackBox, rows
 
 X, IDS, TWO = rows(3), np.arange(3), Categorical([0, 1])
@@ -29,7 +29,7 @@ NORMS = LATTICE // 2, 181 * LATTICE
 
 
 class OpenedError(Exception):
-    """A request opens the door: it was not refused before."""
+    """A request opens the session: it was not refused before."""
 
 
 def fit(estimator: str, target: Any, unit: Any = None, declared: bool = True, **given: Any) -> None:
@@ -98,18 +98,18 @@ def test_what_is_charged_can_be_carried_out(name: str, epsilon: float, delta: fl
     call, always, optional = REQUESTS[name]
     choices = {option: st.sampled_from(values) for option, values in optional.items()}
     asked = always | data.draw(st.fixed_dictionaries({}, optional=choices))
-    enter = mock.patch.object(ReleaseDoor, "__enter__", autospec=True, side_effect=OpenedError)
+    enter = mock.patch.object(ReleaseSession, "__enter__", autospec=True, side_effect=OpenedError)
     with enter as entered:
         try:
             call(epsilon=10.0**epsilon, delta=10.0**delta, **asked)
         except OpenedError:
-            (door,) = entered.call_args.args
+            (session,) = entered.call_args.args
         except ValueError:
             return
-    (epsilon, delta), shares, cost = door._asked, door._plan.shares, door._plan.cost
+    (epsilon, delta), shares, cost = session._asked, session._plan.shares, session._plan.cost
     Guarantee(epsilon=epsilon, delta=delta, mu=None, mechanism="any", releases=shares)
     billed = compose(GdpPair(share.mu, share.delta) for share in shares)
     assert (billed.mu, billed.delta) == pytest.approx((cost.mu, cost.delta), rel=1e-12)
     if "DPExplainable" in asked.get("estimator", ""):
-        for part, norm in itertools.product(door._planned.values(), NORMS):
-            noise_scale(part.name, door.neighbourhood.sensitivity(norm, aligned=False), part.mu)
+        for part, norm in itertools.product(session._planned.values(), NORMS):
+            noise_scale(part.name, session.neighbourhood.sensitivity(norm, aligned=False), part.mu)

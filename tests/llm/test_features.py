@@ -20,7 +20,7 @@ from tests.llm.tables import classifier
 SCHEMA = Schema(default=Continuous(0, 255), target=Categorical([0, 1]))
 
 
-class Door:
+class Session:
     """Gives sums with seeded noise at some mu, and keeps what it was told."""
 
     def __init__(self, mu: float) -> None:
@@ -53,10 +53,10 @@ def test_a_row_of_any_size_adds_at_most_what_is_accounted(scale: float, seed: in
         scale * np.random.default_rng(seed).normal(size=(1, 7)), dtype=torch.float32
     )
     added = features._lattice_sums(rows, bound=1.0).astype(np.float64)
-    door: Any = Door(1.0)
-    released_frame(rows, None, 7, door)
-    assert np.linalg.norm(added) <= door.row_norm
-    assert door.row_norm <= 3**0.5 * LATTICE + 1
+    session: Any = Session(1.0)
+    released_frame(rows, None, 7, session)
+    assert np.linalg.norm(added) <= session.row_norm
+    assert session.row_norm <= 3**0.5 * LATTICE + 1
     assert added[-1] == LATTICE
 
 

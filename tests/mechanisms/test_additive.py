@@ -17,7 +17,7 @@ from interpret_dp.mechanisms import (
     gaussian_mechanism,
     use_randomness,
 )
-from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
+from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseSession
 from tests.audit.fits import base_records, classifier, frame, regressor
 from tests.statistical.noise_checks import LEVEL, all_p
 
@@ -50,10 +50,10 @@ def test_noise_that_would_not_fit_into_64_bits_is_refused() -> None:
 
 
 def standardised_noise(rounds: int, planned: float, claimed: float) -> Any:
-    """Return the noise of a door's releases in units of what ``claimed`` would need."""
+    """Return the noise of a session's releases in units of what ``claimed`` would need."""
     exact = np.arange(rounds, dtype=np.int64)[:, np.newaxis] * LATTICE
     plan = ReleasePlan((PlannedRelease("sums", planned, rounds),))
-    with ReleaseDoor(
+    with ReleaseSession(
         PrivacyLedger.in_memory(),
         "people",
         plan,
@@ -61,13 +61,13 @@ def standardised_noise(rounds: int, planned: float, claimed: float) -> Any:
         explainer="test",
         epsilon=1.0,
         delta=1e-5,
-    ) as door:
-        noisy, _ = door.gaussian("sums", exact, row_norm=LATTICE, aligned=True)
+    ) as session:
+        noisy, _ = session.gaussian("sums", exact, row_norm=LATTICE, aligned=True)
     return (noisy - exact).ravel(), math.hypot(LATTICE / claimed, 3)
 
 
 @pytest.mark.statistical
-def test_the_door_adds_the_noise_of_the_plan() -> None:
+def test_the_session_adds_the_noise_of_the_plan() -> None:
     """20,000 releases at mu = 0.03; level 1e-9; 2/3 and 3/2 of the noise are both rejected."""
     values = all_p(*standardised_noise(20_000, 0.03, 0.03))
     assert min(values.values()) > LEVEL, values

@@ -20,7 +20,7 @@ from interpret_dp.mechanisms import (
 )
 from interpret_dp.mechanisms import selection as selection_module
 from interpret_dp.mechanisms.selection import normal_tail_quantile, threshold
-from interpret_dp.release import PlannedRelease, PlannedSelection, ReleaseDoor, ReleasePlan
+from interpret_dp.release import PlannedRelease, PlannedSelection, ReleasePlan, ReleaseSession
 from tests.statistical.noise_checks import LEVEL
 
 MU = 0.5
@@ -164,23 +164,23 @@ def test_noise_that_the_lattice_cannot_carry_is_refused() -> None:
         )
 
 
-# ------------------------------------------------------------------------------- the door
+# ------------------------------------------------------------------------------- the session
 
 PLAN = ReleasePlan(
     (PlannedSelection("levels", 0.1, 2, 1e-7), PlannedRelease("bounds", 0.2, 1)),
 )
 
 
-def open_door(ledger: PrivacyLedger) -> ReleaseDoor:
-    return ReleaseDoor(
+def open_session(ledger: PrivacyLedger) -> ReleaseSession:
+    return ReleaseSession(
         ledger, "people", PLAN, SeededRandomness(1), explainer="test", epsilon=1.0, delta=1e-5
     )
 
 
 def test_a_plan_with_selections_is_charged_as_a_pair() -> None:
     ledger = PrivacyLedger.in_memory()
-    with open_door(ledger) as door:
-        door.select("levels", {"a": 10_000})
+    with open_session(ledger) as session:
+        session.select("levels", {"a": 10_000})
     spent = ledger.spent("people")
     assert (spent.mu, spent.delta) == (PLAN.cost.mu, PLAN.cost.delta)
     assert spent.mu == pytest.approx(math.sqrt(2 * 0.1**2 + 0.2**2))
@@ -191,27 +191,29 @@ def test_a_plan_with_selections_is_charged_as_a_pair() -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda door: door.select("bounds", {}),
-        lambda door: door.select("other", {}),
-        lambda door: door.gaussian("levels", np.array([[LATTICE]]), row_norm=LATTICE, aligned=True),
+        lambda session: session.select("bounds", {}),
+        lambda session: session.select("other", {}),
+        lambda session: session.gaussian(
+            "levels", np.array([[LATTICE]]), row_norm=LATTICE, aligned=True
+        ),
     ],
     ids=["a Gaussian name", "an unplanned name", "a selection as a sum"],
 )
-def test_a_release_of_the_other_kind_is_refused(ask: Callable[[ReleaseDoor], Any]) -> None:
+def test_a_release_of_the_other_kind_is_refused(ask: Callable[[ReleaseSession], Any]) -> None:
     from interpret_dp import ReleaseError
 
-    door = open_door(PrivacyLedger.in_memory())
-    door.__enter__()
+    session = open_session(PrivacyLedger.in_memory())
+    session.__enter__()
     with pytest.raises(ReleaseError, match="the plan has 0 left"):
-        ask(door)
-    door.__exit__(None, None, None)
+        ask(session)
+    session.__exit__(None, None, None)
 
 
 def test_selections_are_used_up() -> None:
     from interpret_dp import ReleaseError
 
-    with open_door(PrivacyLedger.in_memory()) as door:
+    with open_session(PrivacyLedger.in_memory()) as session:
         for _ in range(2):
-            door.select("levels", {})
+            session.select("levels", {})
         with pytest.raises(ReleaseError, match="the plan has 0 left"):
-            door.select("levels", {})
+            session.select("levels", {})

@@ -19,7 +19,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
 from interpret_dp.ebm.trainer.partitions import leaf_gains
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 
 __all__ = ["PairCells", "PairUpdates", "boost_pairs", "pair_noise"]
 
@@ -134,7 +134,7 @@ def boost_pairs(
     updates: Sequence[PairUpdates],
     *,
     config: TrainerConfig,
-    door: ReleaseDoor,
+    session: ReleaseSession,
 ) -> tuple[list[FloatArray], float]:
     """Train the pairs from where the rows' scores are.
 
@@ -144,7 +144,7 @@ def boost_pairs(
         Private, paired up: their features are the pairs.
     pairs, updates : sequences, one entry a pair
     config : TrainerConfig
-    door : ReleaseDoor
+    session : ReleaseSession
         Every sum passes through it.
 
     Returns
@@ -154,7 +154,7 @@ def boost_pairs(
     noise : float
         Standard deviation of the noise of one residual sum, in residuals.
     """
-    rng = door.public_choices
+    rng = session.public_choices
     scores = [np.zeros(cells.n_codes) for cells in pairs]
     totals = [np.zeros(cells.n_codes) for cells in pairs]
     width = max(cells.n_codes for cells in pairs)
@@ -169,7 +169,7 @@ def boost_pairs(
             for slot, k in enumerate(block):
                 moved = updates[k].moved
                 # Residuals of two rows may point in opposite directions.
-                noisy, sigma = door.gaussian(
+                noisy, sigma = session.gaussian(
                     "pairs",
                     exact[slot, moved, 0][np.newaxis],
                     row_norm=rows.residual_norm,

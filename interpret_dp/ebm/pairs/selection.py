@@ -19,7 +19,7 @@ from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.ebm.pairs.config import MOST_RANKED, SELECTION_GROUPS
 from interpret_dp.ebm.pairs.interactions import PairTask
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Continuous, FeatureSpec
 
 __all__ = ["interaction_size", "select_pairs"]
@@ -35,7 +35,7 @@ def select_pairs(
     specs: Sequence[FeatureSpec],
     scores: Sequence[FloatArray],
     task: PairTask,
-    door: ReleaseDoor,
+    session: ReleaseSession,
 ) -> list[tuple[int, int]]:
     """Choose ``task.n_chosen`` pairs, one after the other.
 
@@ -46,7 +46,7 @@ def select_pairs(
     bins, specs, scores : sequences, one entry a term
         Bins, declaration and released curve of each feature.
     task : PairTask
-    door : ReleaseDoor
+    session : ReleaseSession
         Every choice passes through it.
     """
     ranked = sorted(task.eligible, key=lambda k: (-_importance(bins[k], scores[k]), k))
@@ -58,7 +58,7 @@ def select_pairs(
     sizes = [interaction_size(table[:-1, :-1, 0]) for table in exact]
     chosen = []
     for _ in range(task.n_chosen):
-        place = door.choose(
+        place = session.choose(
             "pair selection", sizes, row_norm=rows.residual_norm, prefers_large=True
         )
         chosen.append(candidates.pop(place))

@@ -20,7 +20,7 @@ from interpret_dp.ebm.pairs.selection import select_pairs
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins, project_to_total
 from interpret_dp.ebm.trainer.curvature import mean_curvature
 from interpret_dp.ebm.trainer.results import BoostingResult
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Continuous, FeatureSpec, Integer
 
 __all__ = ["TrainedPair", "TrainedPairs", "train_pairs"]
@@ -92,7 +92,7 @@ def train_pairs(
     task: PairTask,
     *,
     config: TrainerConfig,
-    door: ReleaseDoor,
+    session: ReleaseSession,
     unit: Unit,
     n_rows: float,
     count_noise: float,
@@ -111,7 +111,7 @@ def train_pairs(
     task : PairTask
         With at least one pair.
     config : TrainerConfig
-    door : ReleaseDoor
+    session : ReleaseSession
         Every release passes through it.
     unit : Unit
         Scale of the loss.
@@ -122,7 +122,7 @@ def train_pairs(
     _resume(rows, bins, trained)
     chosen = list(task.named)
     if task.n_chosen:
-        chosen += select_pairs(rows, bins, specs, trained.scores, task, door)
+        chosen += select_pairs(rows, bins, specs, trained.scores, task, session)
     # interpret's order of terms.
     chosen.sort(key=lambda pair: (*sorted(pair), *pair))
     settings = config.pair_boosting(n_rows, unit)
@@ -130,14 +130,14 @@ def train_pairs(
     maps = [coarse[k].code_map if k in coarse else _no_codes() for k in range(len(bins))]
     widths = [coarse[k].n_codes if k in coarse else 0 for k in range(len(bins))]
     rows.pair_up(chosen, maps, widths)
-    cells = _release_cells(rows, chosen, coarse, specs, door, n_rows)
+    cells = _release_cells(rows, chosen, coarse, specs, session, n_rows)
     updates = [
         pair_updates(c, settings=settings, count_noise=count_noise, n_rows=n_rows) for c in cells
     ]
-    scores, noise = boost_pairs(rows, cells, updates, config=config, door=door)
+    scores, noise = boost_pairs(rows, cells, updates, config=config, session=session)
     curvatures = _curvatures(trained, bins, coarse, cells, scores, is_classification)
     noises = [
-        _known(*pair_noise(u, c, noise=noise, config=config, rng=door.public_choices))
+        _known(*pair_noise(u, c, noise=noise, config=config, rng=session.public_choices))
         for u, c in zip(updates, curvatures, strict=True)
     ]
     pairs = [
@@ -199,7 +199,7 @@ def _release_cells(
     chosen: Sequence[tuple[int, int]],
     coarse: dict[int, Bins],
     specs: Sequence[FeatureSpec],
-    door: ReleaseDoor,
+    session: ReleaseSession,
     n_rows: float,
 ) -> list[PairCells]:
     """Release how many rows each cell has: a row is in one cell of each pair."""
@@ -215,7 +215,7 @@ def _release_cells(
         if isinstance(specs[b], Continuous):
             possible[:, -1] = False
         places = np.flatnonzero(possible)
-        noisy, _ = door.gaussian(
+        noisy, _ = session.gaussian(
             "pair bins", exact[places][np.newaxis], row_norm=LATTICE, aligned=True
         )
         weights = np.zeros(shape)

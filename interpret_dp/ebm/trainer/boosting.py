@@ -39,7 +39,7 @@ from interpret_dp.ebm.trainer.partitions import (
 from interpret_dp.ebm.trainer.results import BoostingResult, BoostingTask
 from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.fitting.progress import progress
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 
 __all__ = ["boost"]
 
@@ -62,12 +62,12 @@ class _Rounds:
     rows : AdditiveRows
         Private; asked for exact sums only.
     task : BoostingTask
-    door : ReleaseDoor
+    session : ReleaseSession
         Every sum passes through it.
     """
 
-    def __init__(self, rows: AdditiveRows, task: BoostingTask, door: ReleaseDoor) -> None:
-        self._rows, self._task, self._door = rows, task, door
+    def __init__(self, rows: AdditiveRows, task: BoostingTask, session: ReleaseSession) -> None:
+        self._rows, self._task, self._session = rows, task, session
         self.terms = Curves(task.bins, rows.n_scores, task.directions)
         self.movable = list(task.movable)
         self.settings = task.settings()
@@ -102,7 +102,7 @@ class _Rounds:
         """Update every term that goes on once."""
         hessian = _hessian(self.terms, self._level, self.settings)
         n_blocks = min(self._n_blocks, len(self.movable))
-        order = self._door.public_choices.permutation(self.movable)
+        order = self._session.public_choices.permutation(self.movable)
         for block in np.array_split(order, n_blocks):
             exact = self._rows.advance(self._pending, self._changes, block, self._width)
             self._pending, self._changes = block, self._no_changes(len(block))
@@ -154,7 +154,7 @@ class _Rounds:
         residual_norm = self._rows.residual_norm
         row_norm = release.row_norm(residual_norm, self._rows.n_scores)
         # Residuals of two rows may point in opposite directions.
-        noisy, sigma = self._door.gaussian(
+        noisy, sigma = self._session.gaussian(
             "boosting",
             release.exact(leaf_sums(exact, part))[np.newaxis],
             row_norm=row_norm,
@@ -229,7 +229,7 @@ class _Rounds:
 def boost(
     rows: AdditiveRows,
     task: BoostingTask,
-    door: ReleaseDoor,
+    session: ReleaseSession,
     *,
     significant: Callable[[BoostingResult], Collection[int]] | None,
     verbose: bool,
@@ -241,7 +241,7 @@ def boost(
     rows : AdditiveRows
         Private; asked for exact sums only.
     task : BoostingTask
-    door : ReleaseDoor
+    session : ReleaseSession
         Every sum passes through it.
     significant : callable, optional
         Given the averages of the second quarter of the rounds, returns the terms that show more
@@ -249,7 +249,7 @@ def boost(
     verbose : bool
         Show rounds and time.
     """
-    rounds, config = _Rounds(rows, task, door), task.config
+    rounds, config = _Rounds(rows, task, session), task.config
     half = config.n_rounds // 2
     if half < 2:
         rounds.run(

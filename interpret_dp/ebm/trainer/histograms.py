@@ -14,7 +14,7 @@ from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.trainer.binning import Bins, Counts, merge_bins, public_bins, recounted
 from interpret_dp.ebm.trainer.smoothing import smoothed_counts
 from interpret_dp.ebm.tuning import TUNING
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Continuous, FeatureSpec
 
 __all__ = ["release_bins"]
@@ -24,7 +24,7 @@ def release_bins(
     rows: AdditiveRows,
     specs: Sequence[FeatureSpec],
     config: TrainerConfig,
-    door: ReleaseDoor,
+    session: ReleaseSession,
     n_rows: float,
     *,
     is_classification: bool,
@@ -40,7 +40,7 @@ def release_bins(
     specs : sequence of Continuous or Categorical
         Declaration of each feature.
     config : TrainerConfig
-    door : ReleaseDoor
+    session : ReleaseSession
         Every count passes through it.
     n_rows : float
         Released number of rows; with the plan it says how fine bins are counted.
@@ -57,11 +57,11 @@ def release_bins(
     """
     fine = [config.fine_edges(spec) for spec in specs]
     sizes = [config.n_fine(spec) + 2 for spec in specs]
-    norm = door.neighbourhood.sensitivity(LATTICE, aligned=True) / LATTICE
+    norm = session.neighbourhood.sensitivity(LATTICE, aligned=True) / LATTICE
     is_fine = [config.can_count_finely(n_rows, norm, size - 2) for size in sizes]
     cells = [_cells(*of_one) for of_one in zip(specs, sizes, is_fine, strict=True)]
     exact = [_summed(*both) for both in zip(rows.bin_counts(sizes), cells, strict=True)]
-    first = _released("bins", exact, specs, door)
+    first = _released("bins", exact, specs, session)
     noise = config.noise_of_both_counts(first[0].noise)
     target_bins = config.target_bins(n_rows, noise)
     least = min(TUNING.least_supported_bins, config.max_bins)
@@ -84,7 +84,7 @@ def release_bins(
         ]
     maps = [b.code_map[cell] for b, cell in zip(bins, cells, strict=True)]
     rows.merge_bins(maps)
-    second = _released("weights", rows.bin_counts([b.n_codes for b in bins]), specs, door)
+    second = _released("weights", rows.bin_counts([b.n_codes for b in bins]), specs, session)
     found = [
         replace(recounted(b, one, two, n_rows, shrink=are_public), code_map=codes)
         for b, one, two, codes in zip(bins, first, second, maps, strict=True)
@@ -108,14 +108,17 @@ def _expected(
 
 
 def _released(
-    name: str, exact: Sequence[NDArray[np.int64]], specs: Sequence[FeatureSpec], door: ReleaseDoor
+    name: str,
+    exact: Sequence[NDArray[np.int64]],
+    specs: Sequence[FeatureSpec],
+    session: ReleaseSession,
 ) -> list[Counts]:
     """Release one histogram per feature: a row is in one bin of each."""
     released = []
     for spec, counts in zip(specs, exact, strict=True):
         # A continuous feature has no unseen bin by construction: nothing to count or to pay for.
         counted = counts[:-1] if isinstance(spec, Continuous) else counts
-        noisy, sigma = door.gaussian(name, counted[np.newaxis], row_norm=LATTICE, aligned=True)
+        noisy, sigma = session.gaussian(name, counted[np.newaxis], row_norm=LATTICE, aligned=True)
         rows = np.zeros(len(counts))
         rows[: len(counted)] = noisy[0] / LATTICE
         released.append(Counts(rows, sigma / LATTICE))

@@ -12,7 +12,7 @@ from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.correlations import Correlations, correlations_of, group_functions
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 
 __all__ = ["release_correlations"]
 
@@ -27,7 +27,7 @@ def release_correlations(
     terms: Sequence[int],
     n_rows: float,
     config: TrainerConfig,
-    door: ReleaseDoor,
+    session: ReleaseSession,
 ) -> Correlations | None:
     """Release how terms are correlated.
 
@@ -42,7 +42,7 @@ def release_correlations(
     n_rows : float
         Released number of rows.
     config : TrainerConfig
-    door : ReleaseDoor
+    session : ReleaseSession
         The sums pass through it.
 
     Returns
@@ -60,13 +60,13 @@ def release_correlations(
     sizes = [int((table**2).sum(axis=1).max()) for table in chosen]
     square = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
     row_norm = math.isqrt(square * (LATTICE // PRODUCT_UNIT**2) ** 2) + 1
-    sensitivity = door.neighbourhood.sensitivity(row_norm, aligned=False)
+    sensitivity = session.neighbourhood.sensitivity(row_norm, aligned=False)
     if not config.can_correlate(n_rows, sensitivity / LATTICE):
         return None
     exact = rows.product_sums(known, chosen)
     owner = np.repeat(np.arange(len(known)), [table.shape[1] for table in chosen])
     upper = owner[:, np.newaxis] < owner
-    noisy, sigma = door.gaussian(
+    noisy, sigma = session.gaussian(
         "correlations", exact[upper][np.newaxis], row_norm=row_norm, aligned=False
     )
     moments = np.zeros(exact.shape)

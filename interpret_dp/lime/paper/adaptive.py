@@ -35,7 +35,7 @@ from interpret_dp.lime.paper.moments import (
     exact_moments,
 )
 from interpret_dp.lime.paper.weighting import WeightTable
-from interpret_dp.release import PlannedChoice, PlannedRelease, ReleaseDoor
+from interpret_dp.release import PlannedChoice, PlannedRelease, ReleaseSession
 
 __all__ = [
     "DEFAULT_REUSE_DISTANCE",
@@ -185,7 +185,7 @@ def adaptive_plan(
 
 
 def explain_adaptively(
-    door: ReleaseDoor,
+    session: ReleaseSession,
     data: ExplanationData,
     queries: Queries,
     query_labels: Sequence[int],
@@ -197,7 +197,7 @@ def explain_adaptively(
 
     Parameters
     ----------
-    door : ReleaseDoor
+    session : ReleaseSession
         Open, with :func:`adaptive_plan` in its plan; one that charges what was used.
     data : ExplanationData
         Private.
@@ -221,7 +221,7 @@ def explain_adaptively(
     decided by queries alone. The candidates for the start are the explanations nearest to the
     query, and 0, where Algorithm 1 starts. docs/proofs/dp_lime.md.
     """
-    computing = _Computing(door, data, weights, config)
+    computing = _Computing(session, data, weights, config)
     known, found = list(history), []
     for at, label in enumerate(query_labels):
         query = queries.at([at])
@@ -258,12 +258,12 @@ class _Computing:
 
     def __init__(
         self,
-        door: ReleaseDoor,
+        session: ReleaseSession,
         data: ExplanationData,
         weights: WeightTable,
         config: AdaptiveConfig,
     ) -> None:
-        self._door, self._data, self._weights, self._config = door, data, weights, config
+        self._session, self._data, self._weights, self._config = session, data, weights, config
         self.n_rows = config.n_rows
 
     def explain(self, query: Queries, label: int, starts: list[Floats]) -> Explained:
@@ -288,7 +288,7 @@ class _Computing:
     def _released_rows(self) -> float:
         """Release the number of rows, at least 1."""
         exact = np.array([[len(self._data.points) * LATTICE]])
-        noisy, _ = self._door.gaussian(_ROWS, exact, row_norm=LATTICE, aligned=True)
+        noisy, _ = self._session.gaussian(_ROWS, exact, row_norm=LATTICE, aligned=True)
         return max(1.0, float(noisy[0, 0]) / LATTICE)
 
     def _chosen(self, moments: ExactMoments, candidates: Floats) -> int:
@@ -301,7 +301,7 @@ class _Computing:
             math.isqrt(sum(entry * entry for entry in gradient))
             for gradient in moments.gradients(candidates).tolist()
         ]
-        return self._door.choose(_START, lengths, row_norm=row_norm(self._weights))
+        return self._session.choose(_START, lengths, row_norm=row_norm(self._weights))
 
     def _descent(self, moments: ExactMoments, start: Floats, n_rows: float) -> tuple[Floats, int]:
         """Descend from a start, as far as the first gradient says; return the steps, too."""
@@ -309,7 +309,7 @@ class _Computing:
         step, steps = 0, self._config.steps
         while step < steps:
             slopes, sigma = noisy_gradients(
-                self._door, [moments], descents.coefficients, self._weights
+                self._session, [moments], descents.coefficients, self._weights
             )
             if step == 0 and start.any():
                 # From half a gradient of the sum, over its noise, to a gradient of the mean.

@@ -50,7 +50,7 @@ from interpret_dp.lime.paper.weighting import (
 )
 from interpret_dp.lime.promise import conditional_guarantee
 from interpret_dp.mechanisms import active_randomness
-from interpret_dp.release import PlannedRelease, ReleaseDoor, ReleasePlan
+from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseSession
 from interpret_dp.schema import Schema, interpret_type
 from interpret_dp.schema.kinds import refuse_mismatches
 from interpret_dp.schema.units import kept_rows
@@ -389,7 +389,7 @@ class PaperLimeTabular:
             planned = adaptive_plan(weights, around, config, count, self._history)
         plan = ReleasePlan(planned)
         self._check_room(plan)
-        door = ReleaseDoor(
+        session = ReleaseSession(
             self._ledger,
             self._dataset,
             plan,
@@ -401,22 +401,22 @@ class PaperLimeTabular:
             delta=self._delta,
         )
         try:
-            with door:
-                data = self._labelled_rows(door, n_outputs)
+            with session:
+                data = self._labelled_rows(session, n_outputs)
                 if method == "interactive":
-                    phis = list(descend(door, data, queries, self._weights, self.steps))
+                    phis = list(descend(session, data, queries, self._weights, self.steps))
                     return list(explained(phis, "released", mu))
                 answer = explain_adaptively(
-                    door, data, queries, labels, self._weights, config, self._history
+                    session, data, queries, labels, self._weights, config, self._history
                 )
         finally:
             # However the request ends, what the ledger was charged counts here as well.
-            self._charged.append(door.charged.mu)
-            self._head = door.head or self._head
+            self._charged.append(session.charged.mu)
+            self._head = session.head or self._head
         self._n_rows = answer.n_rows
         return answer.explained
 
-    def _labelled_rows(self, door: ReleaseDoor, n_outputs: int) -> ExplanationData:
+    def _labelled_rows(self, session: ReleaseSession, n_outputs: int) -> ExplanationData:
         """Return the rows that are used, with what the model says of each; private.
 
         At most as many rows of each unit are used as the neighbourhood says, and the same ones in
@@ -427,8 +427,8 @@ class PaperLimeTabular:
             labels = self._box.labels(self._data.X, table.n_rows, n_outputs)
             data = ExplanationData(self._coordinates.points(table), labels)
             if identifiers is not None:
-                key = int(door.public_choices.integers(2**64, dtype="uint64"))
-                data = data.rows(kept_rows(identifiers, door.neighbourhood.max_rows, key))
+                key = int(session.public_choices.integers(2**64, dtype="uint64"))
+                data = data.rows(kept_rows(identifiers, session.neighbourhood.max_rows, key))
             self._labelled = data
         return self._labelled
 

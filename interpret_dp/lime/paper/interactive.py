@@ -23,7 +23,7 @@ from interpret_dp.lime.paper.moments import (
 )
 from interpret_dp.lime.paper.weighting import WeightTable
 from interpret_dp.mechanisms.additive import noise_scale
-from interpret_dp.release import PlannedRelease, ReleaseDoor
+from interpret_dp.release import PlannedRelease, ReleaseSession
 
 __all__ = ["GRADIENTS", "Descents", "descend", "gradients_release", "noisy_gradients", "part_size"]
 
@@ -74,13 +74,17 @@ def row_norm(weights: WeightTable) -> int:
 
 
 def descend(
-    door: ReleaseDoor, data: ExplanationData, queries: Queries, weights: WeightTable, steps: int
+    session: ReleaseSession,
+    data: ExplanationData,
+    queries: Queries,
+    weights: WeightTable,
+    steps: int,
 ) -> Floats:
     """Find the explanation of each query by noisy gradient descent.
 
     Parameters
     ----------
-    door : ReleaseDoor
+    session : ReleaseSession
         Open, with :func:`gradients_release` in its plan, for as many queries and steps.
     data : ExplanationData
         Private.
@@ -104,7 +108,7 @@ def descend(
         moments = exact_moments(data, some, weights)
         descents = Descents(np.zeros(some.points.shape))
         for step in range(steps):
-            slopes = noisy_gradients(door, moments, descents.coefficients, weights)[0]
+            slopes = noisy_gradients(session, moments, descents.coefficients, weights)[0]
             descents.advance(slopes, is_averaged=step >= steps // 2)
         found.append(descents.averages())
     return np.concatenate(found)
@@ -116,13 +120,13 @@ def part_size(n_coordinates: int) -> int:
 
 
 def noisy_gradients(
-    door: ReleaseDoor, moments: Sequence[ExactMoments], phis: Floats, weights: WeightTable
+    session: ReleaseSession, moments: Sequence[ExactMoments], phis: Floats, weights: WeightTable
 ) -> tuple[Floats, float]:
     """Release one gradient for each query.
 
     Parameters
     ----------
-    door : ReleaseDoor
+    session : ReleaseSession
         Open, with :func:`gradients_release` in its plan.
     moments : sequence of ExactMoments, shape (n_queries,)
         Private.
@@ -139,7 +143,7 @@ def noisy_gradients(
     """
     exact = [own.gradients(phi[np.newaxis])[0] for own, phi in zip(moments, phis, strict=True)]
     # Two rows can pull in opposite directions.
-    noisy, sigma = door.gaussian(
+    noisy, sigma = session.gaussian(
         GRADIENTS, np.stack(exact), row_norm=row_norm(weights), aligned=False
     )
     return noisy / sigma, sigma

@@ -40,7 +40,7 @@ from interpret_dp.mechanisms import SeededRandomness, use_randomness
 PACKAGE = str(Path(interpret_dp.__path__[0]))
 OURS = (TypeError, ValueError, LedgerError, BudgetExceededError)
 """Everything that a request may raise; SchemaError is a ValueError. `ReleaseError` is not among
-them: inside the door no value of a row may make a computation fail."""
+them: inside the session no value of a row may make a computation fail."""
 
 OF_ROWS = "unit", "sample_weight", "init_score"
 """What a fit is given beside the table; all else are parameters."""

@@ -23,7 +23,7 @@ from interpret_dp import (
     SchemaError,
 )
 from interpret_dp.accounting import GdpPair, compose, mu_of_budget
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 from tests.contract.explainers.registry import (
     DATASET,
     EXPLAINERS,
@@ -106,7 +106,7 @@ def test_a_second_fit_over_the_budget_is_refused_and_nothing_changes(
     kept = requested(name, ledger)
     assert FORGOTTEN not in str(EXPLAINERS[name].promise(kept))
     before, spent, head = ledger.entries(), ledger.spent(DATASET), ledger.head
-    monkeypatch.setattr(ReleaseDoor, "gaussian", lambda *_, **__: pytest.fail("a row was read"))
+    monkeypatch.setattr(ReleaseSession, "gaussian", lambda *_, **__: pytest.fail("a row was read"))
     with pytest.raises(BudgetExceededError, match="Nothing was spent") as caught:
         requested(name, ledger)
     check_error(caught.value)
@@ -125,7 +125,7 @@ def test_a_data_set_without_a_budget_is_refused_before_a_row_is_read(
 ) -> None:
     kept = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
     memory = PrivacyLedger.in_memory()
-    monkeypatch.setattr(ReleaseDoor, "__enter__", lambda _: pytest.fail("a request was begun"))
+    monkeypatch.setattr(ReleaseSession, "__enter__", lambda _: pytest.fail("a request was begun"))
     for ledger in (kept, memory):
         ledger.create_budget(f"{DATASET}s", 9.0, 1e-5)
     for account in (kept, kept.url, memory):
@@ -299,18 +299,18 @@ def test_bad_parameters_are_refused_before_anything_is_spent(
 # ------------------------------------------------------------------ failures and interruptions
 
 SECRET = "row 61"
-GAUSSIAN = ReleaseDoor.gaussian
+GAUSSIAN = ReleaseSession.gaussian
 
 
 def broken(monkeypatch: pytest.MonkeyPatch, error: BaseException, releases_first: bool) -> None:
     """Let every request fail at its first Gaussian release, before or after it."""
 
-    def failing(door: ReleaseDoor, *arguments: Any, **stated: Any) -> Any:
+    def failing(session: ReleaseSession, *arguments: Any, **stated: Any) -> Any:
         if releases_first:
-            GAUSSIAN(door, *arguments, **stated)
+            GAUSSIAN(session, *arguments, **stated)
         raise error
 
-    monkeypatch.setattr(ReleaseDoor, "gaussian", failing)
+    monkeypatch.setattr(ReleaseSession, "gaussian", failing)
 
 
 @pytest.mark.parametrize("name", names())

@@ -21,7 +21,7 @@ from interpret_dp.ebm.trainer.correlations import (
 from interpret_dp.ebm.trainer.products import release_correlations
 
 
-class Door:
+class Session:
     """Adds normal noise of a given share of the sensitivity, and notes what it was asked."""
 
     neighbourhood = Neighbourhood()
@@ -42,10 +42,12 @@ def released(columns, is_ordered, *, noise=0.0, weights=None, terms=None, mu=1e3
     rows = LocalBinaryRows(codes, labels, weights=weights)
     counts = [np.bincount(c, minlength=int(c.max()) + 2).astype(float) for c in codes]
     bins = [Bins(np.arange(len(c), dtype=np.uint16), c, None) for c in counts]
-    door = Door(noise)
+    session = Session(noise)
     terms = range(len(columns)) if terms is None else terms
     config = TrainerConfig(mu=mu, n_features=max(len(columns), 2), max_bins=32)
-    return release_correlations(rows, bins, is_ordered, terms, len(labels), config, door), door
+    return release_correlations(
+        rows, bins, is_ordered, terms, len(labels), config, session
+    ), session
 
 
 @given(

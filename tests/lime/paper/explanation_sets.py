@@ -16,7 +16,7 @@ from interpret_dp.lime.paper.interactive import descend, gradients_release
 from interpret_dp.lime.paper.moments import ExplanationData, Queries
 from interpret_dp.lime.paper.weighting import WeightTable, stable_weight, weight_table
 from interpret_dp.mechanisms import Randomness, SeededRandomness, active_randomness
-from interpret_dp.release import ReleaseDoor, ReleasePlan
+from interpret_dp.release import ReleasePlan, ReleaseSession
 from interpret_dp.schema import open_table
 
 SCHEMA = Schema(
@@ -119,14 +119,14 @@ def weights(c: float = 0.5) -> WeightTable:
     return weight_table(stable_weight, c, FEATURES.largest_square, FEATURES.stretch)
 
 
-def door_of(
+def session_of(
     *planned: Any,
     randomness: Randomness | None = None,
     neighbourhood: Neighbourhood | None = None,
     ledger: PrivacyLedger | None = None,
     charges_used: bool = False,
-) -> ReleaseDoor:
-    return ReleaseDoor(
+) -> ReleaseSession:
+    return ReleaseSession(
         ledger or PrivacyLedger.in_memory(),
         "explained",
         ReleasePlan(planned),
@@ -152,8 +152,8 @@ def request(
     """Explain the queries by Algorithm 1 at a cost of mu, as an explainer would."""
     neighbourhood = Neighbourhood(relation=relation)
     planned = gradients_release(table, neighbourhood, mu, len(asked), steps)
-    with door_of(planned, randomness=randomness, neighbourhood=neighbourhood) as door:
-        return descend(door, data, asked, table, steps)
+    with session_of(planned, randomness=randomness, neighbourhood=neighbourhood) as session:
+        return descend(session, data, asked, table, steps)
 
 
 def published(phis: Any) -> dict[str, Any]:

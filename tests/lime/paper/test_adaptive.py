@@ -26,19 +26,19 @@ from interpret_dp.lime.paper.coordinates import UNITS
 from interpret_dp.lime.paper.history import Explained
 from interpret_dp.lime.paper.moments import ExplanationData, Queries
 from interpret_dp.lime.paper.weighting import stable_weight, weight_table
-from interpret_dp.release import ReleaseDoor, ReleasePlan
+from interpret_dp.release import ReleasePlan, ReleaseSession
 from tests.lime.paper.explanation_sets import (
     ASKED,
     EXTREMES,
     RELATIONS,
     Record,
-    door_of,
     explanation_data,
     extreme_data,
     extreme_pair,
     neighbours,
     queries,
     records,
+    session_of,
     weights,
 )
 
@@ -69,23 +69,25 @@ def explain(
     neighbourhood: Neighbourhood | None = None,
     ledger: PrivacyLedger | None = None,
     table: Any = None,
-) -> tuple[AdaptiveAnswer, ReleaseDoor]:
-    """Answer a batch, as an explainer would, and return the door with what it charged."""
+) -> tuple[AdaptiveAnswer, ReleaseSession]:
+    """Answer a batch, as an explainer would, and return the session with what it charged."""
     table = table or weights()
     neighbourhood = neighbourhood or Neighbourhood()
     planned = adaptive_plan(table, neighbourhood, chosen, len(asked), history)
     assert ReleasePlan(planned).cost.mu <= chosen.mu * math.sqrt(len(asked))
-    with door_of(*planned, neighbourhood=neighbourhood, ledger=ledger, charges_used=True) as door:
-        answer = explain_adaptively(door, data, asked, labels, table, chosen, history)
-    return answer, door
+    with session_of(
+        *planned, neighbourhood=neighbourhood, ledger=ledger, charges_used=True
+    ) as session:
+        answer = explain_adaptively(session, data, asked, labels, table, chosen, history)
+    return answer, session
 
 
 # --------------------------------------------------------------------------------------- privacy
 
 
-def published(found: tuple[AdaptiveAnswer, ReleaseDoor]) -> dict[str, Any]:
-    answer, door = found
-    parts: dict[str, Any] = {"rows": answer.n_rows, "charged": door.charged.mu}
+def published(found: tuple[AdaptiveAnswer, ReleaseSession]) -> dict[str, Any]:
+    answer, session = found
+    parts: dict[str, Any] = {"rows": answer.n_rows, "charged": session.charged.mu}
     for at, one in enumerate(answer.explained):
         parts |= {f"{at}.phi": one.coefficients, f"{at}.mu": one.mu, f"{at}.origin": one.origin}
     return parts
@@ -227,12 +229,12 @@ def test_a_norm_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 def test_scores_on_another_scale_than_their_sensitivity_are_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    choose = ReleaseDoor.choose
+    choose = ReleaseSession.choose
     monkeypatch.setattr(
-        ReleaseDoor,
+        ReleaseSession,
         "choose",
-        lambda door, name, scores, *, row_norm: choose(
-            door, name, [20 * score for score in scores], row_norm=row_norm
+        lambda session, name, scores, *, row_norm: choose(
+            session, name, [20 * score for score in scores], row_norm=row_norm
         ),
     )
     assert "sensitivity" in broken(replayed(*PAIR))
@@ -271,7 +273,7 @@ def test_no_query_costs_more_than_its_mu(enhanced: bool, n_rows: float | None, m
     rows = records(3000)
     asked = records(12, seed=5)
     ledger = PrivacyLedger.in_memory()
-    answer, door = explain(
+    answer, session = explain(
         explanation_data(rows),
         queries(asked),
         labels_of(asked),
@@ -280,12 +282,12 @@ def test_no_query_costs_more_than_its_mu(enhanced: bool, n_rows: float | None, m
     )
     mus = [one.mu for one in answer.explained]
     assert 0 < max(mus) <= mu
-    # What the door charged is what was used.
-    assert door.charged.mu == pytest.approx(math.hypot(*mus), rel=1e-9)
-    assert ledger.spent("explained").mu == door.charged.mu
-    assert door.charged.mu <= mu * math.sqrt(12)
+    # What the session charged is what was used.
+    assert session.charged.mu == pytest.approx(math.hypot(*mus), rel=1e-9)
+    assert ledger.spent("explained").mu == session.charged.mu
+    assert session.charged.mu <= mu * math.sqrt(12)
     if mu == 200.0:
-        assert door.charged.mu < 0.9 * mu * math.sqrt(12)
+        assert session.charged.mu < 0.9 * mu * math.sqrt(12)
     assert (answer.n_rows == n_rows) is (n_rows is not None)
 
 
@@ -312,7 +314,7 @@ NEAR: list[Record] = [(30, 2e5, "a", 5), (31, 2e5, "a", 5)]
     ids=["empty", "reused", "post-processed", "other output", "far"],
 )
 def test_nothing_else_is_taken_over(history: tuple[Explained, ...]) -> None:
-    answer, door = explain(
+    answer, session = explain(
         explanation_data(records(50)),
         queries(NEAR[1:]),
         labels_of(NEAR[1:]),
@@ -320,7 +322,7 @@ def test_nothing_else_is_taken_over(history: tuple[Explained, ...]) -> None:
         history=history,
     )
     assert answer.explained[0].origin == "released"
-    assert door.charged.mu > 0
+    assert session.charged.mu > 0
 
 
 # ----------------------------------------------------------------------------------------- checks

@@ -13,7 +13,7 @@ import pytest
 from interpret_dp import Continuous, PrivacyLedger, Schema
 from interpret_dp.audit import replay
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 from tests.lime.paper.test_explainer import account, explainer
 from tests.lime.paper.test_replay import published
 from tests.lime.tables import Risk, table
@@ -113,16 +113,16 @@ def test_an_interruption_before_any_release_costs_nothing(method: str) -> None:
 def test_an_interruption_after_a_release_is_charged_alike_to_both_accounts(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    release = ReleaseDoor.gaussian
+    release = ReleaseSession.gaussian
 
-    def interrupted(door: ReleaseDoor, *arguments: Any, **named: Any) -> Any:
-        release(door, *arguments, **named)
+    def interrupted(session: ReleaseSession, *arguments: Any, **named: Any) -> Any:
+        release(session, *arguments, **named)
         raise KeyboardInterrupt
 
     ledger = account(10.0)
     own = explainer(ledger=ledger, dataset="people", method=method)
     with monkeypatch.context() as patched:
-        patched.setattr(ReleaseDoor, "gaussian", interrupted)
+        patched.setattr(ReleaseSession, "gaussian", interrupted)
         with pytest.raises(KeyboardInterrupt):
             own.explain_local(table(2, seed=5))
     spent = ledger.spent("people").mu

@@ -19,13 +19,12 @@ from interpret_dp.lime.paper.coordinates import UNITS
 from interpret_dp.lime.paper.interactive import descend, gradients_release
 from interpret_dp.lime.paper.moments import ExplanationData, Queries, exact_moments
 from interpret_dp.lime.paper.weighting import WeightTable, stable_weight, weight_table
-from interpret_dp.release import ReleaseDoor
+from interpret_dp.release import ReleaseSession
 from tests.lime.paper.explanation_sets import (
     ASKED,
     EXTREMES,
     RELATIONS,
     Record,
-    door_of,
     explanation_data,
     extreme_data,
     extreme_pair,
@@ -34,6 +33,7 @@ from tests.lime.paper.explanation_sets import (
     queries,
     records,
     request,
+    session_of,
     weights,
 )
 
@@ -116,15 +116,15 @@ def test_a_norm_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert any(v.kind == "sensitivity" for report in reports for v in report.violations)
 
 
-def test_a_door_that_forgets_the_factor_of_replacing_is_found(
+def test_a_session_that_forgets_the_factor_of_replacing_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    release = ReleaseDoor.gaussian
+    release = ReleaseSession.gaussian
 
-    def forgetful(door: Any, name: str, exact: Any, *, row_norm: int, aligned: bool) -> Any:
-        return release(door, name, exact, row_norm=row_norm // 2, aligned=False)
+    def forgetful(session: Any, name: str, exact: Any, *, row_norm: int, aligned: bool) -> Any:
+        return release(session, name, exact, row_norm=row_norm // 2, aligned=False)
 
-    monkeypatch.setattr(ReleaseDoor, "gaussian", forgetful)
+    monkeypatch.setattr(ReleaseSession, "gaussian", forgetful)
     pair = line(53, LABEL_UNITS), line(-53, LABEL_UNITS)
     table = weight_table(stable_weight, 0.5, UNITS**2, 1)
     report = replayed("replace_one", *pair, table, MIDDLE, lambda d: d)
@@ -153,9 +153,9 @@ def test_the_plan_is_all_there_is() -> None:
     data = explanation_data(records(200))
     with (
         pytest.raises(ReleaseError),
-        door_of(gradients_release(weights(), Neighbourhood(), 1.0, 1, 2)) as door,
+        session_of(gradients_release(weights(), Neighbourhood(), 1.0, 1, 2)) as session,
     ):
-        descend(door, data, queries(ASKED), weights(), 2)
+        descend(session, data, queries(ASKED), weights(), 2)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2.5])
