@@ -7,10 +7,10 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from interpret_dp.dashboard.editor_layout import term_editor
 from interpret_dp.dashboard.errors import error_message
 from interpret_dp.dashboard.host import in_interprets_callback
-from interpret_dp.dashboard.panel import panel_children, panel_id
-from interpret_dp.dashboard.registry import TermCard, figure_component, term_slot
+from interpret_dp.dashboard.panel import figure_component, panel_children, panel_id
 from interpret_dp.dashboard.state import new_uid
 
 __all__ = ["live_card"]
@@ -35,9 +35,9 @@ def live_card(explanation: Any, key: int | None) -> Component | None:
 
 def _shown(explanation: Any, key: int | None, uid: str) -> Component:
     try:
-        model = getattr(explanation, "model", None)
-        if key is not None and explanation.explanation_type == "global" and model is not None:
-            return html.Div(term_slot().build(TermCard(explanation, model, key, uid)))
+        has_terms = getattr(explanation, "model", None) is not None
+        if key is not None and explanation.explanation_type == "global" and has_terms:
+            return html.Div(term_editor(explanation.edit_session, key, uid))
         return html.Div(figure_component(explanation.figure(key, line="")))
     except Exception as error:
         return error_message(error)

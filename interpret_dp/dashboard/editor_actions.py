@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 from interpret_dp._documents import parse_json, sealed
-from interpret_dp.dashboard.editor_cells import CellPlaces
-from interpret_dp.dashboard.editor_places import Places
 from interpret_dp.dashboard.editor_tools import TOOLS, Tool
 from interpret_dp.editor import EditSession
+from interpret_dp.explanation.plots.axes import Places
+from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.released import EditRecord
 
 __all__ = ["ACTIONS", "Outcome", "Request", "file_name", "load", "perform", "whole_label"]

@@ -26,11 +26,11 @@ from interpret_dp.dashboard.editor_parts import (
     selection_text,
     status_text,
 )
-from interpret_dp.dashboard.editor_term import EditedTerm
 from interpret_dp.dashboard.errors import message_on_error
 from interpret_dp.dashboard.panel import panel_children, panel_id
 from interpret_dp.dashboard.state import explanation_of
 from interpret_dp.editor import EditSession
+from interpret_dp.editor.figure import EditedTerm
 
 __all__ = ["register"]
 
@@ -222,11 +222,11 @@ def _add_drawing(app: dash.Dash) -> None:
         session = _session(trigger)
         term = EditedTerm.of(session, int(trigger["key"]))
         figure = term.figure(
-            Ids(trigger["uid"], trigger["key"]).gestures,
             column=_column(column),
             selected=bins or (),
             drags=mode == "drag",
             on_common_scale=scale == "common",
+            gestures=Ids(trigger["uid"], trigger["key"]).gestures,
         )
         seen = {"version": term.view.version, "edits": len(session.history)}
         return (

@@ -1,7 +1,7 @@
 // Gestures of the shape-function editor, in interpret's own pages only: drag bins up and down,
 // undo and redo by keyboard, Enter to commit. Selecting a range is plotly's own gesture. What a
-// plot needs for it is in its layout's `meta` (see editor_figure.py); what a gesture means is
-// decided in Python, which gets the grabbed bins and by how much they were moved.
+// plot needs for it is in its layout's `meta` (see interpret_dp/editor/figure.py); what a gesture
+// means is decided in Python, which gets the grabbed bins and by how much they were moved.
 (function () {
   "use strict";
   const REACH = 12; // pixels around the curve that grab a selected range

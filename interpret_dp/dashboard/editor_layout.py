@@ -10,38 +10,42 @@ from dash.development.base_component import Component
 
 from interpret_dp.dashboard.editor_actions import Outcome, whole_label
 from interpret_dp.dashboard.editor_buttons import Ids, action_button, data_attributes
-from interpret_dp.dashboard.editor_cells import CellPlaces
 from interpret_dp.dashboard.editor_parts import (
     history_list,
     message,
     selection_text,
     status_text,
 )
-from interpret_dp.dashboard.editor_places import Places
 from interpret_dp.dashboard.editor_sidebar import tools
 from interpret_dp.editor import EditSession, TermView
+from interpret_dp.editor.figure import EditedTerm
+from interpret_dp.explanation.plots.axes import Places
+from interpret_dp.explanation.plots.heat import CellPlaces
 
-__all__ = ["ALL_CLASSES", "editor_card"]
+__all__ = ["ALL_CLASSES", "term_editor"]
 
 ALL_CLASSES = "all"
 _POLL = 1_000  # milliseconds between two looks at whether somebody else edited the model
 _MODEBAR = ("select2d", "lasso2d", "zoom2d", "pan2d", "autoScale2d")
 
 
-def editor_card(
-    ids: Ids, session: EditSession, view: TermView, places: Places | CellPlaces, figure: Any
-) -> Component:
+def term_editor(session: EditSession, index: int, uid: str) -> Component:
     """Return the card of one term.
+
+    The state is the session in Python. A page holds what it selected and which version of the
+    session it drew last, and nothing else.
 
     Parameters
     ----------
-    ids : Ids
     session : EditSession
-    view : TermView
-    places : Places or CellPlaces
-    figure : plotly.graph_objects.Figure
-        As ``editor_figure`` or ``cell_figure`` draws it.
+        Of the explanation.
+    index : int
+        Number of the term.
+    uid : str
+        Name of this rendering: fresh at each, so that two panes never share an id.
     """
+    ids, term = Ids(uid, str(index)), EditedTerm.of(session, index)
+    view, places, figure = term.view, term.places, term.figure(gestures=ids.gestures)
     return html.Div(
         [
             _header(ids, session, view),

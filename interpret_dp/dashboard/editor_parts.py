@@ -9,11 +9,12 @@ from dash import html
 from dash.development.base_component import Component
 
 from interpret_dp.dashboard.editor_actions import Outcome
-from interpret_dp.dashboard.editor_cells import CellPlaces
-from interpret_dp.dashboard.editor_drawn import range_text
-from interpret_dp.dashboard.editor_places import Places
 from interpret_dp.editor import EditSession, TermView
+from interpret_dp.explanation.plots.axes import Places
+from interpret_dp.explanation.plots.heat import CellPlaces
+from interpret_dp.explanation.plots.parts import number_text
 from interpret_dp.released import EditRecord
+from interpret_dp.schema.declarations import integers_text
 
 __all__ = ["history_list", "message", "selection_text", "status_text"]
 
@@ -61,11 +62,19 @@ def _named(view: TermView, places: Places | CellPlaces, bins: Sequence[int]) -> 
     ]
     if view.edges is not None and steps:
         first, last = min(steps), max(steps)
-        reach = range_text(view, first, last)
+        reach = _range_text(view, first, last)
         bins_of_it = f"{len(steps)} bin{'' if len(steps) == 1 else 's'}"
         names.insert(0, f"{reach} ({bins_of_it})")
     shown = ", ".join(names[:4])
     return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"
+
+
+def _range_text(view: TermView, first: int, last: int) -> str:
+    """Return the range of regular bins of a number, from one to another."""
+    if view.integers is not None:
+        return integers_text(view.integers[first - 1][0], view.integers[last - 1][1])
+    edges: Any = view.edges
+    return f"{number_text(edges[first - 1])} to {number_text(edges[last])}"
 
 
 def history_list(session: EditSession) -> Component:

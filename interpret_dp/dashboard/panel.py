@@ -1,18 +1,18 @@
-"""The privacy panel as components of Dash."""
+"""The privacy panel, and figures, as components of Dash."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from dash import html
+from dash import dcc, html
 from dash.development.base_component import Component
 
 from interpret_dp.explanation.markup import Element
 from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.spend import PrivacySpend
 
-__all__ = ["panel_children", "panel_id", "to_component"]
+__all__ = ["figure_component", "panel_children", "panel_id", "to_component"]
 
 
 def panel_id(uid: Any, key: Any) -> dict[str, Any]:
@@ -38,3 +38,12 @@ def to_component(node: Element) -> Component:
 
 def _camel(name: str) -> str:
     return re.sub(r"-(\w)", lambda match: match.group(1).upper(), name)
+
+
+def figure_component(figure: Any) -> Component:
+    """Return a figure as a component that is as wide as its card."""
+    return dcc.Graph(
+        figure=figure,
+        config={"displayModeBar": "hover", "displaylogo": False, "responsive": True},
+        style={"height": f"{figure.layout.height}px"},
+    )

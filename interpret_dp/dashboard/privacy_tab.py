@@ -6,7 +6,7 @@ It shows what the ledger says and nothing else: no figure of the rows is in a le
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dash
 from dash import dcc, html
@@ -17,13 +17,17 @@ from interpret_dp._figures import ceil_text, floor_text, left_for_selections, se
 from interpret_dp.dashboard.accounts import ShownAccount, collect_accounts
 from interpret_dp.dashboard.errors import error_message, message_on_error
 from interpret_dp.dashboard.host import explanations_of, shows_ours
-from interpret_dp.dashboard.panel import to_component
-from interpret_dp.dashboard.registry import figure_component
-from interpret_dp.dashboard.spending_figure import spending_figure
+from interpret_dp.dashboard.panel import figure_component, to_component
 from interpret_dp.explanation.panel import budget_bar, shares_text
+from interpret_dp.explanation.plots.parts import literal, thinned
+from interpret_dp.explanation.plots.spending import CLASSES, Requests, spending_plot
 
-__all__ = ["register", "with_tab"]
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
+__all__ = ["register", "spending_figure", "with_tab"]
+
+_OURS, _OTHERS = "models of this dashboard", "other requests"
 _VALUE, _CONTENT = "privacy", "privacy-tab"
 
 
@@ -124,8 +128,8 @@ def _summary(account: ShownAccount) -> Component:
     shown = sum(m.spend.model_share or 0.0 for m in account.models if m.request is not None)
     shown = min(shown, budget.spent_share)
     parts = [
-        ("models of this dashboard", shown, "#0072b2"),
-        ("other requests", max(0.0, budget.spent_share - shown), "#e69f00"),
+        (_OURS, shown, CLASSES[0]),
+        (_OTHERS, max(0.0, budget.spent_share - shown), CLASSES[1]),
     ]
     spent = "0" if not budget.n_requests else ceil_text(budget.spent_epsilon)
     words = (
@@ -164,6 +168,48 @@ def _room(account: ShownAccount) -> Component | None:
     return html.Div(
         [html.Div("Models and explainers shown here", style={"fontWeight": 600}), html.Ul(lines)],
         style={"margin": "10px 0"},
+    )
+
+
+def spending_figure(account: ShownAccount) -> Figure:
+    """Return all spending up to each request, as steps, below the limit.
+
+    In epsilon at the budget's delta; in mu where no limit was declared. Of very many requests a few
+    are shown, and those of this dashboard; totals count all of them.
+    """
+    requests, budget = account.requests, account.budget
+    if requests is None or requests.empty:
+        raise ValueError(f"Data set {account.dataset!r} has no request; there is nothing to draw.")
+    shown_here = {model.request for model in account.models}
+    own = {place for place, number in enumerate(requests.index) if number in shown_here}
+    requests = requests.iloc[sorted(own.union(thinned(len(requests))))]
+    numbers = [int(number) for number in requests.index]
+    unit = "mu" if budget is None else "epsilon"
+    ours, others = (
+        [i for i, number in enumerate(numbers) if (number in shown_here) is wanted]
+        for wanted in (True, False)
+    )
+    return spending_plot(
+        numbers,
+        [float(total) for total in requests[f"total_{unit}"]],
+        list(requests["time"]),
+        [_words(request) for _, request in requests.iterrows()],
+        [
+            Requests(_OURS, CLASSES[0], "circle", ours),
+            Requests(_OTHERS, CLASSES[1], "diamond", others),
+        ],
+        unit=unit,
+        limits=[] if budget is None else [(numbers[0], budget.epsilon)],
+        delta=0.0 if budget is None else budget.delta,
+    )
+
+
+def _words(request: Any) -> str:
+    purpose = f", for {literal(request['purpose'])}" if request["purpose"] else ""
+    return (
+        f"{literal(request['explainer'])}{purpose}<br>asked for epsilon "
+        f"{ceil_text(request['asked_epsilon'])} at delta {ceil_text(request['asked_delta'])}, "
+        f"{request['state']}"
     )
 
 

@@ -508,6 +508,6 @@ class PrivateEBM(ShowsGuarantee):
 
 def _shared_session(model: AdditiveModel, *, build: Callable[[AdditiveModel], Any]) -> EditSession:
     """Return the session of all explanations of a model; imported when one is edited."""
-    from interpret_dp.editor.shared import shared_session
+    from interpret_dp.editor.session import shared_session
 
     return shared_session(model, build)

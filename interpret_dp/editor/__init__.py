@@ -7,8 +7,7 @@ Everything here works on released numbers alone and never sees a row; the one ex
 from __future__ import annotations
 
 from interpret_dp.editor.bins import TermView
-from interpret_dp.editor.operations import Operation
-from interpret_dp.editor.preview import Preview
+from interpret_dp.editor.operations import Operation, Preview
 from interpret_dp.editor.recipes import KINDS
 from interpret_dp.editor.repairs import Suggestion
 from interpret_dp.editor.session import EditSession

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._documents import read_json
 from interpret_dp._optional import import_optional
 from interpret_dp.editor.cells import codes_text
+from interpret_dp.editor.figure import BINS, EditedTerm
 from interpret_dp.editor.notebook_controls import (
     ACTIONS,
     RESET_ACTION,
@@ -22,7 +23,6 @@ from interpret_dp.editor.notebook_controls import (
     Controls,
     shapes_for,
 )
-from interpret_dp.editor.notebook_figure import POINTS, editor_figure, redraw
 from interpret_dp.editor.notebook_texts import (
     error_html,
     history_html,
@@ -31,10 +31,12 @@ from interpret_dp.editor.notebook_texts import (
     session_html,
 )
 from interpret_dp.editor.state import find_term
-from interpret_dp.explanation.heat_maps import heat_figure, pair_axes
+from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.released import FeaturePair
 
 if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
     from interpret_dp.editor.session import EditSession
 
 __all__ = ["NotebookEditor", "session_mimebundle"]
@@ -59,9 +61,8 @@ class NotebookEditor:
     box : ipywidgets.VBox
         Everything, to be put into a layout of one's own.
     figure : plotly.graph_objects.FigureWidget
-        Of the terms of one feature.
-    heat_map : plotly.graph_objects.FigureWidget or None
-        Of a pair, while one is shown: a click selects a cell, another lets it go.
+        Of the term that is shown. On the heat map of a pair a click selects a cell, and another
+        lets it go.
     controls : Controls
         Every button and field.
 
@@ -76,22 +77,15 @@ class NotebookEditor:
     def __init__(self, session: EditSession, term: str | int = 0) -> None:
         import_optional("anywidget", extra="notebook", purpose="The notebook editor")
         import_optional("ipywidgets", extra="notebook", purpose="The notebook editor")
-        from plotly.graph_objects import FigureWidget
-
         self.session = session
         self._lock = threading.RLock()
         self._is_quiet = False
         self._selected: tuple[int, ...] = ()
         self.controls = Controls.build(session, find_term(session.base, term))
         self._pair: FeaturePair | None = None
-        figure, self._places = editor_figure(
-            session.base, session.view(self._first_curve()), 0, self._selected
-        )
-        self.figure = FigureWidget(figure)
-        self.heat_map: Any = None
-        # Fit the page's width when it changes; plotly has no public way to say so.
-        self.figure._config = {**self.figure._config, "responsive": True, "displaylogo": False}
-        self._shown = self.controls.holder(self.figure)
+        self.figure: Any = None
+        self._drawn = (-1, 0)
+        self._shown = self.controls.holder()
         self.box = self.controls.arrange(self._shown)
         self._connect()
         self._show_term()
@@ -116,8 +110,6 @@ class NotebookEditor:
         self._unsubscribe()
         self.controls.close()
         self.figure.close()
-        if self.heat_map is not None:
-            self.heat_map.close()
         self.box.close()
 
     # ----------------------------------------------------------------------------- what is shown
@@ -137,35 +129,43 @@ class NotebookEditor:
         """Selected bins, as indices into the term's scores; empty if the whole curve is."""
         return self._selected
 
-    def _first_curve(self) -> int:
-        """Return the term shown, or one with a curve: the figure of curves is always there."""
-        terms = self.session.base.terms
-        if terms[self.term].partner is None:
-            return self.term
-        curves = [index for index, term in enumerate(terms) if term.partner is None]
-        if not curves:
-            raise ValueError(
-                "The model has heat maps alone, and the notebook editor needs a term of one "
-                "feature beside them. Edit it with the session's methods, or in the dashboard."
-            )
-        return curves[0]
+    @property
+    def heat_map(self) -> Any:
+        """The figure, while it is that of a pair; else None."""
+        return None if self._pair is None else self.figure
 
     def _draw(self) -> None:
         """Show the term as it is now: its curve, or its heat map."""
-        if self._pair is None:
-            base, column = self.session.base, int(self.controls.class_label.value)
-            view = self.session.view(self.term)
-            figure, self._places = editor_figure(base, view, column, self._selected)
-            redraw(self.figure, figure)
-            self._shown.children = (self.figure,)
-            return
+        term = EditedTerm.of(self.session, self.term, self._selected)
+        self._places = term.places
+        column = int(self.controls.class_label.value)
+        figure = term.figure(column=column, selected=self._selected)
+        if self._pair is not None:
+            # A click selects a cell.
+            figure.update_layout(dragmode="zoom")
+        # The same term has the same traces, unless other bins are drawn.
+        drawn = (self.term, len(figure.data))
+        if drawn == self._drawn:
+            _redraw(self.figure, figure)
+        else:
+            self._put(figure)
+            self._drawn = drawn
+
+    def _put(self, figure: Figure) -> None:
+        """Show a figure in the place of the one before."""
         from plotly.graph_objects import FigureWidget
 
-        released, before = self.session.released, self.heat_map
-        term = released.terms[self.term]
-        self.heat_map = FigureWidget(heat_figure(released, term, selected=self._selected))
-        self.heat_map.data[0].on_click(self._click_cell)
-        self._shown.children = (self.heat_map,)
+        before, self.figure = self.figure, FigureWidget(figure)
+        # Fit the page's width when it changes; plotly has no public way to say so.
+        self.figure._config = {**self.figure._config, "responsive": True, "displaylogo": False}
+        if self._pair is not None:
+            self.figure.data[0].on_click(self._click_cell)
+        else:
+            bins = next(trace for trace in self.figure.data if trace.meta == BINS)
+            bins.on_selection(self._brush)
+            bins.on_deselect(lambda trace, points: self.select(()))
+            self.figure.layout.on_change(self._clear_rectangle, "selections")
+        self._shown.children = (self.figure,)
         if before is not None:
             before.close()
 
@@ -293,8 +293,7 @@ class NotebookEditor:
     def _brush(self, trace: Any, points: Any, selector: Any) -> None:
         """Take over a range that was drawn on the figure."""
         if selector is not None and getattr(selector, "xrange", None):
-            low, high = sorted(selector.xrange)
-            chosen = self._places.between(low, high)
+            chosen = self._places.within({"x": selector.xrange})
             # A rectangle beside all bins is a slip, and must not mean everything.
             if chosen:
                 self.select(chosen)
@@ -303,12 +302,10 @@ class NotebookEditor:
 
     def _click_cell(self, trace: Any, points: Any, state: Any) -> None:
         """Select the cell that was clicked on, or let it go."""
-        if self._pair is None or not points.xs:
+        if not isinstance(self._places, CellPlaces) or not points.xs:
             return
-        released = self.session.released
-        across, up = pair_axes(released, self._pair, released.terms[self.term])
-        first, second = across.codes[int(points.xs[0])], up.codes[int(points.ys[0])]
-        self.select(sorted({first * self._pair.second.n_codes + second} ^ set(self._selected)))
+        cell = int(self._places.cells[int(points.ys[0]), int(points.xs[0])])
+        self.select(sorted({cell} ^ set(self._selected)))
 
     def _clear_rectangle(self, layout: Any, selections: Any) -> None:
         """Take away the browser's rectangle: our own mark snaps to bins."""
@@ -348,10 +345,6 @@ class NotebookEditor:
         controls.term.observe(lambda change: self._show_term(), names="value")
         for name in ("class_label", "shape"):
             getattr(controls, name).observe(self._show_class_or_shape, names="value")
-        points = self.figure.data[POINTS]
-        points.on_selection(self._brush)
-        points.on_deselect(lambda trace, points: self.select(()))
-        self.figure.layout.on_change(self._clear_rectangle, "selections")
 
     def _show_class_or_shape(self, change: Any) -> None:
         if not self._is_quiet:
@@ -412,6 +405,17 @@ class NotebookEditor:
         path = self._path()
         self.session.save(path)
         return f"{_count(len(self.session.history))} saved to {path}; the file holds no row."
+
+
+def _redraw(widget: Any, figure: Figure) -> None:
+    """Make a widget show another figure of the same traces, in one message."""
+    layout = figure.layout.to_plotly_json()
+    del layout["template"]
+    with widget.batch_update():
+        for shown, new in zip(widget.data, figure.data, strict=True):
+            shown.update(new.to_plotly_json())
+        widget.layout.shapes = figure.layout.shapes
+        widget.layout.update(layout)
 
 
 def _count(edits: int) -> str:

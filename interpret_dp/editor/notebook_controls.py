@@ -202,9 +202,9 @@ class Controls:
             privacy=widgets.HTML(),
         )
 
-    def holder(self, figure: Any) -> Any:
+    def holder(self) -> Any:
         """Return a box in which one figure can take the place of another."""
-        return ipywidgets().VBox([figure], layout={"width": "100%"})
+        return ipywidgets().VBox(layout={"width": "100%"})
 
     def arrange(self, figure: Any) -> Any:
         """Return everything in one box, the figure in its middle."""

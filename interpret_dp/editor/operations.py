@@ -20,9 +20,9 @@ from interpret_dp.editor.recipes import (
     given_parameters,
     of_class,
 )
-from interpret_dp.released import AdditiveModel, AdditiveTerm, FeaturePair
+from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord, FeaturePair
 
-__all__ = ["Operation", "edited_term", "operation_text", "plan", "recorded"]
+__all__ = ["Operation", "Preview", "edited_term", "operation_text", "plan", "recorded"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -345,3 +345,29 @@ def _select_classes(model: AdditiveModel, classes: Any) -> tuple[int, ...]:
     if not chosen:
         raise ValueError("classes is empty, so that there is nothing to edit. Name at least one.")
     return tuple(sorted(set(chosen)))
+
+
+@dataclass(frozen=True, eq=False)
+class Preview:
+    """What an edit would do; the session is as it was.
+
+    Attributes
+    ----------
+    record : EditRecord
+        What would be written into the history.
+    before, after : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
+        Scores of the term.
+    intercept : ndarray of float64, shape (1,) or (n_classes,)
+        Intercept after the edit.
+    released : AdditiveModel
+        The whole model after the edit.
+    changed : bool
+        Whether anything would change.
+    """
+
+    record: EditRecord
+    before: FloatArray
+    after: FloatArray
+    intercept: FloatArray
+    released: AdditiveModel
+    changed: bool

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,7 +16,7 @@ from interpret_dp.editor.bins import TermView, bin_edges, bin_positions
 from interpret_dp.editor.cells import code_labels
 from interpret_dp.editor.document import steps_of, write_document
 from interpret_dp.editor.history import EditHistory
-from interpret_dp.editor.preview import Preview
+from interpret_dp.editor.operations import Preview
 from interpret_dp.editor.repairs import Suggestion, suggest_repairs
 from interpret_dp.editor.state import find_term, plan_operation, term_names
 from interpret_dp.editor.tables import changes_table, metrics_table
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from interpret_dp.editor.notebook import NotebookEditor
 
-__all__ = ["EditSession", "Editable", "Preview"]
+__all__ = ["EditSession", "Editable", "Preview", "shared_session"]
 
 FloatArray = NDArray[np.float64]
 
@@ -484,3 +486,27 @@ class EditSession(EditHistory):
 def _is_same_edit(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
     """Return whether two entries of a document are one edit, which may have got a message since."""
     return mine["why"] in ("", theirs["why"]) and {**mine, "why": ""} == {**theirs, "why": ""}
+
+
+_lock = threading.Lock()
+_sessions: weakref.WeakValueDictionary[str, EditSession] = weakref.WeakValueDictionary()
+
+
+def shared_session(base: AdditiveModel, build: Callable[[AdditiveModel], Any]) -> EditSession:
+    """Return the session that all explanations of a model share; open it if there is none.
+
+    It lives as long as one of them is alive. ``model.edit()`` opens one that nobody shares.
+
+    Parameters
+    ----------
+    base : AdditiveModel
+        The model; two of the same digest are one.
+    build : callable
+        Makes a fitted estimator of a released model; used by whoever comes first.
+    """
+    identity = base.digest
+    with _lock:
+        session = _sessions.get(identity)
+        if session is None:
+            session = _sessions[identity] = EditSession(base, build)
+        return session

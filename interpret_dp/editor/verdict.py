@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_real
 from interpret_dp.editor.bins import between_text, range_ends
-from interpret_dp.editor.cell_verdict import tested_cells
 from interpret_dp.editor.cells import code_labels
-from interpret_dp.editor.noise import N_SIMULATIONS, simulated_noise
+from interpret_dp.editor.noise import N_SIMULATIONS, simulated_noise, tested_cells
 from interpret_dp.editor.state import as_in_file
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.released.isotonic import isotonic, positive_weights

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._interpret import selector_of
-from interpret_dp.explanation.figure_parts import (
+from interpret_dp.explanation.objects import PrivateExplanation, private_explanation
+from interpret_dp.explanation.plots.axes import bin_texts
+from interpret_dp.explanation.plots.parts import (
     COLORS,
     add_heading,
     dress,
@@ -17,8 +19,6 @@ from interpret_dp.explanation.figure_parts import (
     place_legend,
     shortened,
 )
-from interpret_dp.explanation.heat_maps import bin_texts
-from interpret_dp.explanation.objects import PrivateExplanation, private_explanation
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released.background import Background, BackgroundColumn
 

@@ -9,19 +9,19 @@ from typing import Any
 
 from interpret_dp._documents import write_file
 from interpret_dp._interpret import part_count
-from interpret_dp.explanation.figure_parts import COLORS, TOO_FEW_ROWS
-from interpret_dp.explanation.heat_maps import heat_figure
 from interpret_dp.explanation.html_page import Plots, whole_page
 from interpret_dp.explanation.markup import to_html
-from interpret_dp.explanation.page_figures import (
+from interpret_dp.explanation.panel import privacy_panel
+from interpret_dp.explanation.plots.bars import (
     SIGNAL_TO_NOISE,
     importance_figure,
     local_figure,
     outcome_text,
     term_importance,
 )
-from interpret_dp.explanation.panel import privacy_panel
-from interpret_dp.explanation.shape_figures import TrueCurve, shape_figure
+from interpret_dp.explanation.plots.heat import heat_figure
+from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS
+from interpret_dp.explanation.plots.shape import TrueCurve, shape_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel
 
@@ -109,7 +109,7 @@ def render_html(
             "" if local is None else _predictions(model, local, place),
         ]
     )
-    return whole_page(heading, body, plots, style=_STYLE, script=_SCRIPT)
+    return whole_page(heading, body, plots, "model.css", "model.js")
 
 
 def _reading(notes: Mapping[str, str]) -> str:
@@ -198,59 +198,3 @@ def _predictions(model: AdditiveModel, local: Any, place: Any) -> str:
         "<p>What each value adds to the prediction. The rows shown here are not protected.</p>"
         f"<div class=grid>{''.join(cards)}</div></section>"
     )
-
-
-_STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 0; background: #f3f5f7; color: INK; font: 15px/1.5 system-ui, sans-serif; }
-header { padding: 34px 24px 26px; background: #12344d; color: #fff; }
-header > *, section { max-width: 1240px; margin: 0 auto; }
-header h1 { font-size: 28px; line-height: 1.2; }
-header p { margin-top: 8px; color: #c9d8e4; max-width: 1240px; }
-section { padding: 26px 24px 4px; }
-h2 { margin: 0 0 8px; font-size: 20px; }
-h3 { margin: 0 0 2px; font-size: 15px; overflow-wrap: anywhere; }
-#reading, #promise, #importances, .card { background: #fff; border-radius: 8px;
-  box-shadow: 0 1px 3px rgba(18, 52, 77, .14); }
-#reading { margin-top: 24px; padding: 22px 24px; }
-#reading ul { margin: 0; padding-left: 20px; }
-#reading li { margin: 4px 0; max-width: 90ch; }
-#promise { margin-top: 24px; padding: 22px 24px; border-left: 5px solid CURVE; }
-#importances { margin-top: 24px; padding: 22px 24px; }
-#promise.void { border-color: TRUTH; background: #fff4ee; }
-.spend, .legend, #importances p, #shapes > p,
-#predictions > p { color: #556471; font-size: 13px; }
-.legend { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 22px; margin: 0 0 12px; }
-.legend label { margin-left: auto; cursor: pointer; }
-.legend input { vertical-align: -2px; }
-.legend i { display: inline-block; width: 24px; margin-right: 5px; vertical-align: middle; }
-i.curve { border-top: 2px solid CURVE; }
-i.truth { border-top: 2px dashed TRUTH; }
-i.band { height: 12px; background: BAND; }
-i.weight { height: 12px; background: WEIGHT; }
-i.unlearned { height: 5px; background: LINE; }
-i.noise { display: inline-block; width: 3px; height: 14px; background: TRUTH;
-  vertical-align: -2px; }
-.grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(480px, 100%), 1fr));
-  grid-auto-flow: dense; gap: 16px; }
-.card { padding: 14px 16px 6px; min-width: 0; }
-.card.wide { grid-column: 1 / -1; }
-section:last-of-type { padding-bottom: 48px; }
-@media print { body { background: #fff; } .card { break-inside: avoid; } .legend label {
-  display: none; } }
-"""
-for _name in ("ink", "curve", "truth", "band", "weight", "line"):
-    _STYLE = _STYLE.replace(_name.upper(), COLORS[_name])
-
-_SCRIPT = """
-const shapes = plots.filter(node => node.closest('#shapes') && !node.closest('.pair'));
-document.getElementById('same-scale').addEventListener('change', event => {
-  const ranges = shapes.map(node => node._fullLayout.yaxis.range);
-  const widest = [Math.min(...ranges.map(r => r[0])), Math.max(...ranges.map(r => r[1]))];
-  for (const node of shapes) {
-    Plotly.relayout(node, event.target.checked
-      ? {'yaxis.range': widest.slice(), 'yaxis.autorange': false} : {'yaxis.autorange': true});
-  }
-});
-"""

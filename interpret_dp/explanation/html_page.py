@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import html
+from importlib.resources import files
 from typing import TYPE_CHECKING
+
+from interpret_dp.explanation.plots.parts import COLORS
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -24,7 +27,7 @@ class Plots:
         return f'<div class="plot" id="{name}" style="height:{height}px"></div>'
 
 
-def whole_page(title: str, body: str, plots: Plots, *, style: str, script: str = "") -> str:
+def whole_page(title: str, body: str, plots: Plots, *names: str) -> str:
     """Return a complete HTML document that asks no server for anything.
 
     Parameters
@@ -34,18 +37,22 @@ def whole_page(title: str, body: str, plots: Plots, *, style: str, script: str =
     body : str
         HTML in which every text is escaped, with the places of the figures.
     plots : Plots
-    style, script : str
-        Of this package. The script finds the drawn figures as ``plots``.
+    *names : str
+        Style sheets and scripts in the folder ``pages``. A sheet finds our colours as variables,
+        and a script the drawn figures as ``plots``.
     """
     from plotly.offline import get_plotlyjs
 
+    folder = files("interpret_dp.explanation") / "pages"
+    texts = {name: (folder / name).read_text("utf-8") for name in names}
+    colors = "".join(f" --{name}: {color};" for name, color in COLORS.items())
     return _PAGE.format(
         title=html.escape(title),
-        style=style,
+        style=f":root {{{colors} }}\n" + "".join(t for n, t in texts.items() if n.endswith(".css")),
         plotly=get_plotlyjs(),
         body=body,
         figures=",\n".join(plots.documents),
-        script=script,
+        script="".join(text for name, text in texts.items() if name.endswith(".js")),
     )
 
 

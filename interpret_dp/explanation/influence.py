@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.figure_parts import literal, number_text
+from interpret_dp.explanation.plots.parts import literal, number_text
 from interpret_dp.explanation.row_spend import BACKGROUND, ORIGINS, SURROGATE, RowSpend, source_of
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Influence",
     "RowInfluence",
     "checked_record",
+    "error_text",
     "faded_words",
 ]
 
@@ -58,6 +59,11 @@ def faded_words(n_effects: int) -> str:
         if n_effects == 1
         else f"faded: noise alone could give one as large among {n_effects:,}"
     )
+
+
+def error_text(error: float) -> str:
+    """Return what follows an effect in words: its error bar."""
+    return f" ± {ERROR_BARS * error:.2g}" if np.isfinite(error) else " (noise not known)"
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,7 @@ from interpret_dp.explanation.budget import (
     attackers_aim,
     spent_shares,
 )
-from interpret_dp.explanation.figure_parts import COLORS, thinned
 from interpret_dp.explanation.html_page import Plots, whole_page
-from interpret_dp.explanation.ledger_figures import share_figure, timeline_figure
 from interpret_dp.explanation.ledger_tables import (
     acts_table,
     approvals_table,
@@ -36,6 +34,8 @@ from interpret_dp.explanation.ledger_tables import (
 )
 from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.panel import SHARES_OF, budget_bar, shares_text
+from interpret_dp.explanation.plots.parts import thinned
+from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
 
 __all__ = ["render_ledger_page"]
 
@@ -65,7 +65,7 @@ def render_ledger_page(document: Mapping[str, Any]) -> str:
             _entries(document),
         ]
     )
-    return whole_page("Privacy ledger report", body, plots, style=_STYLE)
+    return whole_page("Privacy ledger report", body, plots, "ledger.css")
 
 
 def _header(document: Mapping[str, Any]) -> str:
@@ -353,45 +353,3 @@ def _end(budget: Mapping[str, Any] | None) -> str:
 
 def _percent(share: float) -> str:
     return f"{ceil_text(100.0 * share)} %"
-
-
-_STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 0; background: #f3f5f7; color: INK; font: 15px/1.5 system-ui, sans-serif; }
-header { padding: 30px 24px 24px; background: #12344d; color: #fff; }
-header > *, section { max-width: 1240px; margin: 0 auto; }
-header h1 { font-size: 27px; line-height: 1.2; }
-header p { margin: 8px auto; color: #c9d8e4; overflow-wrap: anywhere; }
-section { margin-top: 22px; padding: 20px 24px; background: #fff; border-radius: 8px;
-  box-shadow: 0 1px 3px rgba(18, 52, 77, .14); }
-section:last-of-type { margin-bottom: 40px; }
-h2 { margin: 0 0 10px; font-size: 20px; overflow-wrap: anywhere; }
-h3 { margin: 20px 0 4px; font-size: 15px; }
-p { margin: 8px 0; }
-#check { border-left: 5px solid #009e73; }
-#check.failed { border-color: #d55e00; background: #fff4ee; }
-code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
-.note, .head { color: #556471; font-size: 13px; }
-.tiles { display: flex; flex-wrap: wrap; gap: 8px; margin: 4px 0 12px; }
-.tiles > div { flex: 1 1 190px; padding: 7px 12px; border-radius: 5px; background: #eef3f7; }
-.tiles span { display: block; color: #556471; font-size: 12.5px; }
-.tiles b { font-weight: 600; overflow-wrap: anywhere; }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(460px, 100%), 1fr));
-  gap: 0 24px; }
-.pair > div { min-width: 0; }
-.scroll { overflow-x: auto; max-height: 560px; overflow-y: auto; }
-table { border-collapse: collapse; width: 100%; font-size: 13px; }
-th, td { padding: 5px 10px 5px 0; border-bottom: 1px solid #e9edf1; text-align: left;
-  vertical-align: top; }
-th { color: #556471; font-weight: 600; white-space: nowrap; position: sticky; top: 0;
-  background: #fff; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-td { overflow-wrap: anywhere; min-width: 64px; }
-td.fixed { white-space: nowrap; overflow-wrap: normal; }
-summary { cursor: pointer; margin: 6px 0; font-weight: 600; }
-dt { font-weight: 600; margin-top: 8px; }
-dd { margin: 0; }
-@media print { body { background: #fff; } section { break-inside: auto; box-shadow: none; }
-  .scroll { max-height: none; } }
-""".replace("INK", COLORS["ink"])

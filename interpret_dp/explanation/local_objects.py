@@ -14,9 +14,10 @@ import numpy as np
 from interpret_dp._figures import ceil_text
 from interpret_dp._interpret import selector_of
 from interpret_dp.explanation.influence import RowInfluence, checked_record
-from interpret_dp.explanation.influence_figures import influences_figure, row_figure
-from interpret_dp.explanation.influence_images import image_figure, images_figure
 from interpret_dp.explanation.objects import PrivateExplanation, private_explanation
+from interpret_dp.explanation.plots.bars import row_figure
+from interpret_dp.explanation.plots.heat import influences_figure
+from interpret_dp.explanation.plots.images import image_figure, images_figure
 from interpret_dp.explanation.row_spend import source_of
 from interpret_dp.explanation.spend import PrivacySpend
 

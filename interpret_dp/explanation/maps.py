@@ -21,7 +21,10 @@ __all__ = [
     "label_text",
     "map_use",
     "offered_classes",
+    "percent_text",
     "read_row",
+    "row_words",
+    "use_words",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -153,3 +156,41 @@ def label_text(classes: Sequence[Any], index: int) -> str:
     return textwrap.shorten(str(classes[index]), 4 * _LONGEST_LABEL, placeholder=" …")[
         :_LONGEST_LABEL
     ]
+
+
+def row_words(
+    model: LocallyLinearModel, reading: ClassReading, actual: int | None
+) -> tuple[str, str]:
+    """Return a title that says what a class's probability is, and how its score comes about.
+
+    Parameters
+    ----------
+    model : LocallyLinearModel
+    reading : ClassReading
+    actual : int or None
+        The class that came true.
+    """
+    label = label_text(model.classes, reading.index)
+    title = f"Probability of {label}: {percent_text(reading.probability)}"
+    if actual is not None:
+        title += f", actual: {label_text(model.classes, actual)}"
+    total = float(reading.contributions.sum())
+    words = (
+        f"Score {reading.score:+.3g} = contributions {total:+.3g} and bias {reading.bias:+.3g} · "
+        f"{len(reading.shares):,} maps"
+    )
+    return title, words
+
+
+def use_words(use: MapUse | None) -> str:
+    """Say what the shares of maps were counted on; a line, or nothing."""
+    if use is None:
+        return ""
+    return f"Percent of the {use.n_rows:,} given rows, taken as public, where the map counts most\n"
+
+
+def percent_text(share: float) -> str:
+    """Return a share in percent, with a decimal where it is small, and 100 only if it is all."""
+    if 0.99 < share < 1:
+        return "over 99 %"
+    return f"{100 * share:.1f} %" if 0 < share < 0.1 else f"{100 * share:.0f} %"

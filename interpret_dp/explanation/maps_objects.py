@@ -19,19 +19,15 @@ from interpret_dp.explanation.maps import (
     offered_classes,
     read_row,
 )
-from interpret_dp.explanation.maps_images import (
+from interpret_dp.explanation.objects import PrivateExplanation
+from interpret_dp.explanation.plots.heat import contributions_of_rows, mean_maps
+from interpret_dp.explanation.plots.images import (
     class_filters,
     contribution_images,
     image_reading,
     mean_filters,
 )
-from interpret_dp.explanation.maps_tables import (
-    class_maps,
-    contributions_of_rows,
-    mean_maps,
-    table_reading,
-)
-from interpret_dp.explanation.objects import PrivateExplanation
+from interpret_dp.explanation.plots.maps import class_maps, table_reading
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released.locally_linear import LocallyLinearModel
 

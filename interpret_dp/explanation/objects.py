@@ -8,26 +8,53 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._interpret import explanation_base, part_count, selector_of
-from interpret_dp.explanation.figures import (
-    contributions_figure,
+from interpret_dp.explanation.markup import to_html
+from interpret_dp.explanation.panel import privacy_panel
+from interpret_dp.explanation.plots.bars import (
     overview_figure,
     prediction_figure,
-    term_figure,
+    term_importance,
 )
-from interpret_dp.explanation.markup import to_html
-from interpret_dp.explanation.page_figures import term_importance
-from interpret_dp.explanation.panel import privacy_panel
-from interpret_dp.explanation.registry import live_view
+from interpret_dp.explanation.plots.heat import contributions_figure
+from interpret_dp.explanation.plots.shape import term_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, AdditiveTerm, FeaturePair
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["PrivateExplanation", "attach_privacy", "private_explanation"]
+__all__ = [
+    "PrivateExplanation",
+    "attach_privacy",
+    "live_view",
+    "private_explanation",
+    "register_live_view",
+]
 
 _DIGITS = 3
 _SESSION = "_edit_session"
+
+_LiveView = Callable[[Any, int | None], Any]
+_views: list[_LiveView] = []
+"""Each takes an explanation and a key; it returns what to show, or None to leave it to others.
+
+The dashboard registers itself here, because nothing below it may import it.
+"""
+
+
+def register_live_view(view: _LiveView) -> None:
+    """Let a view answer ``visualize`` before the plain figure does; the same one counts once."""
+    if view not in _views:
+        _views.append(view)
+
+
+def live_view(explanation: Any, key: int | None) -> Any:
+    """Return what the first registered view shows, or None: then the plain figure is right."""
+    for view in _views:
+        shown = view(explanation, key)
+        if shown is not None:
+            return shown
+    return None
 
 
 class PrivateExplanation:

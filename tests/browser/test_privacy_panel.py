@@ -67,7 +67,7 @@ def test_the_local_view_and_the_privacy_tab(dashboard, shown):
     page.tick_row(1)
     contributions, heatmap = page.figures()
     assert contributions["layout"]["title"]["text"].startswith("Probability of yes")
-    assert len(heatmap["data"][0]["y"]) == 10
+    assert len(heatmap["layout"]["yaxis"]["ticktext"]) == 10
     assert page.text().count("Looking at this explanation costs no privacy") == 2
     assert "no noise protects them" in page.text()
     page.assert_fits()

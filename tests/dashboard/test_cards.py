@@ -8,9 +8,8 @@ import pickle
 import plotly.graph_objects as go
 import pytest
 
-from interpret_dp.dashboard import registry
 from interpret_dp.dashboard.state import explanation_of
-from interpret_dp.explanation.registry import live_view
+from interpret_dp.explanation.objects import live_view
 from tests.dashboard.client import AppClient, components, ids, text_of
 
 
@@ -54,7 +53,7 @@ def test_an_error_in_the_figure_appears_in_the_card(shown, open_app, monkeypatch
     explanation = copy.copy(shown.total)
     client = open_app(explanation)
     monkeypatch.setattr(type(explanation), "figure", broken)
-    monkeypatch.setattr(type(registry.term_slot()), "build", broken)
+    monkeypatch.setattr("interpret_dp.dashboard.cards.term_editor", broken)
     for key in (None, 1):
         part = client.part(key)
         assert "This part could not be shown." in text_of(part)

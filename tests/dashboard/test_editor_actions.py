@@ -8,9 +8,9 @@ import json
 import pytest
 
 from interpret_dp.dashboard.editor_actions import ACTIONS, Request, load, perform
-from interpret_dp.dashboard.editor_places import places_of
 from interpret_dp.dashboard.editor_tools import TOOLS
 from interpret_dp.editor import EditSession
+from interpret_dp.editor.figure import EditedTerm
 from tests.editor.models import Holder, build_model
 from tests.editor.test_verdict import wavy
 
@@ -27,7 +27,7 @@ def session():
 
 def use(session, action, name="age", **request):
     term = session.terms.index(name)
-    places = places_of(session.base, term, session.view(term))
+    places = EditedTerm.of(session, term).places
     return perform(session, places, action, Request(term=term, **request))
 
 

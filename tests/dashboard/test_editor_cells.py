@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interpret_dp.dashboard.editor_cells import cell_places
-from interpret_dp.dashboard.editor_places import places_of
+from interpret_dp.editor.figure import EditedTerm
+from interpret_dp.explanation.plots.heat import CellPlaces
 from tests.dashboard.client import AppClient
 from tests.dashboard.editor_client import EditorClient
 from tests.ebm.pairs.pair_problems import LABELS, problem
@@ -84,8 +84,8 @@ def test_the_verdict_is_about_the_heat_map(editor):
 
 
 def test_places_are_those_of_the_heat_map(session):
-    places = places_of(session.base, PAIR, session.view(PAIR))
+    places = EditedTerm.of(session, PAIR).places
     assert places.whole() == session.base.subject(session.base.terms[PAIR]).regular
     assert places.within({"x": [-9, 9**9], "y": [-9, 9**9]}) == sorted(places.codes)
     with pytest.raises(ValueError, match="no pair"):
-        cell_places(session.base, session.base.terms[0])
+        CellPlaces.of(session.base, session.base.terms[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interpret_dp.dashboard.editor_term import EditedTerm
+from interpret_dp.editor.figure import EditedTerm
 from tests.editor.models import Holder, build_model, without_rows
 
 GESTURES = {"click": {"type": "c"}, "drag": {"type": "d"}}
@@ -18,7 +18,7 @@ def session():
 
 def figure(session, name, **options):
     term = EditedTerm.of(session, session.terms.index(name))
-    return term.figure(GESTURES, **options)
+    return term.figure(gestures=GESTURES, **options)
 
 
 def told(drawn):
@@ -92,14 +92,6 @@ def test_several_classes_have_their_own_colours_and_one_can_be_chosen():
     one = figure(session, "age", column=1)
     current = session.view("age").current[:, 1]
     assert heights(one) == {code: current[code] for code in heights(one)}
-
-
-def test_names_are_shown_literally(session):
-    from interpret_dp.dashboard.editor_drawn import bin_text
-
-    view = session.view("age")
-    assert bin_text(view, 1) == "10 to 20"
-    assert bin_text(view, 0) == "missing"
 
 
 def test_no_button_sends_the_figure_away(session):

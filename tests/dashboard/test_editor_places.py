@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.dashboard.editor_drawn import bin_text
 from interpret_dp.dashboard.editor_parts import selection_text
-from interpret_dp.dashboard.editor_places import places_of
+from interpret_dp.editor.figure import EditedTerm
+from interpret_dp.explanation.plots.axes import bin_texts
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.schema import Integer, Schema
 from tests.editor.models import Holder, build_model
@@ -20,8 +20,7 @@ SESSION = Holder(MODEL).edit()
 
 
 def places(name, session=SESSION):
-    term = session.terms.index(name)
-    return places_of(session.base, term, session.view(term))
+    return EditedTerm.of(session, session.terms.index(name)).places
 
 
 @given(st.floats(0, 100), st.floats(0, 100))
@@ -43,12 +42,7 @@ def test_bins_of_integers_are_named_by_their_values():
     model = dataclasses.replace(MODEL, schema=schema, features=(age,), terms=(term,))
     session = Holder(model).edit()
     view, found = session.view("age"), places("age", session)
-    assert [bin_text(view, code) for code in range(1, 5)] == [
-        "10 to 17",
-        "18",
-        "19 to 64",
-        "65 to 90",
-    ]
+    assert bin_texts(age)[1:-1] == ["10 to 17", "18", "19 to 64", "65 to 90"]
     assert "18 to 90 (3 bins)" in selection_text(view, found, [2, 3, 4])
     assert list(found.edges) == [9.5, 17.5, 18.5, 64.5, 90.5]
 

@@ -12,7 +12,7 @@ from interpret.glassbox import ExplainableBoostingClassifier
 from interpret_dp import BudgetExceededError, PrivacyLedger
 from interpret_dp.accounting import Guarantee, gaussian_events_json, mu_of_budget
 from interpret_dp.dashboard.accounts import collect_accounts
-from interpret_dp.dashboard.spending_figure import spending_figure
+from interpret_dp.dashboard.privacy_tab import spending_figure
 from interpret_dp.explanation import PrivacySpend
 from tests.dashboard.client import AppClient, components, text_of
 
@@ -133,10 +133,11 @@ def test_the_figure_adds_up_and_marks_what_is_shown(ledger):
     explanation_of_charge(ledger, "trial")
     explanation = explanation_of_charge(ledger, "trial", epsilon=0.5)
     (account,) = collect_accounts([explanation])
-    steps, ours, others = spending_figure(account).data
+    steps, ours, others, limit = spending_figure(account).data
     report = ledger.report("trial")
     assert list(steps.y)[1:-1] == list(report["total_epsilon"])
     assert steps.y[0] == 0
+    assert set(limit.y) == {account.budget.epsilon}
     assert list(ours.y) == [report["total_epsilon"].iloc[1]]
     assert list(others.y) == [report["total_epsilon"].iloc[0]]
     assert "trial &lt;1&gt;" in ours.customdata[0]

@@ -48,7 +48,7 @@ assert requests.get(url + "_dash-layout", timeout=5).status_code == 200
 """
 SHOWN = "interpret.show(explanation)"
 CONTROL = """
-from interpret_dp.dashboard.shutdown import stop_interprets_server
+from interpret_dp.dashboard.install import stop_interprets_server
 atexit.unregister(stop_interprets_server)
 """
 

@@ -25,7 +25,7 @@ from interpret_dp import (
     Schema,
     SchemaError,
 )
-from interpret_dp.explanation.axes import FeatureAxis
+from interpret_dp.explanation.plots.axes import FeatureAxis
 from tests.contract.explainers.registry import (
     EXPLAINERS,
     ONE_EACH,

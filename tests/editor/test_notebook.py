@@ -18,9 +18,9 @@ from plotly.callbacks import BoxSelector, Points
 
 from interpret_dp._documents import sealed
 from interpret_dp.editor import KINDS
+from interpret_dp.editor.figure import BINS
 from interpret_dp.editor.notebook import NotebookEditor
 from interpret_dp.editor.notebook_controls import ACTIONS
-from interpret_dp.editor.notebook_figure import BAND, CURRENT, LAST, ORIGINAL, POINTS
 from tests.editor.models import Holder, build_model, session, without_rows
 
 AGE, DOSE, GRADE, CITY = range(4)
@@ -41,15 +41,38 @@ def _text(widget: ipywidgets.HTML) -> str:
     return html.unescape(re.sub(r"<[^>]+>", " ", widget.value))
 
 
-def _heights(editor: NotebookEditor, trace: int) -> list[float]:
+ORIGINAL, LAST, CURRENT = ["released"], ["before the last edit"], ["now", "released scores"]
+
+
+def _heights(editor: NotebookEditor, names: list[str]) -> list[float]:
     """Return the scores that a curve shows, one for each drawn bin."""
-    return [y for y in editor.figure.data[trace].y if y is not None][::2]
+    drawn = [trace for trace in editor.figure.data if trace.name in names]
+    # A step line ends at the right border of its last bin.
+    is_line = [trace.to_plotly_json().get("mode") == "lines" for trace in drawn]
+    return [y for t, line in zip(drawn, is_line, strict=True) for y in t.y[: -1 if line else None]]
+
+
+def _band(editor: NotebookEditor) -> list[float]:
+    """Return all ends of the noise bands that are drawn."""
+    ends: list[float] = []
+    for trace in editor.figure.data:
+        if trace.name == "95 % noise band":
+            ends += trace.y
+        elif trace.name == "95 % noise range":
+            y, bars = np.array(trace.y), trace.error_y
+            ends += [*(y + bars.array), *(y - bars.arrayminus)]
+    return ends
+
+
+def _bins(editor: NotebookEditor) -> object:
+    return next(trace for trace in editor.figure.data if trace.meta == BINS)
 
 
 def _brush(editor: NotebookEditor, low: float, high: float) -> None:
     """Draw a range as the page reports it."""
-    points = editor.figure.data[POINTS]
-    points._dispatch_on_selection(Points(), BoxSelector(xrange=[high, low], yrange=[0.0, 1.0]))
+    _bins(editor)._dispatch_on_selection(
+        Points(), BoxSelector(xrange=[high, low], yrange=[0.0, 1.0])
+    )
 
 
 # ------------------------------------------------------------------------------- what is drawn
@@ -67,10 +90,9 @@ def check_shown(editor: NotebookEditor) -> None:
         assert _heights(editor, trace) == drawn.tolist()
     assert set(range(1, len(view.labels) - 1)) <= set(codes)
     lower, upper = (end.reshape(len(view.labels), -1)[codes, column] for end in view.band)
-    band = [y for y in editor.figure.data[BAND].y if y is not None]
-    assert (min(band), max(band)) == (lower.min(), upper.max())
-    shown = editor.figure.data[POINTS].customdata[0][1]
-    assert shown.endswith(f"noise band {lower[0]:.3g} to {upper[0]:.3g}")
+    band = _band(editor)
+    assert (min(band), max(band)) == pytest.approx((lower.min(), upper.max()))
+    assert f"noise band {lower[0]:.3g} to {upper[0]:.3g}" in _bins(editor).text[0]
     assert (editor._places.left < editor._places.right).all()
     found = edits.verdict(
         view.name,
@@ -152,7 +174,7 @@ def test_range_drawn_on_the_curve_selects_the_bins_it_overlaps(editor):
     assert editor.selected == (3, 4, 5, 6)
     assert editor.controls.bins.value == (3, 6)
     assert "between 25 and 60 (4 bins)" in _text(editor.controls.selected)
-    mark = editor.figure.layout.shapes[-1]
+    mark = editor.figure.layout.shapes[0]
     assert (mark.x0, mark.x1) == (25.0, 60.0)
     before = editor.session.view("age").current
     _click(editor, "Flatten")
@@ -169,7 +191,7 @@ def test_range_drawn_on_the_curve_selects_the_bins_it_overlaps(editor):
     "give_back",
     [
         lambda editor: editor.controls.whole.click(),
-        lambda editor: editor.figure.data[POINTS]._dispatch_on_deselect(Points()),
+        lambda editor: _bins(editor)._dispatch_on_deselect(Points()),
         lambda editor: setattr(editor.controls.bins, "value", (1, editor.controls.bins.max)),
         lambda editor: setattr(editor.controls.term, "value", DOSE),
     ],
@@ -350,7 +372,7 @@ def test_closed_editor_no_longer_follows_the_session(close):
 
 def test_where_the_noise_is_not_known_there_is_neither_band_nor_verdict():
     editor = session(covariance=False).widget("age")
-    assert editor.figure.data[BAND].visible is False
+    assert not _band(editor)
     assert "covariance" in _text(editor.controls.verdict)
     assert _text(editor.controls.error) == ""
 
@@ -360,9 +382,9 @@ def test_bins_with_too_few_rows_say_so():
     editor = Holder(model).edit().widget("age")
     for number in (0, CITY):
         editor.controls.term.value = number
-        assert np.isfinite([y for y in editor.figure.data[BAND].y if y is not None]).all()
-        texts = [row[1] for row in editor.figure.data[POINTS].customdata]
-        assert texts.count("0, too few rows to be learned") == 1
+        assert np.isfinite(_band(editor)).all()
+        texts = _bins(editor).text
+        assert sum("released 0, too few rows to be learned" in text for text in texts) == 1
     editor.close()
 
 

@@ -162,3 +162,15 @@ def test_the_notebook_shows_the_heat_map(session):
         assert editor._shown.children == (editor.heat_map,)
     finally:
         editor.close()
+
+
+def test_the_notebook_shows_a_model_of_heat_maps_alone():
+    pytest.importorskip("ipywidgets")
+    pytest.importorskip("anywidget")
+    model = build()
+    editor = Holder(dataclasses.replace(model, terms=model.terms[4:])).edit().widget()
+    try:
+        assert editor.heat_map is editor.figure
+        assert editor.figure.data[0].type == "heatmap"
+    finally:
+        editor.close()

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpret_dp.editor import KINDS, EditSession
-from interpret_dp.editor.shared import shared_session
+from interpret_dp.editor.session import shared_session
 from interpret_dp.released import AdditiveModel, EditRecord
 from tests.editor import test_pairs as pairs
 from tests.editor.models import Holder, build_model, mean_score, session

@@ -15,20 +15,12 @@ from plotly.graph_objects import Figure
 from plotly.offline import get_plotlyjs
 
 from interpret_dp import DPExplainableBoostingClassifier, PrivacySpend
-from interpret_dp.explanation.curves import monotone_previews
 from interpret_dp.explanation.export import render_html, write_html
-from interpret_dp.explanation.figure_parts import TOO_FEW_ROWS
-from interpret_dp.explanation.figures import (
-    contributions_figure,
-    overview_figure,
-    term_figure,
-)
-from interpret_dp.explanation.heat_maps import bin_texts, heat_figure
-from interpret_dp.explanation.page_figures import (
-    local_figure,
-    outcome_text,
-)
-from interpret_dp.explanation.shape_figures import shape_figure
+from interpret_dp.explanation.plots.axes import bin_texts
+from interpret_dp.explanation.plots.bars import local_figure, outcome_text, overview_figure
+from interpret_dp.explanation.plots.heat import contributions_figure, heat_figure
+from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS
+from interpret_dp.explanation.plots.shape import monotone_previews, shape_figure, term_figure
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.released.lookup import lookup_tables
 from interpret_dp.schema import Categorical, Continuous, Integer
@@ -380,8 +372,8 @@ def test_bins_with_too_few_rows_say_so_and_have_no_band(n_classes):
     for drawn, n_texts in ((curve, 1 if n_classes == 2 else n_classes), (levels, 1)):
         (mark,) = (trace for trace in drawn.data if trace.name == TOO_FEW_ROWS)
         assert set(mark.y) <= {0.0, None}
-        rows = [row for trace in drawn.data if trace.customdata for row in trace.customdata]
-        assert sum(TOO_FEW_ROWS in row[1] for row in rows) == n_texts
+        texts = [text for trace in drawn.data for text in trace.text or ()]
+        assert sum(TOO_FEW_ROWS in text for text in texts) == n_texts
     assert np.isfinite([trace.y for trace in curve.data if trace.fill == "tonexty"]).all()
     legend = "<i class=unlearned>"
     assert legend in render_html(model, PrivacySpend(guarantee=model.guarantee))
@@ -428,8 +420,8 @@ def test_ranges_of_integers_are_written_as_integers():
     assert list(lookup_tables(model)["hour"]["bin"]) == ["missing", *texts]
     assert bin_texts(hour) == ["missing", *texts, "undeclared"]
     figure = shape_figure(model, term)
-    (hover,) = (trace for trace in figure.data if trace.customdata is not None)
-    assert [row[0] for row in hover.customdata] == texts
+    (hover,) = (trace for trace in figure.data if trace.text is not None)
+    assert [text.split("<br>")[0] for text in hover.text] == [f"<b>{text}</b>" for text in texts]
     _curve, density = _lines(figure)
     assert list(density.x) == [-0.5, 5.5, 6.5, 17.5, 23.5]
     # As many rows an hour throughout: a strip without holes.

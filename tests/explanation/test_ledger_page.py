@@ -6,9 +6,10 @@ import html
 
 import pytest
 
-from interpret_dp.explanation import figure_parts, ledger_tables
-from interpret_dp.explanation.ledger_figures import share_figure, timeline_figure
+from interpret_dp.explanation import ledger_tables
 from interpret_dp.explanation.ledger_page import render_ledger_page
+from interpret_dp.explanation.plots import parts
+from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
 from interpret_dp.ledger import PrivacyLedger
 from tests.ledger.requests import reserve, reserve_epsilon
 from tests.ledger.team import acting_as, days_later
@@ -57,7 +58,7 @@ def test_the_page_tells_the_documents_figures(ledger):
 
 def test_of_a_long_log_the_latest_rows_are_shown(ledger, monkeypatch):
     monkeypatch.setattr(ledger_tables, "_MOST_ROWS", 2)
-    monkeypatch.setattr(figure_parts, "_MOST_POINTS", 2)
+    monkeypatch.setattr(parts, "_MOST_POINTS", 2)
     for _ in range(3):
         ledger.commit(reserve(ledger, f"ward {HOSTILE}", mu=0.2))
     document = ledger.oversight()

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from interpret_dp import Categorical, Continuous, PrivacySpend, Schema
-from interpret_dp.explanation.maps import map_use, offered_classes, read_row
-from interpret_dp.explanation.maps_choice import percent_text
+from interpret_dp.explanation.maps import map_use, offered_classes, percent_text, read_row
 from interpret_dp.explanation.maps_objects import rows_explanation
 from tests.contract.explainers.test_copies import MADE_UP
 from tests.explanation.maps_models import (

@@ -26,8 +26,8 @@ from interpret_dp import (
 )
 from interpret_dp.audit import replay
 from interpret_dp.ebm.trainer.objectives import TargetScale
-from interpret_dp.explanation.figures import prediction_figure, term_figure
-from interpret_dp.explanation.page_figures import outcome_text
+from interpret_dp.explanation.plots.bars import outcome_text, prediction_figure
+from interpret_dp.explanation.plots.shape import term_figure
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
 FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}

@@ -1,13 +1,15 @@
-"""Figures of an officer's report: spending over time, and by whom; from the ledger's document."""
+"""Spending of a data set's budget: over time, and by whom."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._figures import ceil_text
-from interpret_dp.explanation.figure_parts import (
+from interpret_dp.explanation.plots.parts import (
     COLORS,
+    LEGEND_BELOW,
     date_axis,
     dress,
     literal,
@@ -18,10 +20,11 @@ from interpret_dp.explanation.figure_parts import (
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["share_figure", "timeline_figure"]
+__all__ = ["CLASSES", "Requests", "share_figure", "spending_plot", "timeline_figure"]
 
-# Wong's palette: told apart by people who do not see red and green as different, and in grey.
-_CLASSES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")
+CLASSES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")
+"""Wong's palette: told apart by people who do not see red and green as different, and in grey."""
+
 _OTHER, _LIMIT, _RENEWED = "#556471", "#d55e00", "#556471"
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
 _LONGEST_NAME = 32
@@ -39,38 +42,35 @@ def timeline_figure(account: Mapping[str, Any]) -> Figure:
     account : mapping
         One of the datasets of ``PrivacyLedger.oversight()``.
     """
-    import plotly.graph_objects as go
-
     budget = account["budget"]
     unit = "mu" if budget is None else "epsilon"
     shown = thinned(len(account["requests"]))
     requests = [account["requests"][place] for place in shown]
-    # What no figure can state is infinite; the line stops there.
-    totals = [account["totals"][place][unit] for place in shown]
-    numbers = [request["number"] for request in requests]
-    end = numbers[-1] + 1
-    known = [total for total in totals if total is not None]
-    figure = go.Figure(
-        go.Scatter(
-            x=[numbers[0], *numbers, end],
-            y=[0.0, *totals, totals[-1]],
-            mode="lines",
-            line={"shape": "hv", "color": COLORS["ink"], "width": 2},
-            name="spent so far",
-            hoverinfo="skip",
+    names = [request["explainer"] for request in requests]
+    ranked = sorted(set(names), key=lambda name: (-names.count(name), name))
+    # The rarest share a colour.
+    own = ranked[: len(CLASSES)]
+    groups = [
+        Requests(
+            shortened(literal(name), _LONGEST_NAME),
+            color,
+            symbol,
+            [i for i, found in enumerate(names) if found == name],
         )
+        for name, color, symbol in zip(own, CLASSES, _SYMBOLS, strict=False)
+    ]
+    rest = [i for i, found in enumerate(names) if found not in own]
+    figure = spending_plot(
+        [request["number"] for request in requests],
+        # What no figure can state is infinite; the line stops there.
+        [account["totals"][place][unit] for place in shown],
+        [request["time"] for request in requests],
+        [_words(request) for request in requests],
+        [*groups, Requests("others", _OTHER, "x", rest)],
+        unit=unit,
+        limits=_limits(account),
+        delta=0.0 if budget is None else budget["delta"],
     )
-    _add_requests(figure, requests, totals)
-    limits = _limits(account)
-    if limits:
-        figure.add_scatter(
-            x=[*(number for number, _ in limits), max(end, limits[-1][0] + 1)],
-            y=[*(limit for _, limit in limits), limits[-1][1]],
-            mode="lines",
-            line={"shape": "hv", "color": _LIMIT, "width": 2, "dash": "dash"},
-            name=f"limit, at delta {budget['delta']:g}",
-            hovertemplate="limit: epsilon %{y:.4g}<extra></extra>",
-        )
     for period in account["periods"]:
         figure.add_vline(x=period["number"], line={"color": _RENEWED, "width": 1, "dash": "dot"})
         figure.add_annotation(
@@ -83,15 +83,85 @@ def timeline_figure(account: Mapping[str, Any]) -> Figure:
             yanchor="top",
             font={"size": 11, "color": _RENEWED},
         )
+    return figure
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Requests that are marked alike: their name in the legend, and their places among all."""
+
+    name: str
+    color: str
+    symbol: str
+    places: Sequence[int]
+
+
+def spending_plot(
+    numbers: Sequence[int],
+    totals: Sequence[float | None],
+    times: Sequence[str],
+    texts: Sequence[str],
+    groups: Sequence[Requests],
+    *,
+    unit: str,
+    limits: Sequence[tuple[int, float]],
+    delta: float,
+) -> Figure:
+    """Return everything that was spent up to each request, as steps, and the limits over time.
+
+    Parameters
+    ----------
+    numbers : sequence of int, shape (n_shown,)
+        Of the requests' entries in the ledger.
+    totals : sequence of float or None, shape (n_shown,)
+    times, texts : sequence of str, shape (n_shown,)
+    groups : sequence of Requests
+        The empty ones are left out.
+    unit : str
+    limits : sequence of (int, float)
+        Each with the entry that set it.
+    delta : float
+        Of the limits.
+    """
+    import plotly.graph_objects as go
+
+    end = numbers[-1] + 1
+    figure = go.Figure(
+        go.Scatter(
+            x=[numbers[0], *numbers, end],
+            y=[0.0, *totals, totals[-1]],
+            mode="lines",
+            line={"shape": "hv", "color": COLORS["ink"], "width": 2},
+            name="spent so far",
+            hoverinfo="skip",
+        )
+    )
+    for group in groups:
+        if group.places:
+            figure.add_scatter(
+                x=[numbers[i] for i in group.places],
+                y=[totals[i] for i in group.places],
+                mode="markers",
+                marker={"color": group.color, "size": 9, "symbol": group.symbol},
+                name=group.name,
+                customdata=[texts[i] for i in group.places],
+                hovertemplate="%{customdata}<br>all spending then: %{y:.4g}<extra></extra>",
+            )
+    if limits:
+        figure.add_scatter(
+            x=[*(number for number, _ in limits), max(end, limits[-1][0] + 1)],
+            y=[*(limit for _, limit in limits), limits[-1][1]],
+            mode="lines",
+            line={"shape": "hv", "color": _LIMIT, "width": 2, "dash": "dash"},
+            name=f"limit, at delta {delta:g}",
+            hovertemplate="limit: epsilon %{y:.4g}<extra></extra>",
+        )
     dress(figure, height=360, margin={"l": 62, "r": 16, "t": 14, "b": 88})
+    known = [total for total in totals if total is not None]
     highest = max([*known, *(limit for _, limit in limits), 0.0])
     figure.update_yaxes(title=f"{unit} spent", range=[0, 1.15 * highest or 1.0])
-    date_axis(figure, numbers, [request["time"] for request in requests])
-    figure.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
-    )
-    return figure
+    date_axis(figure, numbers, times)
+    return figure.update_layout(showlegend=True, legend=LEGEND_BELOW)
 
 
 def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | None) -> Figure:
@@ -115,7 +185,7 @@ def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | Non
             x=shares,
             y=[str(place) for place in range(len(lines))],
             orientation="h",
-            marker={"color": _CLASSES[0]},
+            marker={"color": CLASSES[0]},
             hovertemplate="%{customdata}<extra></extra>",
             customdata=[
                 f"{literal(line[by] or 'not told')}: {share:.3g} %, {_cost(line)}"
@@ -142,36 +212,6 @@ def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | Non
         type="category",
     )
     return figure
-
-
-def _add_requests(
-    figure: Figure, requests: Sequence[Mapping[str, Any]], totals: Sequence[float | None]
-) -> None:
-    """Mark each request, in the colour of its class; the rarest share one."""
-    names = [request["explainer"] for request in requests]
-    ranked = sorted(set(names), key=lambda name: (-names.count(name), name))
-    own = ranked[: len(_CLASSES)]
-    for place, name in enumerate([*own, None]):
-        members = [
-            i
-            for i, found in enumerate(names)
-            if (found == name if name is not None else found not in own)
-        ]
-        if not members:
-            continue
-        figure.add_scatter(
-            x=[requests[i]["number"] for i in members],
-            y=[totals[i] for i in members],
-            mode="markers",
-            marker={
-                "color": _OTHER if name is None else _CLASSES[place],
-                "size": 9,
-                "symbol": "x" if name is None else _SYMBOLS[place],
-            },
-            name=shortened(literal(name), _LONGEST_NAME) if name is not None else "others",
-            customdata=[_words(requests[i]) for i in members],
-            hovertemplate="%{customdata}<br>all spending then: %{y:.4g}<extra></extra>",
-        )
 
 
 def _limits(account: Mapping[str, Any]) -> list[tuple[int, float]]:

@@ -1,4 +1,4 @@
-"""Figures of the maps of a model of tables: what each class looks at, and what one row adds up to.
+"""The maps of a model of tables as signed bars: those of a class, and what one row adds up to.
 
 Weights are those of standardised inputs, so that the bars of different columns can be compared.
 """
@@ -13,18 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.figure_parts import (
-    COLORS,
-    SIGNED_SCALE,
-    add_heading,
-    dress,
-    literal,
-    place_legend,
-    shortened,
-    value_text,
-)
 from interpret_dp.explanation.influence import GREY
-from interpret_dp.explanation.influence_images import lift_heading
 from interpret_dp.explanation.maps import (
     CLASS_WORDS,
     NOISE_WORDS,
@@ -32,67 +21,37 @@ from interpret_dp.explanation.maps import (
     ClassReading,
     MapUse,
     label_text,
-)
-from interpret_dp.explanation.maps_choice import (
-    add_class_menu,
-    heading_changes,
     percent_text,
     row_words,
     use_words,
+)
+from interpret_dp.explanation.plots.bars import bar_ticks, signed_colors
+from interpret_dp.explanation.plots.heat import COLORS_SAY
+from interpret_dp.explanation.plots.parts import (
+    COLORS,
+    add_class_menu,
+    add_heading,
+    dress,
+    heading_changes,
+    lift_heading,
+    literal,
+    place_legend,
+    value_text,
 )
 from interpret_dp.released.locally_linear import LocallyLinearModel
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["class_maps", "contributions_of_rows", "mean_maps", "table_reading"]
+__all__ = ["class_maps", "table_reading"]
 
 FloatArray = NDArray[np.float64]
 
-_MOST_CLASSES = 60
-_MOST_INPUTS = 30
-_MOST_ROWS = 200
-_MOST_BARS = 15
-_MOST_MAPS = 12
-_MAPS_IN_ROW = 4
-_BAR, _LEAST = 23, 130  # pixels of one bar, and of the least panel
-_LONGEST_LABEL = 30
-_LETTERS = 84
+_MOST_BARS, _MOST_MAPS, _MAPS_IN_ROW = 15, 12, 4
+_BAR, _LEAST_PANEL = 23, 130  # pixels of one bar, and of the least panel
+_LONGEST_LABEL, _LETTERS = 30, 84
 _MARKS = ("circle", "diamond", "square")
 _OTHERS, _BIAS = "others (sum)", "bias"
-_COLORS_SAY = "Orange raises the class's score as the input grows, blue lowers it"
-
-
-def mean_maps(model: LocallyLinearModel, line: str) -> Figure:
-    """Return the mean of the maps of every class as a heat map, strongest inputs first.
-
-    Of many inputs the thirty strongest are drawn, of many classes the first sixty.
-
-    Parameters
-    ----------
-    model : LocallyLinearModel
-    line : str
-        The privacy cost; left out if empty.
-    """
-    classes = range(min(len(model.classes), _MOST_CLASSES))
-    means = model.weights.mean(axis=1)
-    kept = np.argsort(-np.abs(means).mean(axis=0), kind="stable")[:_MOST_INPUTS]
-    columns = [literal(label_text(model.classes, index)) for index in classes]
-    cuts = [f"{len(kept)} strongest of {model.n_inputs:,} inputs"] * (len(kept) < model.n_inputs)
-    cuts += [f"first {len(classes)} of {len(model.classes):,} classes"] * (
-        len(classes) < len(model.classes)
-    )
-    words = " · ".join([f"The mean of a class's {model.n_maps} maps, by standardised input", *cuts])
-    names = [literal(model.input_names[i]) for i in kept]
-    return _heat_map(
-        means[: len(classes), kept].T,
-        names,
-        columns,
-        title="What each class looks for",
-        words=f"{words}\n{_COLORS_SAY}\n{NOISE_WORDS}\n{line}",
-        axis="class",
-        scale="weight",
-    )
 
 
 def class_maps(model: LocallyLinearModel, index: int, use: MapUse | None, line: str) -> Figure:
@@ -119,7 +78,7 @@ def class_maps(model: LocallyLinearModel, index: int, use: MapUse | None, line: 
     kept = np.argsort(-np.abs(weights).mean(axis=0), kind="stable")[:_MOST_BARS]
     n_columns = min(_MAPS_IN_ROW, len(maps))
     n_lines = math.ceil(len(maps) / n_columns)
-    panel = max(_LEAST, _BAR * len(kept))
+    panel = max(_LEAST_PANEL, _BAR * len(kept))
     shares = (
         [""] * model.n_maps if use is None else [f": {percent_text(s)}" for s in use.shares[index]]
     )
@@ -132,15 +91,15 @@ def class_maps(model: LocallyLinearModel, index: int, use: MapUse | None, line: 
         vertical_spacing=60 / (n_lines * (panel + 60)) if n_lines > 1 else 0.0,
     )
     names = [literal(model.input_names[i]) for i in kept]
-    places = [-place for place in range(len(kept))]
+    ticks = bar_ticks(names, _LONGEST_LABEL)
     reach = 1.08 * (float(np.abs(weights[maps][:, kept]).max(initial=0.0)) or 1.0)
     for number, m in enumerate(maps):
         figure.add_trace(
             go.Bar(
                 x=weights[m, kept],
-                y=places,
+                y=ticks["tickvals"],
                 orientation="h",
-                marker_color=_signed_colors(weights[m, kept]),
+                marker_color=signed_colors(weights[m, kept]),
                 customdata=names,
                 hovertemplate=f"%{{customdata}}: %{{x:+.4g}}<extra>map {m}</extra>",
                 meta="weights",
@@ -152,57 +111,21 @@ def class_maps(model: LocallyLinearModel, index: int, use: MapUse | None, line: 
     figure.update_xaxes(
         range=[-reach, reach], nticks=4, zeroline=True, zerolinecolor=COLORS["line"]
     )
-    figure.update_yaxes(range=[0.6 - len(kept), 0.6], showgrid=False, tickvals=places)
-    figure.update_yaxes(
-        col=1, automargin=True, ticktext=[shortened(name, _LONGEST_LABEL) for name in names]
-    )
+    texts = ticks.pop("ticktext")
+    figure.update_yaxes(showgrid=False, **ticks)
+    figure.update_yaxes(col=1, automargin=True, ticktext=texts)
     figure.update_xaxes(row=n_lines, title="weight", title_font_size=11.5)
     figure.update_annotations(font_size=12)
     add_heading(
         figure,
         f"The maps of {label_text(model.classes, index)}",
-        f"{_maps_words(model, maps, len(kept), use)}\n{_COLORS_SAY}\n{NOISE_WORDS}\n{line}",
+        f"{_maps_words(model, maps, len(kept), use)}\n{COLORS_SAY}\n{NOISE_WORDS}\n{line}",
         letters=_LETTERS,
     )
     lift_heading(figure)
     margin = figure.layout.margin
     figure.update_layout(height=margin.t + margin.b + n_lines * (panel + 60) - 60)
     return figure
-
-
-def contributions_of_rows(
-    model: LocallyLinearModel, readings: Sequence[ClassReading], line: str
-) -> Figure:
-    """Return what each feature adds to the score of the predicted class at every row.
-
-    The first 200 rows, and of many features the 30 that add most, are drawn.
-
-    Parameters
-    ----------
-    model : LocallyLinearModel
-    readings : sequence of ClassReading, shape (n_rows,)
-    line : str
-        The privacy cost; left out if empty.
-    """
-    shown = readings[:_MOST_ROWS]
-    values = np.array([model.per_feature(one.contributions) for one in shown])
-    kept = np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:_MOST_INPUTS]
-    cuts = [f"first {len(shown)} of {len(readings):,} rows"] * (len(shown) < len(readings))
-    n_features = values.shape[1]
-    cuts += [f"{len(kept)} strongest of {n_features:,} features"] * (len(kept) < n_features)
-    words = " · ".join(["Contribution to the score of each row's predicted class", *cuts])
-    columns = [
-        f"{row}: {literal(label_text(model.classes, one.index))}" for row, one in enumerate(shown)
-    ]
-    return _heat_map(
-        values[:, kept].T,
-        [literal(model.feature_names[i]) for i in kept],
-        columns,
-        title="What speaks for the predicted class",
-        words=f"{words}\nOrange speaks for it, blue against it\n{NOISE_WORDS}\n{line}",
-        axis="explained row: predicted class",
-        scale="contribution",
-    )
 
 
 def table_reading(
@@ -255,7 +178,7 @@ def table_reading(
     figure.update_xaxes(zeroline=True, zerolinecolor=COLORS["line"], nticks=6)
     figure.update_xaxes(title="added to the score", title_font_size=11.5, col=1)
     figure.update_xaxes(title="weight of the standardised input", title_font_size=11.5, col=2)
-    figure.update_yaxes(showgrid=False, **_ticks(sides[0], n_bars))
+    figure.update_yaxes(showgrid=False, **bar_ticks(sides[0].labels, _LONGEST_LABEL, n_bars))
     figure.update_yaxes(automargin=True, col=1)
     title, words = row_words(model, readings[0], actual)
     many = len(readings) > 1
@@ -266,12 +189,15 @@ def table_reading(
     margin = figure.layout.margin
     bottom = margin.b + 18
     figure.update_layout(
-        height=margin.t + bottom + max(_LEAST, _BAR * (n_bars + 1)), margin_b=bottom
+        height=margin.t + bottom + max(_LEAST_PANEL, _BAR * (n_bars + 1)), margin_b=bottom
     )
     if many:
         changes = [
             heading_changes(figure, *row_words(model, one, actual))
-            | {f"yaxis.{part}": value for part, value in _ticks(side, n_bars).items()}
+            | {
+                f"yaxis.{part}": value
+                for part, value in bar_ticks(side.labels, _LONGEST_LABEL, n_bars).items()
+            }
             for one, side in zip(readings, sides, strict=True)
         ]
         per_class = len(figure.data) // len(readings)
@@ -280,7 +206,7 @@ def table_reading(
             f"{label_text(model.classes, one.index)}: {percent_text(one.probability)}"
             for one in readings
         ]
-        add_class_menu(figure, labels, owners, changes, lift=22)
+        add_class_menu(figure, labels, owners, changes)
     return figure
 
 
@@ -338,7 +264,7 @@ def _add_row_bars(figure: Figure, side: _RowBars, *, visible: bool) -> None:
         go.Bar(
             x=side.contributions,
             orientation="h",
-            marker_color=_signed_colors(side.contributions),
+            marker_color=signed_colors(side.contributions),
             hovertemplate="%{customdata}: %{x:+.4g}<extra></extra>",
             showlegend=False,
             meta="contributions",
@@ -381,68 +307,6 @@ def _add_row_bars(figure: Figure, side: _RowBars, *, visible: bool) -> None:
         )
 
 
-def _ticks(side: _RowBars, n_bars: int) -> dict[str, Any]:
-    return {
-        "tickvals": [-place for place in range(len(side.labels))],
-        "ticktext": [shortened(label, _LONGEST_LABEL) for label in side.labels],
-        "range": [0.6 - n_bars, 0.6],
-    }
-
-
-def _heat_map(
-    z: FloatArray,
-    names: Sequence[str],
-    columns: Sequence[str],
-    *,
-    title: str,
-    words: str,
-    axis: str,
-    scale: str,
-) -> Figure:
-    """Return a signed heat map with one line a feature; names and columns are literal."""
-    import plotly.graph_objects as go
-
-    reach = float(np.abs(z).max(initial=0.0)) or 1.0
-    figure = go.Figure(
-        go.Heatmap(
-            z=z,
-            x=list(range(len(columns))),
-            y=list(range(len(names))),
-            zmin=-reach,
-            zmax=reach,
-            colorscale=SIGNED_SCALE,
-            colorbar={"title": scale, "thickness": 12, "nticks": 5},
-            customdata=[[f"{name}<br>{column}" for column in columns] for name in names],
-            hovertemplate="%{customdata}: %{z:+.4g}<extra></extra>",
-            xgap=1,
-            ygap=1,
-        )
-    )
-    dress(figure, height=400, margin={"l": 10, "r": 10, "b": 70})
-    figure.update_yaxes(
-        tickvals=list(range(len(names))),
-        ticktext=[shortened(name, _LONGEST_LABEL) for name in names],
-        range=[len(names) - 0.5, -0.5],
-        automargin=True,
-        showgrid=False,
-    )
-    # More labels than these run into one another.
-    step = max(1, math.ceil(len(columns) / 25))
-    figure.update_xaxes(
-        tickvals=list(range(0, len(columns), step)),
-        ticktext=[shortened(column, 16) for column in columns[::step]],
-        title=axis,
-        title_font_size=11.5,
-        range=[-0.5, len(columns) - 0.5],
-        automargin=True,
-        showgrid=False,
-    )
-    add_heading(figure, title, words, letters=_LETTERS)
-    margin = figure.layout.margin
-    figure.update_layout(height=margin.t + margin.b + max(220, _BAR * len(names)))
-    return figure
-
-
 def _maps_words(
     model: LocallyLinearModel, maps: Sequence[int], n_inputs: int, use: MapUse | None
 ) -> str:
@@ -451,7 +315,3 @@ def _maps_words(
     cuts += [f"{n_inputs} strongest of {model.n_inputs:,} inputs"] * (n_inputs < model.n_inputs)
     words = " · ".join([f"Weights of standardised inputs, {first}", *cuts])
     return f"{words}\n{use_words(use)}".rstrip("\n")
-
-
-def _signed_colors(values: FloatArray) -> list[str]:
-    return [COLORS["up"] if value > 0 else COLORS["down"] for value in values]

@@ -1,22 +1,38 @@
-"""Figures of what a model does as a whole, and of what it does with one row."""
+"""Bars: how much each term or feature matters, to a model as a whole and to one row."""
 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.figure_parts import (
+from interpret_dp.explanation.influence import (
+    ERROR_BARS,
+    FADED,
+    GREY,
+    Influence,
+    RowInfluence,
+    error_text,
+    faded_words,
+)
+from interpret_dp.explanation.plots.parts import (
     COLORS,
     TOO_FEW_ROWS,
+    add_heading,
+    add_swatch,
     dress,
     literal,
     number_text,
+    place_legend,
+    predicted,
     score_unit,
     shortened,
+    shown_scores,
+    total_scores,
     value_text,
 )
 from interpret_dp.released import FeaturePair
@@ -28,15 +44,24 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SIGNAL_TO_NOISE",
+    "bar_ticks",
     "importance_bars",
     "importance_figure",
     "local_figure",
     "outcome_text",
-    "shown_scores",
+    "overview_figure",
+    "prediction_figure",
+    "row_figure",
+    "signed_colors",
     "term_importance",
 ]
 
-_MOST_CONTRIBUTIONS = 15
+FloatArray = NDArray[np.float64]
+
+_MOST_BARS = 15
+_LONGEST_VALUE, _BESIDE_LABELS = 34, 80  # letters of a label, and of a line beside labels
+_LEAST_HEIGHT, _BAR = 360, 25  # pixels of a figure, and of the bar of an effect
+_BAR_WIDTH = 0.7
 # Pixels above the bars for a column's heading and, above that, plotly's buttons.
 _ROOM_FOR_HEAD = 46
 # Beyond this a ratio of signal to noise says "clear" and no more.
@@ -125,6 +150,17 @@ def _add_column(figure: Figure, heading: str, texts: Sequence[str]) -> None:
     )
 
 
+def overview_figure(model: AdditiveModel, line: str) -> Figure:
+    """Return the importance of every term, beside what noise alone would give."""
+    figure = importance_figure(model)
+    height = figure.layout.height
+    figure.update_layout(showlegend=True)
+    lines = "\n".join([*textwrap.wrap(SIGNAL_TO_NOISE, 95), line]).strip()
+    add_heading(figure, "What matters: importance of every term", lines, gap=24)
+    place_legend(figure, below=figure.layout.margin.b + 4, height=max(420, height + 140))
+    return figure
+
+
 def importance_bars(
     names: Sequence[str], importances: Sequence[float], noise: Sequence[float], unit: str
 ) -> Figure:
@@ -198,11 +234,11 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
     cells, lacking = _pair_values(model, record), _terms_without_rows(model, record)
     shown = [
         (f"{literal(str(n))} = {cells.get(n) or value_text(v)}", s, n in lacking)
-        for n, v, s in parts[:_MOST_CONTRIBUTIONS]
+        for n, v, s in parts[:_MOST_BARS]
     ]
-    rest = sum(score for _, _, score in parts[_MOST_CONTRIBUTIONS:])
-    if len(parts) > _MOST_CONTRIBUTIONS:
-        shown.append((f"{len(parts) - _MOST_CONTRIBUTIONS} others", rest, False))
+    rest = sum(score for _, _, score in parts[_MOST_BARS:])
+    if len(parts) > _MOST_BARS:
+        shown.append((f"{len(parts) - _MOST_BARS} others", rest, False))
     shown.reverse()
     scores = [score for _, score, _ in shown]
     figure = go.Figure(
@@ -210,7 +246,7 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
             x=scores,
             y=list(range(len(shown))),
             orientation="h",
-            marker_color=[COLORS["up" if score > 0 else "down"] for score in scores],
+            marker_color=signed_colors(scores),
             customdata=[name for name, _, _ in shown],
             hovertemplate="%{customdata}: %{x:+.4g}<extra></extra>",
         )
@@ -229,6 +265,44 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
         showgrid=False,
     )
     return figure
+
+
+def prediction_figure(model: AdditiveModel, record: Mapping[str, Any], line: str) -> Figure:
+    """Return what each value of one row adds to its prediction.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    record : mapping
+        ``explanation.data(row)`` of interpret's local explanation; the row is the asker's own.
+    line : str
+        The privacy cost; left out if empty.
+    """
+    figure = local_figure(model, record)
+    intercept = np.asarray(record["extra"]["scores"], dtype=np.float64).reshape(-1)
+    if len(intercept) == 1:
+        start = f" (starting at {intercept[0]:.3g}, the same for everybody)"
+        figure.update_xaxes(title=f"{figure.layout.xaxis.title.text}{start}")
+    height = figure.layout.height
+    add_heading(figure, outcome_text(model, record), line)
+    figure.update_layout(height=max(420, height + 70))
+    figure.update_layout(margin={"b": 52})
+    figure.add_vline(x=0, line={"color": COLORS["line"], "width": 1})
+    return figure
+
+
+def signed_colors(values: Sequence[float] | FloatArray) -> list[str]:
+    """Return the colours of bars about zero."""
+    return [COLORS["up" if value > 0 else "down"] for value in values]
+
+
+def bar_ticks(labels: Sequence[str], longest: int, n_bars: int | None = None) -> dict[str, Any]:
+    """Return the vertical axis of bars at 0, -1, ... from above, with room for ``n_bars``."""
+    return {
+        "tickvals": [-place for place in range(len(labels))],
+        "ticktext": [shortened(label, longest) for label in labels],
+        "range": [0.6 - (n_bars or len(labels)), 0.6],
+    }
 
 
 def _pair_values(model: AdditiveModel, record: Mapping[str, Any]) -> dict[str, str]:
@@ -257,15 +331,9 @@ def _terms_without_rows(model: AdditiveModel, record: Mapping[str, Any]) -> set[
     return found
 
 
-def shown_scores(record: Mapping[str, Any]) -> list[float]:
-    """Return the terms' scores of a row; with several classes, those of the predicted one."""
-    scores = np.asarray(record["scores"], dtype=np.float64)
-    return [float(s) for s in (scores if scores.ndim == 1 else scores[:, _predicted(record)])]
-
-
 def outcome_text(model: AdditiveModel, record: Mapping[str, Any]) -> str:
     """Say what was predicted for a row, and what came true if that is known."""
-    total = _total_scores(record)
+    total = total_scores(record)
     actual = float((record["perf"] or {}).get("actual", math.nan))
     if model.classes is None:
         # math.exp raises where a float64 ends.
@@ -273,29 +341,153 @@ def outcome_text(model: AdditiveModel, record: Mapping[str, Any]) -> str:
         text, truth = f"Predicted {number_text(mean)}", number_text(actual)
         return text if math.isnan(actual) else f"{text}, actual: {truth}"
     if len(model.classes) == 1:
-        predicted, probability = 0, 1.0
+        index, probability = 0, 1.0
     elif len(total) > 1:
-        predicted = int(np.argmax(total))
-        probability = 1.0 / float(np.exp(total - total[predicted]).sum())
+        index = int(np.argmax(total))
+        probability = 1.0 / float(np.exp(total - total[index]).sum())
     else:
-        predicted = len(model.classes) - 1
+        index = len(model.classes) - 1
         probability = 0.5 * (1.0 + math.tanh(total[0] / 2.0))
-    text = f"Probability of {model.classes[predicted]}: {100 * probability:.0f} %"
+    text = f"Probability of {model.classes[index]}: {100 * probability:.0f} %"
     return text if math.isnan(actual) else f"{text}, actual: {model.classes[int(actual)]}"
-
-
-def _total_scores(record: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Return the sums of all contributions and the intercept, one a class."""
-    scores = np.asarray(record["scores"], dtype=np.float64)
-    intercept = np.asarray(record["extra"]["scores"], dtype=np.float64).reshape(-1)
-    return np.asarray(scores.reshape(len(scores), -1).sum(axis=0) + intercept)
-
-
-def _predicted(record: Mapping[str, Any]) -> int:
-    return int(np.argmax(_total_scores(record)))
 
 
 def _local_unit(model: AdditiveModel, record: Mapping[str, Any]) -> str:
     if model.classes is None or np.ndim(record["scores"]) == 1:
         return score_unit(model)
-    return f"score of {literal(str(model.classes[_predicted(record)]))} (log scale)"
+    return f"score of {literal(str(model.classes[predicted(record)]))} (log scale)"
+
+
+# --------------------------------------------------------------------- local linear explanations
+
+
+def row_figure(row: RowInfluence, line: str) -> Figure:
+    """Return the effects of one row's features as bars, largest first.
+
+    Parameters
+    ----------
+    row : RowInfluence
+    line : str
+        The privacy cost; left out if empty.
+    """
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    labels = _row_labels(row)
+    _add_bars(figure, row, labels)
+    n_bars = min(len(labels), _MOST_BARS + 1)
+    dress(figure, height=_LEAST_HEIGHT, margin={"l": 10, "r": 14, "b": 50})
+    figure.update_layout(showlegend=True, barmode="overlay")
+    figure.update_xaxes(title=row.axis, title_font_size=12)
+    figure.update_yaxes(
+        automargin=True, showgrid=False, **bar_ticks(_bar_labels(row, labels), _LONGEST_VALUE)
+    )
+    figure.add_vline(x=0, line={"color": COLORS["line"], "width": 1})
+    add_heading(
+        figure,
+        row.outcome,
+        f"{row.heading}{' · unnumbered ones are 0 in this row' * row.is_sparse}\n{line}",
+        letters=_BESIDE_LABELS,
+    )
+    place_legend(figure, below=58, height=_LEAST_HEIGHT)
+    top, bottom = figure.layout.margin.t, figure.layout.margin.b
+    # Entries of the legend may need two lines on a narrow page.
+    figure.update_layout(height=top + bottom + 20 + _BAR * max(6, n_bars), margin_b=bottom + 20)
+    return figure
+
+
+def _row_labels(row: RowInfluence) -> list[str]:
+    """Return each feature's name with the row's value; of many columns, unless it is 0."""
+    texts = [value_text(value) for value in row.values]
+    names = [literal(name) for name in row.features.names]
+    if not row.is_sparse:
+        return [f"{name} = {text}" for name, text in zip(names, texts, strict=True)]
+    return [
+        name if text == "0" else f"{name} = {text}" for name, text in zip(names, texts, strict=True)
+    ]
+
+
+def _bar_labels(row: RowInfluence, labels: Sequence[str]) -> list[str]:
+    order = row.features.order
+    others = [f"{len(order) - _MOST_BARS:,} others (range)"] * (len(order) > _MOST_BARS)
+    return [*(labels[i] for i in order[:_MOST_BARS]), *others]
+
+
+def _add_bars(figure: Figure, row: RowInfluence, labels: Sequence[str]) -> None:
+    shown = row.features
+    order = shown.order[:_MOST_BARS]
+    rest = shown.order[_MOST_BARS:]
+    positions = {index: -place for place, index in enumerate(order)}
+    stands_out = shown.stands_out
+    raises, lowers = row.raised
+    for name, sign, color in ((raises, 1, COLORS["up"]), (lowers, -1, COLORS["down"])):
+        for out in (True, False):
+            chosen = [i for i in order if stands_out[i] == out and shown.effects[i] * sign > 0]
+            _add_bar(figure, shown, labels, chosen, positions, color, 1.0 if out else FADED)
+        # Legends of our own: bars of one colour may all be faded, and both kinds are to be named.
+        add_swatch(figure, name, color, 1.0)
+    if not stands_out[order].all():
+        add_swatch(figure, faded_words(len(shown.names)), GREY, FADED)
+    known = [i for i in order if np.isfinite(shown.errors[i]) and shown.errors[i] > 0]
+    if known:
+        figure.add_scatter(
+            x=shown.effects[known],
+            y=[positions[i] for i in known],
+            mode="markers",
+            marker={"size": 0.1, "color": COLORS["ink"]},
+            error_x={
+                "array": ERROR_BARS * shown.errors[known],
+                "color": COLORS["ink"],
+                "thickness": 1.3,
+                "width": 4,
+            },
+            name=f"95 % of {row.errors_of}",
+            hoverinfo="skip",
+            showlegend=False,
+        )
+        figure.add_scatter(
+            x=[None],
+            y=[None],
+            mode="lines",
+            line={"color": COLORS["ink"], "width": 1.3},
+            name=f"95 % of {row.errors_of}, for each by itself",
+        )
+    if rest:
+        lowest, highest = float(shown.effects[rest].min()), float(shown.effects[rest].max())
+        count = int(stands_out[rest].sum())
+        figure.add_bar(
+            x=[max(highest, 0.0) - min(lowest, 0.0)],
+            base=[min(lowest, 0.0)],
+            y=[-len(order)],
+            orientation="h",
+            width=_BAR_WIDTH,
+            marker={"color": GREY, "opacity": 0.5},
+            name="range of the others",
+            showlegend=False,
+            hovertemplate=f"{len(rest):,} others, between {lowest:+.4g} and {highest:+.4g}; "
+            f"{count:,} of them {'stands' if count == 1 else 'stand'} out<extra></extra>",
+        )
+
+
+def _add_bar(
+    figure: Figure,
+    shown: Influence,
+    labels: Sequence[str],
+    chosen: Sequence[int],
+    positions: dict[int, int],
+    color: str,
+    opacity: float,
+) -> None:
+    if not chosen:
+        return
+    figure.add_bar(
+        x=shown.effects[list(chosen)],
+        y=[positions[i] for i in chosen],
+        orientation="h",
+        width=_BAR_WIDTH,
+        marker={"color": color, "opacity": opacity},
+        customdata=[[labels[i], error_text(shown.errors[i])] for i in chosen],
+        hovertemplate="%{customdata[0]}: %{x:+.4g}%{customdata[1]}<extra></extra>",
+        meta="effects",
+        showlegend=False,
+    )

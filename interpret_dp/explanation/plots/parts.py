@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,21 +17,33 @@ if TYPE_CHECKING:
     from interpret_dp.released import AdditiveModel, Band
 
 __all__ = [
+    "CLASS_COLORS",
     "COLORS",
+    "LEGEND_BELOW",
     "LONGEST_LABEL",
     "SIGNED_SCALE",
     "TOO_FEW_ROWS",
+    "add_class_menu",
     "add_heading",
+    "add_swatch",
     "band_texts",
+    "buttons",
     "date_axis",
     "dress",
     "error_bars",
+    "heading_changes",
+    "label_angle",
+    "lift_heading",
     "literal",
     "number_text",
     "place_legend",
+    "predicted",
     "score_unit",
     "shortened",
+    "shown_scores",
     "thinned",
+    "total_scores",
+    "transparent",
     "value_text",
 ]
 
@@ -48,6 +60,20 @@ COLORS = {
     "down": "#14609c",
 }
 
+CLASS_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#3c3c3c")
+"""Wong's palette without its yellow, which is hard to see on white."""
+
+LEGEND_BELOW = {
+    "orientation": "h",
+    "x": 0,
+    "xanchor": "left",
+    "yref": "container",
+    "y": 0,
+    "yanchor": "bottom",
+    "font": {"size": 11.5},
+}
+"""A legend in a row at the lower end of a figure."""
+
 LONGEST_LABEL = 22
 """Letters of a label that a figure shows."""
 
@@ -60,8 +86,11 @@ TOO_FEW_ROWS = "too few rows to be learned"
 _LETTERS_IN_LINE = 100
 # Pixels of the parts above and below a figure.
 _TITLE, _LINE, _MENU = 40, 16, 40
-_LEGEND = 34
+_LEGEND, _PANEL_TITLE = 34, 22
 _MOST_DATES = 6
+# Labels below a plot are upright if all of them fit side by side, and lean otherwise.
+_LETTERS_IN_WIDTH, _LABEL_ANGLE = 55, 40
+_LETTER_DEPTH = 4.2  # pixels down per letter of a leaning label
 _MOST_POINTS = 1_000
 
 
@@ -183,15 +212,7 @@ def place_legend(figure: Figure, *, below: int, height: int) -> None:
     figure.update_layout(
         height=height,
         margin={"b": below + _LEGEND},
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "yref": "container",
-            "y": 0,
-            "yanchor": "bottom",
-            "font": {"size": 11.5},
-        },
+        legend=LEGEND_BELOW,
     )
 
 
@@ -216,6 +237,17 @@ def value_text(value: Any) -> str:
     # A whole number is told in full: it may be a code.
     is_whole = number.is_integer() and abs(number) < 1e9
     return f"{int(number):,}" if is_whole else number_text(number)
+
+
+def add_swatch(figure: Figure, name: str, color: str, opacity: float) -> None:
+    """Add an entry of the legend that stands for no point."""
+    figure.add_scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        marker={"symbol": "square", "size": 11, "color": color, "opacity": opacity},
+        name=name,
+    )
 
 
 def literal(name: str) -> str:
@@ -249,8 +281,109 @@ def error_bars(scores: NDArray[np.float64], band: Band | None) -> dict[str, Any]
     }
 
 
+def label_angle(labels: Sequence[str], letters: int) -> tuple[int, int]:
+    """Return the angle of labels below a plot, and how many pixels leaning ones need.
+
+    Parameters
+    ----------
+    labels : sequence of str
+    letters : int
+        That must find room side by side if the labels are to be upright.
+    """
+    if letters <= _LETTERS_IN_WIDTH:
+        return 0, 0
+    return -_LABEL_ANGLE, int(_LETTER_DEPTH * max(map(len, labels)))
+
+
+def transparent(color: str, opacity: float) -> str:
+    """Return a colour such as ``"#0072b2"`` in plotly's words, with an opacity."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {opacity})"
+
+
 def shortened(name: str, longest: int = LONGEST_LABEL) -> str:
     """Return a literal name, cut to so many letters."""
     # Cutting must not split an escaped character, so it is undone first.
     plain = html.unescape(name)
     return name if len(plain) <= longest else literal(f"{plain[: longest - 1]}…")
+
+
+def buttons(entries: list[tuple[str, str, list[Any]]], **place: Any) -> dict[str, Any]:
+    """Return a row of plotly's buttons above a plot: each a label, a method and its arguments."""
+    return {
+        "type": "buttons",
+        "direction": "right",
+        "showactive": True,
+        "y": 1,
+        "yanchor": "bottom",
+        "pad": {"b": 6, "t": 0, "l": 0, "r": 0},
+        "font": {"size": 11.5, "color": COLORS["ink"]},
+        "bgcolor": "#ffffff",
+        "bordercolor": "#c6d0d9",
+        "buttons": [{"label": t, "method": m, "args": a} for t, m, a in entries],
+        **place,
+    }
+
+
+def add_class_menu(
+    figure: Figure,
+    labels: Sequence[str],
+    owners: Sequence[int | None],
+    changes: Sequence[Mapping[str, Any]],
+) -> None:
+    """Add a menu of classes to a figure, which shows the first.
+
+    Parameters
+    ----------
+    figure : Figure
+    labels : sequence of str, shape (n_choices,)
+        Shown literally.
+    owners : sequence of int or None, shape (n_traces,)
+        To which choice each trace belongs; None: to all.
+    changes : sequence of mapping, shape (n_choices,)
+        What of the layout changes with each choice.
+    """
+    entries = []
+    for number, (label, change) in enumerate(zip(labels, changes, strict=True)):
+        visible = [owner in (None, number) for owner in owners]
+        entries.append((f"class {literal(label)}", "update", [{"visible": visible}, dict(change)]))
+    menu = buttons(entries, type="dropdown", direction="down", x=0, xanchor="left")
+    menu["pad"]["b"] += _PANEL_TITLE
+    figure.update_layout(updatemenus=[menu])
+
+
+def heading_changes(figure: Figure, title: str, words: str) -> dict[str, str]:
+    """Return the changes of a layout that put another class's words into the heading.
+
+    The heading must be the figure's last annotation, and begin with such words.
+    """
+    number = len(figure.layout.annotations) - 1
+    _, *rest = figure.layout.annotations[number].text.split("<br>")
+    return {
+        "title.text": literal(title),
+        f"annotations[{number}].text": "<br>".join([literal(words), *rest]),
+    }
+
+
+def lift_heading(figure: Figure) -> None:
+    """Put the lines that :func:`add_heading` added last above the titles of the panels."""
+    figure.layout.annotations[-1].yshift += _PANEL_TITLE
+    figure.update_layout(margin_t=figure.layout.margin.t + _PANEL_TITLE)
+
+
+def shown_scores(record: Mapping[str, Any]) -> list[float]:
+    """Return the terms' scores of a row; with several classes, those of the predicted one."""
+    scores = np.asarray(record["scores"], dtype=np.float64)
+    return [float(s) for s in (scores if scores.ndim == 1 else scores[:, predicted(record)])]
+
+
+def total_scores(record: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Return the sums of all contributions and the intercept, one a class."""
+    scores = np.asarray(record["scores"], dtype=np.float64)
+    intercept = np.asarray(record["extra"]["scores"], dtype=np.float64).reshape(-1)
+    return np.asarray(scores.reshape(len(scores), -1).sum(axis=0) + intercept)
+
+
+def predicted(record: Mapping[str, Any]) -> int:
+    """Return the index of the predicted one of several classes."""
+    return int(np.argmax(total_scores(record)))

@@ -1,47 +1,195 @@
-"""Figures of the maps of a model of images: filters of classes, and what they see in one image."""
+"""Figures of images: the influence of each pixel, and the maps of a model of images."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.figure_parts import COLORS, SIGNED_SCALE, add_heading, dress, literal
-from interpret_dp.explanation.influence_images import lift_heading
+from interpret_dp.explanation.influence import VEIL, RowInfluence
 from interpret_dp.explanation.maps import (
     CLASS_WORDS,
     NOISE_WORDS,
     ClassReading,
     MapUse,
     label_text,
-)
-from interpret_dp.explanation.maps_choice import (
-    add_class_menu,
-    heading_changes,
     percent_text,
     row_words,
     use_words,
+)
+from interpret_dp.explanation.plots.heat import reach_of, signed_cells, veil
+from interpret_dp.explanation.plots.parts import (
+    COLORS,
+    SIGNED_SCALE,
+    add_class_menu,
+    add_heading,
+    dress,
+    heading_changes,
+    lift_heading,
+    literal,
+    number_text,
 )
 from interpret_dp.released.locally_linear import LocallyLinearModel
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["class_filters", "contribution_images", "image_reading", "mean_filters"]
+__all__ = [
+    "class_filters",
+    "contribution_images",
+    "image_figure",
+    "image_reading",
+    "images_figure",
+    "mean_filters",
+]
 
 FloatArray = NDArray[np.float64]
 
 _GREY_LEVELS = [[0.0, "#000000"], [1.0, "#ffffff"]]
-_MOST_PICTURES = 40
-_MOST_ROWS = 12
-_IN_ROW = 5
-_PANEL, _LARGE_PANEL = 170, 225  # pixels of one line of pictures
+# Pixels of a figure, of a row of large pictures, and of the lines of a grid of small ones.
+_LEAST_HEIGHT, _PANEL, _READING_PANEL, _SMALL_PANEL = 360, 260, 225, 170
 _TITLE_ROOM = 26
+_IN_ROW = 5
+_MOST_PICTURES, _MOST_ROWS = 40, 12
 _HOVER = "row %{y}, column %{x}: %{z:+.3g}<extra></extra>"
 _LETTERS = 90
+
+
+# --------------------------------------------------------------------- local linear explanations
+
+
+def image_figure(row: RowInfluence, line: str) -> Figure:
+    """Return an image in grey beside the influence of its pixels, where noise is faded.
+
+    Parameters
+    ----------
+    row : RowInfluence
+        With an ``image_shape``.
+    line : str
+        The privacy cost; left out if empty.
+    """
+    from plotly.subplots import make_subplots
+
+    image = _grey(row)
+    titles = ["the image"] if image is not None else []
+    titles += ["influence: blue for, red against", "signal to noise"]
+    figure = make_subplots(rows=1, cols=len(titles), horizontal_spacing=0.05, subplot_titles=titles)
+    column = 1
+    if image is not None:
+        _add_image(figure, image)
+        column += 1
+    scale = _scale(figure, (1, column), "effect", reach_of(row.features.effects))
+    _add_influence(figure, (1, column), row, colorbar=scale)
+    _add_ratio(figure, (1, column + 1), row)
+    dress(figure, height=_LEAST_HEIGHT, margin={"l": 10, "r": 10, "b": 70})
+    _as_pictures(figure)
+    figure.update_annotations(font_size=12.5)
+    words = (
+        f"{row.heading.replace(' effects ', ' pixels ')} · faded: noise alone could give it\n"
+        f"Effect of a pixel: {row.change} "
+        f"{row.meaning.replace('a number', 'the pixel')}"
+    )
+    add_heading(figure, row.outcome, f"{words}\n{line}")
+    lift_heading(figure)
+    figure.update_layout(height=figure.layout.margin.t + figure.layout.margin.b + _PANEL)
+    return figure
+
+
+def images_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
+    """Return the maps of influence of several images, up to twelve, on one scale.
+
+    Parameters
+    ----------
+    rows : sequence of RowInfluence, shape (n_rows,)
+        Each with an ``image_shape``.
+    line : str
+        The privacy cost; left out if empty.
+    """
+    shown = rows[:_MOST_ROWS]
+    titles = [
+        f"row {i}: {literal(row.outcome.removeprefix('Probability of '))}"
+        for i, row in enumerate(shown)
+    ]
+    cut = f" (first {_MOST_ROWS} of {len(rows):,})" if len(rows) > _MOST_ROWS else ""
+    words = "Influence of each pixel: blue for, red against; faded where noise alone could give it"
+    return _grid(
+        lambda figure, place, n: _add_influence(figure, place, shown[n], coloraxis="coloraxis"),
+        titles,
+        _signed_axis([row.features.effects for row in shown], "effect"),
+        f"What speaks for and against{cut}",
+        f"{words}\n{line}",
+    )
+
+
+def _add_influence(
+    figure: Figure, place: tuple[int, int], row: RowInfluence, **options: Any
+) -> None:
+    """Add the map of one image's effects, under a veil where noise may be all."""
+    shape, features = _shape(row), row.features
+    cells = signed_cells(
+        features.effects.reshape(shape).astype(np.float32),
+        customdata=features.errors.reshape(shape),
+        hovertemplate="row %{y}, column %{x}: %{z:+.3g}, standard error "
+        "%{customdata:.2g}<extra></extra>",
+        **options,
+    )
+    figure.add_trace(cells, *place)
+    noise = ~features.stands_out
+    if noise.any():
+        figure.add_trace(veil(noise.reshape(shape), VEIL), *place)
+
+
+def _add_ratio(figure: Figure, place: tuple[int, int], row: RowInfluence) -> None:
+    features = row.features
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = features.effects / features.errors
+    ratio[~np.isfinite(ratio)] = np.nan
+    cells = signed_cells(
+        ratio.reshape(_shape(row)),
+        colorbar=_scale(figure, place, "in standard errors", reach_of(ratio)),
+        hovertemplate="row %{y}, column %{x}: %{z:+.2f} standard errors<extra></extra>",
+    )
+    figure.add_trace(cells, *place)
+
+
+def _scale(figure: Figure, place: tuple[int, int], title: str, reach: float) -> dict[str, Any]:
+    """Return a scale of colours that lies under a panel, with few and round ticks up to reach."""
+    left, right = figure.get_subplot(*place).xaxis.domain
+    digit = 10.0 ** math.floor(math.log10(reach)) if reach > 0 else 1.0
+    tick = math.floor(reach / digit) * digit if reach > 0 else 1.0
+    return {
+        "orientation": "h",
+        "thickness": 10,
+        "len": 0.9 * (right - left),
+        "x": (left + right) / 2,
+        "xanchor": "center",
+        "y": -0.02,
+        "yanchor": "top",
+        "title": {"text": title, "side": "bottom", "font": {"size": 11}},
+        "tickfont": {"size": 10},
+        "tickangle": 0,
+        "tickvals": [-tick, 0.0, tick],
+        "ticktext": [number_text(-tick), "0", number_text(tick)],
+    }
+
+
+def _grey(row: RowInfluence) -> FloatArray | None:
+    """Return the image with missing pixels as NaN, or None if a pixel is no number."""
+    if not all(value is None or isinstance(value, int | float) for value in row.values):
+        return None
+    return np.array(row.values, dtype=np.float64).reshape(_shape(row))
+
+
+def _shape(row: RowInfluence) -> tuple[int, int]:
+    if row.image_shape is None:
+        raise ValueError("image_shape is None; only an image can be drawn as one.")
+    return row.image_shape
+
+
+# ------------------------------------------------------------------ maps of a model of images
 
 
 def mean_filters(model: LocallyLinearModel, line: str) -> Figure:
@@ -59,9 +207,11 @@ def mean_filters(model: LocallyLinearModel, line: str) -> Figure:
     shown = range(min(len(model.classes), _MOST_PICTURES))
     pictures = [_picture(model, model.weights[index].mean(axis=0)) for index in shown]
     titles = [literal(label_text(model.classes, index)) for index in shown]
-    cut = f" · first {len(shown)} of {len(model.classes):,} classes" if _is_cut(model) else ""
+    n_classes = len(model.classes)
+    cut = f" · first {len(shown)} of {n_classes:,} classes" if len(shown) < n_classes else ""
     words = f"The mean of its {model.n_maps} maps{cut}\n{_colors(model)}\n{NOISE_WORDS}"
-    return _grid(pictures, titles, "The mean filter of each class", f"{words}\n{line}", "weight")
+    title = "The mean filter of each class"
+    return _picture_grid(pictures, titles, title, f"{words}\n{line}", "weight")
 
 
 def class_filters(model: LocallyLinearModel, index: int, use: MapUse | None, line: str) -> Figure:
@@ -91,7 +241,7 @@ def class_filters(model: LocallyLinearModel, index: int, use: MapUse | None, lin
     words = f"{sorting.capitalize()}{cut}\n{use_words(use)}{_colors(model)}\n{NOISE_WORDS}"
     title = f"The maps of {label_text(model.classes, index)}"
     pictures = [_picture(model, weights[m]) for m in order]
-    return _grid(pictures, titles, title, f"{words}\n{line}", "weight")
+    return _picture_grid(pictures, titles, title, f"{words}\n{line}", "weight")
 
 
 def contribution_images(
@@ -119,7 +269,7 @@ def contribution_images(
     cut = f" · first {_MOST_ROWS} of {len(readings):,} rows" if len(readings) > _MOST_ROWS else ""
     words = f"The weighted map times the image{cut}\n{_colors(model)}\n{NOISE_WORDS}"
     title = "What each pixel adds to the predicted class"
-    return _grid(pictures, titles, title, f"{words}\n{line}", "contribution")
+    return _picture_grid(pictures, titles, title, f"{words}\n{line}", "contribution")
 
 
 def image_reading(
@@ -155,18 +305,16 @@ def image_reading(
         horizontal_spacing=0.04,
         vertical_spacing=0.09,
     )
-    _add_picture(
-        figure, (1, 1), model.pixels(inputs).mean(axis=2), colorscale=_GREY_LEVELS,
-        showscale=False, hovertemplate="row %{y}, column %{x}<extra>the image</extra>",
-    )  # fmt: skip
+    _add_image(figure, model.pixels(inputs).mean(axis=2))
     for number, one in enumerate(readings):
         maps = [one.weighted_map, *(model.weights[one.index, m] for m in one.top)]
         places = [(1, 3), (2, 1), (2, 2), (2, 3)]
-        options = {"hovertemplate": _HOVER, "visible": number == 0}
+        options: dict[str, Any] = {"hovertemplate": _HOVER, "visible": number == 0}
         contributions = _picture(model, one.contributions)
-        _add_picture(figure, (1, 2), contributions, coloraxis="coloraxis", **options)
+        figure.add_trace(signed_cells(contributions, coloraxis="coloraxis", **options), 1, 2)
         for place, values in zip(places, maps, strict=False):
-            _add_picture(figure, place, _picture(model, values), coloraxis="coloraxis2", **options)
+            cells = signed_cells(_picture(model, values), coloraxis="coloraxis2", **options)
+            figure.add_trace(cells, *place)
     _color_axes(figure, readings, model)
     dress(figure, height=400, margin={"l": 8, "r": 90, "b": 14})
     _as_pictures(figure)
@@ -183,7 +331,7 @@ def image_reading(
     )
     lift_heading(figure)
     margin = figure.layout.margin
-    figure.update_layout(height=margin.t + margin.b + 2 * _LARGE_PANEL + _TITLE_ROOM)
+    figure.update_layout(height=margin.t + margin.b + 2 * _READING_PANEL + _TITLE_ROOM)
     if many:
         _choose_class(figure, model, readings, actual)
     return figure
@@ -210,7 +358,7 @@ def _choose_class(
         f"{label_text(model.classes, one.index)}: {percent_text(one.probability)}"
         for one in readings
     ]
-    add_class_menu(figure, labels, owners, changes, lift=22)
+    add_class_menu(figure, labels, owners, changes)
 
 
 def _panel_titles(reading: ClassReading) -> list[str]:
@@ -232,10 +380,14 @@ def _color_axes(
         figure.update_layout({name: _signed_axis(reaches[name], title, y=y, length=0.46)})
 
 
+# ----------------------------------------------------------------------------------- their parts
+
+
 def _signed_axis(
-    pictures: Sequence[FloatArray], title: str, *, y: float, length: float
+    pictures: Sequence[FloatArray], title: str, *, y: float = 0.5, length: float = 1.0
 ) -> dict[str, Any]:
-    reach = max((float(np.abs(picture).max()) for picture in pictures), default=0.0) or 1.0
+    """Return one scale about zero for several pictures."""
+    reach = max(map(reach_of, pictures), default=1.0)
     return {
         "colorscale": SIGNED_SCALE,
         "cmin": -reach,
@@ -251,15 +403,31 @@ def _signed_axis(
     }
 
 
-def _grid(
+def _picture_grid(
     pictures: Sequence[FloatArray], titles: Sequence[str], title: str, words: str, scale: str
 ) -> Figure:
     """Return pictures in lines of five on one scale about zero."""
+
+    def add(figure: Figure, place: tuple[int, int], number: int) -> None:
+        cells = signed_cells(pictures[number], coloraxis="coloraxis", hovertemplate=_HOVER)
+        figure.add_trace(cells, *place)
+
+    return _grid(add, titles, _signed_axis(pictures, scale), title, words)
+
+
+def _grid(
+    add: Callable[[Figure, tuple[int, int], int], None],
+    titles: Sequence[str],
+    axis: dict[str, Any],
+    title: str,
+    words: str,
+) -> Figure:
+    """Return a figure of panels in lines of five, to which ``add`` adds one after the other."""
     from plotly.subplots import make_subplots
 
-    n_columns = min(_IN_ROW, len(pictures))
-    n_lines = math.ceil(len(pictures) / n_columns)
-    height = n_lines * _PANEL
+    n_columns = min(_IN_ROW, len(titles))
+    n_lines = math.ceil(len(titles) / n_columns)
+    height = n_lines * _SMALL_PANEL
     figure = make_subplots(
         rows=n_lines,
         cols=n_columns,
@@ -267,12 +435,10 @@ def _grid(
         horizontal_spacing=0.02,
         vertical_spacing=_TITLE_ROOM / height if n_lines > 1 else 0.0,
     )
-    for number, picture in enumerate(pictures):
-        place = (number // n_columns + 1, number % n_columns + 1)
-        _add_picture(figure, place, picture, coloraxis="coloraxis", hovertemplate=_HOVER)
-    figure.update_layout(
-        coloraxis=_signed_axis(pictures, scale, y=0.5, length=min(1.0, 320 / height))
-    )
+    for number in range(len(titles)):
+        add(figure, (number // n_columns + 1, number % n_columns + 1), number)
+    axis["colorbar"]["len"] = min(1.0, 320 / height)
+    figure.update_layout(coloraxis=axis)
     dress(figure, height=400, margin={"l": 8, "r": 80, "b": 12})
     _as_pictures(figure)
     figure.update_annotations(font_size=12)
@@ -282,13 +448,17 @@ def _grid(
     return figure
 
 
-def _add_picture(
-    figure: Figure, place: tuple[int, int], values: FloatArray, **options: Any
-) -> None:
-    import plotly.graph_objects as go
-
-    # Six digits are more than a colour shows, and halve what a page weighs.
-    figure.add_trace(go.Heatmap(z=values.astype(np.float32), **options), *place)
+def _add_image(figure: Figure, image: FloatArray) -> None:
+    """Add an image in grey as the first panel."""
+    hover = "row %{y}, column %{x}: %{z:.4g}<extra>the image</extra>"
+    figure.add_heatmap(
+        z=image.astype(np.float32),
+        colorscale=_GREY_LEVELS,
+        showscale=False,
+        hovertemplate=hover,
+        row=1,
+        col=1,
+    )
 
 
 def _as_pictures(figure: Figure) -> None:
@@ -312,14 +482,11 @@ def _as_pictures(figure: Figure) -> None:
 
 def _picture(model: LocallyLinearModel, values: FloatArray) -> FloatArray:
     """Return numbers of inputs as a picture; channels are added up."""
-    return np.asarray(model.pixels(values).sum(axis=2))
+    # Six digits are more than a colour shows, and halve what a page weighs.
+    return np.asarray(model.pixels(values).sum(axis=2), dtype=np.float32)
 
 
 def _colors(model: LocallyLinearModel) -> str:
     channels = model.pixels(np.zeros(model.n_inputs)).shape[2]
     added = f" · the {channels} channels of a pixel added up" if channels > 1 else ""
     return f"Orange raises the score, blue lowers it; of a map: where the image is bright{added}"
-
-
-def _is_cut(model: LocallyLinearModel) -> bool:
-    return len(model.classes) > _MOST_PICTURES

@@ -1,0 +1,297 @@
+"""Positions of values and of bins on the axis of a feature, and the names of its bins."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.explanation.plots.parts import literal, number_text, shortened
+from interpret_dp.released.background import ZERO_ENDS
+from interpret_dp.schema.declarations import SYMLOG_UNIT, Continuous, Integer, integers_text
+
+if TYPE_CHECKING:
+    from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+
+__all__ = ["OCCUPIED", "FeatureAxis", "Places", "bin_texts", "term_places"]
+
+FloatArray = NDArray[np.float64]
+
+OCCUPIED = 3.0
+"""Noise units of a count from which on a bin is taken to hold rows at all."""
+
+# The missing bin beside a curve, in shares of the axis: where it stands, and half its width.
+_ASIDE, _HALF_WIDTH = 0.07, 0.03
+_HALF_LEVEL = 0.4  # half the width of a level; levels are 1 apart
+_LEAST_WIDTH = 0.008  # of the axis, for a bin that holds one number
+# Levels with too few rows that are named below a figure: more of them share a name and some room.
+_MOST_NAMED = 12
+
+
+@dataclass(frozen=True)
+class FeatureAxis:
+    """Where a value stands on the axis of its feature.
+
+    Attributes
+    ----------
+    spec : Continuous
+        The declaration: bounds and scale.
+    """
+
+    spec: Continuous
+
+    def at(self, values: Any) -> FloatArray:
+        """Return the positions of raw values."""
+        raw = np.asarray(values, dtype=np.float64)
+        if self.spec.scale == "log":
+            return np.asarray(np.log1p(np.maximum(raw - self.spec.extent[0], 0.0)))
+        if self._unit:
+            return np.asarray(np.arcsinh(raw / self._unit))
+        return raw
+
+    def values(self, positions: FloatArray) -> FloatArray:
+        """Return the raw values at positions: the reverse of :meth:`at`."""
+        if self.spec.scale == "log":
+            return np.asarray(np.expm1(positions) + self.spec.extent[0])
+        if self._unit:
+            return np.asarray(np.sinh(positions) * self._unit)
+        return positions
+
+    @property
+    def _unit(self) -> float:
+        """Where a symmetric-log axis turns from linear to logarithmic; 0 for other scales."""
+        if self.spec.scale != "symlog":
+            return 0.0
+        return max(abs(self.spec.lower), abs(self.spec.upper)) * SYMLOG_UNIT
+
+    def ticks(self) -> FloatArray:
+        """Return round values, no two of them too close on the axis; integers of integers."""
+        is_integer = isinstance(self.spec, Integer)
+        lower, upper = self.spec.lower, self.spec.upper
+        if lower == upper:
+            return np.array([lower])
+        if (upper - lower) / 5 < sys.float_info.min:
+            # Among subnormal numbers none is round.
+            return np.array([lower, upper])
+        if self.spec.scale == "linear":
+            step = max(_round_step((upper - lower) / 5), 1.0 if is_integer else 0.0)
+            multiples = np.arange(math.ceil(lower / step), math.floor(upper / step) + 1)
+            return np.asarray(multiples * step, dtype=np.float64)
+        largest = math.ceil(math.log10(max(abs(lower), abs(upper))))
+        decades = -round(math.log10(SYMLOG_UNIT)) if self._unit else 4
+        exponents = range(largest - decades, min(largest, sys.float_info.max_10_exp) + 1)
+        candidates = {sign * m * 10.0**e for e in exponents for m in (1, 2, 5) for sign in (-1, 1)}
+        kept = [lower]
+        gap = float(self.at(upper) - self.at(lower)) / 9
+        if is_integer:
+            candidates = {value for value in candidates if value.is_integer()}
+        for value in sorted(v for v in candidates | {0.0} if lower < v <= upper):
+            if self.at(value) - self.at(kept[-1]) >= gap:
+                kept.append(value)
+        return np.array(kept)
+
+
+def _round_step(width: float) -> float:
+    power = 10.0 ** math.floor(math.log10(width))
+    return float(next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= width))
+
+
+def bin_texts(feature: AdditiveFeature) -> list[str]:
+    """Return what each bin of a feature holds, missing and undeclared ones included."""
+    if not isinstance(feature.spec, Continuous):
+        return ["missing", *feature.labels, "undeclared"]
+    if feature.integers is not None:
+        ranges = [integers_text(*bounds) for bounds in feature.integers]
+        return ["missing", *ranges, "undeclared"]
+    cuts = np.asarray(feature.cuts).tolist()
+    borders = [number_text(v) for v in (feature.spec.lower, *cuts, feature.spec.upper)]
+    ranges = [f"{low} to {high}" for low, high in pairwise(borders)]
+    if ZERO_ENDS in cuts:
+        at = cuts.index(ZERO_ENDS)
+        ranges[at : at + 2] = ["0", f"above 0 to {borders[at + 2]}"]
+    return ["missing", *ranges, "undeclared"]
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The drawn bins of a term from left to right, in units of the horizontal axis.
+
+    Attributes
+    ----------
+    codes : tuple of int, shape (n_drawn,)
+        Indices into the term's scores.
+    left, right : ndarray of float64, shape (n_drawn,)
+    n_steps : int
+        How many of them, from the left, form a curve; the others stand by themselves.
+    tick_positions : tuple of float
+    tick_labels : tuple of str
+        As plotly writes them literally.
+    """
+
+    codes: tuple[int, ...]
+    left: FloatArray
+    right: FloatArray
+    n_steps: int
+    tick_positions: tuple[float, ...]
+    tick_labels: tuple[str, ...]
+
+    @property
+    def steps(self) -> list[int]:
+        """The bins that form a curve."""
+        return list(self.codes[: self.n_steps])
+
+    @property
+    def alone(self) -> list[int]:
+        """The bins that stand by themselves."""
+        return list(self.codes[self.n_steps :])
+
+    @property
+    def centres(self) -> FloatArray:
+        """Middle of each bin."""
+        return np.asarray((self.left + self.right) / 2)
+
+    @property
+    def edges(self) -> FloatArray:
+        """Borders of the bins that form a curve, shape (n_steps + 1,)."""
+        return np.append(self.left[: self.n_steps], self.right[self.n_steps - 1])
+
+    @property
+    def border(self) -> float | None:
+        """Where a curve and the bins beside it are parted; None if one of them is not drawn."""
+        if not 0 < self.n_steps < len(self.codes):
+            return None
+        return float(self.right[self.n_steps - 1] + self.left[self.n_steps]) / 2
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Ends of the axis, with some room."""
+        low, high = float(self.left.min()), float(self.right.max())
+        room = 0.01 * (high - low) if self.n_steps else 0.2
+        return low - room, high + room
+
+    def beside(self, place: int = 0, count: int = 1) -> FloatArray:
+        """Return where bins that stand by themselves are drawn, for one of several classes."""
+        width = (self.right - self.left)[self.n_steps :] * (not self.n_steps)
+        shift = (place - (count - 1) / 2) / count
+        return np.asarray(self.centres[self.n_steps :] + shift * width)
+
+    def between(self, low: float, high: float) -> list[int]:
+        """Return the bins that a range of the axis touches."""
+        touched = (self.left < high) & (self.right > low)
+        return [code for code, is_in in zip(self.codes, touched, strict=True) if is_in]
+
+    def within(self, ranges: Mapping[str, Sequence[float]]) -> list[int]:
+        """Return the bins that a rectangle touches, given by plotly's ``range``."""
+        return self.between(min(ranges["x"]), max(ranges["x"]))
+
+    def reaching(self, chosen: Collection[int], code: int) -> list[int]:
+        """Return the drawn bins from the chosen ones to another."""
+        positions = [self.codes.index(c) for c in {*chosen, code} if c in self.codes]
+        return list(self.codes[min(positions) : max(positions) + 1])
+
+    def whole(self) -> list[int]:
+        """Return every drawn bin that has a place among the others: levels, or the curve."""
+        return list(self.codes[: self.n_steps or None])
+
+    def runs(self, chosen: Collection[int]) -> list[tuple[float, float]]:
+        """Return the ranges of the axis that chosen bins cover, neighbours as one."""
+        ranges: list[tuple[float, float]] = []
+        previous = -2
+        for position, code in enumerate(self.codes):
+            if code not in chosen:
+                continue
+            low, high = float(self.left[position]), float(self.right[position])
+            if position == previous + 1 and position != self.n_steps:
+                ranges[-1] = (ranges[-1][0], high)
+            else:
+                ranges.append((low, high))
+            previous = position
+        return ranges
+
+
+def term_places(model: AdditiveModel, term: AdditiveTerm, also: Collection[int] = ()) -> Places:
+    """Return where the bins of a term of one feature stand.
+
+    The missing and the undeclared bin are drawn if they hold rows, or are among ``also``.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    term : AdditiveTerm
+        As it was released: nominal levels are ordered by its scores.
+    also : collection of int
+    """
+    feature = model.features[term.feature]
+    threshold = OCCUPIED * model.noise_scale_binning
+    ends = (0, feature.n_codes - 1)
+    special = [code for code in ends if term.weights[code] > threshold or code in also]
+    if isinstance(feature.spec, Continuous):
+        # No number is undeclared.
+        return _curve_places(feature, feature.spec, [code for code in special if code == 0])
+    return _level_places(feature, term, special)
+
+
+def _curve_places(feature: AdditiveFeature, spec: Continuous, special: list[int]) -> Places:
+    axis = FeatureAxis(spec)
+    cuts = np.zeros(0) if feature.cuts is None else feature.cuts
+    lower, upper = spec.extent
+    edges = axis.at(np.r_[lower, np.clip(cuts, lower, upper), upper])
+    if edges[0] == edges[-1]:
+        edges = np.linspace(edges[0] - 0.5, edges[0] + 0.5, len(edges))
+    _widen(feature, edges)
+    ticks = axis.ticks()
+    positions, labels = axis.at(ticks).tolist(), [number_text(tick) for tick in ticks]
+    left, right = edges[:-1], edges[1:]
+    width = edges[-1] - edges[0]
+    if special:
+        # Beside the numbers, so that nobody reads it as one of them.
+        place = float(edges[-1] + _ASIDE * width)
+        left = np.r_[left, place - _HALF_WIDTH * width]
+        right = np.r_[right, place + _HALF_WIDTH * width]
+        positions, labels = [*positions, place], [*labels, "missing"]
+    codes = (*range(1, len(edges)), *special)
+    return Places(codes, left, right, len(edges) - 1, tuple(positions), tuple(labels))
+
+
+def _widen(feature: AdditiveFeature, edges: FloatArray) -> None:
+    """Give bins that hold one number, such as 0, a width that can be seen, where there is room."""
+    singles = np.flatnonzero(np.asarray(feature.cuts) == ZERO_ENDS)
+    if feature.integers is not None:
+        singles = np.flatnonzero([low == high for low, high in feature.integers[:-1]])
+    least = _LEAST_WIDTH * (edges[-1] - edges[0])
+    for at in singles + 1:
+        if edges[at] - edges[at - 1] < least < edges[at + 1] - edges[at - 1] - least:
+            edges[at] = edges[at - 1] + least
+
+
+def _level_places(feature: AdditiveFeature, term: AdditiveTerm, special: list[int]) -> Places:
+    texts, lacks_rows = bin_texts(feature), term.too_few_rows
+    codes = list(range(1, len(texts) - 1))
+    is_ordered = feature.kind != "nominal"
+    if not is_ordered:
+        first = term.scores.reshape(len(texts), -1)[:, 0]
+        codes.sort(key=lambda code: (lacks_rows[code], -first[code]))
+    codes += special
+    crowd = [place for place, code in enumerate(codes) if lacks_rows[code]]
+    if is_ordered or len(crowd) <= _MOST_NAMED:
+        crowd = []
+    widths = np.ones(len(codes))
+    widths[crowd] = min(1.0, (len(codes) - len(crowd) + 1) / max(len(crowd), 1))
+    centres = np.cumsum(widths) - widths / 2 - 0.5
+    ticks = [
+        (float(centre), shortened(literal(texts[code])))
+        for place, (centre, code) in enumerate(zip(centres, codes, strict=True))
+        if place not in set(crowd)
+    ]
+    if crowd:
+        middle = float(centres[crowd[0]] + centres[crowd[-1]]) / 2
+        ticks.append((middle, f"{len(crowd)} with too few rows"))
+    positions, labels = zip(*ticks, strict=True)
+    half = _HALF_LEVEL * widths
+    return Places(tuple(codes), centres - half, centres + half, 0, positions, labels)

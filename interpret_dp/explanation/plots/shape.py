@@ -1,0 +1,599 @@
+"""The figure of one shape function: its scores, the band of its noise, where the rows are.
+
+Drawn from the released model alone: the band is that of the added noise, counts are noisy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.explanation.plots.axes import FeatureAxis, Places, bin_texts, term_places
+from interpret_dp.explanation.plots.heat import heat_figure, heat_range
+from interpret_dp.explanation.plots.parts import (
+    CLASS_COLORS,
+    COLORS,
+    TOO_FEW_ROWS,
+    add_heading,
+    band_texts,
+    buttons,
+    dress,
+    error_bars,
+    label_angle,
+    literal,
+    place_legend,
+    score_unit,
+    transparent,
+)
+from interpret_dp.released.intervals import Band
+from interpret_dp.released.isotonic import isotonic
+from interpret_dp.schema.declarations import Categorical, Continuous
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from interpret_dp.released import AdditiveModel, AdditiveTerm
+
+__all__ = [
+    "Curve",
+    "TermPlot",
+    "TrueCurve",
+    "common_range",
+    "dependence_figure",
+    "monotone_previews",
+    "shape_figure",
+    "term_curves",
+    "term_figure",
+]
+
+FloatArray = NDArray[np.float64]
+TrueCurve = Callable[[Any], FloatArray]
+"""Scores of raw values of a feature; known for simulated data only."""
+
+_BAND_NAME = "95 % noise band"
+_DASHES = ("solid", "dash", "dot")
+_CLASS_BAND_OPACITY = 0.12
+_TRUTH_POINTS = 400
+_FADED = 0.35
+# What the parts of a term's figure are called in a figure of partial dependence.
+_OF_DEPENDENCE = {
+    "released curve": "partial dependence",
+    "released score": "partial dependence",
+    "95 % noise band": "95 % of noise and sampling",
+    " (noisy counts)": "",
+}
+_LINES_NAME = "your rows, one by one (ICE)"
+
+
+# ------------------------------------------------------------------------------- what is drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One line of a term's figure.
+
+    Attributes
+    ----------
+    name : str
+        What the legend calls it, literally.
+    scores : ndarray of float64, shape (n_codes,)
+    band : Band or None
+        Ends of the 95 % band; None where the noise is not known.
+    color, band_color, dash : str
+        In plotly's words.
+    is_class : bool
+        One of several classes.
+    """
+
+    name: str
+    scores: FloatArray
+    band: Band | None
+    color: str = COLORS["curve"]
+    band_color: str = COLORS["band"]
+    dash: str = "solid"
+    is_class: bool = False
+
+
+def term_curves(
+    model: AdditiveModel, term: AdditiveTerm, scores: FloatArray | None = None
+) -> list[Curve]:
+    """Return the curves of a term, in the order of the classes.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    term : AdditiveTerm
+    scores : ndarray of float64, shape of the term's scores, default=None
+        Other scores for the same bins, drawn without a band: a preview.
+    """
+    band = None if scores is not None else term.band()
+    shown = term.scores if scores is None else scores
+    if shown.ndim == 1:
+        return [Curve("released curve", shown, band)]
+    curves = []
+    for index, label in enumerate(model.classes or ()):
+        color = CLASS_COLORS[index % len(CLASS_COLORS)]
+        curves.append(
+            Curve(
+                name=literal(str(label)),
+                scores=shown[:, index],
+                band=None if band is None else band.of_class(index),
+                color=color,
+                band_color=transparent(color, _CLASS_BAND_OPACITY),
+                dash=_DASHES[index // len(CLASS_COLORS) % len(_DASHES)],
+                is_class=True,
+            )
+        )
+    return curves
+
+
+def monotone_previews(model: AdditiveModel, term: AdditiveTerm) -> Mapping[str, FloatArray]:
+    """Return the nearest increasing and decreasing versions of a term, by name.
+
+    Nearest in squared distance, weighted by the released numbers of rows, over the bins that have
+    an order; the missing and the unseen bin stay. Empty for pairs, for nominal features and for
+    fewer than two bins. Costs nothing: it is computed from released figures.
+
+    Returns
+    -------
+    mapping of str to ndarray, shape of the term's scores
+    """
+    if term.partner is not None:
+        return {}
+    spec = model.features[term.feature].spec
+    if len(term.scores) < 4 or (isinstance(spec, Categorical) and not spec.ordered):
+        return {}
+    return {
+        name: _isotonic(term, increasing=increasing)
+        for name, increasing in (("increasing", True), ("decreasing", False))
+    }
+
+
+def _isotonic(term: AdditiveTerm, *, increasing: bool) -> FloatArray:
+    result = np.array(term.scores)
+    columns = result.reshape(len(result), -1)
+    for column in columns.T:
+        column[1:-1] = isotonic(column[1:-1], term.weights[1:-1], increasing=increasing)
+    return result
+
+
+def common_range(model: AdditiveModel) -> tuple[float, float]:
+    """Return the range of scores that holds every term's curve and band, with some room."""
+    ends = [0.0]
+    for term in model.terms:
+        for curve in term_curves(model, term):
+            band = () if curve.band is None else curve.band.drawn_around(curve.scores)
+            for values in (curve.scores, *band):
+                ends += [float(values.min()), float(values.max())]
+    # plotly's own range leaves a twentieth of the axis on each side, 0.056 of what is drawn: with
+    # less, the term with both extremes would be drawn larger on the common scale than alone.
+    room = 0.06 * (max(ends) - min(ends)) or math.ulp(1.0)
+    return min(ends) - room, max(ends) + room
+
+
+# ---------------------------------------------------------------------------------- its parts
+
+
+@dataclass(frozen=True, eq=False)
+class TermPlot:
+    """A figure whose upper part shows scores of bins, and whose lower part counts of rows.
+
+    Bins of a number form a curve; levels, and missing values, stand by themselves.
+
+    Attributes
+    ----------
+    figure : Figure
+    model : AdditiveModel
+    term : AdditiveTerm
+        As it was released.
+    places : Places
+    """
+
+    figure: Figure
+    model: AdditiveModel
+    term: AdditiveTerm
+    places: Places
+
+    @classmethod
+    def of(cls, model: AdditiveModel, term: AdditiveTerm, places: Places | None = None) -> TermPlot:
+        """Return the plot of a term, still empty."""
+        from plotly.subplots import make_subplots
+
+        figure = make_subplots(
+            rows=2, cols=1, shared_xaxes=True, row_heights=[0.82, 0.18], vertical_spacing=0.03
+        )
+        return cls(figure, model, term, places or term_places(model, term))
+
+    def add(self, x: Any, y: Any, **style: Any) -> None:
+        """Add points or a line to the upper part."""
+        place = {"row": 1, "col": 1, "hoverinfo": "skip"}
+        self.figure.add_scatter(x=list(x), y=list(y), **place | style)
+
+    def line(self, scores: FloatArray, line: Mapping[str, Any], **style: Any) -> None:
+        """Draw one score a bin as the steps of a line, where bins form a curve."""
+        heights = scores[self.places.steps]
+        if len(heights):
+            heights = np.r_[heights, heights[-1]].tolist()
+            style["line"] = {"shape": "hv", **line}
+            self.add(self.places.edges.tolist(), heights, mode="lines", **style)
+
+    def band(self, curve: Curve, **style: Any) -> None:
+        """Draw the noise band of a curve."""
+        if curve.band is None:
+            return
+        style = {"name": _BAND_NAME, "fillcolor": curve.band_color, **style}
+        shows = style.pop("showlegend", True)
+        band = curve.band.drawn_around(curve.scores)
+        self.line(band.upper, {"width": 0}, **style, showlegend=False)
+        self.line(band.lower, {"width": 0}, **style, fill="tonexty", showlegend=shows)
+
+    def too_few_rows(self, scores: FloatArray, width: int = 5, **style: Any) -> None:
+        """Draw the steps of a curve that have too few rows in another colour."""
+        x: list[float | None] = []
+        y: list[float | None] = []
+        for left, right, code in zip(
+            self.places.left, self.places.right, self.places.steps, strict=False
+        ):
+            if self.term.too_few_rows[code]:
+                x += [float(left), float(right), None]
+                y += [float(scores[code]), float(scores[code]), None]
+        if x:
+            line = {"color": COLORS["line"], "width": width}
+            self.add(x, y, mode="lines", line=line, name=TOO_FEW_ROWS, **style)
+
+    def rows(self, **style: Any) -> None:
+        """Draw where the rows are: by unit of the axis, or by level."""
+        places = self.places
+        weights = np.maximum(self.term.weights[list(places.codes)], 0.0)
+        style = {"name": "where the rows are (noisy counts)", "hoverinfo": "skip", **style}
+        if not places.n_steps:
+            self.figure.add_bar(
+                x=places.centres.tolist(),
+                y=weights.tolist(),
+                width=(places.right - places.left).tolist(),
+                marker_color=COLORS["weight"],
+                unselected={"marker": {"opacity": 1}},
+                row=2,
+                col=1,
+                **style,
+            )
+            return
+        edges = places.edges
+        widths = np.maximum(np.diff(edges), 1e-12 * max(edges[-1] - edges[0], 1e-300))
+        density = np.zeros(len(self.term.weights))
+        density[places.steps] = weights[: places.n_steps] / widths
+        style |= {"fill": "tozeroy", "fillcolor": COLORS["weight"], "row": 2}
+        self.line(density, {"width": 0}, **style)
+
+    def error_bars(self, curve: Curve, codes: Sequence[int], **style: Any) -> dict[str, Any] | None:
+        """Return the noise bands of some bins as bars around their points."""
+        bars = error_bars(curve.scores[codes], curve.band and curve.band.at(codes))
+        return bars and {"color": curve.color, "thickness": 1.5, **bars, **style}
+
+    def hover_texts(
+        self, curve: Curve, codes: Sequence[int], shown: Sequence[str] | None = None
+    ) -> list[str]:
+        """Return what stands under the pointer at each bin.
+
+        Parameters
+        ----------
+        curve : Curve
+        codes : sequence of int
+        shown : sequence of str, default=None
+            Each bin's score in words; by default the curve's.
+        """
+        texts = bin_texts(self.model.features[self.term.feature])
+        head = f"{curve.name}: " if curve.is_class else ""
+        noise = band_texts(curve.band and curve.band.at(codes), len(codes))
+        shown = shown or [f"{curve.scores[code]:.4g}" for code in codes]
+        return [
+            f"<b>{head}{literal(texts[code])}</b><br>{score}{band}"
+            f"<br>about {max(0.0, self.term.weights[code]):,.0f} rows (noisy count)"
+            for code, score, band in zip(codes, shown, noise, strict=True)
+        ]
+
+    def points(self, x: Any, y: Any, texts: Sequence[str], marker: Any, **style: Any) -> None:
+        """Add points that say something under the pointer."""
+        hover = {"hovertemplate": "%{text}<extra></extra>", "hoverinfo": None}
+        self.add(x, y, mode="markers", marker=marker, text=list(texts), **hover, **style)
+
+    def lay_out(self, height: int, margin: dict[str, int]) -> None:
+        """Set axes and size; both grow where labels of levels lean."""
+        figure, places = self.figure, self.places
+        # plotly leans numbers where they find no room.
+        angle: int | None = None
+        depth = 0
+        if not places.n_steps:
+            longest = max(map(len, places.tick_labels))
+            angle, depth = label_angle(places.tick_labels, longest * len(places.tick_labels))
+        dress(figure, height=height + depth, margin=margin | {"b": margin["b"] + depth})
+        figure.update_xaxes(
+            tickvals=list(places.tick_positions),
+            ticktext=list(places.tick_labels),
+            tickangle=angle,
+            range=list(places.range),
+            showgrid=bool(places.n_steps),
+        )
+        figure.update_yaxes(title=score_unit(self.model), row=1)
+        figure.update_yaxes(showticklabels=False, showgrid=False, rangemode="tozero", row=2)
+        figure.add_hline(y=0, line={"color": COLORS["line"], "width": 1}, row=1, col=1)
+        if places.border is not None:
+            line = {"color": COLORS["line"], "width": 1, "dash": "dot"}
+            figure.add_vline(x=places.border, line=line)
+
+
+# ---------------------------------------------------------------------------------- the figure
+
+
+def shape_figure(
+    model: AdditiveModel,
+    term: AdditiveTerm,
+    truth: TrueCurve | None = None,
+    *,
+    previews: Mapping[str, FloatArray] | None = None,
+) -> Figure:
+    """Return one term: its scores, the 95 % noise band, and where the rows are.
+
+    With several classes there is one curve a class.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The model of the term.
+    term : AdditiveTerm
+        One of its terms.
+    truth : callable, default=None
+        The true curve, drawn dashed. Scores of an array of raw values or levels; NaN and None are
+        missing.
+    previews : mapping of str to ndarray, default=None
+        Other versions of the scores by name, drawn but hidden. ``meta`` of a trace is
+        ``"released"`` for the term's own curves and the name for those of a preview.
+    """
+    plot, curves = TermPlot.of(model, term), term_curves(model, term)
+    for place, curve in enumerate(curves):
+        plot.band(curve, legendgroup=_group(curve), showlegend=not curve.is_class)
+        line = {"color": curve.color, "width": 2, "dash": curve.dash}
+        plot.line(curve.scores, line, **_style(curve))
+        _add_points(plot, curve, plot.places.beside(place, len(curves)))
+    _mark_too_few_rows(plot, curves[0])
+    if truth is not None:
+        _add_truth(plot, truth)
+    plot.rows()
+    for curve in curves:
+        _add_hover(plot, curve)
+    for name, scores in (previews or {}).items():
+        versions = term_curves(model, term, scores)
+        for place, curve in enumerate(versions):
+            _add_preview(plot, curve, name, plot.places.beside(place, len(versions)))
+    plot.lay_out(330, {"l": 58, "r": 14, "t": 8, "b": 40})
+    return plot.figure
+
+
+def _group(curve: Curve) -> str | None:
+    """Return what a click in the legend hides together; groups would be stacked in its row."""
+    return curve.name if curve.is_class else None
+
+
+def _style(curve: Curve) -> dict[str, Any]:
+    return {"name": curve.name, "legendgroup": _group(curve), "meta": "released"}
+
+
+def _add_points(plot: TermPlot, curve: Curve, positions: FloatArray) -> None:
+    """Draw bins that stand by themselves: a point each, and its band as a bar."""
+    alone, lacks_rows = plot.places.alone, plot.term.too_few_rows
+    known = [place for place, code in enumerate(alone) if not lacks_rows[code]]
+    codes = [alone[place] for place in known]
+    if not alone:
+        return
+    style = _style(curve)
+    if not curve.is_class:
+        style["name"] = "released score" + ("" if curve.band is None else f", {_BAND_NAME}")
+    plot.points(
+        positions[known].tolist(),
+        curve.scores[codes].tolist(),
+        plot.hover_texts(curve, codes),
+        {"color": curve.color, "size": 8},
+        error_y=plot.error_bars(curve, codes),
+        showlegend=not plot.places.n_steps,
+        **style,
+    )
+
+
+def _mark_too_few_rows(plot: TermPlot, curve: Curve) -> None:
+    """Draw levels with too few rows as one hollow point each, without a band; of steps a line."""
+    plot.too_few_rows(curve.scores)
+    lacks_rows, alone = plot.term.too_few_rows, plot.places.alone
+    places = [place for place, code in enumerate(alone) if lacks_rows[code]]
+    codes = [alone[place] for place in places]
+    if codes:
+        x = plot.places.beside()[places].tolist()
+        # Of all classes.
+        texts = plot.hover_texts(Curve("", curve.scores, curve.band), codes)
+        marker = {"color": COLORS["line"], "size": 8, "symbol": "circle-open"}
+        plot.points(x, curve.scores[codes].tolist(), texts, marker, name=TOO_FEW_ROWS)
+
+
+def _add_hover(plot: TermPlot, curve: Curve) -> None:
+    """Say what a step of a curve is, wherever the pointer is near it."""
+    codes = plot.places.steps
+    if codes:
+        plot.points(
+            plot.places.centres[: len(codes)].tolist(),
+            curve.scores[codes].tolist(),
+            plot.hover_texts(curve, codes),
+            {"opacity": 0, "color": curve.color},
+            showlegend=False,
+            legendgroup=_group(curve),
+        )
+
+
+def _add_preview(plot: TermPlot, curve: Curve, preview: str, positions: FloatArray) -> None:
+    """Draw another version of a curve, or of levels, hidden."""
+    name = f"{curve.name}, {preview}" if curve.is_class else f"nearest {preview} curve"
+    color = curve.color if curve.is_class else COLORS["preview"]
+    style = {"name": name, "legendgroup": _group(curve), "meta": preview, "visible": False}
+    plot.line(curve.scores, {"color": color, "width": 2.5, "dash": curve.dash}, **style)
+    if not plot.places.n_steps:
+        plot.add(
+            positions.tolist(),
+            curve.scores[plot.places.alone].tolist(),
+            mode="markers",
+            marker={"color": color, "size": 10, "symbol": "diamond"},
+            hovertemplate="%{y:.4g}<extra></extra>",
+            **style | {"hoverinfo": None},
+        )
+
+
+def _add_truth(plot: TermPlot, truth: TrueCurve) -> None:
+    """Draw the true curve as a dashed line, and a mark at each bin that stands by itself."""
+    places, spec = plot.places, plot.model.features[plot.term.feature].spec
+    known = [code for code in places.alone if code != len(plot.term.scores) - 1]
+    if isinstance(spec, Continuous):
+        grid = np.linspace(places.edges[0], places.edges[-1], _TRUTH_POINTS)
+        raw = np.clip(FeatureAxis(spec).values(grid), spec.lower, spec.upper)
+        line = {"color": COLORS["truth"], "width": 2, "dash": "dash"}
+        y = np.asarray(truth(raw)).tolist()
+        plot.add(grid.tolist(), y, mode="lines", line=line, name="true curve")
+        values = np.full(len(known), math.nan)
+    else:
+        levels = [None if code == 0 else spec.levels[code - 1] for code in known]
+        values = np.array(levels, dtype=object)
+    if known:
+        mark = {"symbol": "line-ew", "size": 22, "line": {"width": 2.5, "color": COLORS["truth"]}}
+        plot.add(
+            places.beside()[: len(known)].tolist(),
+            np.asarray(truth(values)).tolist(),
+            mode="markers",
+            marker=mark,
+            name="true curve",
+            showlegend=False,
+            hovertemplate="truth: %{y:.4g}<extra></extra>",
+            hoverinfo=None,
+        )
+
+
+# ------------------------------------------------------- with heading, cost, legend and buttons
+
+
+def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
+    """Return one term, with buttons for monotone previews and for the scale of the scores.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    index : int
+        Which of its terms.
+    line : str
+        The privacy cost; left out if empty.
+    """
+    term = model.terms[index]
+    feature = model.subject(term)
+    if term.partner is not None:
+        return _pair_figure(model, term, line)
+    previews = monotone_previews(model, term)
+    figure = shape_figure(model, term, previews=previews)
+    bottom = figure.layout.margin.b
+    menus = [_scale_menu(model)]
+    if previews:
+        menus.append(_preview_menu(figure, list(previews)))
+    figure.update_layout(updatemenus=menus, showlegend=True)
+    add_heading(figure, f"Term: {feature.name} ({feature.kind})", line, with_menu=True)
+    place_legend(figure, below=bottom + 6, height=480)
+    return figure
+
+
+def dependence_figure(
+    model: AdditiveModel, index: int, asked: Sequence[FloatArray], output: str, line: str
+) -> Figure:
+    """Return the partial dependence of a black box on one column, and its lines of single rows.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        With one term a column.
+    index : int
+        Which of its terms.
+    asked : sequence of ndarray, shaped as the term's scores
+        Of single rows.
+    output : str
+        What is explained.
+    line : str
+        The privacy cost; left out if empty.
+    """
+    feature = model.features[model.terms[index].feature]
+    lines = {f"row {number}": scores for number, scores in enumerate(asked)}
+    figure = shape_figure(model, model.terms[index], previews=lines)
+    for trace in figure.data:
+        for text, meaning in _OF_DEPENDENCE.items():
+            trace.name = (trace.name or "").replace(text, meaning)
+    singles = [trace for trace in figure.data if trace.meta in lines]
+    for trace in singles:
+        # Named once: all are of one kind.
+        is_first = trace is singles[0]
+        trace.update(visible=True, opacity=_FADED, name=_LINES_NAME, showlegend=is_first)
+        trace.update(legendgroup=_LINES_NAME, line_width=1, marker_size=5)
+        if model.classes is None:
+            trace.update(line_color=COLORS["ink"], marker_color=COLORS["ink"])
+    # Below the curves and their bands.
+    figure.data = sorted(figure.data, key=lambda trace: trace.meta not in lines)
+    bottom = figure.layout.margin.b
+    figure.update_yaxes(title=f"change of the {literal(output)}", row=1, col=1)
+    figure.update_layout(updatemenus=[_scale_menu(model)], showlegend=True)
+    words = "Partial dependence, against the mean over the rows of the background"
+    title = f"Partial dependence: {feature.name} ({feature.kind})"
+    add_heading(figure, title, f"{words}\n{line}".strip(), with_menu=True)
+    place_legend(figure, below=bottom + 6, height=480)
+    return figure
+
+
+def _pair_figure(model: AdditiveModel, term: AdditiveTerm, line: str) -> Figure:
+    figure = heat_figure(model, term)
+    lowest, highest = common_range(model)
+    own, common = heat_range(term), max(-lowest, highest)
+    scales = [
+        (name, "restyle", [{"zmin": -reach, "zmax": reach}, [0]])
+        for name, reach in (("own scale", own), ("same scale for all terms", common))
+    ]
+    figure.update_layout(updatemenus=[buttons(scales, x=1, xanchor="right")])
+    names = " & ".join(model.features[index].name for index in term.features)
+    title = f"Term: {names} (interaction; pale: within the noise)"
+    height = figure.layout.height
+    add_heading(figure, title, line, with_menu=True)
+    figure.update_layout(height=max(480, height + 110))
+    return figure
+
+
+def _scale_menu(model: AdditiveModel) -> dict[str, Any]:
+    lowest, highest = common_range(model)
+    return buttons(
+        [
+            ("own scale", "relayout", [{"yaxis.autorange": True}]),
+            (
+                "same scale for all terms",
+                "relayout",
+                [{"yaxis.autorange": False, "yaxis.range": [lowest, highest]}],
+            ),
+        ],
+        x=1,
+        xanchor="right",
+    )
+
+
+def _preview_menu(figure: Figure, names: list[str]) -> dict[str, Any]:
+    """Return buttons that show one version and fade the released curve behind a preview."""
+    metas = [trace.meta for trace in figure.data]
+    indices = [index for index, meta in enumerate(metas) if meta is not None]
+
+    def version(shown: str | None) -> list[Any]:
+        visible = [metas[i] in ("released", shown) for i in indices]
+        faded = [_FADED if metas[i] == "released" and shown else 1.0 for i in indices]
+        return [{"visible": visible, "opacity": faded}, indices]
+
+    entries = [("as released", "restyle", version(None))]
+    entries += [(f"preview {name}", "restyle", version(name)) for name in names]
+    return buttons(entries, x=0, xanchor="left")
