@@ -317,11 +317,9 @@ def _add_whiskers(plot: TermPlot, curve: Curve, x: list[float], *, is_told: bool
     """Draw the noise of bins that stand by themselves, around their released scores."""
     if curve.band is None or not x:
         return
-    alone, lacks_rows = plot.places.alone, plot.term.too_few_rows
-    known = [place for place, code in enumerate(alone) if not lacks_rows[code]]
-    codes = [alone[place] for place in known]
+    codes = plot.places.alone
     plot.add(
-        [x[place] for place in known],
+        x,
         curve.scores[codes].tolist(),
         mode="markers",
         marker={"symbol": "line-ns", "size": 8, "line": {"width": 1.4, "color": _WHISKER}},

@@ -33,7 +33,7 @@ _ROUNDING = 5e-7
 
 
 class Band(NamedTuple):
-    """Lower and upper ends, of the shape of the scores; NaN where a bin has too few rows."""
+    """Lower and upper ends, of the shape of the scores; NaN where nothing is known of a term."""
 
     lower: FloatArray
     upper: FloatArray
@@ -46,13 +46,8 @@ class Band(NamedTuple):
         """Return the band of some bins."""
         return Band(*(end[codes] for end in self))
 
-    @property
-    def has_too_few_rows(self) -> NDArray[np.bool_]:
-        """Which bins have no band, of the shape of the scores."""
-        return np.isnan(self.lower)
-
     def drawn_around(self, scores: FloatArray) -> Band:
-        """Return the band to draw, which has no width where a bin has none."""
+        """Return the band to draw, which has no width where nothing is known."""
         return Band(*(np.where(np.isnan(end), scores, end) for end in self))
 
 

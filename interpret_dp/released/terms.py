@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
@@ -323,7 +324,8 @@ class AdditiveTerm:
         Each bin by itself holds the curve without noise with this probability over the noise, also
         where the curve was smoothed, has a spike, or was edited by a linear map (then it is the
         edited curve without noise). It need not be symmetric; it reaches to the score, where noise
-        was smoothed away from it. A bin with too few rows has no band: both ends are NaN.
+        was smoothed away from it. The band of a bin with too few rows is as wide as the scores of
+        the term are spread (:attr:`standard_deviations`); NaN where no bin was learned.
 
         Parameters
         ----------
@@ -347,8 +349,11 @@ class AdditiveTerm:
         mean, deviations = self._expected
         lower, upper = assisted_interval(self._noisy, noise, mean, deviations**2, level)
         band = Band(np.minimum(lower, self.scores), np.maximum(upper, self.scores))
-        for end in band:
-            end[self.too_few_rows] = math.nan
+        unknown, spread = self.too_few_rows, self.standard_deviations
+        if spread is not None and unknown.any():
+            reach = NormalDist().inv_cdf((1.0 + level) / 2) * spread[unknown]
+            band.lower[unknown] = self.scores[unknown] - reach
+            band.upper[unknown] = self.scores[unknown] + reach
         return band
 
     def sample(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
@@ -406,8 +411,8 @@ class AdditiveTerm:
 
         The root of the mean squared score over that of the noise's variance, both means over the
         released rows (and the classes). Noise alone gives a mean square of 1 at most, and of a term
-        that is nothing else 2 or more has a probability of at most 4.6 %, however its noise hangs
-        together across bins. None where the noise is not known, or none was added.
+        that is nothing else 2 or more has a probability of at most 4.6 %, however its noise is
+        correlated across bins. None where the noise is not known, or none was added.
 
         Notes
         -----

@@ -1,4 +1,4 @@
-"""Replays of fits that release how features hang together, on tables that differ by one row."""
+"""Replays of fits that release correlations of features, on tables that differ by one row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fit(table: pd.DataFrame) -> Any:
 
 
 def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return rows of five columns that hang together, and the same without an odd one."""
+    """Return rows of five correlated columns, and the same without an odd one."""
     rng = np.random.default_rng(0)
     common = rng.normal(size=(3_000, 1))
     numbers = np.sqrt(0.6) * common + np.sqrt(0.4) * rng.normal(size=(3_000, 4))
@@ -37,7 +37,7 @@ def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return what was released of how terms hang together, by each fit."""
+    """Return the released correlations of terms, by each fit."""
     found, real = [], training.release_correlations
 
     def watched(*args: Any) -> Any:

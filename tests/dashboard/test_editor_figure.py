@@ -49,7 +49,7 @@ def test_released_last_and_present_scores_are_told_apart(session):
 
 
 @pytest.mark.parametrize(("name", "code"), [("age", 8), ("city", 1)])
-def test_bins_with_too_few_rows_say_so_and_have_no_whisker(name, code):
+def test_bins_with_too_few_rows_say_so_and_have_the_widest_band(name, code):
     drawn = figure(Holder(without_rows(build_model(), name, [code])).edit(), name)
     assert np.isfinite(drawn.layout.yaxis.range).all()
     texts = [text for trace in drawn.data if trace.text for text in trace.text]
@@ -58,8 +58,10 @@ def test_bins_with_too_few_rows_say_so_and_have_no_whisker(name, code):
     assert np.isfinite(np.concatenate(heights_of_bands)).all()
     marks = [trace for trace in drawn.data if trace.name == "too few rows to be learned"]
     if name == "city":
-        (whiskers,) = heights_of_bands
-        assert len(whiskers) == 4
+        (whiskers,) = [trace.error_y for trace in drawn.data if "95 %" in (trace.name or "")]
+        widths = np.add(whiskers.array, whiskers.arrayminus)
+        assert len(widths) == 5
+        assert np.count_nonzero(widths == widths.max()) == 1
         assert not marks
     else:
         assert [mark.y for mark in marks] == [(0.0, 0.0, None)]

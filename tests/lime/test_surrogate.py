@@ -285,7 +285,7 @@ def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
     for pair in ((plain, odd), (odd, plain)):
         report = replayed(*pair, awkward, neighboring=relation)
         assert report.ok, str(report)
-        # Of 25 rows noise may hide how columns hang together: 0.7 % of mu squared is not used then.
+        # Of 25 rows noise may hide correlations: 0.7 % of mu squared is not used then.
         assert 0.996 < report.mu / mu_of_budget(1.0, 1e-6) <= 1.0 + 1e-6
 
 

@@ -9,7 +9,7 @@ once and the noise of the rounds anew in each of R = 100 fits of the simulated c
   standard error of 7 %), so that some 200 bins fail the test by chance with probability below 1e-6.
 - The released bands must hold the curve without noise, each bin by itself: the same fit with the
   noise of the rounds switched off, not denoised. Over all bins and fits, bands of 68.3 and 95 %
-  must hold in 63.3 to 72.8 and in 92.5 to 97.5 % (errors of one fit hang together: an average over
+  must hold in 63.3 to 72.8 and in 92.5 to 97.5 % (errors of one fit are correlated: an average over
   100 fits has a standard error of at most 2 points), and of 85 % of the bins each must be held in
   55.3 to 81.3 % and in 88 to 100 % of the fits, which an exact band misses with probability 0.5 and
   0.2 %. Curves that were scaled or smoothed in the editor must be held as well.

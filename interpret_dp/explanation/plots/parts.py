@@ -81,7 +81,7 @@ SIGNED_SCALE = [[0.0, COLORS["down"]], [0.5, "#f7f7f7"], [1.0, COLORS["up"]]]
 """From what lowers the output, over zero, to what raises it. The colour-blind see it."""
 
 TOO_FEW_ROWS = "too few rows to be learned"
-"""Of a bin without a noise band (:attr:`interpret_dp.released.AdditiveTerm.too_few_rows`)."""
+"""Of a bin whose score is unknown (:attr:`interpret_dp.released.AdditiveTerm.too_few_rows`)."""
 
 _LETTERS_IN_LINE = 100
 # Pixels of the parts above and below a figure.
@@ -255,17 +255,14 @@ def literal(name: str) -> str:
     return html.escape(name, quote=False)
 
 
-def band_texts(band: Band | None, n_bins: int) -> list[str]:
+def band_texts(band: Band | None, lacks_rows: NDArray[np.bool_]) -> list[str]:
     """Return what follows each score in words: the ends of its noise band, where there is one."""
+    texts = [f", {TOO_FEW_ROWS}" if lacks else "" for lacks in lacks_rows]
     if band is None:
-        return [""] * n_bins
-    texts = [
-        f", noise band {low:.3g} to {high:.3g}" if low < high else ""
-        for low, high in zip(*band, strict=True)
-    ]
+        return texts
     return [
-        f", {TOO_FEW_ROWS}" if lacks_rows else text
-        for text, lacks_rows in zip(texts, band.has_too_few_rows, strict=True)
+        f"{text}, noise band {low:.3g} to {high:.3g}" if low < high else text
+        for text, low, high in zip(texts, *band, strict=True)
     ]
 
 

@@ -289,7 +289,7 @@ class TermPlot:
         """
         texts = bin_texts(self.model.features[self.term.feature])
         head = f"{curve.name}: " if curve.is_class else ""
-        noise = band_texts(curve.band and curve.band.at(codes), len(codes))
+        noise = band_texts(curve.band and curve.band.at(codes), self.term.too_few_rows[list(codes)])
         shown = shown or [f"{curve.scores[code]:.4g}" for code in codes]
         return [
             f"<b>{head}{literal(texts[code])}</b><br>{score}{band}"
@@ -405,7 +405,7 @@ def _add_points(plot: TermPlot, curve: Curve, positions: FloatArray) -> None:
 
 
 def _mark_too_few_rows(plot: TermPlot, curve: Curve) -> None:
-    """Draw levels with too few rows as one hollow point each, without a band; of steps a line."""
+    """Draw levels with too few rows as one hollow point each; of steps a line."""
     plot.too_few_rows(curve.scores)
     lacks_rows, alone = plot.term.too_few_rows, plot.places.alone
     places = [place for place, code in enumerate(alone) if lacks_rows[code]]
@@ -415,7 +415,9 @@ def _mark_too_few_rows(plot: TermPlot, curve: Curve) -> None:
         # Of all classes.
         texts = plot.hover_texts(Curve("", curve.scores, curve.band), codes)
         marker = {"color": COLORS["line"], "size": 8, "symbol": "circle-open"}
-        plot.points(x, curve.scores[codes].tolist(), texts, marker, name=TOO_FEW_ROWS)
+        bars = plot.error_bars(curve, codes, color=COLORS["line"], thickness=1)
+        y = curve.scores[codes].tolist()
+        plot.points(x, y, texts, marker, error_y=bars, name=TOO_FEW_ROWS)
 
 
 def _add_hover(plot: TermPlot, curve: Curve) -> None:

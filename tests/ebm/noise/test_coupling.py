@@ -1,4 +1,4 @@
-"""The noise of curves that hang together, against dense algebra and repeated least squares."""
+"""The noise of correlated curves, against dense algebra and repeated least squares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How features hang together: what a row adds to it, and what is made of what was released."""
+"""Correlations of features: what a row adds, and what follows from the released sums."""
 
 from __future__ import annotations
 
