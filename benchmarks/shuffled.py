@@ -1,7 +1,7 @@
 """How often a term of nothing but luck and noise stands out: ``python -m benchmarks.shuffled``.
 
 The target of simulated cohorts is shuffled over the rows, so that no term has an effect. Prints in
-how many terms the signal to noise of a term reaches 2 even so: by the luck of the sample, which is
+how many terms the signal to noise of a term reaches 2 even so: by sampling error, which is
 not part of that ratio, and by noise.
 """
 

@@ -79,7 +79,7 @@ def audit_maps(
     n_canaries : int, default=5000
         Columns of the table; half of the canaries, by fair coins, are its rows.
     sampling_rate, epochs : float
-        Of the training. 1.0 makes the attack strongest: then no luck in sampling hides a row.
+        Of the training. 1.0 makes the attack strongest: then no row is hidden by not being sampled.
     confidence : float, default=0.95
     noise : callable
         Returns the source of noise: the system's, or a control's.

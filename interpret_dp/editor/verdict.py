@@ -396,7 +396,7 @@ def _sentence(
     clearest = sorted(bumps, key=lambda bump: bump.p_value)[:_BUMPS_TOLD]
     told = "; ".join(bump.text for bump in clearest)
     if len(bumps) > len(clearest):
-        told += f"; and {len(bumps) - len(clearest)} more, less clear ones"
+        told += f"; and {len(bumps) - len(clearest)} more"
     if all(bump.within_noise for bump in bumps):
-        return f"Noise explains how {whose} departs from {article} {what}: {told}."
+        return f"{whose} departs from {article} {what}, but noise alone could do that: {told}."
     return f"{whose} departs from {article} {what} by more than noise explains: {told}."

@@ -178,7 +178,7 @@ def _shapes(model: AdditiveModel, truth: Mapping[str, TrueCurve], place: Any) ->
         f"{unlearned}{dashed}<span><i class=weight></i> where the rows are (noisy counts)</span>"
         "<label><input type=checkbox id=same-scale> same scale for all</label></p>"
         "<p>In about 95 of 100 fits the band of a value holds what the same fit without noise "
-        "would give; it says nothing of the luck of the sample. Where rows are rare, the curve is "
+        "would give; it does not include sampling error. Where rows are rare, the curve is "
         "drawn towards its neighbours and towards zero, and may lie at the edge of its band.</p>"
         f"{pairs}"
         f"<div class=grid>{''.join(cards)}</div></section>"

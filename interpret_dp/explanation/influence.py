@@ -54,11 +54,7 @@ _WIDE = 30
 
 def faded_words(n_effects: int) -> str:
     """Say in a legend what is drawn faded among so many effects."""
-    return (
-        "faded: noise alone could give it"
-        if n_effects == 1
-        else f"faded: noise alone could give one as large among {n_effects:,}"
-    )
+    return "faded: could be noise" + ("" if n_effects == 1 else f", among {n_effects:,} effects")
 
 
 def error_text(error: float) -> str:
@@ -100,14 +96,14 @@ class Influence:
 
     @property
     def words(self) -> str:
-        """How many stand out, for the heading of a figure."""
+        """The number of significant effects, for the heading of a figure."""
         if not len(self.names):
             return "no effects"
         if not np.isfinite(self.errors).any():
             return "the size of the noise is not known"
         count = int(self.stands_out.sum())
-        kind = "stands" if count == 1 else "stand"
-        return f"{count:,} of {len(self.names):,} effects {kind} out from the noise"
+        kind = "is" if count == 1 else "are"
+        return f"{count:,} of {len(self.names):,} effects {kind} larger than noise"
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ def _head(document: Mapping[str, Any]) -> Element:
             css_class="interpret-dp-edits",
         )
     if document["edits"]:
-        words += " So are the edits: they use the released curves alone."
+        words += " Edits are free too: they use the released curves alone."
     return element(
         "div",
         element("div", title, badge, style="font-weight: 650; font-size: 15px"),

@@ -16,8 +16,7 @@ _CELL = "padding: 3px 18px 3px 0; vertical-align: top; border: 0; font-size: 13p
 _LEFT, _RIGHT = f"{_CELL}; text-align: left", f"{_CELL}; text-align: right"
 
 _FREE = {
-    "post-processed": "Post-processing: computed from what was released before, which costs "
-    "nothing.",
+    "post-processed": "Nothing new was read from the data.",
     "reused": "Reused: an earlier explanation is shown again, which costs nothing.",
 }
 _ROW_WORDS = {
@@ -25,12 +24,11 @@ _ROW_WORDS = {
     "Looking at it again costs nothing.",
     "reused from a near query": "Reused: it is the released explanation of a near query, shown "
     "again, which costs nothing.",
-    "from the released history": "Post-processing: computed from the explanations that were "
-    "released before, which costs nothing and is less exact.",
-    "from the background": "Post-processing: computed from the released background, which costs "
-    "nothing, however many rows are explained.",
-    "from the surrogate": "Post-processing: read off the released surrogate, an additive model of "
-    "the explained one, which costs nothing.",
+    "from the released history": "Free: computed from earlier released explanations. It is less "
+    "exact.",
+    "from the background": "Free: computed from the released background, for any number of rows.",
+    "from the surrogate": "Free: read off the released surrogate, an additive model of the "
+    "explained one.",
 }
 
 

@@ -219,8 +219,8 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
 class DPLimeTabular(BackgroundExplainer):
     """Differentially private local explanations of a black box.
 
-    In the place of ``interpret.blackbox.LimeTabular``: the explanation data may be private. When
-    it is made it releases one :class:`PrivateBackground`; every explanation after that is free.
+    Replaces ``interpret.blackbox.LimeTabular`` where the explanation data are private. Making it
+    releases one :class:`PrivateBackground`; every explanation after that is free.
 
     Parameters
     ----------

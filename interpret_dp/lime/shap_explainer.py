@@ -11,9 +11,9 @@ __all__ = ["DPShapTabular"]
 class DPShapTabular(BackgroundExplainer):
     """SHAP values of a black box whose background data are private.
 
-    In the place of ``interpret.blackbox.ShapKernel``. When it is made it releases one
-    :class:`PrivateBackground`; every explanation after that is free. The library shap computes the
-    values (``pip install 'interpret-dp[shap]'``).
+    Replaces ``interpret.blackbox.ShapKernel``. Making it releases one :class:`PrivateBackground`;
+    every explanation after that is free. The library shap computes the values
+    (``pip install 'interpret-dp[shap]'``).
 
     Parameters
     ----------

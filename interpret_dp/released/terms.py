@@ -203,7 +203,7 @@ class AdditiveTerm:
         where ``scores`` are that.
     posterior_mean : ndarray of float64, same shape as ``scores``, or None
         What is expected of the curve without noise, given the released one. It is rougher than
-        ``scores``, which leave out the luck of the sample as well.
+        ``scores``, which leave out sampling error as well.
     posterior_covariance : ndarray of float64, shaped as ``covariance``, or None
         Its covariance.
     posterior_variances : ndarray of float64, same shape as ``scores``, or None

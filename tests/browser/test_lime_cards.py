@@ -28,7 +28,7 @@ def test_a_table(dashboard):
 
     page.select_row(0)
     assert "This explanation cost epsilon 0.1" in page.text()
-    assert "7 of 14 effects stand out from the noise" in page.text()
+    assert "7 of 14 effects are larger than noise" in page.text()
     page.assert_nothing_is_cut()
     page.screenshot("lime_row")
     page.assert_clean()

@@ -52,7 +52,7 @@ def test_a_clear_dip_is_signal_and_a_small_one_is_noise():
     small = verdict(rising, 1.0**2 * np.eye(12))
     assert small.within_noise
     assert "is within the noise: p = " in small.bumps[0].text
-    assert small.text.startswith("Noise explains how 'age' departs from an increasing curve")
+    assert "departs from an increasing curve, but noise alone could do that: " in small.text
 
 
 def test_a_curve_of_the_shape_has_no_bumps():
@@ -181,7 +181,7 @@ def test_the_sentence_tells_the_clearest_bumps_and_counts_the_rest():
     scores = np.array([0, -1, 0.5, -2, 1, -0.5, 2, 0.2, 3, 1.0])
     found = verdict(scores, np.eye(10) / 4)
     assert len(found.bumps) > 3
-    assert f"and {len(found.bumps) - 3} more, less clear ones" in found.text
+    assert f"and {len(found.bumps) - 3} more" in found.text
     assert min(found.bumps, key=lambda bump: bump.p_value).text in found.text
 
 

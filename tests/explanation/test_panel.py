@@ -46,7 +46,7 @@ def test_a_panel_says_all_that_was_asked_of_it():
     shown = text(spend(budget=budget_state(), ledger="PrivacyLedger('x')"))
     for part in (
         "Looking at this explanation costs no privacy",
-        "Post-processing",
+        "Nothing new was read from the data.",
         "The model epsilon 1 at delta 1e-06",
         "Everything on 'trial' so far epsilon 1.28 of 4, at delta 1e-05",
         "Left for one more release epsilon 3.5 at delta 1e-05",

@@ -68,9 +68,9 @@ _ROOM_FOR_HEAD = 46
 _LARGEST_RATIO = 1000
 
 SIGNAL_TO_NOISE = (
-    "Signal to noise: how large a term is against the noise added to it (root mean squares over "
-    "the rows). Below 2, noise alone may explain the term: of terms that are nothing else, fewer "
-    "than one in twenty reach 2. The luck of the sample is not counted."
+    "Signal to noise: the size of a term over that of its added noise (root mean squares over the "
+    "rows). Below 2, the effect may be noise alone: of terms without effect, fewer than one in "
+    "twenty reach 2. Sampling error is not counted."
 )
 """What the figures beside the importances mean."""
 

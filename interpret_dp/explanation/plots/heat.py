@@ -118,7 +118,7 @@ def veil(noise: NDArray[np.bool_], color: str) -> Any:
         colorscale=[[0.0, color], [1.0, color]],
         showscale=False,
         hoverinfo="skip",
-        name="noise alone could give it",
+        name="could be noise",
         meta="within noise",
     )
 

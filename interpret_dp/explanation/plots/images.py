@@ -88,7 +88,7 @@ def image_figure(row: RowInfluence, line: str) -> Figure:
     _as_pictures(figure)
     figure.update_annotations(font_size=12.5)
     words = (
-        f"{row.heading.replace(' effects ', ' pixels ')} · faded: noise alone could give it\n"
+        f"{row.heading.replace(' effects ', ' pixels ')} · faded: could be noise\n"
         f"Effect of a pixel: {row.change} "
         f"{row.meaning.replace('a number', 'the pixel')}"
     )
@@ -114,7 +114,7 @@ def images_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
         for i, row in enumerate(shown)
     ]
     cut = f" (first {_MOST_ROWS} of {len(rows):,})" if len(rows) > _MOST_ROWS else ""
-    words = "Influence of each pixel: blue for, red against; faded where noise alone could give it"
+    words = "Influence of each pixel: blue for, red against; faded where it could be noise"
     return _grid(
         lambda figure, place, n: _add_influence(figure, place, shown[n], coloraxis="coloraxis"),
         titles,
