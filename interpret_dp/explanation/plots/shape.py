@@ -60,14 +60,6 @@ _DASHES = ("solid", "dash", "dot")
 _CLASS_BAND_OPACITY = 0.12
 _TRUTH_POINTS = 400
 _FADED = 0.35
-# What the parts of a term's figure are called in a figure of partial dependence.
-_OF_DEPENDENCE = {
-    "released curve": "partial dependence",
-    "released score": "partial dependence",
-    "95 % noise band": "95 % of noise and sampling",
-    " (noisy counts)": "",
-}
-_LINES_NAME = "your rows, one by one (ICE)"
 
 
 # ------------------------------------------------------------------------------- what is drawn
@@ -174,9 +166,6 @@ def common_range(model: AdditiveModel) -> tuple[float, float]:
     # less, the term with both extremes would be drawn larger on the common scale than alone.
     room = 0.06 * (max(ends) - min(ends)) or math.ulp(1.0)
     return min(ends) - room, max(ends) + room
-
-
-# ---------------------------------------------------------------------------------- its parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -507,6 +496,16 @@ def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
     add_heading(figure, f"Term: {feature.name} ({feature.kind})", line, with_menu=True)
     place_legend(figure, below=bottom + 6, height=480)
     return figure
+
+
+# Words of a term's figure, and those of a figure of partial dependence in their place.
+_OF_DEPENDENCE = {
+    "released curve": "partial dependence",
+    "released score": "partial dependence",
+    "95 % noise band": "95 % of noise and sampling",
+    " (noisy counts)": "",
+}
+_LINES_NAME = "your rows, one by one (ICE)"
 
 
 def dependence_figure(
