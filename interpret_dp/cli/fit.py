@@ -170,11 +170,11 @@ def fit(**given: Any) -> None:
 def say_account(privacy: PrivacySpend) -> None:
     """Print what a model cost, what its data set cost so far, and what is left."""
     spent = f"epsilon {ceil_text(privacy.epsilon)} at delta {ceil_text(privacy.delta)}"
-    told = f"{spent} by this model"
+    words = f"{spent} by this model"
     if privacy.total_epsilon is not None:
         name = privacy.guarantee.dataset
-        told += f"; epsilon {ceil_text(privacy.total_epsilon)} by all so far on data set {name!r}"
-    console.say_item("Spent", told)
+        words += f"; epsilon {ceil_text(privacy.total_epsilon)} by all so far on data set {name!r}"
+    console.say_item("Spent", words)
     if privacy.remaining_epsilon is not None:
         left = console.left_text(privacy.remaining_epsilon, privacy.delta)
         if privacy.budget is not None:

@@ -131,12 +131,12 @@ def require_approval(
         raise console.CommandError("--never ends the rule, and --above sets one. Give one of them.")
     ledger.require_approval(dataset, above=None if never else above or 0.0, reason=reason)
     if never:
-        told = f"requests on {dataset!r} need none any more"
+        words = f"requests on {dataset!r} need none any more"
     elif above:
-        told = f"requests on {dataset!r} above epsilon {above:g} need an officer's"
+        words = f"requests on {dataset!r} above epsilon {above:g} need an officer's"
     else:
-        told = f"all requests on {dataset!r} need an officer's"
-    console.say_item("Approval", told)
+        words = f"all requests on {dataset!r} need an officer's"
+    console.say_item("Approval", words)
 
 
 @console.command("ledger appoint anna officer --reason 'board, 3 May'", group)
@@ -288,13 +288,13 @@ def _say_answer(approval: Approval) -> None:
 def _words(approval: Approval) -> str:
     from interpret_dp.ledger.core.clock import moment_text
 
-    told = (
+    words = (
         f"epsilon {approval.epsilon:.4g} at delta {approval.delta:g} on {approval.dataset!r} by "
         f"{approval.user!r}"
     )
     if approval.purpose:
-        told += f", for {approval.purpose!r}"
+        words += f", for {approval.purpose!r}"
     if approval.status == "approved" and approval.expires:
         many = "once" if approval.uses == 1 else f"{approval.uses} times"
-        told += f", {many}, until {moment_text(approval.expires)}"
-    return told
+        words += f", {many}, until {moment_text(approval.expires)}"
+    return words

@@ -82,7 +82,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     n_jobs : int, default=-1
         Threads that sum over rows, as joblib counts them. The result does not depend on it.
     random_state : int, default=None
-        For tests only: any value but None voids the promise, loudly.
+        For tests only: any value but None voids the promise, with a warning.
     epsilon, delta : float, default=1.0, 1e-5
         The promise for everything that the fit publishes.
     composition : {"gdp", "classic"}, default="gdp"

@@ -227,17 +227,17 @@ def _add_curve(
     if place == 0:
         plot.too_few_rows(released, width=8, legendrank=_RANKS["noise"])
     # Under the present scores while both are the same: a drag uncovers it.
-    told = is_edited or is_stepwise
+    differs = is_edited or is_stepwise
     name = f"{curve.name}, released" if many else "released"
-    _add_version(plot, x, released, name, curve.color if many else _RELEASED, "dot", told)
-    told = is_stepwise and not many and not np.array_equal(last[codes], now[codes])
-    _add_version(plot, x, last, "before the last edit", _LAST, "dash", told, visible=told)
+    _add_version(plot, x, released, name, curve.color if many else _RELEASED, "dot", differs)
+    differs = is_stepwise and not many and not np.array_equal(last[codes], now[codes])
+    _add_version(plot, x, last, "before the last edit", _LAST, "dash", differs, visible=differs)
     name = "now" if is_edited or is_stepwise else "released scores"
     if many:
         name = f"{curve.name}, now" if is_edited else curve.name
     # On top of the others: it is what a drag takes hold of.
     draggable = _add_present(plot, curve, x, now, name, count)
-    _add_whiskers(plot, curve, x, is_told=place == 0)
+    _add_whiskers(plot, curve, x, in_legend=place == 0)
     shown = [
         (f"now {now[c]:.4g}, " if now[c] != released[c] else "") + f"released {released[c]:.4g}"
         for c in codes
@@ -263,19 +263,19 @@ def _add_version(
     name: str,
     color: str,
     dash: str,
-    is_told: bool,
+    in_legend: bool,
     visible: bool = True,
 ) -> None:
     """Draw other scores of the same bins as a thin line, or as a mark across each bar."""
     style = {"name": name, "legendrank": _RANKS["other"], "visible": visible}
     line = {"color": color, "width": 1.6, "dash": dash}
-    plot.line(scores, line, showlegend=is_told, **style)
+    plot.line(scores, line, showlegend=in_legend, **style)
     if x:
         has_steps = bool(plot.places.n_steps)
         edge = {"width": 2.2, "color": color}
         marker = {"symbol": "line-ew", "size": 16 if has_steps else 26, "line": edge}
         plot.add(x, scores[plot.places.alone].tolist(), mode="markers", marker=marker,
-                 showlegend=is_told and not has_steps, **style)  # fmt: skip
+                 showlegend=in_legend and not has_steps, **style)  # fmt: skip
 
 
 def _add_present(
@@ -313,7 +313,7 @@ def _add_present(
     return traces
 
 
-def _add_whiskers(plot: TermPlot, curve: Curve, x: list[float], *, is_told: bool) -> None:
+def _add_whiskers(plot: TermPlot, curve: Curve, x: list[float], *, in_legend: bool) -> None:
     """Draw the noise of bins that stand by themselves, around their released scores."""
     if curve.band is None or not x:
         return
@@ -327,5 +327,5 @@ def _add_whiskers(plot: TermPlot, curve: Curve, x: list[float], *, is_told: bool
         error_y=plot.error_bars(curve, codes, color=_WHISKER, thickness=1.4, width=5),
         name="95 % noise range",
         legendrank=_RANKS["noise"],
-        showlegend=is_told and not plot.places.n_steps,
+        showlegend=in_legend and not plot.places.n_steps,
     )

@@ -394,9 +394,9 @@ def _sentence(
     if not bumps:
         return f"{whose} is {shape} as it was released."
     clearest = sorted(bumps, key=lambda bump: bump.p_value)[:_BUMPS_TOLD]
-    told = "; ".join(bump.text for bump in clearest)
+    words = "; ".join(bump.text for bump in clearest)
     if len(bumps) > len(clearest):
-        told += f"; and {len(bumps) - len(clearest)} more"
+        words += f"; and {len(bumps) - len(clearest)} more"
     if all(bump.within_noise for bump in bumps):
-        return f"{whose} departs from {article} {what}, but noise alone could do that: {told}."
-    return f"{whose} departs from {article} {what} by more than noise explains: {told}."
+        return f"{whose} departs from {article} {what}, but noise alone could do that: {words}."
+    return f"{whose} departs from {article} {what} by more than noise explains: {words}."

@@ -16,8 +16,8 @@ from interpret_dp._interpret import selector_of
 from interpret_dp.explanation.objects import PrivateExplanation, private_explanation
 from interpret_dp.explanation.plots.axes import bin_texts
 from interpret_dp.explanation.plots.bars import importance_bars, term_importance
+from interpret_dp.explanation.plots.dependence import dependence_figure
 from interpret_dp.explanation.plots.parts import add_heading, literal, place_legend
-from interpret_dp.explanation.plots.shape import dependence_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, AdditiveTerm
 from interpret_dp.released.background import Background

@@ -128,7 +128,7 @@ def refuse_unnamed_unit(ledger: PrivacyLedger | str | None, unit: object, schema
 
 
 def randomness_of(random_state: int | None) -> Randomness:
-    """Return where random numbers come from: the system, an enclosing audit, or, loudly, a seed."""
+    """Return the randomness: the system, an enclosing audit, or a seed with a warning."""
     active = active_randomness()
     if active is not None:
         return active

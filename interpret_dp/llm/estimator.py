@@ -124,7 +124,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         After Ctrl-C, keep the weights so far and return. In either case the steps begun are
         charged.
     random_state : int, default=None
-        For tests only: any value but None voids the promise, loudly.
+        For tests only: any value but None voids the promise, with a warning.
     ledger : PrivacyLedger or str, default=None
         Where the fit is charged; a string is the ledger's URL. Its budget needs a ``delta_x`` of
         at least a tenth of ``delta``. None: the in-memory ledger of the process.

@@ -1,4 +1,4 @@
-"""Values and ranges that stand out of noisy counts.
+"""Values and ranges whose noisy counts exceed a threshold.
 
 Partition selection names the values that occur often enough, by Gaussian thresholding. Approximate
 bounds of a column follow from a released histogram over signed powers of two, by post-processing.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from interpret_dp.editor.figure import EditedTerm
+from interpret_dp.explanation.plots.shape import common_range
 from tests.editor.models import Holder, build_model, without_rows
 
 GESTURES = {"click": {"type": "c"}, "drag": {"type": "d"}}
@@ -21,7 +24,7 @@ def figure(session, name, **options):
     return term.figure(gestures=GESTURES, **options)
 
 
-def told(drawn):
+def names_in_legend(drawn):
     return [trace.name for trace in drawn.data if trace.showlegend is not False]
 
 
@@ -37,7 +40,7 @@ def test_released_last_and_present_scores_are_told_apart(session):
     session.shift("age", 0.5, bins=[2])
     session.shift("age", 0.5, bins=[4])
     drawn = figure(session, "age")
-    assert {"now", "released", "before the last edit"} <= set(told(drawn))
+    assert {"now", "released", "before the last edit"} <= set(names_in_legend(drawn))
     view = session.view("age")
     by_name = {trace.name: trace for trace in drawn.data if trace.mode == "lines"}
     assert by_name["now"].y[3] == view.original[4] + 0.5
@@ -98,3 +101,12 @@ def test_several_classes_have_their_own_colours_and_one_can_be_chosen():
 
 def test_no_button_sends_the_figure_away(session):
     assert "sendChartToCloud" in figure(session, "age").layout.modebar.remove
+
+
+def test_a_bin_that_is_not_drawn_does_not_stretch_the_common_scale():
+    model = build_model()
+    terms = list(model.terms)
+    scores = np.array(terms[0].scores)
+    scores[-1] = 1e3  # no number is undeclared
+    terms[0] = replace(terms[0], scores=scores)
+    assert common_range(replace(model, terms=tuple(terms))) == common_range(model)

@@ -11,7 +11,7 @@ from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.tuning import TUNING
 
-__all__ = ["excess", "farthest", "significant_terms"]
+__all__ = ["excess", "peak_excess", "significant_terms"]
 
 FloatArray = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ def significant_terms(
 
     That is as a whole or in a single bin: a rare level may be all that matters in a term. A term
     whose noise is not known well enough is among them: one that is kept monotone, and an ordered
-    one of so many bins that no covariance is kept. Where no other term stands out, all do.
+    one of so many bins that no covariance is kept. Where no other term is significant, all are.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ def _is_significant(curve: FloatArray, noise: FloatArray, weights: FloatArray) -
     # A term without effect passes the first test in a sixth of the cases, and then has the rounds
     # that it would have had anyway; of 66 bins without effect one passes the second in 0.7 %.
     most = TUNING.significance
-    return excess(curve, noise, weights) > most or farthest(curve, noise) > most
+    return excess(curve, noise, weights) > most or peak_excess(curve, noise) > most
 
 
-def farthest(curve: FloatArray, noise: FloatArray) -> float:
-    """Return by how much the farthest bin is beyond what the largest of as many normals reaches.
+def peak_excess(curve: FloatArray, noise: FloatArray) -> float:
+    """Return the excess of the largest deviation over the largest of as many normal draws.
 
     Parameters
     ----------

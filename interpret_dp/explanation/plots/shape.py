@@ -40,12 +40,13 @@ if TYPE_CHECKING:
     from interpret_dp.released import AdditiveModel, AdditiveTerm
 
 __all__ = [
+    "FADED",
     "Curve",
     "TermPlot",
     "TrueCurve",
     "common_range",
-    "dependence_figure",
     "monotone_previews",
+    "scale_menu",
     "shape_figure",
     "term_curves",
     "term_figure",
@@ -59,7 +60,8 @@ _BAND_NAME = "95 % noise band"
 _DASHES = ("solid", "dash", "dot")
 _CLASS_BAND_OPACITY = 0.12
 _TRUTH_POINTS = 400
-_FADED = 0.35
+FADED = 0.35
+"""Opacity of curves behind the one that is looked at."""
 
 
 # ------------------------------------------------------------------------------- what is drawn
@@ -155,13 +157,17 @@ def _isotonic(term: AdditiveTerm, *, increasing: bool) -> FloatArray:
 
 
 def common_range(model: AdditiveModel) -> tuple[float, float]:
-    """Return the range of scores that holds every term's curve and band, with some room."""
+    """Return the range of scores that holds all that is drawn of every term, with some room."""
     ends = [0.0]
     for term in model.terms:
+        is_pair = term.partner is not None
+        # Heat maps have no bands, and bins without rows are not drawn.
+        codes = range(len(term.scores)) if is_pair else term_places(model, term).codes
         for curve in term_curves(model, term):
-            band = () if curve.band is None else curve.band.drawn_around(curve.scores)
-            for values in (curve.scores, *band):
-                ends += [float(values.min()), float(values.max())]
+            band = None if is_pair else curve.band
+            ranges = () if band is None else band.drawn_around(curve.scores)
+            for values in (curve.scores, *ranges):
+                ends += [float(values[list(codes)].min()), float(values[list(codes)].max())]
     # plotly's own range leaves a twentieth of the axis on each side, 0.056 of what is drawn: with
     # less, the term with both extremes would be drawn larger on the common scale than alone.
     room = 0.06 * (max(ends) - min(ends)) or math.ulp(1.0)
@@ -489,65 +495,11 @@ def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
     previews = monotone_previews(model, term)
     figure = shape_figure(model, term, previews=previews)
     bottom = figure.layout.margin.b
-    menus = [_scale_menu(model)]
+    menus = [scale_menu(model)]
     if previews:
         menus.append(_preview_menu(figure, list(previews)))
     figure.update_layout(updatemenus=menus, showlegend=True)
     add_heading(figure, f"Term: {feature.name} ({feature.kind})", line, with_menu=True)
-    place_legend(figure, below=bottom + 6, height=480)
-    return figure
-
-
-# Words of a term's figure, and those of a figure of partial dependence in their place.
-_OF_DEPENDENCE = {
-    "released curve": "partial dependence",
-    "released score": "partial dependence",
-    "95 % noise band": "95 % of noise and sampling",
-    " (noisy counts)": "",
-}
-_LINES_NAME = "your rows, one by one (ICE)"
-
-
-def dependence_figure(
-    model: AdditiveModel, index: int, asked: Sequence[FloatArray], output: str, line: str
-) -> Figure:
-    """Return the partial dependence of a black box on one column, and its lines of single rows.
-
-    Parameters
-    ----------
-    model : AdditiveModel
-        With one term a column.
-    index : int
-        Which of its terms.
-    asked : sequence of ndarray, shaped as the term's scores
-        Of single rows.
-    output : str
-        What is explained.
-    line : str
-        The privacy cost; left out if empty.
-    """
-    feature = model.features[model.terms[index].feature]
-    lines = {f"row {number}": scores for number, scores in enumerate(asked)}
-    figure = shape_figure(model, model.terms[index], previews=lines)
-    for trace in figure.data:
-        for text, meaning in _OF_DEPENDENCE.items():
-            trace.name = (trace.name or "").replace(text, meaning)
-    singles = [trace for trace in figure.data if trace.meta in lines]
-    for trace in singles:
-        # Named once: all are of one kind.
-        is_first = trace is singles[0]
-        trace.update(visible=True, opacity=_FADED, name=_LINES_NAME, showlegend=is_first)
-        trace.update(legendgroup=_LINES_NAME, line_width=1, marker_size=5)
-        if model.classes is None:
-            trace.update(line_color=COLORS["ink"], marker_color=COLORS["ink"])
-    # Below the curves and their bands.
-    figure.data = sorted(figure.data, key=lambda trace: trace.meta not in lines)
-    bottom = figure.layout.margin.b
-    figure.update_yaxes(title=f"change of the {literal(output)}", row=1, col=1)
-    figure.update_layout(updatemenus=[_scale_menu(model)], showlegend=True)
-    words = "Partial dependence, against the mean over the rows of the background"
-    title = f"Partial dependence: {feature.name} ({feature.kind})"
-    add_heading(figure, title, f"{words}\n{line}".strip(), with_menu=True)
     place_legend(figure, below=bottom + 6, height=480)
     return figure
 
@@ -569,7 +521,8 @@ def _pair_figure(model: AdditiveModel, term: AdditiveTerm, line: str) -> Figure:
     return figure
 
 
-def _scale_menu(model: AdditiveModel) -> dict[str, Any]:
+def scale_menu(model: AdditiveModel) -> dict[str, Any]:
+    """Return buttons for the term's own range of scores and for that of all terms."""
     lowest, highest = common_range(model)
     return buttons(
         [
@@ -592,7 +545,7 @@ def _preview_menu(figure: Figure, names: list[str]) -> dict[str, Any]:
 
     def version(shown: str | None) -> list[Any]:
         visible = [metas[i] in ("released", shown) for i in indices]
-        faded = [_FADED if metas[i] == "released" and shown else 1.0 for i in indices]
+        faded = [FADED if metas[i] == "released" and shown else 1.0 for i in indices]
         return [{"visible": visible, "opacity": faded}, indices]
 
     entries = [("as released", "restyle", version(None))]
