@@ -167,9 +167,9 @@ def open_request(
     directions = constrained_directions(
         estimator.monotone_constraints, names, tuple(schema.features.values()), target
     )
-    kept = tuple(directions[column] for column in columns)
+    of_terms = tuple(directions[column] for column in columns)
     objective = _objective(estimator)
-    task = _training_task(schema, columns, kept, objective, declaring.largest_weight)
+    task = _training_task(schema, columns, of_terms, objective, declaring.largest_weight)
     task = replace(task, pairs=_pairs(estimator, names, task, declaring))
     target = None if declaring.partial.target_gap is not None else task.target
     start = open_init_score(init_score, X, rows.table.n_rows, target, task=estimator._task)
@@ -307,7 +307,7 @@ def _pairs(
         target_is_declared=declaring.partial.target_gap is None,
         excluded=excluded_pairs(estimator.exclude, names),
         constrained=[
-            column for column, way in zip(task.columns, task.directions, strict=True) if way
+            column for column, sign in zip(task.columns, task.directions, strict=True) if sign
         ],
         objective=task.objective,
     )
@@ -379,7 +379,7 @@ def _count(name: str, value: Any, low: int, high: int) -> int:
 
 def _refuse_bags(estimator: Any) -> None:
     given = ((estimator.outer_bags, 1), (estimator.validation_size, 0))
-    if not all(isinstance(found, numbers.Real) and found == wanted for found, wanted in given):
+    if not all(isinstance(value, numbers.Real) and value == allowed for value, allowed in given):
         raise ValueError(
             f"outer_bags is {estimator.outer_bags!r} and validation_size is "
             f"{estimator.validation_size!r}; they must be 1 and 0. Bags would divide the budget "
@@ -413,10 +413,10 @@ def _included_columns(names: Sequence[str], exclude: Any) -> tuple[int, ...]:
                 f"exclude has {item!r}; each item must be the name or index of one feature (of "
                 f"{', '.join(map(repr, names))}), or a pair of them.{did_you_mean(feature, names)}"
             )
-    kept = tuple(index for index in range(len(names)) if index not in dropped)
-    if not kept:
+    included = tuple(index for index in range(len(names)) if index not in dropped)
+    if not included:
         raise ValueError(
             "exclude leaves no feature; keep at least one, or release the mean of the target with "
             "a library for private statistics."
         )
-    return kept
+    return included

@@ -151,8 +151,8 @@ def _other_shape(shape: tuple[int, int], task: str) -> SchemaError:
 def _finite(values: Values) -> NDArray[np.float64]:
     """Read each cell by itself: what is not a finite number is 0."""
     numbers = np.empty(len(values), dtype=np.float64)
-    for rows, found in in_chunks(values, numbers_of):
-        numbers[rows] = np.where(np.isfinite(found), found, 0.0)
+    for rows, chunk in in_chunks(values, numbers_of):
+        numbers[rows] = np.where(np.isfinite(chunk), chunk, 0.0)
     return numbers
 
 
