@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.backends.kernels import exponential_table
-from interpret_dp.backends.log_link import log_means, lowest_log_step
+from interpret_dp.backends.residual_tables import log_means, lowest_log_step
 from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
 from interpret_dp.schema.tables import Values
 

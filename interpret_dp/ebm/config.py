@@ -20,11 +20,10 @@ from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count, fine_edges, search_edges
 from interpret_dp.schema.declarations import MAX_BINS
 
-__all__ = ["BoostingSettings", "TrainerConfig", "Unit", "residual_clip"]
+__all__ = ["BoostingSettings", "TrainerConfig", "Unit"]
 
 _BLOCKS, _MOST_IN_BLOCK = 4, 32
 _FIRST_COUNT = 0.5  # of what the histograms have: for finding bins, the rest for counting in them
-_LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
 _LARGEST_LOGIT = 3.0
 
 
@@ -416,45 +415,3 @@ class TrainerConfig:
 def _hides_the_curvature(level: float, unit: Unit) -> bool:
     """Whether noise hides a rare class: a classification with too much noise to denoise."""
     return unit.start is not None and level > TUNING.hiding_noise_level
-
-
-def residual_clip(half: float, variance: float, level: float, *, is_count: bool = False) -> float:
-    """Bound on the absolute residual of a regression: about the target's spread.
-
-    Parameters
-    ----------
-    half : float
-        Half of the declared range, in units of the target.
-    variance : float
-        Of the target, as a share of ``half**2``: what was released and one standard deviation of
-        its noise, so that a variance that noise hides is not taken for none.
-    level : float
-        :attr:`BoostingSettings.noise_level`.
-    is_count : bool
-        Whether the target is a count.
-
-    Notes
-    -----
-    Clipping well below the range costs little bias, since residuals shrink as the model learns,
-    and the noise is made for the bound: the more of it, the closer the clip. Where noise hides
-    the variance the bound grows towards half the range.
-    Counts stay as far from their mean as they are, and farther above than below, however good the
-    model: their bound is wider, but never above a quarter of the range. A range of zero leaves
-    nothing to learn; any bound serves.
-    """
-    spreads, most = _clip_spreads(level), 1.0
-    if is_count:
-        spreads, most = TUNING.clip_spreads_of_counts, 0.5
-    share = min(max(spreads * math.sqrt(variance), _LEAST_CLIP), most)
-    return share * half if half > 0 else 1.0
-
-
-def _clip_spreads(level: float) -> float:
-    """Return at how many standard deviations residuals are clipped.
-
-    The power and its bounds come from simulated data: bias and noise of the sums are of the same
-    order over a wide range of clips, so that the best one moves slowly.
-    """
-    spreads = TUNING.clip_spreads * math.pow(TUNING.clip_noise_level / level, TUNING.clip_power)
-    fewest, most = TUNING.clip_range
-    return min(max(spreads, fewest), most)

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.ebm.config import BoostingSettings, TrainerConfig, Unit
+from interpret_dp.ebm.losses import Loss
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.pairs.boosting import PairCells, boost_pairs, pair_noise, pair_updates
 from interpret_dp.ebm.pairs.config import MOST_LEVELS, most_cells
 from interpret_dp.ebm.pairs.interactions import PairTask
 from interpret_dp.ebm.pairs.selection import select_pairs
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins, project_to_total
-from interpret_dp.ebm.trainer.curvature import mean_curvature
 from interpret_dp.ebm.trainer.results import BoostingResult
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Continuous, FeatureSpec, Integer
@@ -96,7 +96,7 @@ def train_pairs(
     unit: Unit,
     n_rows: float,
     count_noise: float,
-    is_classification: bool,
+    loss: Loss,
 ) -> TrainedPairs:
     """Choose and train pairs on top of the trained features.
 
@@ -117,7 +117,7 @@ def train_pairs(
         Scale of the loss.
     n_rows, count_noise : float
         Released number of rows; standard deviation of a released count.
-    is_classification : bool
+    loss : Loss
     """
     _resume(rows, bins, trained)
     chosen = list(task.named)
@@ -135,7 +135,7 @@ def train_pairs(
         pair_updates(c, settings=settings, count_noise=count_noise, n_rows=n_rows) for c in cells
     ]
     scores, noise = boost_pairs(rows, cells, updates, config=config, session=session)
-    curvatures = _curvatures(trained, bins, coarse, cells, scores, is_classification)
+    curvatures = _curvatures(trained, bins, coarse, cells, scores, loss)
     noises = [
         _known(*pair_noise(u, c, noise=noise, config=config, rng=session.public_choices))
         for u, c in zip(updates, curvatures, strict=True)
@@ -230,11 +230,9 @@ def _curvatures(
     coarse: dict[int, Bins],
     cells: Sequence[PairCells],
     scores: Sequence[FloatArray],
-    is_classification: bool,
+    loss: Loss,
 ) -> list[FloatArray]:
     """Return the expected second derivative of the loss in each cell, from released numbers."""
-    if not is_classification:
-        return [np.ones(c.n_codes) for c in cells]
     spreads = [
         float(b.weights @ s[:, 0] ** 2) / max(float(b.weights.sum()), 1e-300)
         for b, s in zip(bins, trained.scores, strict=True)
@@ -247,7 +245,7 @@ def _curvatures(
         )
         centres = trained.intercept[0] + own + rows[:, np.newaxis] + columns
         spread = np.array([max(rest, 0.0) ** 0.5])
-        curvatures.append(mean_curvature(centres.reshape(-1, 1), spread)[:, 0])
+        curvatures.append(loss.mean_curvature(centres.reshape(-1, 1), spread)[:, 0])
     return curvatures
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.config import BoostingSettings, TrainerConfig, Unit
+from interpret_dp.ebm.losses import Loss
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.partitions import TermUpdate
@@ -74,8 +75,7 @@ class BoostingTask:
         Released number of rows.
     weight_noise : float
         Standard deviation of the noise of a bin's weight; 0 where weights were shrunk.
-    divide_by_means : bool
-        Whether the loss bends in proportion to the mean, as the Poisson deviance does.
+    loss : Loss
     """
 
     bins: Sequence[Bins]
@@ -87,7 +87,7 @@ class BoostingTask:
     intercept: NDArray[np.float64]
     n_rows: float
     weight_noise: float
-    divide_by_means: bool
+    loss: Loss
 
     def settings(self, n_kept: int | None = None, *, late: bool = False) -> BoostingSettings:
         """Return the settings of the first rounds, or of the late ones with the kept terms."""

@@ -1,13 +1,14 @@
-"""Rows of a regression with a log link: residuals of the Poisson and of the gamma deviance.
+"""Rows of a regression, and tables of residuals.
 
-Means and relative errors are looked up in tables by steps of the score, so that a row's residual is
-an integer that depends on that row alone, the same wherever it is computed.
+Means and functions of the gap of target and score are looked up in tables by steps of the score. So
+a row's residual is an integer that depends on that row alone, the same wherever it is computed.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +16,25 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.kernels import (
     _TABLE_BITS,
-    advance_gamma,
+    advance_gap,
     advance_poisson,
 )
 from interpret_dp.backends.local import Codes, LocalRegressionRows
 from interpret_dp.schema.cells import chunks
 
 __all__ = [
-    "LocalGammaRows",
+    "LocalGapRows",
     "LocalPoissonRows",
-    "gamma_table",
+    "gap_table",
     "log_edges",
     "log_means",
     "log_steps",
     "lowest_log_step",
     "poisson_table",
+    "regression_rows",
 ]
+
+Residual: TypeAlias = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
 
 _STEPS = LATTICE >> _TABLE_BITS  # table entries per unit of score: 256
 _ENTRIES = 16 * _STEPS  # means down to e**-16 of the largest
@@ -64,21 +68,22 @@ def poisson_table(lower: float, upper: float, clip: float) -> NDArray[np.int32]:
     return np.clip(np.trunc(means / clip * LATTICE), -limit, limit).astype(np.int32)
 
 
-def gamma_table(clip: float) -> NDArray[np.int32]:
-    """Tabulate the relative error exp(gap) - 1 of a target ``exp(gap)`` times the mean.
+def gap_table(residual: Residual, clip: float) -> NDArray[np.int32]:
+    """Tabulate a residual by the gap of target and score.
 
     Parameters
     ----------
+    residual : callable
+        From gaps and ``clip`` to residuals in units of the clip, which are clipped at 1.
     clip : float
-        At least 1. Errors are clipped here; they are never below -1.
 
     Returns
     -------
-    ndarray of int32, shape (n_entries,)
-        In units of ``clip / LATTICE``, truncated, from gaps of -16 to the first that is clipped.
+    ndarray of int32, shape (8192,)
+        In units of ``clip / LATTICE``, truncated, for gaps from -16 to 16.
     """
-    gaps = (np.arange(_ENTRIES + math.ceil(math.log1p(clip) * _STEPS) + 1) + 0.5) / _STEPS - 16
-    table = np.trunc(np.expm1(gaps) / clip * LATTICE)
+    gaps = (np.arange(2 * _ENTRIES) + 0.5) / _STEPS - 16
+    table = np.trunc(residual(gaps, clip) * LATTICE)
     return np.clip(table, -LATTICE, LATTICE).astype(np.int32)
 
 
@@ -121,21 +126,65 @@ class LocalPoissonRows(LocalRegressionRows):
         self._lowest = lowest_log_step(self._bounds[1])
 
 
-class LocalGammaRows(LocalRegressionRows):
-    """Rows with an amount; parameters as for :class:`LocalRegressionRows`, ``lower`` above 0.
+class LocalGapRows(LocalRegressionRows):
+    """Rows whose residual is a function of the gap of target and score, read from a table.
 
-    Scores are logarithms of the mean. Residuals are target / mean - 1, clipped at ``clip``, which
-    must be at least 1.
+    Parameters
+    ----------
+    codes, target
+        As for :class:`LocalRegressionRows`.
+    residual : callable
+        As for :func:`gap_table`.
+    has_log_target : bool
+        Whether the gap is that of the target's logarithm, ``lower`` being above 0. Else it is in
+        units of the clip, as scores are.
+    **settings
+        As for :class:`LocalRegressionRows`.
     """
 
-    _kernel = staticmethod(advance_gamma)
+    _kernel = staticmethod(advance_gap)
     _lowest = -_ENTRIES
 
-    def __init__(self, codes: Codes, target: NDArray[np.float64], **settings: Any) -> None:
+    def __init__(
+        self,
+        codes: Codes,
+        target: NDArray[np.float64],
+        *,
+        residual: Residual,
+        has_log_target: bool,
+        **settings: Any,
+    ) -> None:
+        self._residual, self._has_log_target = residual, has_log_target
         super().__init__(codes, target, **settings)
-        for rows in chunks(len(self._numbers)):
-            self._target[rows] = log_steps(self._numbers[rows], *self._bounds)
+        if has_log_target:
+            for rows in chunks(len(self._numbers)):
+                self._target[rows] = log_steps(self._numbers[rows], *self._bounds)
 
     def clip_residuals(self, clip: float) -> None:
-        """Choose the clipping bound of relative errors, at least 1, before the first round."""
-        self._table = gamma_table(clip)
+        """Choose the clipping bound of residuals, before the first round."""
+        if not self._has_log_target:
+            super().clip_residuals(clip)
+        self._table = gap_table(self._residual, clip)
+
+
+def regression_rows(
+    rule: str, residual: Residual, codes: Codes, target: NDArray[np.float64], **settings: Any
+) -> LocalRegressionRows:
+    """Return the rows of a regression.
+
+    Parameters
+    ----------
+    rule : {"difference", "mean", "gap", "log gap"}
+        The residual: target minus score, target minus exp(score), or ``residual`` of the gap of the
+        target or its logarithm. The loop over rows clips each.
+    residual : callable
+        As for :func:`gap_table`.
+    codes, target, **settings
+        As for :class:`LocalRegressionRows`.
+    """
+    if rule == "difference":
+        return LocalRegressionRows(codes, target, **settings)
+    if rule == "mean":
+        return LocalPoissonRows(codes, target, **settings)
+    has_log_target = rule == "log gap"
+    return LocalGapRows(codes, target, residual=residual, has_log_target=has_log_target, **settings)
