@@ -35,7 +35,7 @@ from interpret_dp.llm.projections import public_projections
 from interpret_dp.llm.request import GRADIENTS
 from interpret_dp.llm.training import Training
 from interpret_dp.mechanisms import SystemRandomness
-from interpret_dp.release import PlannedSampling, ReleasePlan, ReleaseSession
+from interpret_dp.release import PlannedSampling, ReleasePlan, ReleaseRequest
 
 __all__ = [
     "LAYOUTS",
@@ -334,16 +334,15 @@ def _our_epoch(
     n_planned = 1 + n_steps + (n_steps if job.has_stages else 0)
     plan = PlannedSampling.calibrated(GRADIENTS, 0.5, 1e-6, probability=rate, count=n_planned)
     assert plan.steps is not None
-    randomness = SystemRandomness()
-    with ReleaseSession(
-        PrivacyLedger.in_memory(),
-        "mnist",
-        ReleasePlan((plan,)),
-        randomness,
-        explainer="benchmark",
+    request = ReleaseRequest(
         epsilon=2.0,
         delta=1e-5,
-    ) as session:
+        plan=ReleasePlan((plan,)),
+        randomness=SystemRandomness(),
+        ledger=PrivacyLedger.in_memory(),
+        dataset="mnist",
+    )
+    with request.opened("benchmark") as session:
         began = time.process_time()
         training = Training(
             inputs,
@@ -366,8 +365,8 @@ def _our_epoch(
     n_parameters = N_MAPS * job.n_classes * ((job.dimension or inputs.shape[1]) + 1)
     began = time.process_time()
     for _ in range(n_steps):
-        randomness.sample(len(inputs), rate)
-        randomness.noise(2.0**30, n_parameters)
+        request.randomness.sample(len(inputs), rate)
+        request.randomness.noise(2.0**30, n_parameters)
     return epoch | {"random numbers": time.process_time() - began}, once
 
 

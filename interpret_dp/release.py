@@ -7,7 +7,7 @@ Nothing else in the package may turn private sums into public numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, TypeVar
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
+from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee, ReleaseShare
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.accounting.plans import (
@@ -47,6 +48,7 @@ __all__ = [
     "ReleaseRequest",
     "ReleaseSession",
     "SampledSteps",
+    "request_assumptions",
 ]
 
 _FAILURE = (
@@ -55,6 +57,11 @@ _FAILURE = (
     "to see the cause."
 )
 
+
+_UNRECORDED = (
+    "somebody counts what this cost: it was charged to the memory of a process, which no ledger "
+    "holds and no head can show once that process has ended"
+)
 
 _ONE_ROW = Neighbourhood()
 
@@ -80,7 +87,7 @@ class ReleaseRequest:
 
     epsilon: float
     delta: float
-    neighbourhood: Neighbourhood
+    neighbourhood: Neighbourhood = _ONE_ROW
     plan: ReleasePlan
     randomness: Randomness
     ledger: PrivacyLedger
@@ -88,16 +95,57 @@ class ReleaseRequest:
 
     def opened(self, explainer: str, *, charges_used: bool = False) -> ReleaseSession:
         """Return the context in which the request runs; the ledger's log names the explainer."""
-        return ReleaseSession(
-            self.ledger,
-            self.dataset,
-            self.plan,
-            self.randomness,
-            neighbourhood=self.neighbourhood,
-            charges_used=charges_used,
-            explainer=explainer,
+        return ReleaseSession(self, explainer, charges_used=charges_used)
+
+    def guarantee(
+        self,
+        mechanism: str,
+        assumptions: Sequence[str] = DEFAULT_ASSUMPTIONS,
+        *,
+        releases: Sequence[ReleaseShare] | None = None,
+        scope: str | None = None,
+    ) -> Guarantee:
+        """Return the promise of the request, which its charge must agree with.
+
+        Parameters
+        ----------
+        mechanism : str
+            How the noise is made, in words.
+        assumptions : sequence of str
+            Those of the ledger and of the unit are added.
+        releases : sequence of ReleaseShare, default=None
+            What was released; None: the whole plan.
+        scope : str, default=None
+            As in :class:`~interpret_dp.accounting.guarantee.Guarantee`.
+        """
+        cost = self.plan.cost
+        return Guarantee(
             epsilon=self.epsilon,
             delta=self.delta,
+            mu=cost.mu if cost.delta == 0.0 else None,
+            mechanism=mechanism,
+            neighboring=self.neighbourhood.relation,
+            unit=self.neighbourhood.unit_text,
+            assumptions=(*assumptions, *request_assumptions(self.ledger, self.neighbourhood)),
+            releases=self.plan.shares if releases is None else tuple(releases),
+            dataset=self.dataset,
+            scope=scope,
+            tests_only=self.randomness.tests_only,
+        )
+
+
+def request_assumptions(ledger: PrivacyLedger, neighbourhood: Neighbourhood) -> Iterator[str]:
+    """Yield what a promise assumes of its ledger and of the identifiers of its unit.
+
+    Without the clause about a ledger in memory, such a promise looks like one that a ledger can
+    confirm.
+    """
+    if not ledger.persistent:
+        yield _UNRECORDED
+    if neighbourhood.unit is not None:
+        yield (
+            f"all rows of a person carry the same {neighbourhood.unit!r}, which is not missing, in "
+            "every request on this data set"
         )
 
 
@@ -106,24 +154,13 @@ class ReleaseSession:
 
     Parameters
     ----------
-    ledger : PrivacyLedger
-        Where the cost is charged.
-    dataset : str
-        Name of the data set in the ledger.
-    plan : ReleasePlan
-        What may be released.
-    randomness : Randomness
-        Source of the noise.
-    neighbourhood : Neighbourhood
-        Whom the guarantee protects: how much the sums of two neighbouring tables may differ.
+    request : ReleaseRequest
+    explainer : str
+        Who asks, for the ledger's log.
     charges_used : bool, default=False
         Charge what was released, not the whole plan: for requests that choose how much they
         release while they run, by what they have released already. An error charges the whole
         plan all the same.
-    explainer : str
-        Who asks, for the ledger's log.
-    epsilon, delta : float
-        The guarantee that was asked for, for the ledger's log.
 
     Raises
     ------
@@ -145,26 +182,14 @@ class ReleaseSession:
     """
 
     def __init__(
-        self,
-        ledger: PrivacyLedger,
-        dataset: str,
-        plan: ReleasePlan,
-        randomness: Randomness,
-        *,
-        neighbourhood: Neighbourhood = _ONE_ROW,
-        charges_used: bool = False,
-        explainer: str,
-        epsilon: float,
-        delta: float,
+        self, request: ReleaseRequest, explainer: str, *, charges_used: bool = False
     ) -> None:
-        self._ledger = ledger
-        self._dataset = dataset
-        self._plan = plan
-        self._randomness = randomness
-        self.neighbourhood = neighbourhood
-        self._charges_used = charges_used
+        self._request = request
         self._explainer = explainer
-        self._asked = (epsilon, delta)
+        self._charges_used = charges_used
+        self._randomness = request.randomness
+        self.neighbourhood = request.neighbourhood
+        plan = request.plan
         sampled = [part for part in plan.releases if isinstance(part, PlannedSampling)]
         ordinary = [part for part in plan.releases if isinstance(part, PlannedRelease)]
         self._planned = {part.name: part for part in ordinary}
@@ -174,8 +199,8 @@ class ReleaseSession:
         self._anything_released = False
         self.head = ""
         self.charged = GdpPair(0.0)
-        if ledger.persistent:
-            refuse_seed(randomness, ledger)
+        if request.ledger.persistent:
+            refuse_seed(request.randomness, request.ledger)
         self._check_noise()
 
     def _check_noise(self) -> None:
@@ -204,15 +229,16 @@ class ReleaseSession:
 
     def __enter__(self) -> ReleaseSession:
         """Reserve the whole plan."""
-        cost = self._plan.cost
-        self._reservation = self._ledger.reserve(
-            self._dataset,
+        request = self._request
+        cost = request.plan.cost
+        self._reservation = request.ledger.reserve(
+            request.dataset,
             protected=self.neighbourhood.protected,
             mu=cost.mu,
             delta=cost.delta,
-            event=self._plan.event,
-            epsilon=self._asked[0],
-            epsilon_delta=self._asked[1],
+            event=request.plan.event,
+            epsilon=request.epsilon,
+            epsilon_delta=request.delta,
             explainer=self._explainer,
         )
         return self
@@ -432,7 +458,7 @@ class ReleaseSession:
             if error is None or self._anything_released:
                 self._commit(reservation, whole=error is not None or not self._charges_used)
             else:
-                self._ledger.cancel(reservation)
+                self._request.ledger.cancel(reservation)
         except BaseException as ledger_error:
             _cut_out(error, ledger_error)
             raise
@@ -446,14 +472,14 @@ class ReleaseSession:
         # Noted before the commit: if that fails the reservation stays open, which is spent too.
         self.charged = GdpPair(reservation.mu, reservation.delta)
         if whole:
-            self.head = self._ledger.commit(reservation)
+            self.head = self._request.ledger.commit(reservation)
             return
         used = compose_repeated(
             [(part.pair, part.count - self._left[name]) for name, part in self._planned.items()]
             + [(GdpPair(sampling.mu), 1) for sampling in self._sampled.values()]
         )
         self.charged = GdpPair(min(used.mu, reservation.mu), reservation.delta)
-        self.head = self._ledger.commit(reservation, charged_mu=self.charged.mu)
+        self.head = self._request.ledger.commit(reservation, charged_mu=self.charged.mu)
 
 
 def _raise_failure(charged: bool, reason: str | None) -> NoReturn:

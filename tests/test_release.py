@@ -24,13 +24,14 @@ from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from interpret_dp.mechanisms import Randomness, SeededRandomness, use_randomness
 from interpret_dp.release import (
     PlannedChoice,
     PlannedRelease,
     PlannedSampling,
     PlannedSelection,
     ReleasePlan,
+    ReleaseRequest,
     ReleaseSession,
 )
 from tests.audit.fits import FEATURES, base_records, classifier, frame
@@ -52,10 +53,26 @@ class Watching(SeededRandomness):
         return super().perturb(name, exact, sensitivity, sigma)
 
 
-def open_session(ledger: PrivacyLedger, plan: ReleasePlan = PLAN) -> ReleaseSession:
-    return ReleaseSession(
-        ledger, "people", plan, SeededRandomness(1), explainer="test", epsilon=1.0, delta=1e-5
+def request_of(
+    ledger: PrivacyLedger,
+    plan: ReleasePlan,
+    *,
+    randomness: Randomness | None = None,
+    neighbourhood: Neighbourhood | None = None,
+) -> ReleaseRequest:
+    return ReleaseRequest(
+        epsilon=1.0,
+        delta=1e-5,
+        neighbourhood=neighbourhood or Neighbourhood(),
+        plan=plan,
+        randomness=randomness or SeededRandomness(1),
+        ledger=ledger,
+        dataset="people",
     )
+
+
+def open_session(ledger: PrivacyLedger, plan: ReleasePlan = PLAN) -> ReleaseSession:
+    return request_of(ledger, plan).opened("test")
 
 
 def states(ledger: PrivacyLedger, dataset: str = "people") -> list[str]:
@@ -92,10 +109,7 @@ def test_an_unused_part_of_the_plan_is_charged_too() -> None:
 @pytest.mark.parametrize("sensitivity", [LATTICE, 2 * LATTICE, 123_457])
 def test_each_release_gets_the_noise_of_its_plan(sensitivity: int) -> None:
     randomness = Watching()
-    session = ReleaseSession(
-        PrivacyLedger.in_memory(), "people", PLAN, randomness, explainer="t", epsilon=1, delta=0.1
-    )
-    with session:
+    with request_of(PrivacyLedger.in_memory(), PLAN, randomness=randomness).opened("t") as session:
         _, sigma = session.gaussian("target", ONE, row_norm=sensitivity, aligned=True)
         session.gaussian("rounds", np.repeat(ONE, 3, axis=0), row_norm=sensitivity, aligned=True)
     assert randomness.asked == [
@@ -156,13 +170,10 @@ def test_samples_of_rows_are_refused_where_nothing_is_proved_of_them(
     neighbourhood: Neighbourhood,
 ) -> None:
     ledger = PrivacyLedger.in_memory()
-    given = {"explainer": "test", "epsilon": 1.0, "delta": 1e-5}
 
     def session(of: Neighbourhood) -> ReleaseSession:
         plan = ReleasePlan((PlannedSampling("steps", 0.5, 1e-7),))
-        return ReleaseSession(
-            ledger, "people", plan, SeededRandomness(1), neighbourhood=of, **given
-        )
+        return request_of(ledger, plan, neighbourhood=of).opened("test")
 
     session(Neighbourhood(unit="person", max_rows=1))
     with pytest.raises(ValueError, match="only for adding or removing one unit of which one row"):
@@ -263,17 +274,10 @@ def test_a_choice_gets_the_epsilon_of_its_plan_and_the_sensitivity_of_the_promis
         (Neighbourhood(unit="person", max_rows=3), 3),
         (Neighbourhood(relation="replace_one", unit="person", max_rows=3), 6),
     ):
-        session = ReleaseSession(
-            PrivacyLedger.in_memory(),
-            "people",
-            KINDS,
-            Choosing(1),
-            neighbourhood=neighbourhood,
-            explainer="test",
-            epsilon=1.0,
-            delta=1e-5,
+        request = request_of(
+            PrivacyLedger.in_memory(), KINDS, randomness=Choosing(1), neighbourhood=neighbourhood
         )
-        with session:
+        with request.opened("test") as session:
             assert session.choose("start", [300, 100, 200], row_norm=7) in (0, 1, 2)
         name, scores, sensitivity, epsilon = asked.pop()
         assert (name, scores, sensitivity) == ("start", [300, 100, 200], 7 * factor)
@@ -293,16 +297,7 @@ def test_a_selection_needs_a_delta(delta: float) -> None:
 def using_session(
     ledger: PrivacyLedger, *, charges_used: bool = True, plan: ReleasePlan = KINDS
 ) -> ReleaseSession:
-    return ReleaseSession(
-        ledger,
-        "people",
-        plan,
-        SeededRandomness(1),
-        charges_used=charges_used,
-        explainer="test",
-        epsilon=1.0,
-        delta=1e-5,
-    )
+    return request_of(ledger, plan).opened("test", charges_used=charges_used)
 
 
 def test_a_request_may_be_charged_for_what_it_used() -> None:

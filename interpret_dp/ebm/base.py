@@ -23,7 +23,6 @@ from interpret_dp.ebm.host.interpret_json import completed
 from interpret_dp.ebm.host.keywords import with_substitutes
 from interpret_dp.ebm.host.removing import drop_features
 from interpret_dp.ebm.lazy import answered_lazily
-from interpret_dp.ebm.promise import promise_of
 from interpret_dp.ebm.publishing import (
     current_model,
     fitted_model,
@@ -123,7 +122,7 @@ class PrivateEBM(ShowsGuarantee):
             )
         given = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
         request = open_request(self, X, y, **given, reads_dask=True)
-        promise = promise_of(request)
+        promise = request.promise()
         with request.opened(type(self).__name__) as session:
             rows = request.rows.started()
             rows = rows.drawn(request.neighbourhood.max_rows, session.public_choices)

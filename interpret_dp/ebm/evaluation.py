@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.gaussian import mu_of_budget
-from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
+from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.ebm.cells import Cells, cells_of
 from interpret_dp.fitting.account import (
@@ -26,9 +26,8 @@ from interpret_dp.fitting.account import (
     randomness_of,
     refuse_unnamed_unit,
 )
-from interpret_dp.fitting.assumptions import ledger_assumptions, unit_assumptions
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseSession
+from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseRequest
 from interpret_dp.schema.kinds import kind_of, refuse_mismatches, target_mismatch
 from interpret_dp.schema.names import listed
 
@@ -154,37 +153,20 @@ def private_metrics(
     refuse_unnamed_unit(ledger, unit, first.schema_)
     account, name = account_of(ledger, dataset, neighbourhood)
     mu = mu_of_budget(epsilon, delta) / math.sqrt(len(models))
-    plan = ReleasePlan((PlannedRelease("metrics", mu, len(models)),))
-    randomness = randomness_of(None)
-    guarantee = Guarantee(
+    request = ReleaseRequest(
         epsilon=epsilon,
         delta=delta,
-        mu=plan.cost.mu,
-        mechanism=_MECHANISM,
-        neighboring=neighbourhood.relation,
-        unit=neighbourhood.unit_text,
-        assumptions=(
-            *DEFAULT_ASSUMPTIONS,
-            *ledger_assumptions(account),
-            *unit_assumptions(neighbourhood),
-        ),
-        releases=plan.shares,
+        neighbourhood=neighbourhood,
+        plan=ReleasePlan((PlannedRelease("metrics", mu, len(models)),)),
+        randomness=randomness_of(None),
+        ledger=account,
         dataset=name,
-        tests_only=randomness.tests_only,
     )
+    guarantee = request.guarantee(_MECHANISM)
     kinds = {label: cells_of(model) for label, model in models.items()}
     counts = {}
     sigma = 0.0
-    with ReleaseSession(
-        account,
-        name,
-        plan,
-        randomness,
-        neighbourhood=neighbourhood,
-        explainer="private_metrics",
-        epsilon=epsilon,
-        delta=delta,
-    ) as session:
+    with request.opened("private_metrics") as session:
         kept = rows.kept(neighbourhood.max_rows, session.public_choices)
         for label, cells in kinds.items():
             exact = _counted(cells, rows, kept)
@@ -193,7 +175,7 @@ def private_metrics(
             )
             counts[label] = noisy[0] / LATTICE
     guarantee = replace(guarantee, ledger_head=session.head)
-    return _figures(kinds, counts, sigma / LATTICE, randomness.public, guarantee)
+    return _figures(kinds, counts, sigma / LATTICE, request.randomness.public, guarantee)
 
 
 def _checked(models: Mapping[str, PrivateEBM]) -> PrivateEBM:

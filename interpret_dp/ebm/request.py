@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,11 @@ from interpret_dp._validate import (
     did_you_mean,
 )
 from interpret_dp.accounting.gaussian import classic_mu, mu_of_budget
+from interpret_dp.accounting.guarantee import (
+    DEFAULT_ASSUMPTIONS,
+    UNDECLARED_ASSUMPTIONS,
+    Guarantee,
+)
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.losses import LOSSES, checked_objective, link_of
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask, excluded_pairs, pair_task
@@ -31,8 +36,13 @@ from interpret_dp.fitting.account import (
     thread_count,
 )
 from interpret_dp.fitting.declaring import Declared, DeclaringTask, warn_of_gaps
-from interpret_dp.fitting.init_score import open_init_score
-from interpret_dp.fitting.partitioned import open_collections, partitioned
+from interpret_dp.fitting.init_score import INIT_SCORE_ASSUMPTION, open_init_score
+from interpret_dp.fitting.partitioned import (
+    DASK_ASSUMPTION,
+    PartitionedRows,
+    open_collections,
+    partitioned,
+)
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.release import ReleasePlan, ReleaseRequest
 from interpret_dp.schema import (
@@ -47,6 +57,8 @@ from interpret_dp.schema.partial import partial_schema_from_arguments
 
 __all__ = ["FitRequest", "open_request", "trainer_config"]
 
+_MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu split by squares"
+_CHOICE = "; pairs chosen by the exponential mechanism, exactly sampled"
 _WIDEST_TARGET = 1e100
 _RULE = "None leaves it to the trainer's own rule."
 _RATE = f"Curves of a larger one would swing ever wider. {_RULE}"
@@ -75,6 +87,20 @@ class FitRequest(ReleaseRequest):
     declaring: DeclaringTask
     config: TrainerConfig
     n_threads: int
+
+    def promise(self) -> Guarantee:
+        """Return the guarantee, before it is charged: bill and promise must agree."""
+        choice = _CHOICE if self.config.n_chosen_pairs else ""
+        return self.guarantee(_MECHANISM + choice, tuple(self._assumptions()))
+
+    def _assumptions(self) -> Iterator[str]:
+        yield from UNDECLARED_ASSUMPTIONS if self.declaring.is_needed else DEFAULT_ASSUMPTIONS
+        if self.rows.start is not None:
+            yield INIT_SCORE_ASSUMPTION
+        if isinstance(self.rows, PartitionedRows):
+            yield DASK_ASSUMPTION
+        if self.rows.weights is not None and self.declaring.declared_weight is not None:
+            yield "the largest sample weight is public and was not read off the rows"
 
     def completed(self, declared: Declared) -> FitRequest:
         """Return the request with what was found out inside the session."""
@@ -114,7 +140,7 @@ def open_request(
     TypeError, ValueError, SchemaError, LedgerError
         If a parameter, the table's form or the declaration is wrong. Nothing was spent.
     """
-    epsilon, delta = _asked(estimator)
+    epsilon, delta = _budget(estimator)
     _refuse_bags(estimator)
     _check_verbose(estimator.verbose)
     _refuse_start_of_logarithms(estimator, init_score)
@@ -183,7 +209,7 @@ def _refuse_start_of_logarithms(estimator: Any, init_score: Any) -> None:
         )
 
 
-def _asked(estimator: Any) -> tuple[float, float]:
+def _budget(estimator: Any) -> tuple[float, float]:
     epsilon = check_real(
         "epsilon", estimator.epsilon, low=0, low_open=True, mend="1 is a usual start."
     )

@@ -21,8 +21,12 @@ from interpret_dp.schema.containers import elements_of
 from interpret_dp.schema.kinds import refuse_texts
 from interpret_dp.schema.tables import Values, open_column
 
-__all__ = ["open_init_score"]
+__all__ = ["INIT_SCORE_ASSUMPTION", "open_init_score"]
 
+INIT_SCORE_ASSUMPTION = (
+    "each row's init_score was computed from that row alone, to the last bit, by what is public or "
+    "charged by itself, and which fails for no row"
+)
 
 # Beyond this no probability of a float64 differs from 0 or 1.
 _LARGEST_LOGIT = 700.0

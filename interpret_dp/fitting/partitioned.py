@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from interpret_dp.backends.dask import Partitions, Pieces
 
 __all__ = [
+    "DASK_ASSUMPTION",
     "Opening",
     "PartitionedRows",
     "open_collections",
@@ -37,6 +38,10 @@ __all__ = [
 ]
 
 
+DASK_ASSUMPTION = (
+    "the Dask scheduler and workers, and whoever reads their memory, disks, logs and traffic, are "
+    "the curator's own, and the collections hold the same rows whenever they are computed"
+)
 _BACKENDS = ("auto", "local", "dask")
 
 

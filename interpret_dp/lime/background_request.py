@@ -21,13 +21,13 @@ from interpret_dp.fitting.account import (
     randomness_of,
     refuse_unnamed_unit,
 )
-from interpret_dp.fitting.assumptions import (
-    DASK_ASSUMPTION,
-    ledger_assumptions,
-    unit_assumptions,
-)
 from interpret_dp.fitting.declaring import DeclaringTask, warn_of_gaps
-from interpret_dp.fitting.partitioned import PartitionedRows, open_collections, partitioned
+from interpret_dp.fitting.partitioned import (
+    DASK_ASSUMPTION,
+    PartitionedRows,
+    open_collections,
+    partitioned,
+)
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.lime.asking import PublicModel, example_row, tried_model
 from interpret_dp.lime.dependence import DEPENDENCE_SHARE, dependence_plan
@@ -140,22 +140,9 @@ def _try_model(model: PublicModel, X: Any, feature_names: Any, declaring: Declar
 def background_promise(request: BackgroundRequest) -> Guarantee:
     """Return the guarantee of a request, before it is charged."""
     on_dask = isinstance(request.rows, PartitionedRows)
-    cost = request.plan.cost
-    return Guarantee(
-        epsilon=request.epsilon,
-        delta=request.delta,
-        mu=cost.mu if cost.delta == 0.0 else None,
-        mechanism=_WITH_DEPENDENCE if request.has_dependence else _MECHANISM,
-        neighboring=request.neighbourhood.relation,
-        unit=request.neighbourhood.unit_text,
-        assumptions=(
-            *(UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS),
-            *((DASK_ASSUMPTION,) if on_dask else ()),
-            *ledger_assumptions(request.ledger),
-            *unit_assumptions(request.neighbourhood),
-        ),
-        releases=request.plan.shares,
-        dataset=request.dataset,
+    defaults = UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS
+    return request.guarantee(
+        _WITH_DEPENDENCE if request.has_dependence else _MECHANISM,
+        (*defaults, *((DASK_ASSUMPTION,) if on_dask else ())),
         scope=_SCOPE,
-        tests_only=request.randomness.tests_only,
     )

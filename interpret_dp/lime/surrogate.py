@@ -20,7 +20,6 @@ from interpret_dp.ebm.estimators import (
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
 )
-from interpret_dp.ebm.promise import promise_of
 from interpret_dp.ebm.publishing import fitted_model
 from interpret_dp.ebm.request import FitRequest, open_request
 from interpret_dp.ebm.training import TrainedTerms, train
@@ -90,7 +89,7 @@ def fit_surrogate(request: SurrogateRequest) -> Surrogate:
     )
     fit, patches = _opened(estimator, request)
     fit = replace(_whole_request(fit, each, n_models), randomness=request.randomness)
-    guarantee = request.promise(promise_of(fit))
+    guarantee = request.promise(fit.promise())
     trained, sums, head = _released(fit, request, scale, n_models)
     guarantee = replace(guarantee, ledger_head=head)
     models = tuple(

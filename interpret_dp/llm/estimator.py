@@ -23,7 +23,6 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.sampled import MOST_STEPS
 from interpret_dp.ebm.host.keywords import with_substitutes
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
-from interpret_dp.fitting.assumptions import ledger_assumptions, unit_assumptions
 from interpret_dp.fitting.declaring import declare
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
 from interpret_dp.fitting.tags import estimator_tags
@@ -426,22 +425,6 @@ def _promise(
     if begun:
         mu = training.mu_of_first(steps, begun)
         shares.append(ReleaseShare(GRADIENTS, mu, begun, training.delta))
-    assumptions = [
-        *(UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS),
-        *ledger_assumptions(request.ledger),
-        *unit_assumptions(request.neighbourhood),
-        *more_assumptions,
-    ]
-    return Guarantee(
-        epsilon=request.epsilon,
-        delta=request.delta,
-        mu=None,
-        mechanism=_MECHANISM,
-        neighboring=request.neighbourhood.relation,
-        unit=request.neighbourhood.unit_text,
-        assumptions=tuple(assumptions),
-        releases=tuple(shares),
-        dataset=request.dataset,
-        ledger_head=head,
-        tests_only=request.randomness.tests_only,
-    )
+    defaults = UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS
+    own = request.guarantee(_MECHANISM, (*defaults, *more_assumptions), releases=shares)
+    return dataclasses.replace(own, ledger_head=head)

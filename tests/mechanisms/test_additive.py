@@ -17,7 +17,7 @@ from interpret_dp.mechanisms import (
     gaussian_mechanism,
     use_randomness,
 )
-from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseSession
+from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseRequest
 from tests.audit.fits import base_records, classifier, frame, regressor
 from tests.statistical.noise_checks import LEVEL, all_p
 
@@ -53,15 +53,15 @@ def standardised_noise(rounds: int, planned: float, claimed: float) -> Any:
     """Return the noise of a session's releases in units of what ``claimed`` would need."""
     exact = np.arange(rounds, dtype=np.int64)[:, np.newaxis] * LATTICE
     plan = ReleasePlan((PlannedRelease("sums", planned, rounds),))
-    with ReleaseSession(
-        PrivacyLedger.in_memory(),
-        "people",
-        plan,
-        SystemRandomness(),
-        explainer="test",
+    request = ReleaseRequest(
         epsilon=1.0,
         delta=1e-5,
-    ) as session:
+        plan=plan,
+        randomness=SystemRandomness(),
+        ledger=PrivacyLedger.in_memory(),
+        dataset="people",
+    )
+    with request.opened("test") as session:
         noisy, _ = session.gaussian("sums", exact, row_norm=LATTICE, aligned=True)
     return (noisy - exact).ravel(), math.hypot(LATTICE / claimed, 3)
 

@@ -20,7 +20,13 @@ from interpret_dp.mechanisms import (
 )
 from interpret_dp.mechanisms import selection as selection_module
 from interpret_dp.mechanisms.selection import normal_tail_quantile, threshold
-from interpret_dp.release import PlannedRelease, PlannedSelection, ReleasePlan, ReleaseSession
+from interpret_dp.release import (
+    PlannedRelease,
+    PlannedSelection,
+    ReleasePlan,
+    ReleaseRequest,
+    ReleaseSession,
+)
 from tests.statistical.noise_checks import LEVEL
 
 MU = 0.5
@@ -172,9 +178,15 @@ PLAN = ReleasePlan(
 
 
 def open_session(ledger: PrivacyLedger) -> ReleaseSession:
-    return ReleaseSession(
-        ledger, "people", PLAN, SeededRandomness(1), explainer="test", epsilon=1.0, delta=1e-5
+    request = ReleaseRequest(
+        epsilon=1.0,
+        delta=1e-5,
+        plan=PLAN,
+        randomness=SeededRandomness(1),
+        ledger=ledger,
+        dataset="people",
     )
+    return request.opened("test")
 
 
 def test_a_plan_with_selections_is_charged_as_a_pair() -> None:

@@ -22,7 +22,6 @@ from interpret_dp.fitting.account import (
     randomness_of,
     refuse_unnamed_unit,
 )
-from interpret_dp.fitting.assumptions import ledger_assumptions, unit_assumptions
 from interpret_dp.lime.asked import Outputs, document_of
 from interpret_dp.lime.labels import black_box
 from interpret_dp.lime.opening import (
@@ -50,7 +49,13 @@ from interpret_dp.lime.paper.weighting import (
 )
 from interpret_dp.lime.promise import conditional_guarantee
 from interpret_dp.mechanisms import active_randomness
-from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseSession
+from interpret_dp.release import (
+    PlannedRelease,
+    ReleasePlan,
+    ReleaseRequest,
+    ReleaseSession,
+    request_assumptions,
+)
 from interpret_dp.schema import Schema, interpret_type
 from interpret_dp.schema.kinds import refuse_mismatches
 from interpret_dp.schema.units import kept_rows
@@ -323,8 +328,7 @@ class PaperLimeTabular:
             assumptions=(
                 *DEFAULT_ASSUMPTIONS,
                 _ASSUMPTION,
-                *ledger_assumptions(self._ledger),
-                *unit_assumptions(self._neighbourhood),
+                *request_assumptions(self._ledger, self._neighbourhood),
             ),
             dataset=self._dataset,
             ledger_head=self._head,
@@ -389,17 +393,16 @@ class PaperLimeTabular:
             planned = adaptive_plan(weights, around, config, count, self._history)
         plan = ReleasePlan(planned)
         self._check_room(plan)
-        session = ReleaseSession(
-            self._ledger,
-            self._dataset,
-            plan,
-            active_randomness() or self._randomness,
-            neighbourhood=self._neighbourhood,
-            charges_used=method != "interactive",
-            explainer=type(self).__name__,
+        request = ReleaseRequest(
             epsilon=self._epsilon_of(plan.cost.mu),
             delta=self._delta,
+            neighbourhood=self._neighbourhood,
+            plan=plan,
+            randomness=active_randomness() or self._randomness,
+            ledger=self._ledger,
+            dataset=self._dataset,
         )
+        session = request.opened(type(self).__name__, charges_used=method != "interactive")
         try:
             with session:
                 data = self._labelled_rows(session, n_outputs)

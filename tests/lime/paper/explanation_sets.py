@@ -16,7 +16,7 @@ from interpret_dp.lime.paper.interactive import descend, gradients_release
 from interpret_dp.lime.paper.moments import ExplanationData, Queries
 from interpret_dp.lime.paper.weighting import WeightTable, stable_weight, weight_table
 from interpret_dp.mechanisms import Randomness, SeededRandomness, active_randomness
-from interpret_dp.release import ReleasePlan, ReleaseSession
+from interpret_dp.release import ReleasePlan, ReleaseRequest, ReleaseSession
 from interpret_dp.schema import open_table
 
 SCHEMA = Schema(
@@ -126,17 +126,16 @@ def session_of(
     ledger: PrivacyLedger | None = None,
     charges_used: bool = False,
 ) -> ReleaseSession:
-    return ReleaseSession(
-        ledger or PrivacyLedger.in_memory(),
-        "explained",
-        ReleasePlan(planned),
-        randomness or active_randomness() or SeededRandomness(0),
-        neighbourhood=neighbourhood or Neighbourhood(),
-        charges_used=charges_used,
-        explainer="test",
+    request = ReleaseRequest(
         epsilon=1.0,
         delta=1e-6,
+        neighbourhood=neighbourhood or Neighbourhood(),
+        plan=ReleasePlan(planned),
+        randomness=randomness or active_randomness() or SeededRandomness(0),
+        ledger=ledger or PrivacyLedger.in_memory(),
+        dataset="explained",
     )
+    return request.opened("test", charges_used=charges_used)
 
 
 def request(
