@@ -19,18 +19,17 @@ from interpret_dp.backends.residual_tables import regression_rows
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.losses import LOSSES, LogLoss, Loss, RegressionLoss, Start
 from interpret_dp.ebm.noise.boosted import Boosted
-from interpret_dp.ebm.noise.choosing import significant_terms
-from interpret_dp.ebm.noise.sampling import with_noise_of_others
-from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise
+from interpret_dp.ebm.noise.significance import significant_terms
+from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, no_noise
+from interpret_dp.ebm.noise.variances import with_noise_of_others
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
-from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.trainer.binning import Bins, public_bins
 from interpret_dp.ebm.trainer.boosting import boost
 from interpret_dp.ebm.trainer.correlations import Correlations
-from interpret_dp.ebm.trainer.histograms import release_bins
+from interpret_dp.ebm.trainer.curves import Averaged, BoostingResult, BoostingTask
 from interpret_dp.ebm.trainer.partitions import movable_terms
-from interpret_dp.ebm.trainer.products import release_correlations
-from interpret_dp.ebm.trainer.results import BoostingResult, BoostingTask
+from interpret_dp.ebm.trainer.releases import release_bins, release_correlations
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import (
@@ -42,7 +41,7 @@ from interpret_dp.schema import (
 )
 from interpret_dp.schema.encode import encode_features, encode_weights
 
-__all__ = ["TrainedTerms", "TrainingTask", "train"]
+__all__ = ["TrainedTerms", "TrainingTask", "has_one_class", "train", "train_constant"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class TrainedTerms:
         Released sum of the weights of the rows with a target; without weights, their number.
     count_noise : float
         Standard deviation of the noise of a bin's weight, in rows or in weight
-        (:func:`~interpret_dp.ebm.trainer.histograms.release_bins`).
+        (:func:`~interpret_dp.ebm.trainer.releases.release_bins`).
     update_noise : float
         Standard deviation of the noise of an update's plain sum, times the learning rate.
     boosting : BoostingResult
@@ -147,14 +146,7 @@ def train(
     loss = start.loss
     if isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
         rows.clip_residuals(loss.clip)
-    bins, count_noise, weight_noise = release_bins(
-        rows,
-        task.specs,
-        config,
-        session,
-        start.n_rows,
-        is_classification=loss.is_classification,
-    )
+    bins, count_noise, weight_noise = release_bins(rows, task.specs, config, session, start)
     # Where nothing is above the noise, no term is better than another.
     movable = movable_terms(bins, weight_noise) or list(range(len(bins)))
     boosting = BoostingTask(
@@ -331,3 +323,67 @@ def _release_target(
     )
     norm = session.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
     return loss.start(released[0] / LATTICE, sigma / LATTICE, norm, config, has_scores=has_scores)
+
+
+def has_one_class(task: TrainingTask) -> bool:
+    """Return whether there is nothing to tell apart."""
+    return isinstance(task.target, Categorical) and len(task.target.levels) < 2
+
+
+def train_constant(
+    private: PrivateRows, task: TrainingTask, config: TrainerConfig, session: ReleaseSession
+) -> TrainedTerms:
+    """Return terms without effect, and the released number of rows of the only label.
+
+    Parameters
+    ----------
+    private : PrivateRows
+    task : TrainingTask
+        With one label.
+    config : TrainerConfig
+    session : ReleaseSession
+        Open, with the plan of ``config``. The histograms and the rounds are left unused; they are
+        charged all the same, since whether they are used follows from the rows.
+    """
+    if not isinstance(task.target, Categorical):
+        raise TypeError(f"The target is {task.target!r}; only a classifier can lack labels.")
+    exact = private.total(_weight_of_the_label, task.target, task.largest_weight)
+    released, sigma = session.gaussian("target", exact, row_norm=LATTICE, aligned=True)
+    # One bin over all numbers, or one a level, without counts: none were released.
+    bins = [
+        public_bins(config.n_fine(spec), config.fine_edges(spec), np.zeros(0))
+        for spec in task.specs
+    ]
+    scores = [np.zeros(b.n_codes) for b in bins]
+    intercept = np.zeros(1)
+    return TrainedTerms(
+        bins=bins,
+        scores=scores,
+        noise=[no_noise(b.n_codes) for b in bins],
+        expected=[None] * len(bins),
+        intercept=intercept,
+        n_rows=task.largest_weight * max(float(released[0, 0]), sigma) / LATTICE,
+        count_noise=0.0,
+        update_noise=0.0,
+        boosting=BoostingResult(
+            [s[:, np.newaxis] for s in scores],
+            [s[:, np.newaxis] for s in scores],
+            intercept,
+            updates=[[] for _ in bins],
+            averaged=(Averaged(0),) * len(bins),
+            noise=0.0,
+            step=0.0,
+            way=0.0,
+        ),
+    )
+
+
+def _weight_of_the_label(
+    private: PrivateRows, target: Categorical, largest_weight: float
+) -> NDArray[np.int64]:
+    """Add the weights of the rows that have the only label; shape (1, 1), in lattice units."""
+    has_label = encode_classes(private.y, target) == 0
+    weights = np.full(len(has_label), LATTICE, dtype=np.int32)
+    if private.weights is not None:
+        weights = encode_weights(private.weights, largest_weight, LATTICE)
+    return np.array([[weights[has_label].sum(dtype=np.int64)]])

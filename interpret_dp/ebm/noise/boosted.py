@@ -9,14 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.losses import RegressionLoss, Start
-from interpret_dp.ebm.noise.coupling import with_coupling
 from interpret_dp.ebm.noise.intercepts import balanced_intercept, balanced_intercepts
-from interpret_dp.ebm.noise.sampling import (
-    explained_variance,
-    noise_variance,
-    sampling_variances,
-    with_noise_of_others,
-)
 from interpret_dp.ebm.noise.uncertainty import (
     Expected,
     TermNoise,
@@ -25,10 +18,16 @@ from interpret_dp.ebm.noise.uncertainty import (
     expected_terms,
     term_noise,
 )
+from interpret_dp.ebm.noise.variances import (
+    explained_variance,
+    noise_variance,
+    sampling_variances,
+    with_coupling,
+    with_noise_of_others,
+)
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.correlations import Correlations
-from interpret_dp.ebm.trainer.curves import Averaged
-from interpret_dp.ebm.trainer.results import BoostingResult, BoostingTask
+from interpret_dp.ebm.trainer.curves import Averaged, BoostingResult, BoostingTask
 
 __all__ = ["Boosted"]
 

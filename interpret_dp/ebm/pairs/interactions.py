@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from interpret_dp._validate import describe_argument, did_you_mean
+from interpret_dp.ebm.config import MOST_LEVELS, all_pairs, candidate_count
 from interpret_dp.ebm.losses import link_of
-from interpret_dp.ebm.pairs.config import MOST_LEVELS, all_pairs, candidate_count
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec
 

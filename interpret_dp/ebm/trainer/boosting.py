@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.ebm.trainer.contrasts import LeafRelease
-from interpret_dp.ebm.trainer.curves import Curves
+from interpret_dp.ebm.trainer.curves import BoostingResult, BoostingTask, Curves
 from interpret_dp.ebm.trainer.partitions import (
+    LeafRelease,
     Shifts,
     TermUpdate,
     leaf_gains,
@@ -32,7 +32,6 @@ from interpret_dp.ebm.trainer.partitions import (
     without_common_part,
     without_total,
 )
-from interpret_dp.ebm.trainer.results import BoostingResult, BoostingTask
 from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.fitting.progress import progress
 from interpret_dp.release import ReleaseSession

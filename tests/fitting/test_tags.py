@@ -18,7 +18,7 @@ from interpret_dp import (
     DPExplainableBoostingRegressor,
     Schema,
 )
-from interpret_dp.ebm.host.keywords import SUBSTITUTES
+from interpret_dp.fitting.tags import SUBSTITUTES
 
 PAIRS = [
     (ExplainableBoostingClassifier, DPExplainableBoostingClassifier),

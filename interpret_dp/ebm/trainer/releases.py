@@ -1,23 +1,36 @@
-"""The histograms of all features are released: once to find bins, once more to count in them."""
+"""Releases before and after boosting: histograms of all features, and sums of products.
+
+Histograms are released twice: to find bins, and to count in them. Sums of
+products follow boosting: they say how features are correlated.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.ebm.config import TrainerConfig
-from interpret_dp.ebm.trainer.binning import Bins, Counts, merge_bins, public_bins, recounted
-from interpret_dp.ebm.trainer.smoothing import smoothed_counts
+from interpret_dp.ebm.losses import Start
+from interpret_dp.ebm.trainer.binning import (
+    Bins,
+    Counts,
+    merge_bins,
+    public_bins,
+    recounted,
+    smoothed_counts,
+)
+from interpret_dp.ebm.trainer.correlations import Correlations, correlations_of, group_functions
 from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Continuous, FeatureSpec
 
-__all__ = ["release_bins"]
+__all__ = ["release_bins", "release_correlations"]
 
 
 def release_bins(
@@ -25,9 +38,7 @@ def release_bins(
     specs: Sequence[FeatureSpec],
     config: TrainerConfig,
     session: ReleaseSession,
-    n_rows: float,
-    *,
-    is_classification: bool,
+    start: Start,
 ) -> tuple[list[Bins], float, float]:
     """Release the bins of every feature and their weights; ``rows`` are in these bins then.
 
@@ -42,9 +53,8 @@ def release_bins(
     config : TrainerConfig
     session : ReleaseSession
         Every count passes through it.
-    n_rows : float
-        Released number of rows; with the plan it says how fine bins are counted.
-    is_classification : bool
+    start : Start
+        With the released number of rows; with the plan it says how fine bins are counted.
 
     Returns
     -------
@@ -55,7 +65,7 @@ def release_bins(
     weight_noise : float
         The same; 0 where weights are shrunk, so that light bins need not be left out.
     """
-    fine = [config.fine_edges(spec) for spec in specs]
+    n_rows, fine = start.n_rows, [config.fine_edges(spec) for spec in specs]
     sizes = [config.n_fine(spec) + 2 for spec in specs]
     norm = session.neighbourhood.sensitivity(LATTICE, aligned=True) / LATTICE
     is_fine = [config.can_count_finely(n_rows, norm, size - 2) for size in sizes]
@@ -65,7 +75,7 @@ def release_bins(
     noise = config.noise_of_both_counts(first[0].noise)
     target_bins = config.target_bins(n_rows, noise)
     least = min(TUNING.least_supported_bins, config.max_bins)
-    are_public = is_classification and target_bins < least
+    are_public = start.loss.is_classification and target_bins < least
     edges = [
         cuts if cuts is None or one_by_one else cuts[1::2]
         for cuts, one_by_one in zip(fine, is_fine, strict=True)
@@ -140,3 +150,63 @@ def _summed(counts: NDArray[np.int64], cells: NDArray[np.int64]) -> NDArray[np.i
     found = np.zeros(int(cells[-1]) + 1, dtype=np.int64)
     np.add.at(found, cells, counts)
     return found
+
+
+# Of so many terms at most: their moments are as many as half the square of it.
+_MOST_TERMS = 256
+
+
+def release_correlations(
+    rows: AdditiveRows,
+    bins: Sequence[Bins],
+    is_ordered: Sequence[bool],
+    terms: Sequence[int],
+    n_rows: float,
+    config: TrainerConfig,
+    session: ReleaseSession,
+) -> Correlations | None:
+    """Release how terms are correlated.
+
+    Parameters
+    ----------
+    rows : AdditiveRows
+        Private; in the codes of ``bins``.
+    bins : sequence of Bins, one per term of the model
+    is_ordered : sequence of bool, one per term of the model
+    terms : sequence of int
+        Which of them are asked about, the most important ones first.
+    n_rows : float
+        Released number of rows.
+    config : TrainerConfig
+    session : ReleaseSession
+        The sums pass through it.
+
+    Returns
+    -------
+    Correlations or None
+        None, and nothing is released, if fewer than two terms have rows in two groups, or noise
+        would hide all that columns can have in common.
+    """
+    groups = {k: group_functions(bins[k].weights, is_ordered[k]) for k in terms}
+    known = sorted([k for k in terms if groups[k].any()][:_MOST_TERMS])
+    if len(known) < 2:
+        return None
+    chosen = [groups[k] for k in known]
+    # Of a row, sums of two features' vertices are as large as both are together.
+    sizes = [int((table**2).sum(axis=1).max()) for table in chosen]
+    square = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
+    row_norm = math.isqrt(square * (LATTICE // PRODUCT_UNIT**2) ** 2) + 1
+    sensitivity = session.neighbourhood.sensitivity(row_norm, aligned=False)
+    if not config.can_correlate(n_rows, sensitivity / LATTICE):
+        return None
+    exact = rows.product_sums(known, chosen)
+    owner = np.repeat(np.arange(len(known)), [table.shape[1] for table in chosen])
+    upper = owner[:, np.newaxis] < owner
+    noisy, sigma = session.gaussian(
+        "correlations", exact[upper][np.newaxis], row_norm=row_norm, aligned=False
+    )
+    moments = np.zeros(exact.shape)
+    moments[upper] = noisy[0] / (n_rows * LATTICE)
+    return correlations_of(
+        known, chosen, moments, sigma / (n_rows * LATTICE), [bins[k] for k in known], is_ordered
+    )
