@@ -164,7 +164,7 @@ def report(
     document = console.open_existing(ledger).oversight(dataset, head=head)
     written = []
     if html is not None:
-        from interpret_dp.explanation.ledger_page import render_ledger_page
+        from interpret_dp.explanation.pages.ledger import render_ledger_page
 
         with console.pending_file(html, overwrite=True, option="--html") as pending:
             pending.write_text(render_ledger_page(document), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Pages and cards of HTML: one template for each, beside the module that fills it."""
