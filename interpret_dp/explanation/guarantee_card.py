@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.explanation.pages.page import render
+from interpret_dp.explanation.pages import render
 from interpret_dp.released.summary import ModelSummary, summarise
 from interpret_dp.schema import Schema
 

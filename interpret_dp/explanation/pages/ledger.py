@@ -26,7 +26,7 @@ from interpret_dp.explanation.budget import (
     spent_shares,
 )
 from interpret_dp.explanation.markup import to_html
-from interpret_dp.explanation.pages.page import render_page
+from interpret_dp.explanation.pages import render_page
 from interpret_dp.explanation.panel import SHARES_OF, budget_bar, shares_text
 from interpret_dp.explanation.plots.parts import thinned
 from interpret_dp.explanation.plots.spending import share_figure, timeline_figure

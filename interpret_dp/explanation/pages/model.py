@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._interpret import part_count
 from interpret_dp.explanation.markup import to_html
-from interpret_dp.explanation.pages.page import render_page
+from interpret_dp.explanation.pages import render_page
 from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.plots.bars import (
     SIGNAL_TO_NOISE,
