@@ -30,6 +30,7 @@ from interpret_dp.explanation.plots.parts import (
     add_heading,
     add_swatch,
     dress,
+    fit_height,
     label_angle,
     literal,
     number_text,
@@ -591,6 +592,5 @@ def _features_figure(
         showgrid=False,
     )
     add_heading(figure, title, words, letters=letters)
-    margin = figure.layout.margin
-    figure.update_layout(height=margin.t + margin.b + max(220, _LINE * len(names)))
+    fit_height(figure, max(220, _LINE * len(names)))
     return figure
