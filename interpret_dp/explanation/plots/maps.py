@@ -112,10 +112,11 @@ def class_maps(model: LocallyLinearModel, index: int, use: MapUse | None, line: 
     figure.update_yaxes(col=1, automargin=True, ticktext=texts)
     figure.update_xaxes(row=n_lines, title="weight", title_font_size=11.5)
     figure.update_annotations(font_size=12)
+    words = _maps_words(model, len(maps), len(strongest), order, use)
     add_heading(
         figure,
         f"The maps of {label_text(model.classes, index)}",
-        f"{_maps_words(model, len(maps), len(strongest), order, use)}\n{COLORS_SAY}\n{NOISE_WORDS}\n{line}",
+        f"{words}\n{COLORS_SAY}\n{NOISE_WORDS}\n{line}",
         letters=_LETTERS,
         over_panels=True,
     )
@@ -357,7 +358,7 @@ def add_class_menu(
         ]
         label = f"class {literal(label_text(model.classes, one.index))}"
         label += f": {percent_text(one.probability)}"
-        entries.append((label, "update", [{"visible": visible}, heading | change]))
+        entries.append((label, "update", [{"visible": visible}, {**heading, **change}]))
     menu = buttons(entries, type="dropdown", direction="down", x=0, xanchor="left")
     menu["pad"]["b"] += PANEL_TITLE
     figure.update_layout(updatemenus=[menu])
