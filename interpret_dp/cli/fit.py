@@ -14,7 +14,6 @@ import click
 from interpret_dp._figures import ceil_text, left_for_selections
 from interpret_dp.accounting.neighbourhood import RELATIONS
 from interpret_dp.cli import console
-from interpret_dp.cli.user_folder import open_to_spend, other_ledgers
 from interpret_dp.exceptions import LedgerError, UndeclaredWarning
 
 if TYPE_CHECKING:
@@ -185,7 +184,7 @@ def say_account(privacy: PrivacySpend) -> None:
 
 def _open_ledger(options: SimpleNamespace) -> PrivacyLedger:
     """Open the ledger; refuse a data set without a budget before the table is read."""
-    ledger = open_to_spend(options.ledger)
+    ledger = console.open_to_spend(options.ledger)
     if options.purpose:
         ledger = ledger.for_purpose(options.purpose)
     if options.budget is None:
@@ -215,7 +214,7 @@ def _declare_budget(options: SimpleNamespace, ledger: PrivacyLedger) -> None:
 
 
 def _warn_of_others(file: str, ledger: PrivacyLedger) -> None:
-    others = other_ledgers(file, ledger.display_url)
+    others = console.other_ledgers(file, ledger.display_url)
     if others:
         console.say_item(
             "Warning",

@@ -6,8 +6,8 @@ import html
 
 import pytest
 
-from interpret_dp.explanation import ledger_tables
-from interpret_dp.explanation.ledger_page import render_ledger_page
+from interpret_dp.explanation.pages import ledger as ledger_page
+from interpret_dp.explanation.pages.ledger import render_ledger_page
 from interpret_dp.explanation.plots import parts
 from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
 from interpret_dp.ledger import PrivacyLedger
@@ -43,7 +43,7 @@ def test_nothing_that_people_wrote_is_markup(ledger):
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
 
 
-def test_the_page_tells_the_documents_figures(ledger):
+def test_the_page_shows_the_documents_figures(ledger):
     document = ledger.oversight()
     page = body(render_ledger_page(document))
     assert "epsilon 3 at delta 1e-06" in page
@@ -57,7 +57,7 @@ def test_the_page_tells_the_documents_figures(ledger):
 
 
 def test_of_a_long_log_the_latest_rows_are_shown(ledger, monkeypatch):
-    monkeypatch.setattr(ledger_tables, "_MOST_ROWS", 2)
+    monkeypatch.setattr(ledger_page, "_MOST_ROWS", 2)
     monkeypatch.setattr(parts, "_MOST_POINTS", 2)
     for _ in range(3):
         ledger.commit(reserve(ledger, f"ward {HOSTILE}", mu=0.2))
@@ -98,7 +98,7 @@ def test_the_scarcer_limit_is_the_one_that_the_bar_shows():
     assert page.index("nothing left for selections") < bar < words
 
 
-def test_a_failed_check_comes_first_and_loud(ledger):
+def test_a_failed_check_comes_first(ledger):
     document = ledger.oversight(head="0" * 64)
     page = body(render_ledger_page(document))
     assert "The log failed its check" in page
