@@ -7,7 +7,6 @@ curve or errors are post-processing of the noisy counts (docs/proofs/evaluation.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,20 +14,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_real
-from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.kernels import exponential_table
 from interpret_dp.backends.residual_tables import log_means, lowest_log_step
 from interpret_dp.fitting.account import (
-    account_of,
+    gaussian_request,
     neighbourhood_of,
-    randomness_of,
     refuse_unnamed_unit,
 )
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseRequest
 from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
 from interpret_dp.schema.kinds import kind_of, refuse_mismatches, target_mismatch
 from interpret_dp.schema.names import listed
@@ -137,8 +132,6 @@ def private_metrics(
     0.5
     """
     first = _checked(models)
-    epsilon = check_real("epsilon", epsilon, low=0, low_open=True)
-    delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
     rows, privacy_unit = open_rows(
         X,
         y,
@@ -154,16 +147,14 @@ def private_metrics(
         refuse_mismatches(rows.table, specs, target_faults)
     neighbourhood = neighbourhood_of(neighboring, privacy_unit)
     refuse_unnamed_unit(ledger, unit, first.schema_)
-    account, name = account_of(ledger, dataset, neighbourhood)
-    mu = mu_of_budget(epsilon, delta) / math.sqrt(len(models))
-    request = ReleaseRequest(
+    request = gaussian_request(
+        "metrics",
+        len(models),
         epsilon=epsilon,
         delta=delta,
+        ledger=ledger,
+        dataset=dataset,
         neighbourhood=neighbourhood,
-        plan=ReleasePlan((PlannedRelease("metrics", mu, len(models)),)),
-        randomness=randomness_of(None),
-        ledger=account,
-        dataset=name,
     )
     guarantee = request.guarantee(_MECHANISM)
     kinds = {label: cells_of(model) for label, model in models.items()}

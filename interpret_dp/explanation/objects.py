@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from interpret_dp._interpret import explanation_base, part_count, selector_of
 from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.panel import privacy_panel
+from interpret_dp.explanation.plots import draw_figure
 from interpret_dp.explanation.plots.bars import (
     overview_figure,
     prediction_figure,
@@ -73,6 +74,8 @@ class PrivateExplanation:
 
     privacy: PrivacySpend
     explanation_type: str
+    # The registered figure that ``figure`` draws, for a class that has no figures of its own.
+    figure_name: ClassVar[str] = ""
 
     def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
         """Return the plain figure of a part: None is the overview, a number a row of the selector.
@@ -83,7 +86,19 @@ class PrivateExplanation:
         line : str, default=None
             The privacy cost that is written into the figure; by default that of ``privacy``.
         """
-        raise NotImplementedError
+        return self.draw(self.figure_name, key, line=line)
+
+    def draw(self, name: str, key: int | None = None, *, line: str | None = None) -> Figure:
+        """Return a registered figure of a part, with the privacy cost above it.
+
+        Parameters
+        ----------
+        name : str
+            As :func:`interpret_dp.explanation.plots.register_figure` was given it.
+        key, line
+            As for :meth:`figure`.
+        """
+        return draw_figure(name, self, key, self.spend_of(key).line if line is None else line)
 
     def spend_of(self, key: int | None = None) -> PrivacySpend:
         """Return what a part cost: of a row that was paid for by itself, its own cost."""
