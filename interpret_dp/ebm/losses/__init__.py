@@ -82,7 +82,7 @@ def checked_objective(objective: object) -> str:
         "objective",
         objective,
         (*LOSSES, *_LATER_NAMES),
-        mend="Others have no proof of privacy here; 'rmse' suits any target, 'poisson_deviance' "
-        "counts, 'gamma_deviance' positive amounts.",
+        mend="'rmse' suits any target, 'poisson_deviance' counts, 'gamma_deviance' positive "
+        "amounts. Others can be registered: register_loss.",
     )
     return _LATER_NAMES.get(name, name)
