@@ -3,7 +3,7 @@
 ``python -m benchmarks.rules clip_spreads=1.0 --problems pol wine_quality`` fits every split twice,
 as the package is and with the values that are named, both with the same seed, so that what differs
 is mostly the rule. Names are those of ``interpret_dp/ebm/tuning.py``, or a module of the package
-and a constant of it, as ``ebm.trainer.contrasts._MOST_LEAVES=0``. Public tables, and those of
+and a constant of it, as ``ebm.trainer.partitions._MOST_LEAVES=0``. Public tables, and those of
 ``benchmarks/simulated.py``, of which every split is another table.
 """
 

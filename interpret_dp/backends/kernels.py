@@ -13,7 +13,7 @@ from interpret_dp.backends.base import MAX_SCORE
 
 __all__ = [
     "advance_binary",
-    "advance_gamma",
+    "advance_gap",
     "advance_multiclass",
     "advance_poisson",
     "advance_regression",
@@ -117,9 +117,10 @@ def _advance_by(rule: str) -> Callable[..., None]:
 
     Parameters
     ----------
-    rule : {"probability", "difference", "mean", "ratio"}
+    rule : {"probability", "difference", "mean", "gap"}
         The residual of a row: label minus probability, target minus score, target minus mean, or
-        target over mean minus 1, the last three of them clipped. numba drops the other rules.
+        a function of target minus score, the last three of them clipped. numba drops the other
+        rules.
     """
     is_probability, is_difference, is_mean = (
         rule == name for name in ("probability", "difference", "mean")
@@ -179,7 +180,7 @@ def _advance_by(rule: str) -> Callable[..., None]:
 advance_binary = _advance_by("probability")
 advance_regression = _advance_by("difference")
 advance_poisson = _advance_by("mean")
-advance_gamma = _advance_by("ratio")
+advance_gap = _advance_by("gap")
 
 
 @compiled()

@@ -1,7 +1,8 @@
-"""Shared parts of all commands: errors, printed text, types of options and result files."""
+"""Shared parts of all commands: errors, options, printed text, result files, a user's ledger."""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import shutil
@@ -15,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from interpret_dp._documents import replaced_file
+from interpret_dp._documents import read_json, replaced_file, write_file
 from interpret_dp._figures import floor_text
-from interpret_dp.cli.user_folder import default_ledger
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
@@ -42,6 +42,8 @@ __all__ = [
     "ledger_option",
     "left_text",
     "open_existing",
+    "open_to_spend",
+    "other_ledgers",
     "overwrite_option",
     "page_options",
     "pending_file",
@@ -301,12 +303,75 @@ def open_existing(url: str) -> PrivacyLedger:
         If there is no such ledger.
     """
     from interpret_dp.ledger import PrivacyLedger
-    from interpret_dp.ledger.core.store import resolve_url
 
-    resolved = resolve_url(url)
-    if resolved.drivername == "sqlite" and not Path(resolved.database or "").exists():
+    missing = _missing_file(url)
+    if missing is not None:
         raise CommandError(
-            f"There is no ledger file {resolved.database!r}. Name another with --ledger, or start "
-            "one with `interpret-dp ledger create`."
+            f"There is no ledger file {missing!r}. Name another with --ledger, or start one with "
+            "`interpret-dp ledger create`."
         )
     return PrivacyLedger.existing(url)
+
+
+def _folder() -> Path:
+    from platformdirs import user_data_path
+
+    try:
+        return user_data_path("interpret_dp", appauthor=False)
+    except RuntimeError:
+        # A user without a home.
+        return Path.cwd()
+
+
+def default_ledger() -> str:
+    """Return the URL of this user's ledger, the same in every working folder."""
+    path = str(_folder() / "privacy.db")
+    if path.isascii() and not set(path) & set("%?#"):
+        return f"sqlite:///{path}"
+    from interpret_dp.ledger.core.database import resolve_url
+
+    return resolve_url("sqlite:///privacy.db").set(database=path).render_as_string()
+
+
+def open_to_spend(url: str) -> PrivacyLedger:
+    """Open a ledger that a budget may create; create the folder of the default ledger."""
+    from interpret_dp.ledger import PrivacyLedger
+
+    if url == default_ledger():
+        _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    return PrivacyLedger(url)
+
+
+def other_ledgers(file: str, url: str) -> list[str]:
+    """Note that a ledger is charged for a file; return the others of this user that are.
+
+    The file counts by its path alone: a hash of its content would tell whether a guessed table is
+    the true one. Of two fits that start at the same moment, one may go unnoted.
+
+    Parameters
+    ----------
+    file : str
+        The table's path.
+    url : str
+        The ledger's, without a password.
+    """
+    notes = _folder() / "charged_files.json"
+    known = read_json(notes) if notes.exists() else {}
+    path = os.path.realpath(file)
+    ledgers = known.get(path, []) if isinstance(known, dict) else None
+    if not isinstance(ledgers, list):
+        raise ValueError(f"{str(notes)!r} is no list of ledgers by file. Delete it.")
+    if url not in ledgers:
+        known[path] = [*ledgers, url]
+        notes.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_file(notes, json.dumps(known, indent=1))
+    return [other for other in ledgers if other != url and _missing_file(other) is None]
+
+
+def _missing_file(url: str) -> str | None:
+    """Return the file that an SQLite ledger should be in, if it is not there."""
+    from interpret_dp.ledger.core.database import resolve_url
+
+    parsed = resolve_url(url)
+    path = parsed.database or ""
+    return path if parsed.drivername == "sqlite" and not os.path.exists(path) else None

@@ -200,10 +200,10 @@ def _accuracy(model: Any, cohort: Cohort, n_fitted: int) -> str:
 def _write_page(
     page: Path, model: Any, cohort: Cohort, accuracy: str, local: Any, notes: dict[str, str]
 ) -> None:
-    from interpret_dp.explanation.export import write_html
+    from interpret_dp._documents import write_file
+    from interpret_dp.explanation.pages.model import render_html
 
-    write_html(
-        page,
+    text = render_html(
         model.to_released(),
         model.privacy_spend_,
         title="A private model of simulated patients",
@@ -212,3 +212,4 @@ def _write_page(
         truth=cohort.curves,
         local=local,
     )
+    write_file(page, text)

@@ -14,7 +14,6 @@ import click
 from interpret_dp._figures import ceil_text, left_for_selections
 from interpret_dp.accounting.neighbourhood import RELATIONS
 from interpret_dp.cli import console
-from interpret_dp.cli.user_folder import open_to_spend, other_ledgers
 from interpret_dp.exceptions import LedgerError, UndeclaredWarning
 
 if TYPE_CHECKING:
@@ -24,10 +23,7 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.schema import Schema
 
-__all__ = ["OBJECTIVES", "fit", "say_account"]
-
-OBJECTIVES = ("rmse", "poisson_deviance", "gamma_deviance")
-"""What a regression may minimise; written here too, as help must not load the estimators."""
+__all__ = ["fit", "say_account"]
 
 _DIRECTIONS = {"increasing": 1, "decreasing": -1}
 
@@ -47,6 +43,18 @@ def _directions(
         if found.setdefault(column, _DIRECTIONS[direction]) != _DIRECTIONS[direction]:
             raise click.BadParameter(f"{column!r} has two directions. Give one.")
     return found
+
+
+def _objective(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    """Check ``--objective`` against the registered losses; help must not load them."""
+    if name is None:
+        return None
+    from interpret_dp.ebm.losses import checked_objective
+
+    try:
+        return checked_objective(name)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @console.command(
@@ -84,9 +92,10 @@ def _directions(
 @console.exclude_option
 @click.option(
     "--objective",
-    type=click.Choice(OBJECTIVES),
+    metavar="LOSS",
+    callback=_objective,
     help="what a regression minimises: poisson_deviance for counts, gamma_deviance for positive "
-    f"amounts (default: {OBJECTIVES[0]})",
+    "amounts (default: rmse)",
 )
 @click.option(
     "--monotone",
@@ -185,7 +194,7 @@ def say_account(privacy: PrivacySpend) -> None:
 
 def _open_ledger(options: SimpleNamespace) -> PrivacyLedger:
     """Open the ledger; refuse a data set without a budget before the table is read."""
-    ledger = open_to_spend(options.ledger)
+    ledger = console.open_to_spend(options.ledger)
     if options.purpose:
         ledger = ledger.for_purpose(options.purpose)
     if options.budget is None:
@@ -215,7 +224,7 @@ def _declare_budget(options: SimpleNamespace, ledger: PrivacyLedger) -> None:
 
 
 def _warn_of_others(file: str, ledger: PrivacyLedger) -> None:
-    others = other_ledgers(file, ledger.display_url)
+    others = console.other_ledgers(file, ledger.display_url)
     if others:
         console.say_item(
             "Warning",
@@ -242,7 +251,7 @@ def _estimator(
         "interactions": list(options.pairs) or options.interactions or 0,
     }
     if not isinstance(schema.target, Categorical):
-        objective = options.objective or OBJECTIVES[0]
+        objective = options.objective or "rmse"
         return estimators.DPExplainableBoostingRegressor(objective=objective, **settings)
     if options.objective is not None:
         raise console.CommandError(

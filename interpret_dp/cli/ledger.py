@@ -11,7 +11,6 @@ import click
 from interpret_dp._figures import ceil_text, left_for_selections, selections_text
 from interpret_dp.accounting.neighbourhood import RELATIONS
 from interpret_dp.cli import console
-from interpret_dp.cli.user_folder import open_to_spend
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
@@ -93,7 +92,7 @@ def create(ledger: str, dataset: str, epsilon: float, delta: float, **details: A
     """
     from interpret_dp.ledger.core.clock import moment_text
 
-    opened = open_to_spend(ledger)
+    opened = console.open_to_spend(ledger)
     verb = "declared" if opened.budget(dataset) is None else "was declared before"
     budget = opened.create_budget(dataset, epsilon, delta, **details)
     console.say_item(
@@ -164,7 +163,7 @@ def report(
     document = console.open_existing(ledger).oversight(dataset, head=head)
     written = []
     if html is not None:
-        from interpret_dp.explanation.ledger_page import render_ledger_page
+        from interpret_dp.explanation.pages.ledger import render_ledger_page
 
         with console.pending_file(html, overwrite=True, option="--html") as pending:
             pending.write_text(render_ledger_page(document), encoding="utf-8")

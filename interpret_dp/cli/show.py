@@ -44,7 +44,7 @@ def show(
     """
     from interpret_dp.cli.fit import say_account
     from interpret_dp.explanation import PrivacySpend
-    from interpret_dp.explanation.export import write_html
+    from interpret_dp.explanation.pages.model import render_html
     from interpret_dp.llm.files import load_model
     from interpret_dp.released import AdditiveModel
 
@@ -67,7 +67,7 @@ def show(
                 "give --text for its promise."
             )
         with console.pending_file(html, overwrite=True, option="--html") as pending:
-            write_html(pending, released, privacy)
+            pending.write_text(render_html(released, privacy), encoding="utf-8")
         console.say_item("Written", html)
     if html is not None or text:
         return

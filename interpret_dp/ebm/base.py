@@ -17,12 +17,13 @@ from interpret_dp._documents import write_file, write_sealed
 from interpret_dp._optional import import_optional
 from interpret_dp._validate import check_int
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.ebm.constant import has_one_class, train_constant
-from interpret_dp.ebm.host.actual import actual_values, labels_in_explanations
-from interpret_dp.ebm.host.interpret_json import completed
-from interpret_dp.ebm.host.keywords import with_substitutes
-from interpret_dp.ebm.host.removing import drop_features
-from interpret_dp.ebm.lazy import answered_lazily
+from interpret_dp.ebm.interpret_api import (
+    actual_values,
+    answered_lazily,
+    completed,
+    drop_features,
+    labels_in_explanations,
+)
 from interpret_dp.ebm.publishing import (
     current_model,
     fitted_model,
@@ -32,14 +33,14 @@ from interpret_dp.ebm.publishing import (
     interpret_target_bounds,
 )
 from interpret_dp.ebm.request import open_request
-from interpret_dp.ebm.training import train
+from interpret_dp.ebm.training import has_one_class, train, train_constant
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.explanation.objects import attach_privacy
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.fitting.declaring import declare
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
-from interpret_dp.fitting.tags import estimator_tags
+from interpret_dp.fitting.tags import estimator_tags, with_substitutes
 from interpret_dp.released import AdditiveModel
 from interpret_dp.released.background import public_generator
 from interpret_dp.released.lookup import lookup_tables

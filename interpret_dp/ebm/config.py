@@ -9,22 +9,134 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._validate import check_int
 from interpret_dp.accounting.plans import PlannedChoice, PlannedRelease, ReleasePlan
-from interpret_dp.ebm.pairs.config import pair_grid, pair_shares
 from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count, fine_edges, search_edges
 from interpret_dp.schema.declarations import MAX_BINS
 
-__all__ = ["BoostingSettings", "TrainerConfig", "Unit", "residual_clip"]
+__all__ = [
+    "MOST_LEVELS",
+    "MOST_RANKED",
+    "SELECTION_GROUPS",
+    "BoostingSettings",
+    "TrainerConfig",
+    "Unit",
+    "candidate_count",
+    "most_cells",
+    "pair_grid",
+    "pair_shares",
+]
+
+#: Levels that a categorical feature may have to be in a pair, so that the cells stay few.
+MOST_LEVELS = 64
+#: Pairs are chosen among so many features at most, those of the largest released importances: 300
+#: candidates.
+MOST_RANKED = 25
+#: Bins of each feature when pairs are compared: coarse, for a strong interaction shows on few
+#: cells, and every cell takes noise of the sample.
+SELECTION_GROUPS = 4
+
+_SELECTION_SHARE = 0.05
+_GRID = 0.44
+_FEWEST, _MOST = 2, 16
+_MOST_NOISE = 0.1
+_FEWEST_ROWS = 100  # of a cell, on average
+
+
+def pair_shares(
+    binning: float, boosting: float, *, n_features: int, n_pairs: int, n_chosen: int
+) -> dict[str, float]:
+    """Split shares of mu squared between features and pairs.
+
+    Parameters
+    ----------
+    binning, boosting : float
+        What all histograms, and all of boosting, get.
+    n_features, n_pairs, n_chosen : int
+        Terms of one feature, of two, and how many of the latter are chosen privately.
+
+    Returns
+    -------
+    dict of str to float
+        Every histogram gets the same, and so does every term in boosting. Choosing takes 5 % of
+        what boosting would have: enough to find the pairs that matter, as simulations show.
+    """
+    if not n_pairs:
+        return {"bins": binning, "boosting": boosting}
+    of_pairs = n_pairs / (n_features + n_pairs)
+    shares = {"bins": binning * (1.0 - of_pairs), "pair bins": binning * of_pairs}
+    if n_chosen:
+        shares["pair selection"] = _SELECTION_SHARE * boosting
+        boosting -= shares["pair selection"]
+    if boosting > 0:
+        shares |= {"boosting": boosting * (1.0 - of_pairs), "pairs": boosting * of_pairs}
+    return shares
+
+
+def pair_grid(noise_level: float) -> int:
+    """Return how many bins each continuous feature has in its pairs, 2 to 16.
+
+    Parameters
+    ----------
+    noise_level : float
+        Noise of the mean of all rows' residuals over all rounds of one pair, in units of the
+        clipping bound, corrected for the curvature of the loss.
+
+    Notes
+    -----
+    On g x g cells the bias is of order 1/g and the standard error of order ``noise_level * g**2``:
+    their squares balance at g proportional to ``noise_level**(-1/3)``.
+    """
+    return min(max(round(_GRID * math.pow(noise_level, -1 / 3)), _FEWEST), _MOST)
+
+
+def most_cells(noise_level: float, n_rows: float) -> float:
+    """Return up to how many cells a pair can have one bin for each value of an integer.
+
+    Parameters
+    ----------
+    noise_level : float
+        As for :func:`pair_grid`.
+    n_rows : float
+        Released number of rows.
+
+    Notes
+    -----
+    If rows are spread evenly over the cells, the noise of a cell's mean residual is at most a
+    tenth of the clipping bound (``python -m benchmarks.integers``), and a cell has 100 rows or
+    more, since its sampling error does not fall with epsilon.
+    """
+    return min(_MOST_NOISE / noise_level, n_rows / _FEWEST_ROWS)
+
+
+def candidate_count(n_eligible: int, n_excluded: int = 0) -> int:
+    """Return how many pairs there are to choose among, at least.
+
+    Parameters
+    ----------
+    n_eligible : int
+        Features that can be in a pair.
+    n_excluded : int
+        Pairs of them that must not be chosen.
+    """
+    ranked = min(check_int("n_eligible", n_eligible, low=0), MOST_RANKED)
+    return max(math.comb(ranked, 2) - n_excluded, 0)
+
+
+def all_pairs(features: list[int]) -> list[tuple[int, int]]:
+    """Return the pairs of some features, each with the smaller index first."""
+    return list(combinations(sorted(features), 2))
+
 
 _BLOCKS, _MOST_IN_BLOCK = 4, 32
 _FIRST_COUNT = 0.5  # of what the histograms have: for finding bins, the rest for counting in them
-_LEAST_CLIP = 0.01  # of half the range: a target of one value with few outliers
 _LARGEST_LOGIT = 3.0
 
 
@@ -416,45 +528,3 @@ class TrainerConfig:
 def _hides_the_curvature(level: float, unit: Unit) -> bool:
     """Whether noise hides a rare class: a classification with too much noise to denoise."""
     return unit.start is not None and level > TUNING.hiding_noise_level
-
-
-def residual_clip(half: float, variance: float, level: float, *, is_count: bool = False) -> float:
-    """Bound on the absolute residual of a regression: about the target's spread.
-
-    Parameters
-    ----------
-    half : float
-        Half of the declared range, in units of the target.
-    variance : float
-        Of the target, as a share of ``half**2``: what was released and one standard deviation of
-        its noise, so that a variance that noise hides is not taken for none.
-    level : float
-        :attr:`BoostingSettings.noise_level`.
-    is_count : bool
-        Whether the target is a count.
-
-    Notes
-    -----
-    Clipping well below the range costs little bias, since residuals shrink as the model learns,
-    and the noise is made for the bound: the more of it, the closer the clip. Where noise hides
-    the variance the bound grows towards half the range.
-    Counts stay as far from their mean as they are, and farther above than below, however good the
-    model: their bound is wider, but never above a quarter of the range. A range of zero leaves
-    nothing to learn; any bound serves.
-    """
-    spreads, most = _clip_spreads(level), 1.0
-    if is_count:
-        spreads, most = TUNING.clip_spreads_of_counts, 0.5
-    share = min(max(spreads * math.sqrt(variance), _LEAST_CLIP), most)
-    return share * half if half > 0 else 1.0
-
-
-def _clip_spreads(level: float) -> float:
-    """Return at how many standard deviations residuals are clipped.
-
-    The power and its bounds come from simulated data: bias and noise of the sums are of the same
-    order over a wide range of clips, so that the best one moves slowly.
-    """
-    spreads = TUNING.clip_spreads * math.pow(TUNING.clip_noise_level / level, TUNING.clip_power)
-    fewest, most = TUNING.clip_range
-    return min(max(spreads, fewest), most)

@@ -15,15 +15,16 @@ from interpret.privacy import (
 )
 
 from interpret_dp.ebm.base import PrivateEBM
-from interpret_dp.ebm.host.keywords import with_substitutes
-from interpret_dp.ebm.lazy import answered_lazily
+from interpret_dp.ebm.interpret_api import answered_lazily
+from interpret_dp.fitting.tags import with_substitutes
+from interpret_dp.released import AdditiveModel
 from interpret_dp.schema.containers import is_dask
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.schema import Schema
 
-__all__ = ["DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor"]
+__all__ = ["DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor", "from_document"]
 
 FeatureTypes = Sequence[str | Sequence[str] | Sequence[float] | None]
 Constraints = Sequence[int] | Mapping[str, int]
@@ -385,3 +386,22 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         self.verbose = verbose
         self.interactions = interactions
         self.backend = backend
+
+
+def from_document(
+    document: Any, ledger: PrivacyLedger | str | None
+) -> DPExplainableBoostingClassifier | DPExplainableBoostingRegressor:
+    """Return the estimator of an additive model's document.
+
+    Raises
+    ------
+    ValueError
+        If the document is not such a model, or is incomplete or contradicts itself.
+    """
+    model = AdditiveModel.from_dict(document)
+    kind = (
+        DPExplainableBoostingClassifier
+        if model.task == "classification"
+        else DPExplainableBoostingRegressor
+    )
+    return kind.from_released(model, ledger)

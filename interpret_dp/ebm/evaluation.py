@@ -7,29 +7,27 @@ curve or errors are post-processing of the noisy counts (docs/proofs/evaluation.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_real
-from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.ebm.cells import Cells, cells_of
+from interpret_dp.backends.kernels import exponential_table
+from interpret_dp.backends.residual_tables import log_means, lowest_log_step
 from interpret_dp.fitting.account import (
-    account_of,
+    gaussian_request,
     neighbourhood_of,
-    randomness_of,
     refuse_unnamed_unit,
 )
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseRequest
+from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
 from interpret_dp.schema.kinds import kind_of, refuse_mismatches, target_mismatch
 from interpret_dp.schema.names import listed
+from interpret_dp.schema.tables import Values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from interpret_dp.ebm.base import PrivateEBM
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["PrivateMetrics", "private_metrics"]
+__all__ = ["Cells", "PrivateMetrics", "cells_of", "private_metrics"]
 
 _MECHANISM = "discrete Gaussian noise on a histogram of predictions, exactly sampled"
 _SIMULATIONS = 200
@@ -134,8 +132,6 @@ def private_metrics(
     0.5
     """
     first = _checked(models)
-    epsilon = check_real("epsilon", epsilon, low=0, low_open=True)
-    delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
     rows, privacy_unit = open_rows(
         X,
         y,
@@ -151,16 +147,14 @@ def private_metrics(
         refuse_mismatches(rows.table, specs, target_faults)
     neighbourhood = neighbourhood_of(neighboring, privacy_unit)
     refuse_unnamed_unit(ledger, unit, first.schema_)
-    account, name = account_of(ledger, dataset, neighbourhood)
-    mu = mu_of_budget(epsilon, delta) / math.sqrt(len(models))
-    request = ReleaseRequest(
+    request = gaussian_request(
+        "metrics",
+        len(models),
         epsilon=epsilon,
         delta=delta,
+        ledger=ledger,
+        dataset=dataset,
         neighbourhood=neighbourhood,
-        plan=ReleasePlan((PlannedRelease("metrics", mu, len(models)),)),
-        randomness=randomness_of(None),
-        ledger=account,
-        dataset=name,
     )
     guarantee = request.guarantee(_MECHANISM)
     kinds = {label: cells_of(model) for label, model in models.items()}
@@ -254,3 +248,172 @@ def _figures(
     return PrivateMetrics(
         pd.DataFrame(table).T, pd.DataFrame(errors).T, float(np.mean(totals)), guarantee
     )
+
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Few cells where figures weigh a row heavily: the noise of each counts as much as a row there.
+_LOGIT_EDGES = np.concatenate(
+    [-np.arange(6.0, 3.0, -0.5), np.arange(-3.0, 3.25, 0.25), np.arange(3.5, 6.5, 0.5)]
+)
+# Losses of the label in octaves: a probability of 2**-9 or less counts as that.
+_LOSS_EDGES = np.concatenate([np.arange(8) / 8, np.arange(4, 12) / 4, np.arange(3.0, 10.0)])
+_CERTAIN = 2**30
+_PROBABILITY_EDGES = np.floor(_CERTAIN * 2.0 ** -_LOSS_EDGES[:0:-1]).astype(np.int64)
+# Errors as shares of the target's range: a quarter of it or more counts as that.
+_ERROR_EDGES = 2.0 ** (-np.arange(40, 7, -1) / 4)
+_SCORE_STEPS = 256  # per unit of score, as the table of exponentials has them
+_LARGEST_SCORE = 2.0**20
+
+
+def _label_shares(scores: Floats, labels: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+    """Return the probability of each row's label, from integers, and whether it is predicted.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_rows, n_classes)
+    labels : ndarray of int64, shape (n_rows,)
+        -1 for a row without a label, of which the result means nothing.
+
+    Returns
+    -------
+    shares : ndarray of int64, shape (n_rows,)
+        In units of 1 / ``_CERTAIN``.
+    is_right : ndarray of bool, shape (n_rows,)
+    """
+    table = exponential_table()
+    steps = np.trunc(np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) * _SCORE_STEPS)
+    gaps = steps.max(axis=1, keepdims=True) - steps
+    weights = table[np.minimum(gaps, len(table) - 1).astype(np.int64)]
+    own = np.take_along_axis(weights, np.maximum(labels, 0)[:, np.newaxis], axis=1)[:, 0]
+    return own * _CERTAIN // weights.sum(axis=1), steps.argmax(axis=1) == labels
+
+
+class Cells(Protocol):
+    """A partition of all rows by what a model predicts of them."""
+
+    n_cells: int
+
+    def codes(self, table: Table, y: Values) -> Integers:
+        """Return each row's cell, shape (n_rows,); -1 without a target. Private."""
+
+    def figures(self, counts: Floats) -> dict[str, float]:
+        """Return the figures that follow from released counts, shape (n_cells,)."""
+
+
+def cells_of(model: Any) -> Cells:
+    """Return the cells that suit a fitted model's target."""
+    target = model.schema_.target
+    if isinstance(target, Continuous):
+        return _ErrorCells(model, target)
+    if model.released_.classes is not None and len(model.released_.classes) == 2:
+        return _LogitCells(model)
+    return _LossCells(model)
+
+
+class _LogitCells:
+    """Two classes: label and logit."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._width = len(_LOGIT_EDGES) + 1
+        self.n_cells = 2 * self._width
+
+    def codes(self, table: Table, y: Values) -> Integers:
+        labels = encode_classes(y, Categorical(self._model.released_.classes), table.n_rows)
+        scores = self._model.decision_function(table)
+        places = np.searchsorted(_LOGIT_EDGES, scores, side="right")
+        return np.where(labels < 0, -1, labels * self._width + places).astype(np.int64)
+
+    def figures(self, counts: Floats) -> dict[str, float]:
+        no, yes = counts.reshape(2, -1)
+        logits = _middles(_LOGIT_EDGES)
+        losses = np.logaddexp(0.0, logits), np.logaddexp(0.0, -logits)
+        right = no[logits < 0].sum() + yes[logits > 0].sum()
+        # Half of a pair counts where both are in one cell.
+        below = np.cumsum(no) - no / 2
+        pairs = max(no.sum(), 1.0) * max(yes.sum(), 1.0)
+        return {
+            "accuracy": _share(right, counts),
+            "log_loss": max(float(no @ losses[0] + yes @ losses[1]), 0.0) / _total(counts),
+            "roc_auc": float(np.clip(yes @ below / pairs, 0.0, 1.0)),
+        }
+
+
+class _LossCells:
+    """More classes, or one: the probability of the label, and whether it is the largest."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._width = len(_PROBABILITY_EDGES) + 1
+        self.n_cells = 2 * self._width
+
+    def codes(self, table: Table, y: Values) -> Integers:
+        classes = self._model.released_.classes
+        labels = encode_classes(y, Categorical(classes), table.n_rows).astype(np.int64)
+        scores = np.zeros((table.n_rows, len(classes)))
+        if len(classes) > 1:
+            scores[:] = self._model.decision_function(table)
+        share, is_right = _label_shares(scores, labels)
+        places = np.searchsorted(_PROBABILITY_EDGES, share, side="right")
+        return np.where(labels < 0, -1, is_right * self._width + places).astype(np.int64)
+
+    def figures(self, counts: Floats) -> dict[str, float]:
+        wrong, right = counts.reshape(2, -1)
+        losses = np.log(2.0) * _middles(_LOSS_EDGES)[:0:-1]
+        return {
+            "accuracy": _share(right.sum(), counts),
+            "log_loss": max(float((wrong + right) @ losses), 0.0) / _total(counts),
+        }
+
+
+class _ErrorCells:
+    """A regression: the size of the error, as a share of the target's range.
+
+    Under a log link predictions are looked up in steps of 1/256 of the score, between the bounds.
+    """
+
+    n_cells = len(_ERROR_EDGES) + 1
+
+    def __init__(self, model: Any, target: Continuous) -> None:
+        self._model, self._target = model, target
+        self._range = target.upper - target.lower or 1.0
+
+    def codes(self, table: Table, y: Values) -> Integers:
+        target = encode_target(y, self._target, table.n_rows)
+        errors = np.abs(self._predictions(table) - target) / self._range
+        places = np.searchsorted(_ERROR_EDGES, errors, side="right")
+        return np.where(np.isnan(target), -1, places).astype(np.int64)
+
+    def _predictions(self, table: Table) -> Floats:
+        if self._model.link_ == "identity":
+            return np.asarray(self._model.predict(table))
+        lowest = lowest_log_step(self._target.upper)
+        means = log_means(self._target.lower, self._target.upper)
+        scores = self._model.predict_with_uncertainty(table)[:, 0]
+        steps = np.floor(np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) * _SCORE_STEPS) - lowest
+        found: Floats = means[np.clip(steps, 0, len(means) - 1).astype(np.int64)]
+        return found
+
+    def figures(self, counts: Floats) -> dict[str, float]:
+        sizes = self._range * np.append(_middles(_ERROR_EDGES)[1:-1], _ERROR_EDGES[-1])
+        sizes = np.concatenate(([self._range * _ERROR_EDGES[0] / 2], sizes))
+        return {
+            "rmse": float(np.sqrt(max(float(counts @ sizes**2), 0.0) / _total(counts))),
+            "mean_absolute_error": max(float(counts @ sizes), 0.0) / _total(counts),
+        }
+
+
+def _middles(edges: Floats) -> Floats:
+    """Return the middle of each cell; cells at the ends count as their edge."""
+    middles: Floats = np.concatenate(([edges[0]], (edges[1:] + edges[:-1]) / 2, [edges[-1]]))
+    return middles
+
+
+def _total(counts: Floats) -> float:
+    return max(float(counts.sum()), 1.0)
+
+
+def _share(part: float, counts: Floats) -> float:
+    return float(np.clip(part / _total(counts), 0.0, 1.0))

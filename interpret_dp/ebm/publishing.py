@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.ebm.losses import link_of
 from interpret_dp.ebm.noise.uncertainty import Expected
 from interpret_dp.ebm.request import FitRequest
-from interpret_dp.ebm.trainer.objectives import link_of
 from interpret_dp.ebm.training import TrainedTerms
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.schema import Categorical, Continuous, Schema

@@ -23,9 +23,9 @@ from interpret_dp.accounting.guarantee import (
     Guarantee,
 )
 from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.losses import LOSSES, checked_objective, link_of
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask, excluded_pairs, pair_task
 from interpret_dp.ebm.trainer.monotone import constrained_directions
-from interpret_dp.ebm.trainer.objectives import checked_objective, link_of, with_target_of
 from interpret_dp.ebm.training import TrainingTask
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.fitting.account import (
@@ -255,7 +255,7 @@ def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
         getattr(estimator, "classes", None),
         task=estimator._task,
     )
-    partial = with_target_of(_objective(estimator), partial)
+    partial = LOSSES[_objective(estimator)].with_target(partial)
     _check_target_width(partial.target)
     columns = _included_columns(table.names, estimator.exclude)
     return DeclaringTask(

@@ -14,27 +14,22 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE, AdditiveRows, RegressionRows
-from interpret_dp.backends.local import (
-    LocalBinaryRows,
-    LocalMulticlassRows,
-    LocalRegressionRows,
-)
-from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
-from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows
+from interpret_dp.backends.residual_tables import regression_rows
+from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.losses import LOSSES, LogLoss, Loss, RegressionLoss, Start
 from interpret_dp.ebm.noise.boosted import Boosted
-from interpret_dp.ebm.noise.choosing import significant_terms
-from interpret_dp.ebm.noise.sampling import with_noise_of_others
-from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise
+from interpret_dp.ebm.noise.significance import significant_terms
+from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, no_noise
+from interpret_dp.ebm.noise.variances import with_noise_of_others
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
-from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.trainer.binning import Bins, public_bins
 from interpret_dp.ebm.trainer.boosting import boost
 from interpret_dp.ebm.trainer.correlations import Correlations
-from interpret_dp.ebm.trainer.histograms import release_bins
-from interpret_dp.ebm.trainer.objectives import Start, TargetScale
+from interpret_dp.ebm.trainer.curves import Averaged, BoostingResult, BoostingTask
 from interpret_dp.ebm.trainer.partitions import movable_terms
-from interpret_dp.ebm.trainer.products import release_correlations
-from interpret_dp.ebm.trainer.results import BoostingResult, BoostingTask
+from interpret_dp.ebm.trainer.releases import release_bins, release_correlations
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import (
@@ -46,7 +41,7 @@ from interpret_dp.schema import (
 )
 from interpret_dp.schema.encode import encode_features, encode_weights
 
-__all__ = ["TrainedTerms", "TrainingTask", "train"]
+__all__ = ["TrainedTerms", "TrainingTask", "has_one_class", "train", "train_constant"]
 
 
 @dataclass(frozen=True)
@@ -98,7 +93,7 @@ class TrainedTerms:
         Released sum of the weights of the rows with a target; without weights, their number.
     count_noise : float
         Standard deviation of the noise of a bin's weight, in rows or in weight
-        (:func:`~interpret_dp.ebm.trainer.histograms.release_bins`).
+        (:func:`~interpret_dp.ebm.trainer.releases.release_bins`).
     update_noise : float
         Standard deviation of the noise of an update's plain sum, times the learning rate.
     boosting : BoostingResult
@@ -119,13 +114,6 @@ class TrainedTerms:
     boosting: BoostingResult
     pairs: list[TrainedPair] = field(default_factory=list)
     pair_cuts: dict[int, NDArray[np.float64]] = field(default_factory=dict)
-
-
-_REGRESSION_ROWS: dict[str, type[LocalRegressionRows]] = {
-    "rmse": LocalRegressionRows,
-    "poisson_deviance": LocalPoissonRows,
-    "gamma_deviance": LocalGammaRows,
-}
 
 
 def train(
@@ -152,15 +140,13 @@ def train(
     verbose : bool
         Show rounds and time.
     """
-    scale = _scale(task, has_start=private.has_start)
-    rows = private.encoded(_encoded, task, config, scale, n_threads=n_threads)
-    start = _release_target(rows, scale, config, session, has_start=private.has_start)
-    scale = start.scale
-    if scale is not None and isinstance(rows, RegressionRows):
-        rows.clip_residuals(scale.clip)
-    bins, count_noise, weight_noise = release_bins(
-        rows, task.specs, config, session, start.n_rows, is_classification=scale is None
-    )
+    loss = _loss(task, has_start=private.has_start)
+    rows = private.encoded(_encoded, task, config, loss, n_threads=n_threads)
+    start = _release_target(rows, loss, config, session, has_scores=private.has_start)
+    loss = start.loss
+    if isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
+        rows.clip_residuals(loss.clip)
+    bins, count_noise, weight_noise = release_bins(rows, task.specs, config, session, start)
     # Where nothing is above the noise, no term is better than another.
     movable = movable_terms(bins, weight_noise) or list(range(len(bins)))
     boosting = BoostingTask(
@@ -173,23 +159,22 @@ def train(
         intercept=start.level,
         n_rows=start.n_rows,
         weight_noise=weight_noise,
-        divide_by_means=start.bends_with_means,
+        loss=loss,
     )
     significant = _significance(boosting, start, session)
     result = boost(rows, boosting, session, significant=significant, verbose=verbose)
-    in_units = start.score_unit
+    in_units = loss.score_unit
     correlations = _correlations(rows, result, boosting, session)
     boosted = Boosted(result, boosting, start, session.public_choices)
     scores, noise, expected = boosted.denoised(correlations)
-    if scale is None and not start.has_scores:
+    if loss.is_classification and not start.has_scores:
         result = replace(result, intercept=boosted.balanced_intercept(scores))
-    offset = 0.0 if scale is None else scale.score_origin
     trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
         scores=scores,
         noise=noise,
         expected=expected,
-        intercept=offset + in_units * result.intercept,
+        intercept=loss.score_origin + in_units * result.intercept,
         n_rows=task.largest_weight * start.n_rows,
         count_noise=task.largest_weight * count_noise,
         update_noise=in_units * result.step * result.noise,
@@ -208,12 +193,12 @@ def train(
         unit=start.unit,
         n_rows=start.n_rows,
         count_noise=count_noise,
-        is_classification=isinstance(task.target, Categorical),
+        loss=loss,
     )
     return replace(
         trained,
         scores=[in_units * scores[:, 0] for scores in stage.scores],
-        intercept=offset + in_units * stage.intercept,
+        intercept=loss.score_origin + in_units * stage.intercept,
         pairs=[pair.in_units(in_units, task.largest_weight) for pair in stage.pairs],
         pair_cuts={k: b.cuts for k, b in stage.coarse.items() if b.cuts is not None},
     )
@@ -236,7 +221,7 @@ def _significance(
     def significant(early: BoostingResult) -> set[int]:
         added = Boosted(early, boosting, start, session.public_choices).added_noise()
         noise = with_noise_of_others(added, bins)
-        curves = [start.score_unit * scores for scores in early.scores]
+        curves = [start.loss.score_unit * scores for scores in early.scores]
         return significant_terms(curves, noise, bins, boosting.is_ordered)
 
     return significant
@@ -261,18 +246,17 @@ def _is_ordered(spec: FeatureSpec) -> bool:
     return isinstance(spec, Continuous) or spec.ordered
 
 
-def _scale(task: TrainingTask, *, has_start: bool) -> TargetScale | None:
-    """Return the scale of a regression's target; None for a classification."""
+def _loss(task: TrainingTask, *, has_start: bool) -> Loss:
     if isinstance(task.target, Categorical):
-        return None
-    return TargetScale.of(task.objective, task.target, has_start=has_start)
+        return LogLoss()
+    return LOSSES[task.objective].of(task.target, has_start=has_start)
 
 
 def _encoded(
     private: PrivateRows,
     task: TrainingTask,
     config: TrainerConfig,
-    scale: TargetScale | None,
+    loss: Loss,
     n_threads: int,
 ) -> AdditiveRows:
     """Encode the rows as integers, each by itself."""
@@ -282,16 +266,18 @@ def _encoded(
     weights = None
     if private.weights is not None:
         weights = encode_weights(private.weights, task.largest_weight, LATTICE)
-    if isinstance(task.target, Continuous) and scale is not None:
+    if isinstance(task.target, Continuous) and isinstance(loss, RegressionLoss):
         target = encode_target(private.y, task.target, table.n_rows)
         if start is not None:
-            target = np.clip(target - start[:, 0], scale.lower, scale.upper)
-        return _REGRESSION_ROWS[scale.objective](
+            target = np.clip(target - start[:, 0], loss.lower, loss.upper)
+        return regression_rows(
+            loss.rule,
+            loss.residual,
             codes,
             target,
-            lower=scale.lower,
-            upper=scale.upper,
-            clip=scale.clip,
+            lower=loss.lower,
+            upper=loss.upper,
+            clip=loss.clip,
             weights=weights,
             n_threads=n_threads,
         )
@@ -320,11 +306,11 @@ def _on_lattice(scores: NDArray[np.float64]) -> NDArray[np.int32]:
 
 def _release_target(
     rows: AdditiveRows,
-    scale: TargetScale | None,
+    loss: Loss,
     config: TrainerConfig,
     session: ReleaseSession,
     *,
-    has_start: bool,
+    has_scores: bool,
 ) -> Start:
     """Release how many rows there are and where their mean lies.
 
@@ -335,23 +321,69 @@ def _release_target(
     released, sigma = session.gaussian(
         "target", rows.target_sums()[np.newaxis], row_norm=rows.target_norm, aligned=True
     )
-    sums, noise = released[0] / LATTICE, sigma / LATTICE
     norm = session.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
-    if scale is not None:
-        n_rows = max(float(sums[0]), noise)
-        mean, square = float(sums[1]) / n_rows, float(sums[2]) / n_rows
-        squared_loss = Unit(curvature=1.0, step=1.0, norm=norm)
-        noise_level = config.boosting(n_rows, squared_loss).noise_level
-        scale = scale.clipped(mean, square, noise / n_rows, noise_level)
-        level, unit = scale.start(mean, noise / n_rows, norm)
-        return Start(n_rows, level, unit, scale, has_start)
-    # A class may be smaller than its noise: no count is believed to be below one noise unit.
-    counts = np.maximum(sums, noise)
-    shares = counts / counts.sum()
-    curvature = float(np.mean(shares * (1.0 - shares)))
-    unit = Unit(curvature=4.0 * curvature, step=1.0 / curvature, norm=norm, start=curvature)
-    logs = np.log(counts)
-    levels = logs[1:] - logs[0] if len(counts) == 2 else logs - logs.mean()
-    # Scores that rows start from know of the classes' sizes already.
-    level = np.zeros_like(levels) if has_start else levels
-    return Start(float(counts.sum()), level, unit, has_scores=has_start)
+    return loss.start(released[0] / LATTICE, sigma / LATTICE, norm, config, has_scores=has_scores)
+
+
+def has_one_class(task: TrainingTask) -> bool:
+    """Return whether there is nothing to tell apart."""
+    return isinstance(task.target, Categorical) and len(task.target.levels) < 2
+
+
+def train_constant(
+    private: PrivateRows, task: TrainingTask, config: TrainerConfig, session: ReleaseSession
+) -> TrainedTerms:
+    """Return terms without effect, and the released number of rows of the only label.
+
+    Parameters
+    ----------
+    private : PrivateRows
+    task : TrainingTask
+        With one label.
+    config : TrainerConfig
+    session : ReleaseSession
+        Open, with the plan of ``config``. The histograms and the rounds are left unused; they are
+        charged all the same, since whether they are used follows from the rows.
+    """
+    if not isinstance(task.target, Categorical):
+        raise TypeError(f"The target is {task.target!r}; only a classifier can lack labels.")
+    exact = private.total(_weight_of_the_label, task.target, task.largest_weight)
+    released, sigma = session.gaussian("target", exact, row_norm=LATTICE, aligned=True)
+    # One bin over all numbers, or one a level, without counts: none were released.
+    bins = [
+        public_bins(config.n_fine(spec), config.fine_edges(spec), np.zeros(0))
+        for spec in task.specs
+    ]
+    scores = [np.zeros(b.n_codes) for b in bins]
+    intercept = np.zeros(1)
+    return TrainedTerms(
+        bins=bins,
+        scores=scores,
+        noise=[no_noise(b.n_codes) for b in bins],
+        expected=[None] * len(bins),
+        intercept=intercept,
+        n_rows=task.largest_weight * max(float(released[0, 0]), sigma) / LATTICE,
+        count_noise=0.0,
+        update_noise=0.0,
+        boosting=BoostingResult(
+            [s[:, np.newaxis] for s in scores],
+            [s[:, np.newaxis] for s in scores],
+            intercept,
+            updates=[[] for _ in bins],
+            averaged=(Averaged(0),) * len(bins),
+            noise=0.0,
+            step=0.0,
+            way=0.0,
+        ),
+    )
+
+
+def _weight_of_the_label(
+    private: PrivateRows, target: Categorical, largest_weight: float
+) -> NDArray[np.int64]:
+    """Add the weights of the rows that have the only label; shape (1, 1), in lattice units."""
+    has_label = encode_classes(private.y, target) == 0
+    weights = np.full(len(has_label), LATTICE, dtype=np.int32)
+    if private.weights is not None:
+        weights = encode_weights(private.weights, largest_weight, LATTICE)
+    return np.array([[weights[has_label].sum(dtype=np.int64)]])

@@ -1,4 +1,4 @@
-"""interpret's explanation of a released background: how the values of each column are spread."""
+"""interpret's explanation of a released background: the distribution of each column."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._interpret import selector_of
 from interpret_dp.explanation.objects import PrivateExplanation, private_explanation
 from interpret_dp.explanation.plots.axes import bin_texts
 from interpret_dp.explanation.plots.parts import (
@@ -48,8 +47,6 @@ def background_explanation(background: Background, *, privacy: PrivacySpend, nam
     interpret's FeatureValueExplanation
         With ``privacy``, and with ``figure(key)``; a key is a column.
     """
-    import pandas as pd
-
     columns = background.columns
     misplaced = [_misplaced(column, background.n_rows) for column in columns]
     specific = [
@@ -64,27 +61,23 @@ def background_explanation(background: Background, *, privacy: PrivacySpend, nam
             columns, background.shares(), map(_texts, columns), strict=True
         )
     ]
-    explanation = private_explanation(
+    names, kinds = list(background.names), [column.feature.kind for column in columns]
+    return private_explanation(
         PrivateBackgroundExplanation,
         "data",
-        {"overall": None, "specific": specific},
+        specific,
         privacy=privacy,
-        feature_names=list(background.names),
-        feature_types=[column.feature.kind for column in columns],
+        feature_names=names,
+        feature_types=kinds,
         name=name,
-        selector=selector_of(
-            pd.DataFrame(
-                {
-                    "Name": list(background.names),
-                    "Type": [column.feature.kind for column in columns],
-                    "Cells": [column.feature.n_codes - 2 for column in columns],
-                    "Noise misplaces": [f"{share:.1%}" for share in misplaced],
-                }
-            )
-        ),
+        selector={
+            "Name": names,
+            "Type": kinds,
+            "Cells": [column.feature.n_codes - 2 for column in columns],
+            "Noise misplaces": [f"{share:.1%}" for share in misplaced],
+        },
+        background=background,
     )
-    explanation.background = background
-    return explanation
 
 
 class PrivateBackgroundExplanation(PrivateExplanation):

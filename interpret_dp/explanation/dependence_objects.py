@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._interpret import selector_of
-from interpret_dp.explanation.objects import PrivateExplanation, private_explanation
+from interpret_dp.explanation.objects import PrivateExplanation, private_explanation, rounded
 from interpret_dp.explanation.plots.axes import bin_texts
 from interpret_dp.explanation.plots.bars import importance_bars, term_importance
-from interpret_dp.explanation.plots.dependence import dependence_figure
-from interpret_dp.explanation.plots.parts import add_heading, literal, place_legend
+from interpret_dp.explanation.plots.parts import COLORS, add_heading, literal, place_legend
+from interpret_dp.explanation.plots.shape import FADED, scale_menu, shape_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, AdditiveTerm
 from interpret_dp.released.background import Background
@@ -31,6 +30,14 @@ FloatArray = NDArray[np.float64]
 
 _MOST_BARS = 30
 _LEAST_HEIGHT = 360
+# Words of a term's figure, and those of a figure of partial dependence in their place.
+_OF_DEPENDENCE = {
+    "released curve": "partial dependence",
+    "released score": "partial dependence",
+    "95 % noise band": "95 % of noise and sampling",
+    " (noisy counts)": "",
+}
+_LINES_NAME = "your rows, one by one (ICE)"
 
 
 def dependence_explanation(
@@ -70,44 +77,35 @@ def dependence_explanation(
     interpret's FeatureValueExplanation
         With ``privacy``, and with ``figure(key)``; a key is a column.
     """
-    import pandas as pd
-
     model = _as_additive(background, intercept, curves, variances, classes)
     importances = [term_importance(term)[0] for term in model.terms]
     names, kinds = list(background.names), [feature.kind for feature in model.features]
-    explanation = private_explanation(
+    return private_explanation(
         PrivateDependenceExplanation,
         "global",
-        {
-            "overall": {"type": "univariate", "names": names, "scores": importances},
-            "specific": [_part(model, term) for term in model.terms],
-            "mli": [
-                {
-                    "explanation_type": "global_feature_importance",
-                    "value": {"scores": importances, "intercept": model.intercept.tolist()},
-                }
-            ],
-        },
+        [_part(model, term) for term in model.terms],
+        overall={"type": "univariate", "names": names, "scores": importances},
+        mli=[
+            {
+                "explanation_type": "global_feature_importance",
+                "value": {"scores": importances, "intercept": model.intercept.tolist()},
+            }
+        ],
         privacy=privacy,
         feature_names=names,
         feature_types=kinds,
         name=name,
-        selector=selector_of(
-            pd.DataFrame(
-                {
-                    "Name": names,
-                    "Type": kinds,
-                    "Cells": [feature.n_codes - 2 for feature in model.features],
-                    "Importance": [float(f"{importance:.3g}") for importance in importances],
-                }
-            )
-        ),
+        selector={
+            "Name": names,
+            "Type": kinds,
+            "Cells": [feature.n_codes - 2 for feature in model.features],
+            "Importance": rounded(importances),
+        },
+        curves=model,
+        lines=[[_shaped(line, classes) for line in own] for own in lines],
+        output=output,
+        fidelity=fidelity,
     )
-    explanation.curves = model
-    explanation.lines = [[_shaped(line, classes) for line in own] for own in lines]
-    explanation.output = output
-    explanation.fidelity = fidelity
-    return explanation
 
 
 def _as_additive(
@@ -188,8 +186,8 @@ class PrivateDependenceExplanation(PrivateExplanation):
         line = self.privacy.line if line is None else line
         if key is None:
             return self._overview(line)
-        asked = [own[key] for own in self.lines]
-        return dependence_figure(self.curves, key, asked, self.output, line)
+        single_rows = [own[key] for own in self.lines]
+        return _column_figure(self.curves, key, single_rows, self.output, line)
 
     def _overview(self, line: str) -> Figure:
         measured = [
@@ -216,3 +214,47 @@ class PrivateDependenceExplanation(PrivateExplanation):
         below = figure.layout.margin.b
         place_legend(figure, below=below + 4, height=max(_LEAST_HEIGHT, height + 110))
         return figure
+
+
+def _column_figure(
+    model: AdditiveModel, index: int, single_rows: Sequence[FloatArray], output: str, line: str
+) -> Figure:
+    """Return the partial dependence of a black box on one column, and its lines of single rows.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        With one term a column.
+    index : int
+        Which of its terms.
+    single_rows : sequence of ndarray, shaped as the term's scores
+        Of single rows.
+    output : str
+        What is explained.
+    line : str
+        The privacy cost; left out if empty.
+    """
+    feature = model.features[model.terms[index].feature]
+    lines = {f"row {number}": scores for number, scores in enumerate(single_rows)}
+    figure = shape_figure(model, model.terms[index], previews=lines)
+    for trace in figure.data:
+        for text, meaning in _OF_DEPENDENCE.items():
+            trace.name = (trace.name or "").replace(text, meaning)
+    singles = [trace for trace in figure.data if trace.meta in lines]
+    for trace in singles:
+        # Named once: all are of one kind.
+        is_first = trace is singles[0]
+        trace.update(visible=True, opacity=FADED, name=_LINES_NAME, showlegend=is_first)
+        trace.update(legendgroup=_LINES_NAME, line_width=1, marker_size=5)
+        if model.classes is None:
+            trace.update(line_color=COLORS["ink"], marker_color=COLORS["ink"])
+    # Below the curves and their bands.
+    figure.data = sorted(figure.data, key=lambda trace: trace.meta not in lines)
+    bottom = figure.layout.margin.b
+    figure.update_yaxes(title=f"change of the {literal(output)}", row=1, col=1)
+    figure.update_layout(updatemenus=[scale_menu(model)], showlegend=True)
+    words = "Partial dependence, against the mean over the rows of the background"
+    title = f"Partial dependence: {feature.name} ({feature.kind})"
+    add_heading(figure, title, f"{words}\n{line}".strip(), with_menu=True)
+    place_legend(figure, below=bottom + 6, height=480)
+    return figure

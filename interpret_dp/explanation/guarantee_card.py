@@ -1,24 +1,18 @@
-"""What a notebook shows below scikit-learn's diagram: an estimator's guarantee, or its plan."""
+"""The card below scikit-learn's diagram in a notebook: an estimator's guarantee, or its plan."""
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
 from typing import Any
 
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.explanation.pages import render
 from interpret_dp.released.summary import ModelSummary, summarise
 from interpret_dp.schema import Schema
 
 __all__ = ["ShowsGuarantee", "guarantee_card", "plan_card"]
 
-# Notebooks are light or dark, so that only the edge has a colour of its own; everything is
-# written inline, because a notebook may drop style sheets of cells that it does not trust.
-_BOX = (
-    "border-left: 4px solid {edge}; padding: 4px 12px; margin: 10px 0 4px; max-width: 60em; "
-    "font-family: sans-serif; font-size: 13px; line-height: 1.45; overflow-wrap: anywhere"
-)
 _HELD, _VOID, _PLANNED = "#1f6f9c", "#c8501e", "#8a949c"
 _FIGURES = ("epsilon", "delta")
 _PASSWORD = re.compile(r"(://[^/@:]*):[^/@]*@")
@@ -62,12 +56,13 @@ def guarantee_card(guarantee: Guarantee) -> str:
     str
         One ``div`` without scripts or style sheets; every text in it is escaped.
     """
-    edge = _VOID if guarantee.tests_only else _HELD
-    return (
-        f'<div class="interpret-dp-guarantee" style="{_BOX.format(edge=edge)}">'
-        f"<div><b>Privacy guarantee</b></div><div>{html.escape(guarantee.sentence)}</div>"
-        "<details><summary>The full record, with what it assumes</summary>"
-        f"{guarantee._repr_html_()}</details></div>"
+    return render(
+        "card.html",
+        kind="guarantee",
+        edge=_VOID if guarantee.tests_only else _HELD,
+        title="Privacy guarantee",
+        lines=[guarantee.sentence],
+        record=guarantee._repr_html_(),
     )
 
 
@@ -92,18 +87,17 @@ def plan_card(estimator: Any) -> str:
         figures = (f"{name} {_figure(getattr(estimator, name, None))}" for name in _FIGURES)
         relation = str(getattr(estimator, "neighboring", "add_or_remove_one")).replace("_", " ")
         promise = f"({', '.join(figures)})-differential privacy; neighbouring tables: {relation}."
-    lines = {
-        "Will promise": promise,
-        "Declared": _declared_text(getattr(estimator, "schema", None)),
-        "Will be charged to": _account_text(estimator),
-    }
-    items = "".join(
-        f"<div>{html.escape(label)}: {html.escape(text)}</div>" for label, text in lines.items()
-    )
-    edge = _VOID if tests_only else _PLANNED
-    return (
-        f'<div class="interpret-dp-plan" style="{_BOX.format(edge=edge)}">'
-        f"<div><b>Privacy: not fitted, nothing spent</b></div>{items}</div>"
+    return render(
+        "card.html",
+        kind="plan",
+        edge=_VOID if tests_only else _PLANNED,
+        title="Privacy: not fitted, nothing spent",
+        lines=[
+            f"Will promise: {promise}",
+            f"Declared: {_declared_text(getattr(estimator, 'schema', None))}",
+            f"Will be charged to: {_account_text(estimator)}",
+        ],
+        record="",
     )
 
 

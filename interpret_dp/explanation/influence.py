@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.explanation.budget import BACKGROUND, ORIGINS, SURROGATE, RowSpend, source_of
 from interpret_dp.explanation.plots.parts import literal, number_text
-from interpret_dp.explanation.row_spend import BACKGROUND, ORIGINS, SURROGATE, RowSpend, source_of
 
 __all__ = [
     "ERROR_BARS",

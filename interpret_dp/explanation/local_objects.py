@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interpret_dp._figures import ceil_text
-from interpret_dp._interpret import selector_of
+from interpret_dp.explanation.budget import source_of
 from interpret_dp.explanation.influence import RowInfluence, checked_record
-from interpret_dp.explanation.objects import PrivateExplanation, private_explanation
+from interpret_dp.explanation.objects import (
+    PrivateExplanation,
+    local_parts,
+    private_explanation,
+    rounded,
+)
 from interpret_dp.explanation.plots.bars import row_figure
 from interpret_dp.explanation.plots.heat import influences_figure
 from interpret_dp.explanation.plots.images import image_figure, images_figure
-from interpret_dp.explanation.row_spend import source_of
 from interpret_dp.explanation.spend import PrivacySpend
 
 if TYPE_CHECKING:
@@ -27,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["local_explanation"]
 
-_DIGITS = 3
 # interpret's table of rows cuts what is longer.
 _SHORT_SOURCES = {
     "released now": "released now",
@@ -100,32 +103,18 @@ def local_explanation(
     """
     plain = [checked_record(record) for record in records]
     _check_rows(plain, privacy, feature_names)
-    actual = [_performance(record, "actual_score") for record in plain]
-    importance = {
-        "scores": [record["scores"] for record in plain],
-        "intercept": (plain[-1]["extra"]["scores"] or [0.0])[0],
-        "perf": [record["perf"] for record in plain],
-    }
-    rows = {
-        "dataset_x": np.array([record["values"] for record in plain], dtype=object),
-        "dataset_y": None if all(map(math.isnan, actual)) else np.array(actual),
-    }
+    actual = [_actual_score(record) for record in plain]
+    cells = np.array([record["values"] for record in plain], dtype=object)
     return private_explanation(
         PrivateInfluenceExplanation,
         "local",
-        {
-            "overall": None,
-            "specific": plain,
-            "mli": [
-                {"explanation_type": "local_feature_importance", "value": importance},
-                {"explanation_type": "evaluation_dataset", "value": rows},
-            ],
-        },
+        plain,
+        mli=local_parts(plain, cells, None if np.isnan(actual).all() else np.array(actual)),
         privacy=privacy,
         name=name,
-        feature_names=list(feature_names),
-        feature_types=list(feature_types),
-        selector=selector_of(_selector(plain, privacy, selector)),
+        feature_names=feature_names,
+        feature_types=feature_types,
+        selector=_selector(plain, privacy, selector),
     )
 
 
@@ -144,24 +133,6 @@ class PrivateInfluenceExplanation(PrivateExplanation):
             return images_figure(rows, line) if are_images else influences_figure(rows, line)
         row = self._row(key or 0)
         return row_figure(row, line) if row.image_shape is None else image_figure(row, line)
-
-    def visualize(self, key: Any = None, title: str | None = None) -> Any:
-        """Return what interpret shows for a part of the explanation.
-
-        Parameters
-        ----------
-        key : int, default=None
-            A row of the selector; None is the overview. ``("mli", row)`` is the figure of the row,
-            too.
-        title : str, default=None
-            Replaces the title of the figure.
-        """
-        if isinstance(key, tuple) and len(key) == 2:
-            key = key[1]
-        shown = super().visualize(key)
-        if title is not None and hasattr(shown, "update_layout"):
-            shown.update_layout(title_text=title)
-        return shown
 
     def _row(self, index: int) -> RowInfluence:
         costs = self.privacy.rows
@@ -184,7 +155,7 @@ def _check_rows(
     sources = [(row.origin, row.method) for row in privacy.rows]
     if sources != [(record["origin"], record["method"]) for record in records]:
         raise ValueError(
-            f"privacy.rows tells of {len(sources)} rows and there are {len(records)} records, or "
+            f"privacy.rows has {len(sources)} rows and there are {len(records)} records, or "
             "their origins and methods differ; they must agree row by row."
         )
 
@@ -195,7 +166,7 @@ def _selector(
     """Return the list of rows as interpret's own explanations have it, with origin and cost."""
     import pandas as pd
 
-    table = pd.DataFrame(_rounded_rows(records)) if given is None else given.copy()
+    table = pd.DataFrame(_figures_of_rows(records)) if given is None else given.copy()
     origins = [_SHORT_SOURCES[source_of(one["origin"], one["method"])] for one in records]
     if privacy.rows:
         table["Epsilon"] = [float(ceil_text(row.epsilon)) for row in privacy.rows]
@@ -207,25 +178,19 @@ def _selector(
     return table
 
 
-def _rounded_rows(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    predicted = [float(record["predicted"]) for record in records]
-    actual = [_performance(record, "actual_score") for record in records]
-    columns: dict[str, list[Any]] = {"Predicted": _rounded(np.array(predicted))}
-    if not all(map(math.isnan, actual)):
-        residuals = np.array(actual) - np.array(predicted)
+def _figures_of_rows(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    predicted = np.array([float(record["predicted"]) for record in records])
+    actual = np.array([_actual_score(record) for record in records])
+    columns: dict[str, list[Any]] = {"Predicted": rounded(predicted)}
+    if not np.isnan(actual).all():
+        residuals = actual - predicted
         columns |= {
-            "Actual": _rounded(np.array(actual)),
-            "Resid": _rounded(residuals),
-            "AbsResid": _rounded(np.abs(residuals)),
+            "Actual": rounded(actual),
+            "Resid": rounded(residuals),
+            "AbsResid": rounded(np.abs(residuals)),
         }
-    outputs = [str(record["output"]) for record in records]
-    return columns | {"Explained": outputs}
+    return columns | {"Explained": [str(record["output"]) for record in records]}
 
 
-def _performance(record: Mapping[str, Any], name: str) -> float:
-    performance = record["perf"]
-    return math.nan if performance is None else float(performance.get(name, math.nan))
-
-
-def _rounded(values: Any) -> list[float]:
-    return [float(f"{value:.{_DIGITS}g}") for value in values]
+def _actual_score(record: Mapping[str, Any]) -> float:
+    return float((record["perf"] or {}).get("actual_score", math.nan))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from interpret_dp._interpret import explanation_base, selector_of
 from interpret_dp._validate import check_int
 from interpret_dp.explanation.maps import (
     ClassReading,
@@ -19,7 +17,12 @@ from interpret_dp.explanation.maps import (
     offered_classes,
     read_row,
 )
-from interpret_dp.explanation.objects import PrivateExplanation
+from interpret_dp.explanation.objects import (
+    PrivateExplanation,
+    local_parts,
+    private_explanation,
+    rounded,
+)
 from interpret_dp.explanation.plots.heat import contributions_of_rows, mean_maps
 from interpret_dp.explanation.plots.images import (
     class_filters,
@@ -37,8 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["maps_explanation", "rows_explanation"]
 
 FloatArray = NDArray[np.float64]
-
-_DIGITS = 3
 
 
 def maps_explanation(
@@ -94,23 +95,24 @@ def maps_explanation(
         for entry, shares in zip(specific, use.shares, strict=True):
             entry["top_shares"] = shares.tolist()
     labels = [str(label) for label in model.classes]
-    explanation = _private_class()(
+    return private_explanation(
+        PrivateMapsExplanation,
         "global",
-        {
-            "overall": {
-                "type": "univariate",
-                "names": labels,
-                "scores": np.linalg.norm(means, axis=1).tolist(),
-            },
-            "specific": specific,
-            "mli": [],
+        specific,
+        overall={
+            "type": "univariate",
+            "names": labels,
+            "scores": np.linalg.norm(means, axis=1).tolist(),
         },
+        mli=[],
+        privacy=privacy,
         feature_names=labels,
         feature_types=["continuous"] * len(labels),
         name=name,
-        selector=selector_of(_class_selector(model, use)),
+        selector=_class_selector(model, use),
+        released=model,
+        use=use,
     )
-    return _filled(explanation, privacy=privacy, released=model, use=use)
 
 
 def rows_explanation(
@@ -166,36 +168,25 @@ def rows_explanation(
     cells = np.empty((len(rows), len(model.feature_names)), dtype=object)
     for index, row_values in enumerate(values):
         cells[index, :] = list(row_values)
-    known = actual is not None
-    rows_document = {
-        "dataset_x": cells,
-        "dataset_y": np.array([-1 if t is None else t for t in truth]) if known else None,
-    }
-    importance = {
-        "scores": [record["scores"] for record in records],
-        "intercept": records[-1]["extra"]["scores"][0],
-        "perf": [record["perf"] for record in records],
-    }
-    explanation = _private_class()(
+    targets = None if actual is None else np.array([-1 if t is None else t for t in truth])
+    return private_explanation(
+        PrivateMapsExplanation,
         "local",
-        {
-            "overall": None,
-            "specific": records,
-            "mli": [
-                {"explanation_type": "local_feature_importance", "value": importance},
-                {"explanation_type": "evaluation_dataset", "value": rows_document},
-            ],
-        },
-        feature_names=list(model.feature_names),
-        feature_types=list(model.feature_types),
+        records,
+        mli=local_parts(records, cells, targets),
+        privacy=privacy,
+        feature_names=model.feature_names,
+        feature_types=model.feature_types,
         name=name,
-        selector=selector_of(_row_selector(model, readings, truth if known else None)),
+        selector=_row_selector(model, readings, None if actual is None else truth),
+        released=model,
+        inputs=rows,
+        actual=truth,
     )
-    return _filled(explanation, privacy=privacy, released=model, inputs=rows, actual=truth)
 
 
-class _MapsExplanation(PrivateExplanation):
-    """Figures of a locally linear model.
+class PrivateMapsExplanation(PrivateExplanation):
+    """Maps of a locally linear model, in figures that carry their privacy cost.
 
     Attributes
     ----------
@@ -276,24 +267,6 @@ class _MapsExplanation(PrivateExplanation):
             return drawn(self.released, readings, line)
         return self._row_figure(key, label, line)
 
-    def visualize(self, key: Any = None, title: str | None = None) -> Any:
-        """Return what interpret shows for a part of the explanation.
-
-        Parameters
-        ----------
-        key : int, default=None
-            A row of the selector; None is the overview. ``("mli", row)`` is the figure of the row,
-            too.
-        title : str, default=None
-            Replaces the title of the figure.
-        """
-        if isinstance(key, tuple) and len(key) == 2:
-            key = key[1]
-        shown = super().visualize(key)
-        if title is not None and hasattr(shown, "update_layout"):
-            shown.update_layout(title_text=title)
-        return shown
-
     def _check_key(self, name: str, key: Any) -> None:
         """Refuse a number that no class or row has."""
         of_rows = self.explanation_type == "local"
@@ -318,30 +291,6 @@ class _MapsExplanation(PrivateExplanation):
         if model.is_image:
             return image_reading(model, readings, row, actual, line)
         return table_reading(model, readings, row, self.data(key)["values"], actual, line)
-
-
-@lru_cache
-def _private_class() -> Any:
-    """Make the class at first use: importing interpret's own takes long."""
-
-    class PrivateMapsExplanation(_MapsExplanation, explanation_base()):  # type: ignore[misc]
-        """Maps of a locally linear model, in figures that carry their privacy cost."""
-
-        def __reduce__(self) -> tuple[Any, ...]:
-            return _rebuild, (dict(vars(self)),)
-
-    PrivateMapsExplanation.__qualname__ = "PrivateMapsExplanation"
-    return PrivateMapsExplanation
-
-
-def _rebuild(state: dict[str, Any]) -> Any:
-    kind = _private_class()
-    return _filled(kind.__new__(kind), **state)
-
-
-def _filled(explanation: Any, **state: Any) -> Any:
-    explanation.__dict__.update(state)
-    return explanation
 
 
 def _record(
@@ -373,20 +322,18 @@ def _record(
 
 
 def _class_selector(model: LocallyLinearModel, use: MapUse | None) -> Any:
-    """Return the classes for interpret's lists."""
-    import pandas as pd
-
+    """Return the classes for interpret's lists, by column."""
     means = model.weights.mean(axis=1)
     columns: dict[str, list[Any]] = {
         "Name": [str(label) for label in model.classes],
         "Maps": [model.n_maps] * len(model.classes),
         "Strongest": [_place(model, int(i)) for i in np.abs(means).argmax(axis=1)],
-        "Norm": _rounded(np.linalg.norm(means, axis=1)),
+        "Norm": rounded(np.linalg.norm(means, axis=1)),
     }
     if use is not None:
         columns["Top map"] = [int(m) for m in use.shares.argmax(axis=1)]
-        columns["Top map's share"] = _rounded(use.shares.max(axis=1))
-    return pd.DataFrame(columns)
+        columns["Top map's share"] = rounded(use.shares.max(axis=1))
+    return columns
 
 
 def _place(model: LocallyLinearModel, number: int) -> str:
@@ -401,18 +348,12 @@ def _row_selector(
     model: LocallyLinearModel, readings: Sequence[ClassReading], truth: Sequence[int | None] | None
 ) -> Any:
     """Return the rows for interpret's lists, as its own explanations have them."""
-    import pandas as pd
-
     columns: dict[str, list[Any]] = {
         "Predicted": [str(model.classes[one.index]) for one in readings],
-        "Probability": _rounded([one.probability for one in readings]),
+        "Probability": rounded([one.probability for one in readings]),
     }
     if truth is not None:
         columns["Actual"] = ["" if t is None else str(model.classes[t]) for t in truth]
-    columns["Score"] = _rounded([one.score for one in readings])
+    columns["Score"] = rounded([one.score for one in readings])
     columns["Top map"] = [one.top[0] for one in readings]
-    return pd.DataFrame(columns)
-
-
-def _rounded(values: Any) -> list[float]:
-    return [float(f"{value:.{_DIGITS}g}") for value in values]
+    return columns

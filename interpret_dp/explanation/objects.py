@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from interpret_dp._interpret import explanation_base, part_count, selector_of
 from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.panel import privacy_panel
+from interpret_dp.explanation.plots import draw_figure
 from interpret_dp.explanation.plots.bars import (
     overview_figure,
     prediction_figure,
@@ -18,7 +19,7 @@ from interpret_dp.explanation.plots.bars import (
 from interpret_dp.explanation.plots.heat import contributions_figure
 from interpret_dp.explanation.plots.shape import term_figure
 from interpret_dp.explanation.spend import PrivacySpend
-from interpret_dp.released import AdditiveModel, AdditiveTerm, FeaturePair
+from interpret_dp.released import AdditiveFeature, AdditiveModel, FeaturePair
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -27,8 +28,10 @@ __all__ = [
     "PrivateExplanation",
     "attach_privacy",
     "live_view",
+    "local_parts",
     "private_explanation",
     "register_live_view",
+    "rounded",
 ]
 
 _DIGITS = 3
@@ -58,7 +61,7 @@ def live_view(explanation: Any, key: int | None) -> Any:
 
 
 class PrivateExplanation:
-    """What every explanation of this package has beside interpret's own methods.
+    """Base of every explanation of this package, beside interpret's own methods.
 
     Put in front of a class of interpret. ``visualize`` returns a component inside the callbacks
     of interpret's dashboard and a plain figure everywhere else.
@@ -71,6 +74,8 @@ class PrivateExplanation:
 
     privacy: PrivacySpend
     explanation_type: str
+    # The registered figure that ``figure`` draws, for a class that has no figures of its own.
+    figure_name: ClassVar[str] = ""
 
     def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
         """Return the plain figure of a part: None is the overview, a number a row of the selector.
@@ -81,20 +86,35 @@ class PrivateExplanation:
         line : str, default=None
             The privacy cost that is written into the figure; by default that of ``privacy``.
         """
-        raise NotImplementedError
+        return self.draw(self.figure_name, key, line=line)
+
+    def draw(self, name: str, key: int | None = None, *, line: str | None = None) -> Figure:
+        """Return a registered figure of a part, with the privacy cost above it.
+
+        Parameters
+        ----------
+        name : str
+            As :func:`interpret_dp.explanation.plots.register_figure` was given it.
+        key, line
+            As for :meth:`figure`.
+        """
+        return draw_figure(name, self, key, self.spend_of(key).line if line is None else line)
 
     def spend_of(self, key: int | None = None) -> PrivacySpend:
         """Return what a part cost: of a row that was paid for by itself, its own cost."""
         is_row = key is not None and self.explanation_type == "local" and self.privacy.rows
         return self.privacy.of_row(key) if is_row and key is not None else self.privacy
 
-    def visualize(self, key: int | None = None) -> Any:
+    def visualize(self, key: Any = None, title: str | None = None) -> Any:
         """Return what interpret shows for a part of the explanation.
 
         Parameters
         ----------
         key : int, default=None
-            A row of the selector; None is the overview.
+            A row of the selector; None is the overview. ``("mli", row)`` is the figure of the row,
+            too.
+        title : str, default=None
+            Replaces the title of a plain figure.
 
         Returns
         -------
@@ -102,8 +122,13 @@ class PrivateExplanation:
             With the noise band and the privacy cost; inside interpret's live dashboard a Dash
             component with the privacy panel instead.
         """
+        if isinstance(key, tuple) and len(key) == 2:
+            key = key[1]
         view = live_view(self, key)
-        return self.figure(key) if view is None else view
+        if view is not None:
+            return view
+        figure = self.figure(key)
+        return figure if title is None else figure.update_layout(title_text=title)
 
     def __repr__(self) -> str:
         """Name kind, title and parts; the guarantee's figures are in ``privacy``."""
@@ -121,49 +146,102 @@ class PrivateExplanation:
 
 
 def private_explanation(
-    own: Any, kind: str, document: Any, *, privacy: PrivacySpend, **named: Any
+    own: Any,
+    kind: str,
+    specific: Sequence[Any],
+    *,
+    privacy: PrivacySpend,
+    name: str,
+    feature_names: Sequence[str],
+    feature_types: Sequence[str],
+    selector: Any,
+    overall: Any = None,
+    mli: Sequence[Any] | None = None,
+    **attributes: Any,
 ) -> Any:
     """Return interpret's explanation of effects, one a feature, with the figures of a class.
 
     Parameters
     ----------
     own : subclass of PrivateExplanation
-        What is put in front of interpret's class.
+        Put in front of interpret's class.
     kind : {"data", "global", "local"}
-    document : mapping
-        What ``data`` returns parts of.
+    specific : sequence of mapping
+        The parts, as ``data`` returns them.
     privacy : PrivacySpend
-    **named
-        ``feature_names``, ``feature_types``, ``name`` and ``selector``, as interpret has them.
+    name : str
+    feature_names, feature_types : sequence of str
+    selector : DataFrame or mapping of columns
+        One line a part, for interpret's lists.
+    overall : mapping, default=None
+    mli : sequence of mapping, default=None
+    **attributes
+        Set on the explanation.
     """
-    explanation = _effects_class(own)(kind, document, **named)
-    explanation.privacy = privacy
+    import pandas as pd
+
+    document = {"overall": overall, "specific": specific}
+    explanation = _combined(own)(
+        kind,
+        document if mli is None else document | {"mli": mli},
+        feature_names=list(feature_names),
+        feature_types=list(feature_types),
+        name=name,
+        selector=selector_of(pd.DataFrame(selector)),
+    )
+    vars(explanation).update(attributes, privacy=privacy)
     return explanation
 
 
-@lru_cache
-def _effects_class(own: Any) -> Any:
-    """Make the class at first use: importing interpret's own takes long."""
+def local_parts(records: Sequence[Mapping[str, Any]], cells: Any, actual: Any) -> list[Any]:
+    """Return what interpret's full dashboard reads off a local explanation.
 
-    class Explanation(own, explanation_base()):  # type: ignore[misc]
+    Parameters
+    ----------
+    records : sequence of mapping, shape (n_rows,)
+        In the form of interpret's own local explanations.
+    cells : ndarray of object, shape (n_rows, n_features)
+    actual : ndarray of float, shape (n_rows,), or None
+    """
+    importance = {
+        "scores": [record["scores"] for record in records],
+        "intercept": (records[-1]["extra"]["scores"] or [0.0])[0],
+        "perf": [record["perf"] for record in records],
+    }
+    rows = {"dataset_x": cells, "dataset_y": actual}
+    return [
+        {"explanation_type": "local_feature_importance", "value": importance},
+        {"explanation_type": "evaluation_dataset", "value": rows},
+    ]
+
+
+@lru_cache
+def _combined(own: Any, base: Any = None) -> Any:
+    """Put a class in front of one of interpret, at first use: importing interpret's takes long.
+
+    ``base`` is by default interpret's explanation of effects.
+    """
+
+    class Explanation(own, base or explanation_base()):  # type: ignore[misc]
         __doc__ = own.__doc__
 
         def __reduce__(self) -> tuple[Any, ...]:
-            return _rebuild_effects, (own, dict(vars(self)))
+            state = {name: value for name, value in vars(self).items() if name != _SESSION}
+            return _rebuild, (own, base, state)
 
     Explanation.__name__ = Explanation.__qualname__ = own.__name__
     return Explanation
 
 
-def _rebuild_effects(own: Any, state: dict[str, Any]) -> Any:
-    kind = _effects_class(own)
+def _rebuild(own: Any, base: Any, state: dict[str, Any]) -> Any:
+    kind = _combined(own, base)
     explanation = kind.__new__(kind)
-    explanation.__dict__.update(state)
+    vars(explanation).update(state)
     return explanation
 
 
-class _PrivateEBMExplanation(PrivateExplanation):
-    """Figures of an additive model.
+class PrivateEBMExplanation(PrivateExplanation):
+    """An EBM explanation whose figures carry their privacy cost.
 
     Attributes
     ----------
@@ -221,7 +299,7 @@ def attach_privacy(
         "model": model,
         "_open_session": open_session,
     }
-    private = _rebuild(type(explanation), state)
+    private = _rebuild(PrivateEBMExplanation, type(explanation), state)
     if private.explanation_type == "global":
         private.selector = selector_of(_selector(model))
         overall = private.data(-1)["overall"]
@@ -234,46 +312,23 @@ def _selector(model: AdditiveModel) -> Any:
     """Return the terms for interpret's lists; its own counts distinct values, which are private."""
     import pandas as pd
 
-    columns = ["Name", "Type", "Bins", "Importance", "Signal to noise"]
-    rows = [
-        (
-            model.subject(term).name,
-            model.subject(term).kind,
-            _bin_count(model, term),
-            _rounded(term_importance(term)[0]),
-            _rounded(term.signal_to_noise),
-        )
-        for term in model.terms
-    ]
-    return pd.DataFrame(rows, columns=columns)
+    subjects = [model.subject(term) for term in model.terms]
+    return pd.DataFrame(
+        {
+            "Name": [subject.name for subject in subjects],
+            "Type": [subject.kind for subject in subjects],
+            "Bins": [_bin_count(subject) for subject in subjects],
+            "Importance": rounded(term_importance(term)[0] for term in model.terms),
+            "Signal to noise": rounded(term.signal_to_noise for term in model.terms),
+        }
+    )
 
 
-def _rounded(value: float | None) -> float:
-    return math.nan if value is None else float(f"{value:.{_DIGITS}g}")
+def rounded(values: Iterable[float | None]) -> list[float]:
+    """Return numbers for interpret's lists, with three digits; None becomes NaN."""
+    return [math.nan if value is None else float(f"{value:.{_DIGITS}g}") for value in values]
 
 
-def _bin_count(model: AdditiveModel, term: AdditiveTerm) -> int:
+def _bin_count(subject: AdditiveFeature | FeaturePair) -> int:
     """Return the number of bins or cells, without the missing and the unseen ones."""
-    subject = model.subject(term)
     return len(subject.regular) if isinstance(subject, FeaturePair) else subject.n_codes - 2
-
-
-@lru_cache
-def _private_class(base: Any) -> Any:
-    """Derive from whatever class interpret returned: its module is not a public name."""
-
-    class PrivateEBMExplanation(_PrivateEBMExplanation, base):
-        """An EBM explanation whose figures carry their privacy cost."""
-
-        def __reduce__(self) -> tuple[Any, ...]:
-            state = {name: value for name, value in vars(self).items() if name != _SESSION}
-            return _rebuild, (base, state)
-
-    PrivateEBMExplanation.__qualname__ = "PrivateEBMExplanation"
-    return PrivateEBMExplanation
-
-
-def _rebuild(base: Any, state: dict[str, Any]) -> Any:
-    explanation = base.__new__(_private_class(base))
-    explanation.__dict__.update(state)
-    return explanation

@@ -12,8 +12,14 @@ from interpret_dp._validate import check_choice, check_int
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.explanation.budget import FALSE_ALARMS, Account, BudgetState
-from interpret_dp.explanation.row_spend import ORIGINS, QueryBudget, RowSpend
+from interpret_dp.explanation.budget import (
+    FALSE_ALARMS,
+    ORIGINS,
+    Account,
+    BudgetState,
+    QueryBudget,
+    RowSpend,
+)
 from interpret_dp.released.edits import edits_text
 
 if TYPE_CHECKING:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from typing import TYPE_CHECKING
 
-from interpret_dp._validate import check_int, describe_argument
+from interpret_dp._validate import check_int, check_real, describe_argument
+from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.exceptions import LedgerError, PrivacyWarning, SchemaError
 from interpret_dp.mechanisms import (
@@ -15,6 +17,7 @@ from interpret_dp.mechanisms import (
     SystemRandomness,
     active_randomness,
 )
+from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseRequest
 from interpret_dp.schema import PrivacyUnit, Schema
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "account_of",
+    "gaussian_request",
     "ledger_of",
     "neighbourhood_of",
     "randomness_of",
@@ -29,6 +33,7 @@ __all__ = [
     "thread_count",
 ]
 
+_ONE_ROW = Neighbourhood()
 _UNNAMED = "unnamed"
 _LONGEST_HINT = 150  # of a name in the ledger, which takes 200 characters
 
@@ -108,6 +113,46 @@ def account_of(
     # A data set without a budget must show now, not when the rows were read.
     opened.remaining(dataset)
     return opened, dataset
+
+
+def gaussian_request(
+    name: str,
+    count: int = 1,
+    *,
+    epsilon: float,
+    delta: float,
+    ledger: PrivacyLedger | str | None,
+    dataset: str | None,
+    neighbourhood: Neighbourhood = _ONE_ROW,
+) -> ReleaseRequest:
+    """Return the checked request of equal Gaussian releases; no row was read, and nothing spent.
+
+    Parameters
+    ----------
+    name : str
+        Of the releases.
+    count : int
+        Number of the releases, which share the budget.
+    epsilon, delta : float
+        The guarantee for all of them.
+    ledger, dataset
+        As an estimator takes them.
+    neighbourhood : Neighbourhood
+        Whom the guarantee protects; by default one row.
+    """
+    epsilon = check_real("epsilon", epsilon, low=0, low_open=True)
+    delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
+    account, dataset = account_of(ledger, dataset, neighbourhood)
+    mu = mu_of_budget(epsilon, delta) / math.sqrt(count)
+    return ReleaseRequest(
+        epsilon=epsilon,
+        delta=delta,
+        neighbourhood=neighbourhood,
+        plan=ReleasePlan((PlannedRelease(name, mu, count),)),
+        randomness=randomness_of(None),
+        ledger=account,
+        dataset=dataset,
+    )
 
 
 def neighbourhood_of(relation: str, unit: PrivacyUnit | None) -> Neighbourhood:

@@ -318,10 +318,10 @@ def _arithmetic(arguments: Sequence[Any]) -> str:
     They are computed where they are used, by functions of which another machine's library might
     give other last digits.
     """
-    task, config, scale = arguments
+    task, config, loss = arguments
     edges = [cuts for spec in task.specs if (cuts := config.fine_edges(spec)) is not None]
-    if scale is not None and scale.objective == "gamma_deviance":
-        from interpret_dp.backends.log_link import log_edges
+    if loss.rule == "log gap":
+        from interpret_dp.backends.residual_tables import log_edges
 
-        edges.append(log_edges(scale.lower, scale.upper))
+        edges.append(log_edges(loss.lower, loss.upper))
     return hashlib.sha256(b"".join(e.astype("<f8").tobytes() + b"|" for e in edges)).hexdigest()

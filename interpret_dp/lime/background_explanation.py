@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.row_spend import BACKGROUND, RowSpend
+from interpret_dp.explanation.budget import BACKGROUND, RowSpend
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.progress import progress
 from interpret_dp.lime.asked import Outputs, actual_values, document_of

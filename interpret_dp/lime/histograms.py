@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.ebm.trainer.binning import merge_bins
-from interpret_dp.ebm.trainer.smoothing import smoothed_counts
+from interpret_dp.ebm.trainer.binning import merge_bins, smoothed_counts
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import PlannedRelease, ReleaseSession
 from interpret_dp.released.background import ZERO_ENDS, BackgroundColumn

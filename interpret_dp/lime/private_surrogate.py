@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.explanation.budget import SURROGATE, RowSpend
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
-from interpret_dp.explanation.row_spend import SURROGATE, RowSpend
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.fitting.pipelines import warn_of_learning_steps

@@ -21,11 +21,10 @@ from interpret_dp.accounting.guarantee import (
 )
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.sampled import MOST_STEPS
-from interpret_dp.ebm.host.keywords import with_substitutes
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.fitting.declaring import declare
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
-from interpret_dp.fitting.tags import estimator_tags
+from interpret_dp.fitting.tags import estimator_tags, with_substitutes
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.explaining import ExplainedMaps
 from interpret_dp.llm.inputs import InputCoding, input_coding

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from interpret_dp._documents import read_json
-from interpret_dp.ebm.files import from_document
+from interpret_dp.ebm.estimators import from_document
 from interpret_dp.released.background import BACKGROUND_FORMAT
 from interpret_dp.released.locally_linear import MAPS_FORMAT, LocallyLinearModel
 

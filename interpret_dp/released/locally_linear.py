@@ -10,7 +10,7 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.released.terms import frozen
 from interpret_dp.schema import Categorical, Schema, interpret_type, level_labels
 
 __all__ = ["MAPS_FORMAT", "LocallyLinearModel"]
@@ -27,7 +28,7 @@ __all__ = ["MAPS_FORMAT", "LocallyLinearModel"]
 FloatArray = NDArray[np.float64]
 
 MAPS_FORMAT = "interpret_dp.locally_linear_model"
-"""What a file of such a model says that it is."""
+"""The format that a file of such a model names."""
 
 _VERSION = 1
 _KEYS = (
@@ -112,7 +113,7 @@ class LocallyLinearModel:
             "biases": (len(self.classes), shape[1]),
         }
         for name, expected in shapes.items():
-            object.__setattr__(self, name, _frozen(getattr(self, name), expected, name))
+            object.__setattr__(self, name, frozen(getattr(self, name), expected, name, order="C"))
         if (self.spreads <= 0).any():
             raise ValueError("spreads must be above 0; 1 leaves a feature as it is.")
         temperature = check_real("inverse_temperature", self.inverse_temperature, low=0)
@@ -159,11 +160,11 @@ class LocallyLinearModel:
     @property
     def input_names(self) -> tuple[str, ...]:
         """Name of each input: that of its column, with the level for a categorical one."""
-        found: list[str] = []
+        names: list[str] = []
         for name, spec in self.schema.features.items():
             levels = level_labels(spec) if isinstance(spec, Categorical) else None
-            found += [name] if levels is None else [f"{name}={level}" for level in levels]
-        return tuple(found)
+            names += [name] if levels is None else [f"{name}={level}" for level in levels]
+        return tuple(names)
 
     def per_feature(self, values: ArrayLike) -> FloatArray:
         """Return one value an input, summed over each feature's, shape (n_features,)."""
@@ -210,12 +211,12 @@ class LocallyLinearModel:
     def scores(self, inputs: ArrayLike) -> FloatArray:
         """Return the class scores of standardised inputs, shape (n_rows, n_classes)."""
         rows = self._checked_inputs(inputs)
-        found = np.empty((len(rows), len(self.classes)))
+        scores = np.empty((len(rows), len(self.classes)))
         for start in range(0, len(rows), _ROWS_AT_A_TIME):
             values = self.map_values(rows[start : start + _ROWS_AT_A_TIME])
             shares = _softmax(self.inverse_temperature * values)
-            found[start : start + _ROWS_AT_A_TIME] = (shares * values).sum(axis=2)
-        return found
+            scores[start : start + _ROWS_AT_A_TIME] = (shares * values).sum(axis=2)
+        return scores
 
     def predict_proba(self, inputs: ArrayLike) -> FloatArray:
         """Return class probabilities of standardised inputs, shape (n_rows, n_classes)."""
@@ -323,20 +324,6 @@ def _unpacked(document: Mapping[str, Any]) -> FloatArray:
             f"{8 * math.prod(shape):,}. Restore the file."
         )
     return np.frombuffer(packed, dtype="<f8").reshape(shape)
-
-
-def _frozen(values: Any, shape: Sequence[int], what: str) -> FloatArray:
-    """Return an immutable float copy of the expected shape with finite values, or raise."""
-    try:
-        array = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{what} must be numbers of shape {tuple(shape)}.") from None
-    if array.shape != tuple(shape):
-        raise ValueError(f"{what} has shape {array.shape}; it must have shape {tuple(shape)}.")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{what} has values that are not finite; all must be.")
-    array.setflags(write=False)
-    return array
 
 
 def _softmax(values: FloatArray) -> FloatArray:

@@ -18,7 +18,7 @@ from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.lookup import score_suffixes
 from interpret_dp.released.sql_dialects import DIALECTS, SOURCE, Writer
 from interpret_dp.released.terms import AdditiveFeature, FeaturePair, FloatArray
-from interpret_dp.schema.declarations import Categorical, Level
+from interpret_dp.schema.declarations import Categorical
 
 __all__ = ["scoring_sql"]
 
@@ -213,32 +213,31 @@ def _case(branches: Sequence[Branch], otherwise: exp.Expr) -> exp.Expr:
 
 
 def _logistic(writer: Writer, score: str) -> exp.Expr:
-    def beyond(kind: type[exp.Binary], limit: float) -> exp.Expr:
-        return kind(this=writer.column(score), expression=writer.literal(limit))
-
     exponential = exp.Exp(this=exp.Neg(this=writer.column(score)))
     odds = exp.Paren(this=exp.Add(this=writer.literal(1.0), expression=exponential))
-    return _case(
-        [
-            (beyond(exp.LT, -_EXP_LIMIT), writer.literal(0.0)),
-            (beyond(exp.GT, _EXP_LIMIT), writer.literal(1.0)),
-        ],
-        exp.Div(this=writer.literal(1.0), expression=odds, typed=True),
-    )
+    inside = exp.Div(this=writer.literal(1.0), expression=odds, typed=True)
+    return _within_limits(writer, score, 0.0, 1.0, inside)
 
 
 def _exponential(writer: Writer, score: str) -> exp.Expr:
-    """Return EXP within what a database can hold: a score that far out is no prediction."""
+    largest = float(np.exp(_EXP_LIMIT))
+    return _within_limits(writer, score, 0.0, largest, exp.Exp(this=writer.column(score)))
+
+
+def _within_limits(
+    writer: Writer, score: str, below: float, above: float, inside: exp.Expr
+) -> exp.Expr:
+    """Return an expression with EXP only where a database can hold it, and else its limits."""
 
     def beyond(kind: type[exp.Binary], limit: float) -> exp.Expr:
         return kind(this=writer.column(score), expression=writer.literal(limit))
 
     return _case(
         [
-            (beyond(exp.LT, -_EXP_LIMIT), writer.literal(0.0)),
-            (beyond(exp.GT, _EXP_LIMIT), writer.literal(float(np.exp(_EXP_LIMIT)))),
+            (beyond(exp.LT, -_EXP_LIMIT), writer.literal(below)),
+            (beyond(exp.GT, _EXP_LIMIT), writer.literal(above)),
         ],
-        exp.Exp(this=writer.column(score)),
+        inside,
     )
 
 
@@ -328,7 +327,8 @@ def _categorical(
 ) -> exp.Expr:
     unseen = write(values[-1])
     has_text = any(isinstance(level, str) for level in spec.levels)
-    missing = writer.is_missing(column, numeric=not has_text and not _all_bool(spec.levels))
+    has_numbers = any(not isinstance(level, str | bool) for level in spec.levels)
+    missing = writer.is_missing(column, numeric=has_numbers and not has_text)
     by_type: dict[bool, list[Branch]] = {True: [], False: []}
     for level, value in zip(spec.levels, values[1:-1], strict=True):
         # In a column of one type a mixed list can only be held as text.
@@ -340,7 +340,3 @@ def _categorical(
     # SQLite would compare text with a number as text, or as a number, by the column's affinity.
     texts, numbers = (_case(by_type[as_text], unseen.copy()) for as_text in (True, False))
     return _case([*branches, (writer.is_text(column), texts)], numbers)
-
-
-def _all_bool(levels: Sequence[Level]) -> bool:
-    return all(isinstance(level, bool) for level in levels)

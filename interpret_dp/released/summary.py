@@ -1,4 +1,4 @@
-"""A released model in one line a column, and what its numbers say against the declarations.
+"""Summary of a released model: one line a column, and contradictions to the declarations.
 
 Only the released model is read, so a summary costs nothing and can be made of a loaded model too.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.background import Background, BackgroundColumn
 from interpret_dp.released.locally_linear import LocallyLinearModel
-from interpret_dp.released.terms import FEWEST_ROWS, AdditiveFeature, AdditiveTerm
+from interpret_dp.released.terms import FEWEST_ROWS, AdditiveFeature, AdditiveTerm, FloatArray
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec
 from interpret_dp.schema.declarations import NO_LEVEL
 
@@ -32,8 +32,8 @@ __all__ = ["ColumnSummary", "ModelSummary", "summarise", "warn_after_fit"]
 # deviations of the noise must leave so much of it: a column with 85 % missing cells is none.
 _NEARLY_ALL = 0.95
 _SURELY = 0.75
-# Deviations of noise beyond which a count is believed.
-_BELIEVED = 3.0
+# Deviations of noise beyond which a count is significant.
+_SIGNIFICANT = 3.0
 # One bin is said to be too few where so many rows, in deviations of a count's noise, are in it: a
 # second bin of one row in thirty would have been found then.
 _ROWS_OF_MANY_BINS = 100.0
@@ -42,7 +42,17 @@ _ROWS_OF_MANY_BINS = 100.0
 _SMALL_TABLE = 500
 _COLUMNS_NAMED = 3
 _MISSING, _UNDECLARED = "nearly all rows missing", "nearly all rows undeclared"
-_UNRELEASED = "no level was released"
+_UNRELEASED, _ONE_BIN = "no level was released", "one bin"
+_FINDINGS = {
+    _UNDECLARED: "Nearly all rows have none of the declared levels in {}. Do the cells hold codes, "
+    "numbers or another spelling? Declare the levels as the cells have them.",
+    _MISSING: "Nearly all rows are missing in {}. Do the cells hold text where numbers are "
+    "declared? Convert them, or leave the column out.",
+    _UNRELEASED: "No level was frequent enough to be released in {}: no effect was learned. "
+    "Declare the levels, Categorical([level, ...]), or leave the column out.",
+    _ONE_BIN: "All rows are in one bin in {}: no effect was learned. Declare bounds that the "
+    "values fill, scale='log' or 'symlog' where they are skewed, or leave the column out.",
+}
 
 
 @dataclass(frozen=True)
@@ -68,7 +78,7 @@ class ColumnSummary:
         Of a locally linear model: the root of the summed squares of its inputs' weights. A class's
         weights are the mean of its maps, less the mean of all classes.
     note : str
-        What stands out.
+        A finding; empty where there is none.
     """
 
     name: str
@@ -122,8 +132,8 @@ class ModelSummary:
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in (head, *rows)
         ]
-        found = [f"- {finding}" for finding in (*self.findings, *self.privacy_findings)]
-        return "\n".join([self.title, *lines, *found])
+        findings = [f"- {finding}" for finding in (*self.findings, *self.privacy_findings)]
+        return "\n".join([self.title, *lines, *findings])
 
     def _repr_html_(self) -> str:
         head, rows = self._texts()
@@ -194,7 +204,7 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
         columns,
         (*_target_findings(model), *_column_findings(model, terms)),
         _delta_findings(model.guarantee.delta, model.n_rows, _rows_of_one_unit(model)),
-        _BELIEVED * model.noise_scale_binning / max(model.n_rows, 1e-300),
+        _SIGNIFICANT * model.noise_scale_binning / max(model.n_rows, 1e-300),
     )
 
 
@@ -245,30 +255,39 @@ def _column(
 
 
 def _note(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) -> str:
-    if _has_no_level(feature.spec):
-        return _UNRELEASED
-    if _is_nearly_empty(model, term):
-        return _UNDECLARED if _is_undeclared(term) else _MISSING
+    if emptiness := _emptiness_of_term(model, feature, term):
+        return emptiness
     n_bins, lacking = feature.n_codes - 2, int(term.too_few_rows[1:-1].sum())
     if n_bins == 1:
-        return "one bin"
+        return _ONE_BIN
     what = "bins" if feature.cuts is not None else "levels"
     return f"too few rows in {lacking} of {n_bins} {what}" if lacking else ""
 
 
-def _has_no_level(spec: FeatureSpec | None) -> bool:
-    return isinstance(spec, Categorical) and spec.levels == (NO_LEVEL,)
+def _emptiness_of_term(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) -> str:
+    noise = math.sqrt(2.0) * model.noise_scale_binning
+    return _emptiness(feature.spec, term.weights, float(term.weights.sum()), noise)
 
 
-def _is_nearly_empty(model: AdditiveModel, term: AdditiveTerm) -> bool:
-    """Whether nearly all rows are missing or undeclared, and not by noise."""
-    total, noise = float(term.weights.sum()), _BELIEVED * math.sqrt(2.0) * model.noise_scale_binning
-    without = float(term.weights[0] + term.weights[-1])
-    return without >= _NEARLY_ALL * total and without - noise > _SURELY * total
+def _emptiness(spec: FeatureSpec | None, counts: FloatArray, total: float, noise: float) -> str:
+    """Say if nearly all rows are missing or undeclared, and not by noise; else return "".
 
-
-def _is_undeclared(term: AdditiveTerm) -> bool:
-    return bool(term.weights[-1] > term.weights[0])
+    Parameters
+    ----------
+    spec : FeatureSpec or None
+    counts : ndarray of float64, shape (n_codes,)
+        Missing first, undeclared last.
+    total : float
+        Number of rows.
+    noise : float
+        Standard deviation of the noise of missing and undeclared rows together.
+    """
+    if isinstance(spec, Categorical) and spec.levels == (NO_LEVEL,):
+        return _UNRELEASED
+    empty = float(counts[0] + counts[-1])
+    if empty < _NEARLY_ALL * total or empty - _SIGNIFICANT * noise <= _SURELY * total:
+        return ""
+    return _UNDECLARED if counts[-1] > counts[0] else _MISSING
 
 
 def _has_one_bin(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) -> bool:
@@ -288,53 +307,25 @@ def _has_one_bin(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveT
 
 
 def _column_findings(model: AdditiveModel, terms: dict[int, AdditiveTerm]) -> tuple[str, ...]:
-    """Return one sentence a kind of finding, which names the columns."""
-    undeclared: list[str] = []
-    missing: list[str] = []
-    unreleased: list[str] = []
-    one_bin: list[str] = []
+    kinds = []
     for index, term in terms.items():
         feature = model.features[index]
-        if _has_no_level(feature.spec):
-            unreleased.append(repr(feature.name))
-        elif _is_nearly_empty(model, term):
-            named = f"{feature.name!r} ({feature.spec!r})"
-            (undeclared if _is_undeclared(term) else missing).append(named)
-        elif _has_one_bin(model, feature, term):
-            one_bin.append(f"{feature.name!r} ({feature.spec!r})")
-    return _sentences(undeclared, missing, unreleased, one_bin)
+        kind = _emptiness_of_term(model, feature, term)
+        if not kind and _has_one_bin(model, feature, term):
+            kind = _ONE_BIN
+        kinds.append((kind, feature.name, repr(feature.spec)))
+    return _sentences(kinds)
 
 
-def _sentences(
-    undeclared: Sequence[str],
-    missing: Sequence[str],
-    unreleased: Sequence[str],
-    one_bin: Sequence[str],
-) -> tuple[str, ...]:
-    found = []
-    if undeclared:
-        found.append(
-            f"Nearly all rows have none of the declared levels in {_named(undeclared)}. Do the "
-            "cells hold codes, numbers or another spelling? Declare the levels as the cells have "
-            "them."
-        )
-    if missing:
-        found.append(
-            f"Nearly all rows are missing in {_named(missing)}. Do the cells hold text where "
-            "numbers are declared? Convert them, or leave the column out."
-        )
-    if unreleased:
-        found.append(
-            f"No level was frequent enough to be released in {_named(unreleased)}: no effect was "
-            "learned. Declare the levels, Categorical([level, ...]), or leave the column out."
-        )
-    if one_bin:
-        found.append(
-            f"All rows are in one bin in {_named(one_bin)}: no effect was learned. Declare bounds "
-            "that the values fill, scale='log' or 'symlog' where they are skewed, or leave the "
-            "column out."
-        )
-    return tuple(found)
+def _sentences(columns: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
+    """Return one sentence a kind of finding, from the kind, name and declaration of each column."""
+    named: dict[str, list[str]] = {kind: [] for kind in _FINDINGS}
+    for kind, name, declared in columns:
+        if kind:
+            named[kind].append(repr(name) if kind == _UNRELEASED else f"{name!r} ({declared})")
+    return tuple(
+        text.format(_named(named[kind])) for kind, text in _FINDINGS.items() if named[kind]
+    )
 
 
 def _named(columns: Sequence[str]) -> str:
@@ -417,29 +408,19 @@ def _rows_of_one_unit(model: AdditiveModel) -> float:
 def _summary_of_background(background: Background) -> ModelSummary:
     n_rows, schema = background.n_rows, background.schema
     columns = [_background_line(column, n_rows) for column in background.columns]
-    named: dict[str, list[str]] = {_MISSING: [], _UNDECLARED: [], _UNRELEASED: []}
-    for line in columns:
-        if line.note == _UNRELEASED:
-            named[line.note].append(repr(line.name))
-        elif line.note:
-            named[line.note].append(f"{line.name!r} ({line.declared})")
     most = 1 if schema.unit is None else schema.unit.max_rows
     return ModelSummary(
         f"Background of about {n_rows:,.0f} rows, {background.guarantee.brief}",
         tuple(columns),
-        _sentences(named[_UNDECLARED], named[_MISSING], named[_UNRELEASED], ()),
+        _sentences((line.note, line.name, line.declared) for line in columns),
         _delta_findings(background.guarantee.delta, n_rows, most),
-        _BELIEVED * max(float(c.noise.max()) for c in background.columns) / n_rows,
+        _SIGNIFICANT * max(float(c.noise.max()) for c in background.columns) / n_rows,
     )
 
 
 def _background_line(column: BackgroundColumn, n_rows: float) -> ColumnSummary:
     spec, counts = column.feature.spec, column.counts
-    without, noise = counts[0] + counts[-1], math.hypot(column.noise[0], column.noise[-1])
-    is_empty = without >= _NEARLY_ALL * n_rows and without - _BELIEVED * noise > _SURELY * n_rows
-    note = _UNRELEASED if _has_no_level(spec) else ""
-    if is_empty and not note:
-        note = _UNDECLARED if counts[-1] > counts[0] else _MISSING
+    noise = math.hypot(column.noise[0], column.noise[-1])
     is_nominal = isinstance(spec, Categorical)
     return ColumnSummary(
         column.feature.name,
@@ -447,7 +428,7 @@ def _background_line(column: BackgroundColumn, n_rows: float) -> ColumnSummary:
         bins=column.feature.n_codes - 2,
         missing=max(float(counts[0]), 0.0) / n_rows,
         undeclared=max(float(counts[-1]), 0.0) / n_rows if is_nominal else None,
-        note=note,
+        note=_emptiness(spec, counts, n_rows, noise),
     )
 
 
@@ -465,20 +446,19 @@ def _summary_of_maps(model: LocallyLinearModel) -> ModelSummary:
             repr(spec),
             inputs=width,
             weight=math.sqrt(size),
-            note=_UNRELEASED if _has_no_level(spec) else "",
+            note=_emptiness(spec, np.zeros(2), 1.0, 0.0),
         )
         for (name, spec), width, size in zip(
             specs.items(), model.widths, model.per_feature(squares), strict=True
         )
     )
-    unreleased = [repr(name) for name, spec in specs.items() if _has_no_level(spec)]
     few = (_one_class(model.classes),) if len(model.classes) < 2 else ()
     kind = f"{len(model.classes)} classes of {model.n_maps} maps"
     rows = "" if n_rows is None else f", about {n_rows:,.0f} rows"
     return ModelSummary(
         f"{kind}{rows}, {model.guarantee.brief}",
         columns,
-        (*few, *_sentences((), (), unreleased, ())),
+        (*few, *_sentences((line.note, line.name, line.declared) for line in columns)),
         _delta_findings(model.guarantee.delta, n_rows),
     )
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +41,13 @@ OPTIONAL_KEYS = (
 """Keys that a term's document may lack."""
 
 
-def frozen(values: Any, shape: tuple[int, ...], what: str) -> FloatArray:
+def frozen(
+    values: Any, shape: tuple[int, ...], what: str, *, order: Literal["K", "C"] = "K"
+) -> FloatArray:
     """Return an immutable float copy of the expected shape with finite values, or raise."""
     try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = np.array(values, dtype=np.float64, order=order)
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{what} must be numbers of shape {shape}.") from None
     if array.shape != shape:
         raise ValueError(f"{what} has shape {array.shape}; it must have shape {shape}.")
@@ -242,17 +244,17 @@ class AdditiveTerm:
         if self._posterior_deviations is not None and self.posterior_mean is None:
             raise ValueError("A term has a posterior spread without posterior_mean; give both.")
 
-    def _check_spread(self, whole: str, diagonal: str, shape: tuple[int, ...]) -> None:
+    def _check_spread(self, full: str, diagonal: str, shape: tuple[int, ...]) -> None:
         """Freeze a covariance or the variances that stand for it, and check them."""
-        covariance, variances = getattr(self, whole), getattr(self, diagonal)
+        covariance, variances = getattr(self, full), getattr(self, diagonal)
         if covariance is not None:
-            square = frozen(covariance, (*shape[1:], shape[0], shape[0]), f"term {whole}")
-            object.__setattr__(self, whole, square)
+            square = frozen(covariance, (*shape[1:], shape[0], shape[0]), f"term {full}")
+            object.__setattr__(self, full, square)
         if variances is None:
             return
         if covariance is not None:
             raise ValueError(
-                f"A term has both {whole} and {diagonal}; give the {whole}, or the {diagonal} "
+                f"A term has both {full} and {diagonal}; give the {full}, or the {diagonal} "
                 "where it is not known as a whole."
             )
         variances = frozen(variances, shape, f"term {diagonal}")
@@ -304,19 +306,19 @@ class AdditiveTerm:
         if self.noise_deviations is None:
             return None
         mean, deviations = self._expected
-        apart: FloatArray = np.hypot(deviations, self.scores - mean)
+        distances: FloatArray = np.hypot(deviations, self.scores - mean)
         unknown = self.too_few_rows
         if unknown.any():
-            apart[unknown] = self._spread(apart, ~unknown)
-        return apart
+            distances[unknown] = self._spread(distances, ~unknown)
+        return distances
 
-    def _spread(self, apart: FloatArray, known: NDArray[np.bool_]) -> Any:
+    def _spread(self, distances: FloatArray, known: NDArray[np.bool_]) -> Any:
         """Return how far from zero a score of the known bins is expected, one a class."""
-        if not (apart[known] > 0).any():
+        if not (distances[known] > 0).any():
             return math.nan
-        squares = self.scores[known] ** 2 + apart[known] ** 2
+        squares = self.scores[known] ** 2 + distances[known] ** 2
         mean_square = self.weights[known] @ squares / self.weights[known].sum()
-        return np.maximum(np.sqrt(mean_square), apart[known].max(axis=0))
+        return np.maximum(np.sqrt(mean_square), distances[known].max(axis=0))
 
     def band(self, level: float = 0.95) -> Band | None:
         """Return the ends of the band around each score; None where the noise is not known.
@@ -379,13 +381,13 @@ class AdditiveTerm:
         if covariance is not None:
             n_codes, known = len(self.scores), ~self.too_few_rows
             columns = draws.reshape(n_draws, n_codes, -1)  # a view
-            apart = np.reshape(self._expected[0] - self.scores, (n_codes, -1))
+            shifts = np.reshape(self._expected[0] - self.scores, (n_codes, -1))
             for column, spread in enumerate(covariance.reshape(-1, n_codes, n_codes)):
                 values, vectors = np.linalg.eigh(spread)
                 # Rounding may leave a variance just below zero.
                 root = vectors * np.sqrt(np.maximum(values, 0.0))
                 own = rng.standard_normal((n_draws, n_codes)) @ root.T
-                own += rng.standard_normal((n_draws, 1)) * apart[:, column]
+                own += rng.standard_normal((n_draws, 1)) * shifts[:, column]
                 columns[:, known, column] = own[:, known]
         return self.scores + draws
 

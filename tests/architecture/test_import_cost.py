@@ -13,6 +13,7 @@ HEAVY = (
     "dp_accounting",
     "interpret",
     "ipywidgets",
+    "jinja2",
     "matplotlib",
     "numba",
     "pandas",
@@ -70,4 +71,6 @@ def test_registered_classes_load_no_plotting_and_no_torch():
         "import interpret_dp.ebm.estimators, interpret_dp.lime.explainer, "
         "interpret_dp.llm.estimator"
     )[1]
-    assert loaded.isdisjoint({"click", "dash", "matplotlib", "plotly", "sqlalchemy", "torch"})
+    assert loaded.isdisjoint(
+        {"click", "dash", "jinja2", "matplotlib", "plotly", "sqlalchemy", "torch"}
+    )

@@ -20,10 +20,10 @@ from interpret_dp import (
 )
 from interpret_dp.audit import replay
 from interpret_dp.ebm import training
-from interpret_dp.ebm.noise import choosing
-from interpret_dp.ebm.trainer import histograms
-from interpret_dp.ebm.trainer.contrasts import LeafRelease
-from interpret_dp.ebm.trainer.results import BoostingResult
+from interpret_dp.ebm.noise import significance
+from interpret_dp.ebm.trainer import releases
+from interpret_dp.ebm.trainer.curves import BoostingResult
+from interpret_dp.ebm.trainer.partitions import LeafRelease
 from interpret_dp.ebm.tuning import TUNING
 
 NAMES = [f"x{i}" for i in range(8)]
@@ -107,7 +107,7 @@ def test_control_a_choice_that_looks_at_rows(
 
     def leaking(table: tuple[Any, Any]) -> Any:
         limit = {3_000: 1.0, 2_999: -np.inf}[len(table[0])]
-        monkeypatch.setattr(choosing, "TUNING", replace(TUNING, significance=limit))
+        monkeypatch.setattr(significance, "TUNING", replace(TUNING, significance=limit))
         return fit(table)
 
     assert not replay(leaking, with_row, without, seed=1).ok
@@ -121,10 +121,10 @@ def test_control_bins_that_look_at_rows(monkeypatch: pytest.MonkeyPatch) -> None
     def leaking(table: tuple[Any, Any]) -> Any:
         limit = {3_000: 99, 2_999: 0}[len(table[0])]
         tuning = replace(TUNING, least_supported_bins=limit)
-        monkeypatch.setattr(histograms, "TUNING", tuning)
+        monkeypatch.setattr(releases, "TUNING", tuning)
         return fit(table)
 
     assert not replay(leaking, with_row, without, seed=1).ok
     tuning = replace(TUNING, least_supported_bins=99)
-    monkeypatch.setattr(histograms, "TUNING", tuning)
+    monkeypatch.setattr(releases, "TUNING", tuning)
     assert replay(fit, with_row, without, seed=1).ok

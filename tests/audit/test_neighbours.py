@@ -33,7 +33,7 @@ from interpret_dp.audit import (
 )
 from interpret_dp.backends import kernels, local
 from interpret_dp.ebm import training
-from interpret_dp.ebm.trainer.contrasts import LeafRelease
+from interpret_dp.ebm.trainer.partitions import LeafRelease
 from interpret_dp.mechanisms import (
     active_randomness,
     gaussian_thresholding,

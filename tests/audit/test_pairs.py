@@ -23,7 +23,7 @@ from interpret_dp import (
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
 from interpret_dp.audit.replaying import Recording
-from interpret_dp.ebm.pairs import selection as pair_selection
+from interpret_dp.ebm.pairs import training as pair_selection
 from interpret_dp.mechanisms import use_randomness
 from tests.audit.fits import (
     COSTS,

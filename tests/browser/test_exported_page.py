@@ -15,7 +15,7 @@ MARKUP = "<b>f</b>"
 def exported(cohort, tmp_path_factory):
     """Write the page of a model with a pair and six predictions; names of levels are hostile."""
     from interpret_dp import Categorical, DPExplainableBoostingClassifier, Schema
-    from interpret_dp.explanation.export import write_html
+    from interpret_dp.explanation.pages.model import render_html
 
     schema = Schema(
         {**cohort.schema.features, "sex": Categorical([MARKUP, HOSTILE])},
@@ -28,7 +28,8 @@ def exported(cohort, tmp_path_factory):
     curves = {name: curve for name, curve in cohort.curves.items() if name != "sex"}
     local = model.explain_local(X[:6], cohort.y[:6])
     path = tmp_path_factory.mktemp("page") / "page.html"
-    write_html(path, model.to_released(), model.privacy_spend_, truth=curves, local=local)
+    content = render_html(model.to_released(), model.privacy_spend_, truth=curves, local=local)
+    path.write_text(content, encoding="utf-8")
     return path
 
 

@@ -12,7 +12,7 @@ HOSTILE = "<img src=x onerror=\"document.title='broken'\">"
 @pytest.fixture
 def report(tmp_path):
     """Write the page of a ledger with two accounts, renewals, links, approvals and roles."""
-    from interpret_dp.explanation.ledger_page import render_ledger_page
+    from interpret_dp.explanation.pages.ledger import render_ledger_page
     from interpret_dp.ledger import ApprovalNeededError, PrivacyLedger
     from tests.ledger.requests import reserve_epsilon
     from tests.ledger.team import acting_as

@@ -272,7 +272,7 @@ def test_shapes_are_constrained_and_paired(fit, patients):
     ("flags", "message"),
     [
         (["--objective", "rmse"], "for a regression"),
-        (["--objective", "huber"], "is not one of 'rmse'"),
+        (["--objective", "huber"], "must be one of 'rmse'"),
         (["--monotone", "age"], "COLUMN=increasing"),
         (["--monotone", "age=up"], "COLUMN=increasing"),
         (["--monotone", "weight=increasing"], "among the columns ['age'"),

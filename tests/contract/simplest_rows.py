@@ -11,8 +11,9 @@ import numpy as np
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE
 from interpret_dp.backends.kernels import exponential_table, sigmoid_table
-from interpret_dp.backends.log_link import (
-    gamma_table,
+from interpret_dp.backends.residual_tables import (
+    Residual,
+    gap_table,
     log_steps,
     lowest_log_step,
     poisson_table,
@@ -217,20 +218,29 @@ class SimplestPoissonRows(SimplestRegressionRows):
         return [min(max(residual, -LATTICE), LATTICE)]
 
 
-class SimplestGammaRows(SimplestRegressionRows):
-    """Amounts; target / mean - 1 is tabulated by the logarithm of the quotient."""
+class SimplestGapRows(SimplestRegressionRows):
+    """A function of target minus score, or of log target minus score, tabulated."""
 
-    def __init__(self, codes: Any, targets: Any, **facts: Any) -> None:
-        super().__init__(codes, targets, **facts)
-        self.bounds = {name: facts[name] for name in ("lower", "upper")}
-        self.clip_residuals(facts["clip"])
+    def __init__(
+        self, codes: Any, targets: Any, *, residual: Residual, has_log_target: bool, **settings: Any
+    ) -> None:
+        super().__init__(codes, targets, **settings)
+        self.residual, self.has_log_target = residual, has_log_target
+        self.bounds = {name: settings[name] for name in ("lower", "upper")}
+        self.clip_residuals(settings["clip"])
 
     def clip_residuals(self, clip: float) -> None:
-        self.errors = gamma_table(clip).tolist()
+        super().clip_residuals(clip)
+        self.errors = gap_table(self.residual, clip).tolist()
 
     def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
-        log = int(log_steps(np.array([target]), **self.bounds)[0])
-        entry = min(max((log - scores[0]) // 2**12 + 4096, 0), len(self.errors) - 1)
+        if self.has_log_target:
+            own = int(log_steps(np.array([target]), **self.bounds)[0])
+        else:
+            own = math.trunc((float(target) - self.middle) / self.clip * LATTICE)
+            limit = int(self.half / self.clip * LATTICE)
+            own = min(max(own, -limit), limit)
+        entry = min(max((own - scores[0]) // 2**12 + 4096, 0), len(self.errors) - 1)
         return [int(self.errors[entry])]
 
 

@@ -10,6 +10,7 @@ import itertools
 import math
 import pickle
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -22,10 +23,11 @@ from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.backends import local
 from interpret_dp.backends.base import MAX_SCORE
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
-from interpret_dp.backends.log_link import LocalGammaRows, LocalPoissonRows
+from interpret_dp.backends.residual_tables import LocalGapRows, LocalPoissonRows
+from interpret_dp.ebm.losses.gamma import GammaDeviance
 from tests.contract.simplest_rows import (
     SimplestBinaryRows,
-    SimplestGammaRows,
+    SimplestGapRows,
     SimplestMulticlassRows,
     SimplestPoissonRows,
     SimplestRegressionRows,
@@ -35,19 +37,29 @@ from tests.contract.simplest_rows import (
 Backend = Callable[..., Any]
 
 N_CLASSES = 3
+
+
+def log_cosh_residual(gap: Any, clip: float) -> Any:
+    return np.tanh(gap)
+
+
+GAMMA = {"residual": GammaDeviance.residual, "has_log_target": True}
+LOG_COSH = {"residual": log_cosh_residual, "has_log_target": False}
 LOCAL: dict[str, Any] = {
     "binary": LocalBinaryRows,
     "multiclass": LocalMulticlassRows,
     "regression": LocalRegressionRows,
     "poisson": LocalPoissonRows,
-    "gamma": LocalGammaRows,
+    "gamma": partial(LocalGapRows, **GAMMA),
+    "gap": partial(LocalGapRows, **LOG_COSH),
 }
 SIMPLEST: dict[str, Any] = {
     "binary": SimplestBinaryRows,
     "multiclass": SimplestMulticlassRows,
     "regression": SimplestRegressionRows,
     "poisson": SimplestPoissonRows,
-    "gamma": SimplestGammaRows,
+    "gamma": partial(SimplestGapRows, **GAMMA),
+    "gap": partial(SimplestGapRows, **LOG_COSH),
 }
 
 
@@ -123,6 +135,7 @@ BOUNDS: dict[str, Any] = {
     "regression": {"lower": -3.0, "upper": 5.0, "clip": 2.0},
     "poisson": {"lower": 0.0, "upper": 6.0, "clip": 1.5},
     "gamma": {"lower": 0.5, "upper": 9.0, "clip": 2.0},
+    "gap": {"lower": -3.0, "upper": 5.0, "clip": 2.0},
 }
 CLIPS = (1.0, 1.7, 40.0)
 
@@ -401,6 +414,7 @@ def test_scores_saturate_and_never_wrap(name: str, task: str) -> None:
         "poisson": ([-LATTICE], [LATTICE]),
         # No relative error is below -1, and the clip is 2.
         "gamma": ([-LATTICE], [2 * LATTICE]),
+        "gap": ([-2 * LATTICE], [2 * LATTICE]),
     }[task]
     # The largest mean is the middle of a step of 1/256 of a score.
     near = LATTICE // 128 if task == "poisson" else 4

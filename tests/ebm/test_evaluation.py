@@ -28,7 +28,7 @@ from interpret_dp import (
     private_metrics,
 )
 from interpret_dp.audit import replay
-from interpret_dp.ebm import cells
+from interpret_dp.ebm import evaluation
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
 FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
@@ -183,13 +183,13 @@ def test_a_person_changes_no_more_than_was_declared(task: str, relation: str) ->
 
 def test_control_a_cell_that_depends_on_other_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     model = model_of("regression", PrivacyUnit("person", 2))
-    original = cells._ErrorCells.codes
+    original = evaluation._ErrorCells.codes
 
     def centred(self: Any, rows: Any, y: Any) -> Any:
         numbers = np.asarray(y, dtype=float)
         return original(self, rows, numbers - np.nanmean(numbers) + 5)
 
-    monkeypatch.setattr(cells._ErrorCells, "codes", centred)
+    monkeypatch.setattr(evaluation._ErrorCells, "codes", centred)
     X, y = table("regression", 40)
     X["person"] = np.arange(40)
     report = replay(evaluate(model, "add_or_remove_one"), (X, y), (X[:-1], y[:-1]))

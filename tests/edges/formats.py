@@ -23,11 +23,11 @@ from interpret_dp import (
     Schema,
     load_model,
 )
-from interpret_dp._documents import SEAL
+from interpret_dp._documents import SEAL, write_file
 from interpret_dp.audit.results import AttackLine, ReplayLine, draw_figure, to_json
 from interpret_dp.cli.console import pending_file
 from interpret_dp.explanation import PrivacySpend
-from interpret_dp.explanation.export import write_html
+from interpret_dp.explanation.pages.model import render_html
 from interpret_dp.ledger import verify_archive
 from interpret_dp.ledger.core.archive import read_archive
 from tests.editor.models import Holder, build_model
@@ -210,7 +210,8 @@ def _read_audit(path: Path) -> Any:
 
 
 def _write_page(path: Path) -> None:
-    write_html(path, build_model(), PrivacySpend(guarantee=build_model().guarantee))
+    model = build_model()
+    write_file(path, render_html(model, PrivacySpend(guarantee=model.guarantee)))
 
 
 def _write_for_interpret(path: Path) -> None:

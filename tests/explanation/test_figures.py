@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
-from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
-from plotly.graph_objects import Figure
-from plotly.offline import get_plotlyjs
 
 from interpret_dp import DPExplainableBoostingClassifier, PrivacySpend
-from interpret_dp.explanation.export import render_html, write_html
+from interpret_dp.explanation.pages.model import render_html
 from interpret_dp.explanation.plots.axes import bin_texts
 from interpret_dp.explanation.plots.bars import local_figure, outcome_text, overview_figure
 from interpret_dp.explanation.plots.heat import contributions_figure, heat_figure
@@ -26,7 +20,6 @@ from interpret_dp.released.lookup import lookup_tables
 from interpret_dp.schema import Categorical, Continuous, Integer
 from tests.editor import test_pairs as pairs
 from tests.editor.models import build_model, without_rows
-from tests.explanation.budgets import budget_state
 
 AGE, DOSE, GRADE, CITY = range(4)
 LINE = (
@@ -237,9 +230,7 @@ def test_local_explanations_and_pages_show_both_values(model, released):
     assert "Pale cells" not in render_html(build_model(), model.privacy_spend_)
 
 
-# -------------------------------------------------------------------------------------------- pages
-
-HOSTILE = "</script><script>document.title='broken'</script>"
+# Figures
 
 
 def _model(**changes):
@@ -247,110 +238,6 @@ def _model(**changes):
     model = build_model()
     guarantee = dataclasses.replace(model.guarantee, dataset="ward")
     return dataclasses.replace(model, **({"guarantee": guarantee} | changes))
-
-
-def _local(*actual, names=("dose", "city")):
-    """Return what interpret's local explanation offers."""
-    record = {"names": list(names), "values": [float("nan"), "Bonn"], "scores": [-0.5, 0.1]}
-    return SimpleNamespace(
-        selector=pd.DataFrame({"Actual": actual}),
-        data=lambda key: record | {"extra": {"scores": [-1.0]}, "perf": {"actual": actual[key]}},
-    )
-
-
-class _Scripts(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.opened = 0
-        self.links = []
-
-    def handle_starttag(self, tag, attrs):
-        self.opened += tag == "script"
-        self.links += [value for name, value in attrs if name in ("src", "href")]
-
-
-def _parsed(page):
-    parser = _Scripts()
-    # The bundled library holds markup in its strings: the parser skips a script's content.
-    parser.feed(page)
-    return parser
-
-
-def test_page_shows_guarantee_cost_every_term_and_prediction():
-    model = _model()
-    spend = PrivacySpend(
-        guarantee=model.guarantee,
-        total_epsilon=1.5,
-        remaining_epsilon=3.12349,
-        budget=budget_state(dataset="ward"),
-    )
-    page = render_html(model, spend, local=_local(1, 0, float("nan")), lead="A <b> lead.")
-    assert model.guarantee.sentence in page
-    assert spend.line in page
-    assert "What does this mean?" in page
-    assert "Room for" in page
-    assert "A &lt;b&gt; lead." in page
-    for feature in model.features:
-        assert f"<h3>{feature.name}</h3>" in page
-    assert "Probability of b: 20 %, actual: b" in page
-    assert "Probability of b: 20 %, actual: a" in page
-    assert "<h3>Probability of b: 20 %</h3>" in page
-    assert page.count('class="plot"') == 1 + 4 + 3
-    for clause in model.guarantee.assumptions:
-        assert f"<li>{clause.replace(chr(39), '&#x27;')}</li>" in page
-
-
-def test_page_asks_for_nothing_and_holds_plotly_once():
-    model = _model()
-    page = render_html(model, PrivacySpend(guarantee=model.guarantee))
-    assert page.count(get_plotlyjs()) == 1
-    assert _parsed(page).links == []
-    own = page.replace(get_plotlyjs(), "")
-    assert not re.search(r"https?://|@import|url\(", own)
-    assert len(own) < 200_000
-
-
-def test_names_cannot_leave_their_place():
-    model = _model()
-    age, dose, grade, _ = model.features
-    city = AdditiveFeature("city", Categorical([HOSTILE, "a", "<b>c</b>"]))
-    model = dataclasses.replace(
-        model,
-        features=(age, dataclasses.replace(dose, name=HOSTILE), grade, city),
-        guarantee=dataclasses.replace(model.guarantee, dataset=HOSTILE),
-    )
-    page = render_html(
-        model,
-        PrivacySpend(guarantee=model.guarantee),
-        title=HOSTILE,
-        lead=HOSTILE,
-        local=_local(1, names=(HOSTILE, "city")),
-    )
-    assert HOSTILE not in page
-    assert _parsed(page).opened == 2
-
-
-def test_figures_cannot_end_their_script(monkeypatch):
-    # As plotly writes when orjson is installed.
-    monkeypatch.setattr(Figure, "to_json", lambda self: json.dumps(HOSTILE))
-    model = _model()
-    assert _parsed(render_html(model, PrivacySpend(guarantee=model.guarantee))).opened == 2
-
-
-def test_control_the_parser_sees_a_name_that_breaks_out():
-    assert _parsed(f"<script>'{HOSTILE}'</script>").opened == 2
-
-
-def test_seeded_noise_is_shown_to_promise_nothing(tmp_path):
-    guarantee = dataclasses.replace(_model().guarantee, tests_only=True)
-    model = _model(guarantee=guarantee)
-    write_html(tmp_path / "page.html", model, PrivacySpend(guarantee=guarantee))
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert '<section id="promise" class="void">' in page
-    assert "nothing is promised" in page
-
-
-# Figures
 
 
 def _lines(figure):

@@ -76,7 +76,7 @@ def test_before_the_fit_there_is_what_it_will_promise():
     card = page[page.index('<div class="interpret-dp-plan"') :]
     assert "sk-top-container" in page
     assert "Privacy guarantee" not in page
-    shown = text_of(card[: card.rindex("</div></div>") + len("</div></div>")])
+    shown = text_of(card[: card.rindex("</div>\n</div>") + len("</div>\n</div>")])
     assert "(epsilon 2, delta 1e-06)-differential privacy" in shown
     assert "add or remove one" in shown
     assert "2 continuous, 2 categorical; the target" in shown

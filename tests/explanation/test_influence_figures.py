@@ -237,7 +237,7 @@ def test_each_figure_carries_the_cost_of_its_part():
         ([adult_record(method="interactive")], "must agree row by row"),
         ([{"names": []}], "lacks"),
         ([], "records is empty"),
-        ([adult_record()] * 2, "tells of 1 rows and there are 2"),
+        ([adult_record()] * 2, "has 1 rows and there are 2"),
     ],
 )
 def test_records_that_do_not_fit_are_refused(records, message):

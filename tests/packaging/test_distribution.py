@@ -37,8 +37,10 @@ def test_wheel_holds_the_package_its_types_and_its_licence_alone(distributions):
     assert any(name.endswith("licenses/LICENSE") for name in names)
     tops = {name.split("/")[0] for name in names}
     assert tops == {"interpret_dp", next(top for top in tops if top.endswith(".dist-info"))}
-    sources = {str(path.relative_to(ROOT)) for path in (ROOT / "interpret_dp").rglob("*.py")}
-    assert sources == {name for name in names if name.endswith(".py")}
+    kinds = (".py", ".css", ".html", ".js")
+    paths = (ROOT / "interpret_dp").rglob("*")
+    sources = {str(path.relative_to(ROOT)) for path in paths if path.suffix in kinds}
+    assert sources == {name for name in names if name.endswith(kinds)}
 
 
 def test_sdist_holds_what_its_tests_need_and_no_data(distributions):

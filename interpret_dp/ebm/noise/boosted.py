@@ -8,14 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.noise.coupling import with_coupling
+from interpret_dp.ebm.losses import RegressionLoss, Start
 from interpret_dp.ebm.noise.intercepts import balanced_intercept, balanced_intercepts
-from interpret_dp.ebm.noise.sampling import (
-    explained_variance,
-    noise_variance,
-    sampling_variances,
-    with_noise_of_others,
-)
 from interpret_dp.ebm.noise.uncertainty import (
     Expected,
     TermNoise,
@@ -24,12 +18,16 @@ from interpret_dp.ebm.noise.uncertainty import (
     expected_terms,
     term_noise,
 )
+from interpret_dp.ebm.noise.variances import (
+    explained_variance,
+    noise_variance,
+    sampling_variances,
+    with_coupling,
+    with_noise_of_others,
+)
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.correlations import Correlations
-from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
-from interpret_dp.ebm.trainer.curves import Averaged
-from interpret_dp.ebm.trainer.objectives import Start, relative_means
-from interpret_dp.ebm.trainer.results import BoostingResult, BoostingTask
+from interpret_dp.ebm.trainer.curves import Averaged, BoostingResult, BoostingTask
 
 __all__ = ["Boosted"]
 
@@ -89,7 +87,7 @@ class Boosted:
             self._task.bins,
             self._task.directions,
             curvatures=self._curvatures(facts),
-            scale=self._start.score_unit,
+            scale=self._start.loss.score_unit,
             rng=self._rng,
         )
 
@@ -111,14 +109,14 @@ class Boosted:
         each is made with all that is known.
         """
         bins, pruned = self._task.bins, self._result.pruned
-        scores = _without_axis(self._result.scores, self._start.score_unit)
+        scores = _without_axis(self._result.scores, self._start.loss.score_unit)
         if not self._task.config.can_denoise(self._start.n_rows, self._start.unit):
             return scores, self._noise_of_all(_Facts(correlations)), [None] * len(scores)
         apart = with_noise_of_others(self.added_noise(), bins, pruned)
         facts, dispersion = self._facts(correlations, scores, apart)
         noise = self._noise_of_all(facts)
         sampling = [
-            self._start.score_unit**2 * sampling_variances(b.weights, curvature, dispersion)
+            self._start.loss.score_unit**2 * sampling_variances(b.weights, curvature, dispersion)
             for b, curvature in zip(bins, self._curvatures(facts), strict=True)
         ]
         times = max(1.0, _LEAST_LEVEL / self._task.settings().noise_level)
@@ -141,20 +139,20 @@ class Boosted:
         apart: Sequence[TermNoise],
     ) -> tuple[_Facts, float]:
         """Return what is known, and the variance of a row's residual over its loss's curvature."""
-        scale = self._start.scale
-        if scale is None:
+        loss = self._start.loss
+        if not isinstance(loss, RegressionLoss):
             return _Facts(correlations), 1.0
         used = self._used(scores, apart)
         explained = explained_variance(*used)
         if correlations is not None:
             weights = [b.weights for b in self._task.bins]
-            explained += scale.score_unit**2 * correlations.shared_variance(self._standing, weights)
-        explained = max(explained, 0.0) / scale.score_unit**2
+            explained += loss.score_unit**2 * correlations.shared_variance(self._standing, weights)
+        explained = max(explained, 0.0) / loss.score_unit**2
         # Noise in the scores makes residuals larger, as what is explained makes them smaller.
         added = noise_variance(*self._used(scores, self._noise_while_training())[1:])
-        net = explained - added / scale.score_unit**2
-        facts = _Facts(correlations, scale.inside(net))
-        return facts, scale.dispersion(float(self._start.level[0]), explained)
+        net = explained - added / loss.score_unit**2
+        facts = _Facts(correlations, loss.mean_slope(net))
+        return facts, loss.dispersion(float(self._start.level[0]), explained)
 
     def _noise_while_training(self) -> list[TermNoise]:
         """Return the noise of curves in the middle of the rounds that are averaged.
@@ -189,16 +187,12 @@ class Boosted:
 
     def _curvatures(self, facts: _Facts) -> list[FloatArray]:
         """Return the expected second derivative of the loss in each bin, from released numbers."""
-        start, weights = self._start, [b.weights for b in self._task.bins]
-        if start.scale is None:
-            return log_loss_curvatures(self._standing, self._result.intercept, weights)
-        if not start.bends_with_means:
-            inside = start.unit.curvature * facts.inside
-            return [np.full_like(scores, inside) for scores in self._standing]
-        return [
-            start.unit.curvature * relative_means(scores[:, 0], w)[:, np.newaxis]
-            for scores, w in zip(self._standing, weights, strict=True)
-        ]
+        return self._start.loss.curvatures(
+            self._standing,
+            self._result.intercept,
+            [b.weights for b in self._task.bins],
+            average=self._start.unit.curvature * facts.inside,
+        )
 
 
 def _without_axis(scores: Sequence[FloatArray], unit: float) -> list[FloatArray]:

@@ -1,7 +1,7 @@
 """Covariance of the added noise across the bins of each released curve.
 
-What is left out: noise that reaches a term through others (:mod:`interpret_dp.ebm.noise.sampling`
-adds that of independent ones, :mod:`interpret_dp.ebm.noise.coupling` that of those that hang
+What is left out: noise that reaches a term through others (:mod:`interpret_dp.ebm.noise.variances`
+adds that of independent ones, :mod:`interpret_dp.ebm.noise.variances` that of those that hang
 together), and the noise of the bin weights themselves. Tests compare the result with repeated fits.
 """
 
@@ -19,7 +19,7 @@ from interpret_dp.ebm.noise.monotone import projected_variances
 from interpret_dp.ebm.noise.propagation import noise_variances, unit_covariance
 from interpret_dp.ebm.noise.views import noise_variances_of
 from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.ebm.trainer.results import BoostingResult
+from interpret_dp.ebm.trainer.curves import BoostingResult
 
 __all__ = [
     "MOST_SAMPLING",

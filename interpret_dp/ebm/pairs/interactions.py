@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from interpret_dp._validate import describe_argument, did_you_mean
-from interpret_dp.ebm.pairs.config import MOST_LEVELS, all_pairs, candidate_count
+from interpret_dp.ebm.config import MOST_LEVELS, all_pairs, candidate_count
+from interpret_dp.ebm.losses import link_of
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec
 
@@ -233,7 +234,7 @@ def _check_target(target: FeatureSpec, *, is_declared: bool) -> None:
 
 
 def _check_objective(objective: str) -> None:
-    if objective != "rmse":
+    if link_of(objective) == "log":
         raise ValueError(
             f"interactions is given with objective={objective!r}; under a log link pairs are not "
             "offered yet. Leave interactions out, or use objective='rmse'."

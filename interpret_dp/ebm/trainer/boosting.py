@@ -14,19 +14,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.ebm.config import BoostingSettings
-from interpret_dp.ebm.trainer.contrasts import LeafRelease
-from interpret_dp.ebm.trainer.curvature import log_loss_curvatures
-from interpret_dp.ebm.trainer.curves import Curves
-from interpret_dp.ebm.trainer.objectives import mean_gains
+from interpret_dp.ebm.trainer.curves import BoostingResult, BoostingTask, Curves
 from interpret_dp.ebm.trainer.partitions import (
+    LeafRelease,
     Shifts,
     TermUpdate,
     leaf_gains,
@@ -36,7 +32,6 @@ from interpret_dp.ebm.trainer.partitions import (
     without_common_part,
     without_total,
 )
-from interpret_dp.ebm.trainer.results import BoostingResult, BoostingTask
 from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.fitting.progress import progress
 from interpret_dp.release import ReleaseSession
@@ -50,8 +45,6 @@ _MOST_AT_ONCE = 32
 # Full steps that a block may go together; with two, copies of a column swing for ever. Fewer of the
 # log loss, which bends more elsewhere than where boosting starts.
 _MAX_BLOCK_STEP, _MAX_BLOCK_STEP_OF_LOG_LOSS = 1.9, 1.0
-# Of the quadrature in each round: the curvature only sets the length of a step.
-_NODES = 8
 
 
 class _Rounds:
@@ -100,7 +93,7 @@ class _Rounds:
 
     def _round(self, number: int) -> None:
         """Update every term that goes on once."""
-        hessian = _hessian(self.terms, self._level, self.settings)
+        hessian = self._hessian()
         n_blocks = min(self._n_blocks, len(self.movable))
         order = self._session.public_choices.permutation(self.movable)
         for block in np.array_split(order, n_blocks):
@@ -146,9 +139,7 @@ class _Rounds:
             lightest=max(self.settings.least_hessian, average),
             hessian=leaf_totals(part, hessian),
         )
-        if task.divide_by_means:
-            scores: Any = self.terms.scores[k][:, 0] / LATTICE
-            gain = mean_gains(gain, part.leaf, scores, weights)
+        gain = task.loss.leaf_steps(gain, part.leaf, self.terms.scores[k] / LATTICE, weights)
         release = LeafRelease.of(gain, len(self.movable))
         gain *= release.has_leaves
         residual_norm = self._rows.residual_norm
@@ -222,6 +213,21 @@ class _Rounds:
         # An integer, as all changes of rows are.
         return float(np.floor(min(self.settings.largest_change * LATTICE, _LARGEST_CHANGE)))
 
+    def _hessian(self) -> list[NDArray[np.float64]]:
+        """Return the weight of each bin times its curvature, over the curvature at the start."""
+        at_start, weights = self.settings.curvature, self.terms.weights
+        if at_start is None:
+            return weights
+        curves = [scores / LATTICE for scores in self.terms.scores]
+        curvatures = self._task.loss.curvatures(
+            curves, self._level / LATTICE, weights, average=at_start, is_rough=True
+        )
+        return [
+            # Of the class in which it is largest.
+            own * curvature.max(axis=1) / at_start
+            for own, curvature in zip(weights, curvatures, strict=True)
+        ]
+
     def _no_changes(self, n_terms: int) -> NDArray[np.int32]:
         return np.zeros((n_terms, self._width, self._rows.n_scores), dtype=np.int32)
 
@@ -287,18 +293,3 @@ def _with_pruned(
         averaged=tuple(of(k).averaged[k] for k in terms),
         pruned=frozenset(pruned),
     )
-
-
-def _hessian(
-    terms: Curves, level: NDArray[np.float64], settings: BoostingSettings
-) -> list[NDArray[np.float64]]:
-    """Return the weight of each bin times its curvature, over the curvature at the start."""
-    if settings.curvature is None:
-        return terms.weights
-    curves = [scores / LATTICE for scores in terms.scores]
-    curvatures = log_loss_curvatures(curves, level / LATTICE, terms.weights, _NODES)
-    return [
-        # Of the class in which it is largest.
-        weights * curvature.max(axis=1) / settings.curvature
-        for weights, curvature in zip(terms.weights, curvatures, strict=True)
-    ]

@@ -25,6 +25,7 @@ from interpret_dp.explanation.plots.parts import (
     add_heading,
     add_swatch,
     dress,
+    fit_height,
     literal,
     number_text,
     place_legend,
@@ -389,10 +390,9 @@ def row_figure(row: RowInfluence, line: str) -> Figure:
         f"{row.heading}{' · unnumbered ones are 0 in this row' * row.is_sparse}\n{line}",
         letters=_BESIDE_LABELS,
     )
-    place_legend(figure, below=58, height=_LEAST_HEIGHT)
-    top, bottom = figure.layout.margin.t, figure.layout.margin.b
     # Entries of the legend may need two lines on a narrow page.
-    figure.update_layout(height=top + bottom + 20 + _BAR * max(6, n_bars), margin_b=bottom + 20)
+    place_legend(figure, below=78, height=_LEAST_HEIGHT)
+    fit_height(figure, _BAR * max(6, n_bars))
     return figure
 
 

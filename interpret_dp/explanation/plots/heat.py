@@ -30,6 +30,7 @@ from interpret_dp.explanation.plots.parts import (
     add_heading,
     add_swatch,
     dress,
+    fit_height,
     label_angle,
     literal,
     number_text,
@@ -412,13 +413,11 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
         figure.add_trace(veil(noise, VEIL))
         add_swatch(figure, faded_words(effects.shape[1]), GREY, FADED)
     _add_sources(figure, shown)
-    height = figure.layout.height + _LINE
     figure.update_yaxes(range=[len(names) - 0.5, -1.6])
     figure.update_layout(showlegend=True)
-    place_legend(figure, below=52, height=_LEAST_HEIGHT)
     # Entries of the legend may need two lines on a narrow page.
-    bottom = figure.layout.margin.b + 20
-    figure.update_layout(height=max(_LEAST_HEIGHT, height + bottom - 70), margin_b=bottom)
+    height = max(_LEAST_HEIGHT, figure.layout.height + _LINE + 36)
+    place_legend(figure, below=72, height=height)
     return figure
 
 
@@ -591,6 +590,5 @@ def _features_figure(
         showgrid=False,
     )
     add_heading(figure, title, words, letters=letters)
-    margin = figure.layout.margin
-    figure.update_layout(height=margin.t + margin.b + max(220, _LINE * len(names)))
+    fit_height(figure, max(220, _LINE * len(names)))
     return figure

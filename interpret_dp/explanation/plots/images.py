@@ -21,14 +21,13 @@ from interpret_dp.explanation.maps import (
     use_words,
 )
 from interpret_dp.explanation.plots.heat import reach_of, signed_cells, veil
+from interpret_dp.explanation.plots.maps import add_class_menu, ranked_maps
 from interpret_dp.explanation.plots.parts import (
     COLORS,
     SIGNED_SCALE,
-    add_class_menu,
     add_heading,
     dress,
-    heading_changes,
-    lift_heading,
+    fit_height,
     literal,
     number_text,
 )
@@ -92,9 +91,8 @@ def image_figure(row: RowInfluence, line: str) -> Figure:
         f"Effect of a pixel: {row.change} "
         f"{row.meaning.replace('a number', 'the pixel')}"
     )
-    add_heading(figure, row.outcome, f"{words}\n{line}")
-    lift_heading(figure)
-    figure.update_layout(height=figure.layout.margin.t + figure.layout.margin.b + _PANEL)
+    add_heading(figure, row.outcome, f"{words}\n{line}", over_panels=True)
+    fit_height(figure, _PANEL)
     return figure
 
 
@@ -229,18 +227,11 @@ def class_filters(model: LocallyLinearModel, index: int, use: MapUse | None, lin
     line : str
         The privacy cost; left out if empty.
     """
-    weights = model.weights[index]
-    rank = np.linalg.norm(weights, axis=1) if use is None else use.shares[index]
-    order = [int(m) for m in np.argsort(-rank, kind="stable")][:_MOST_PICTURES]
-    share = [""] * model.n_maps
-    if use is not None:
-        share = [f": {percent_text(value)}" for value in use.shares[index]]
-    titles = [f"map {m}{share[m]}" for m in order]
-    sorting = "largest weights first" if use is None else "most often on top first"
+    order, titles, sorting = ranked_maps(model, index, use, _MOST_PICTURES)
     cut = f", {len(order)} of {model.n_maps:,}" if len(order) < model.n_maps else ""
     words = f"{sorting.capitalize()}{cut}\n{use_words(use)}{_colors(model)}\n{NOISE_WORDS}"
     title = f"The maps of {label_text(model.classes, index)}"
-    pictures = [_picture(model, weights[m]) for m in order]
+    pictures = [_picture(model, model.weights[index, m]) for m in order]
     return _picture_grid(pictures, titles, title, f"{words}\n{line}", "weight")
 
 
@@ -328,37 +319,19 @@ def image_reading(
         f"{words}\n{CLASS_WORDS}\n{_colors(model)}\n{NOISE_WORDS}\n{line}",
         with_menu=many,
         letters=_LETTERS,
+        over_panels=True,
     )
-    lift_heading(figure)
-    margin = figure.layout.margin
-    figure.update_layout(height=margin.t + margin.b + 2 * _READING_PANEL + _TITLE_ROOM)
+    fit_height(figure, 2 * _READING_PANEL + _TITLE_ROOM)
     if many:
-        _choose_class(figure, model, readings, actual)
+        changes = [
+            {
+                f"annotations[{place}].text": text
+                for place, text in enumerate(_panel_titles(one), start=1)
+            }
+            for one in readings
+        ]
+        add_class_menu(figure, model, readings, actual, changes, n_shared=1)
     return figure
-
-
-def _choose_class(
-    figure: Figure,
-    model: LocallyLinearModel,
-    readings: Sequence[ClassReading],
-    actual: int | None,
-) -> None:
-    """Let a menu show another class's five pictures, with their titles."""
-    per_class = (len(figure.data) - 1) // len(readings)
-    changes = []
-    for one in readings:
-        title, words = row_words(model, one, actual)
-        texts = {
-            f"annotations[{place}].text": text
-            for place, text in enumerate(_panel_titles(one), start=1)
-        }
-        changes.append(texts | heading_changes(figure, title, words))
-    owners = [None, *(number for number in range(len(readings)) for _ in range(per_class))]
-    labels = [
-        f"{label_text(model.classes, one.index)}: {percent_text(one.probability)}"
-        for one in readings
-    ]
-    add_class_menu(figure, labels, owners, changes)
 
 
 def _panel_titles(reading: ClassReading) -> list[str]:
@@ -442,9 +415,8 @@ def _grid(
     dress(figure, height=400, margin={"l": 8, "r": 80, "b": 12})
     _as_pictures(figure)
     figure.update_annotations(font_size=12)
-    add_heading(figure, title, words, letters=_LETTERS)
-    lift_heading(figure)
-    figure.update_layout(height=figure.layout.margin.t + figure.layout.margin.b + height)
+    add_heading(figure, title, words, letters=_LETTERS, over_panels=True)
+    fit_height(figure, height)
     return figure
 
 

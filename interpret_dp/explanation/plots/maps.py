@@ -6,7 +6,7 @@ Weights are those of standardised inputs, so that the bars of different columns 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +29,11 @@ from interpret_dp.explanation.plots.bars import bar_ticks, signed_colors
 from interpret_dp.explanation.plots.heat import COLORS_SAY
 from interpret_dp.explanation.plots.parts import (
     COLORS,
-    add_class_menu,
+    PANEL_TITLE,
     add_heading,
+    buttons,
     dress,
-    heading_changes,
-    lift_heading,
+    fit_height,
     literal,
     place_legend,
     value_text,
@@ -43,7 +43,7 @@ from interpret_dp.released.locally_linear import LocallyLinearModel
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["class_maps", "table_reading"]
+__all__ = ["add_class_menu", "class_maps", "ranked_maps", "table_reading"]
 
 FloatArray = NDArray[np.float64]
 
@@ -73,33 +73,29 @@ def class_maps(model: LocallyLinearModel, index: int, use: MapUse | None, line: 
     from plotly.subplots import make_subplots
 
     weights = model.weights[index]
-    rank = np.linalg.norm(weights, axis=1) if use is None else use.shares[index]
-    maps = [int(m) for m in np.argsort(-rank, kind="stable")][:_MOST_MAPS]
-    kept = np.argsort(-np.abs(weights).mean(axis=0), kind="stable")[:_MOST_BARS]
+    maps, titles, order = ranked_maps(model, index, use, _MOST_MAPS)
+    strongest = np.argsort(-np.abs(weights).mean(axis=0), kind="stable")[:_MOST_BARS]
     n_columns = min(_MAPS_IN_ROW, len(maps))
     n_lines = math.ceil(len(maps) / n_columns)
-    panel = max(_LEAST_PANEL, _BAR * len(kept))
-    shares = (
-        [""] * model.n_maps if use is None else [f": {percent_text(s)}" for s in use.shares[index]]
-    )
+    panel = max(_LEAST_PANEL, _BAR * len(strongest))
     figure = make_subplots(
         rows=n_lines,
         cols=n_columns,
-        subplot_titles=[f"map {m}{shares[m]}" for m in maps],
+        subplot_titles=titles,
         shared_yaxes=True,
         horizontal_spacing=0.02,
         vertical_spacing=60 / (n_lines * (panel + 60)) if n_lines > 1 else 0.0,
     )
-    names = [literal(model.input_names[i]) for i in kept]
+    names = [literal(model.input_names[i]) for i in strongest]
     ticks = bar_ticks(names, _LONGEST_LABEL)
-    reach = 1.08 * (float(np.abs(weights[maps][:, kept]).max(initial=0.0)) or 1.0)
+    reach = 1.08 * (float(np.abs(weights[maps][:, strongest]).max(initial=0.0)) or 1.0)
     for number, m in enumerate(maps):
         figure.add_trace(
             go.Bar(
-                x=weights[m, kept],
+                x=weights[m, strongest],
                 y=ticks["tickvals"],
                 orientation="h",
-                marker_color=signed_colors(weights[m, kept]),
+                marker_color=signed_colors(weights[m, strongest]),
                 customdata=names,
                 hovertemplate=f"%{{customdata}}: %{{x:+.4g}}<extra>map {m}</extra>",
                 meta="weights",
@@ -116,15 +112,15 @@ def class_maps(model: LocallyLinearModel, index: int, use: MapUse | None, line: 
     figure.update_yaxes(col=1, automargin=True, ticktext=texts)
     figure.update_xaxes(row=n_lines, title="weight", title_font_size=11.5)
     figure.update_annotations(font_size=12)
+    words = _maps_words(model, len(maps), len(strongest), order, use)
     add_heading(
         figure,
         f"The maps of {label_text(model.classes, index)}",
-        f"{_maps_words(model, maps, len(kept), use)}\n{COLORS_SAY}\n{NOISE_WORDS}\n{line}",
+        f"{words}\n{COLORS_SAY}\n{NOISE_WORDS}\n{line}",
         letters=_LETTERS,
+        over_panels=True,
     )
-    lift_heading(figure)
-    margin = figure.layout.margin
-    figure.update_layout(height=margin.t + margin.b + n_lines * (panel + 60) - 60)
+    fit_height(figure, n_lines * (panel + 60) - 60)
     return figure
 
 
@@ -183,36 +179,24 @@ def table_reading(
     title, words = row_words(model, readings[0], actual)
     many = len(readings) > 1
     lines = f"{words}\n{CLASS_WORDS}\n{NOISE_WORDS}\n{line}"
-    add_heading(figure, title, lines, with_menu=many, letters=_LETTERS)
-    lift_heading(figure)
-    place_legend(figure, below=52, height=400)
-    margin = figure.layout.margin
-    bottom = margin.b + 18
-    figure.update_layout(
-        height=margin.t + bottom + max(_LEAST_PANEL, _BAR * (n_bars + 1)), margin_b=bottom
-    )
+    add_heading(figure, title, lines, with_menu=many, letters=_LETTERS, over_panels=True)
+    place_legend(figure, below=70, height=400)
+    fit_height(figure, max(_LEAST_PANEL, _BAR * (n_bars + 1)))
     if many:
         changes = [
-            heading_changes(figure, *row_words(model, one, actual))
-            | {
+            {
                 f"yaxis.{part}": value
                 for part, value in bar_ticks(side.labels, _LONGEST_LABEL, n_bars).items()
             }
-            for one, side in zip(readings, sides, strict=True)
+            for side in sides
         ]
-        per_class = len(figure.data) // len(readings)
-        owners = [number for number in range(len(readings)) for _ in range(per_class)]
-        labels = [
-            f"{label_text(model.classes, one.index)}: {percent_text(one.probability)}"
-            for one in readings
-        ]
-        add_class_menu(figure, labels, owners, changes)
+        add_class_menu(figure, model, readings, actual, changes)
     return figure
 
 
 @dataclass(frozen=True)
 class _RowBars:
-    """What is drawn of one class at one row, line by line from the top.
+    """Bars and marks of one class at one row, line by line from the top.
 
     ``weights`` and each of ``tops`` have NaN in the lines of the others and of the bias.
     """
@@ -228,7 +212,7 @@ class _RowBars:
     ) -> _RowBars:
         added = model.per_feature(one.contributions)
         order = [int(i) for i in np.argsort(-np.abs(added), kind="stable")]
-        kept, rest = order[:_MOST_BARS], order[_MOST_BARS:]
+        drawn, rest = order[:_MOST_BARS], order[_MOST_BARS:]
         # A level's weight counts where the row has it; a number's always.
         counted = np.repeat(np.array(model.feature_types) == "continuous", model.widths) | (
             np.asarray(inputs) != 0
@@ -237,12 +221,12 @@ class _RowBars:
         blank = np.full(len(others) + 1, np.nan)
 
         def at_row(weights: FloatArray) -> FloatArray:
-            return np.concatenate([model.per_feature(weights * counted)[kept], blank])
+            return np.concatenate([model.per_feature(weights * counted)[drawn], blank])
 
         tail = [float(added[rest].sum())] * bool(rest) + [one.bias]
         return cls(
-            [*(names[i] for i in kept), *others, _BIAS],
-            np.concatenate([added[kept], tail]),
+            [*(names[i] for i in drawn), *others, _BIAS],
+            np.concatenate([added[drawn], tail]),
             at_row(one.weighted_map),
             [
                 (
@@ -308,10 +292,73 @@ def _add_row_bars(figure: Figure, side: _RowBars, *, visible: bool) -> None:
 
 
 def _maps_words(
-    model: LocallyLinearModel, maps: Sequence[int], n_inputs: int, use: MapUse | None
+    model: LocallyLinearModel, n_maps: int, n_inputs: int, order: str, use: MapUse | None
 ) -> str:
-    first = "largest weights first" if use is None else "most often on top first"
-    cuts = [f"{len(maps)} of {model.n_maps:,} maps"] * (len(maps) < model.n_maps)
+    cuts = [f"{n_maps} of {model.n_maps:,} maps"] * (n_maps < model.n_maps)
     cuts += [f"{n_inputs} strongest of {model.n_inputs:,} inputs"] * (n_inputs < model.n_inputs)
-    words = " · ".join([f"Weights of standardised inputs, {first}", *cuts])
+    words = " · ".join([f"Weights of standardised inputs, {order}", *cuts])
     return f"{words}\n{use_words(use)}".rstrip("\n")
+
+
+# --------------------------------------------------------------- shared with pictures of maps
+
+
+def ranked_maps(
+    model: LocallyLinearModel, index: int, use: MapUse | None, most: int
+) -> tuple[list[int], list[str], str]:
+    """Return the maps of a class to draw, their titles, and their order in words.
+
+    Those most often on top come first; without rows to count on, those of the largest weights.
+    """
+    rank = np.linalg.norm(model.weights[index], axis=1) if use is None else use.shares[index]
+    maps = [int(m) for m in np.argsort(-rank, kind="stable")][:most]
+    if use is None:
+        return maps, [f"map {m}" for m in maps], "largest weights first"
+    titles = [f"map {m}: {percent_text(use.shares[index, m])}" for m in maps]
+    return maps, titles, "most often on top first"
+
+
+def add_class_menu(
+    figure: Figure,
+    model: LocallyLinearModel,
+    readings: Sequence[ClassReading],
+    actual: int | None,
+    changes: Sequence[Mapping[str, Any]],
+    n_shared: int = 0,
+) -> None:
+    """Add a menu that shows another class's traces, with its words in the heading.
+
+    Parameters
+    ----------
+    figure : Figure
+        Its last annotation is the heading. The first class is shown.
+    model : LocallyLinearModel
+    readings : sequence of ClassReading, shape (n_choices,)
+        Each with as many traces, one after the other.
+    actual : int or None
+        The class that came true.
+    changes : sequence of mapping, shape (n_choices,)
+        Further changes of the layout with each choice.
+    n_shared : int
+        Traces in front that are always shown.
+    """
+    number, n_traces = len(figure.layout.annotations) - 1, len(figure.data)
+    _, *below = figure.layout.annotations[number].text.split("<br>")
+    per_class = (n_traces - n_shared) // len(readings)
+    entries = []
+    for place, (one, change) in enumerate(zip(readings, changes, strict=True)):
+        title, words = row_words(model, one, actual)
+        heading = {
+            "title.text": literal(title),
+            f"annotations[{number}].text": "<br>".join([literal(words), *below]),
+        }
+        visible = [
+            trace < n_shared or (trace - n_shared) // per_class == place
+            for trace in range(n_traces)
+        ]
+        label = f"class {literal(label_text(model.classes, one.index))}"
+        label += f": {percent_text(one.probability)}"
+        entries.append((label, "update", [{"visible": visible}, {**heading, **change}]))
+    menu = buttons(entries, type="dropdown", direction="down", x=0, xanchor="left")
+    menu["pad"]["b"] += PANEL_TITLE
+    figure.update_layout(updatemenus=[menu])

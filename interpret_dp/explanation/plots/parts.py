@@ -1,4 +1,4 @@
-"""What the figures of a page have in common: colours, layout, and how names are written."""
+"""Common parts of all figures: colours, layout, and the writing of names and numbers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = [
     "COLORS",
     "LEGEND_BELOW",
     "LONGEST_LABEL",
+    "PANEL_TITLE",
     "SIGNED_SCALE",
     "TOO_FEW_ROWS",
-    "add_class_menu",
     "add_heading",
     "add_swatch",
     "band_texts",
@@ -31,9 +31,8 @@ __all__ = [
     "date_axis",
     "dress",
     "error_bars",
-    "heading_changes",
+    "fit_height",
     "label_angle",
-    "lift_heading",
     "literal",
     "number_text",
     "place_legend",
@@ -86,7 +85,10 @@ TOO_FEW_ROWS = "too few rows to be learned"
 _LETTERS_IN_LINE = 100
 # Pixels of the parts above and below a figure.
 _TITLE, _LINE, _MENU = 40, 16, 40
-_LEGEND, _PANEL_TITLE = 34, 22
+_LEGEND = 34
+PANEL_TITLE = 22
+"""Pixels of the title of a panel."""
+
 _MOST_DATES = 6
 # Labels below a plot are upright if all of them fit side by side, and lean otherwise.
 _LETTERS_IN_WIDTH, _LABEL_ANGLE = 55, 40
@@ -154,6 +156,7 @@ def add_heading(
     with_menu: bool = False,
     gap: int = 4,
     letters: int = _LETTERS_IN_LINE,
+    over_panels: bool = False,
 ) -> None:
     """Write title and privacy cost above the plot, and leave room for buttons below them.
 
@@ -171,12 +174,14 @@ def add_heading(
         Pixels below the lines where there are no buttons.
     letters : int
         The longest line; shorter where wide labels leave the plot less room.
+    over_panels : bool
+        Leave room for the titles of panels.
     """
     # Broken between its figures, never inside one of them.
     solid = line.replace(" ", "\N{NO-BREAK SPACE}").replace("·\N{NO-BREAK SPACE}", "· ")
     wrapped = [p for part in solid.split("\n") for p in textwrap.wrap(part, letters)]
     lines = [part.replace("\N{NO-BREAK SPACE}", " ") for part in wrapped]
-    menu = _MENU if with_menu else gap
+    menu = (_MENU if with_menu else gap) + (PANEL_TITLE if over_panels else 0)
     top = _TITLE + _LINE * len(lines) + menu
     figure.update_layout(
         title={
@@ -205,6 +210,12 @@ def add_heading(
             showarrow=False,
             font={"size": 11.5, "color": "#556471"},
         )
+
+
+def fit_height(figure: Figure, inner: int) -> None:
+    """Set the height of a figure whose panels are to have ``inner`` pixels together."""
+    margin = figure.layout.margin
+    figure.update_layout(height=margin.t + margin.b + inner)
 
 
 def place_legend(figure: Figure, *, below: int, height: int) -> None:
@@ -320,52 +331,6 @@ def buttons(entries: list[tuple[str, str, list[Any]]], **place: Any) -> dict[str
         "buttons": [{"label": t, "method": m, "args": a} for t, m, a in entries],
         **place,
     }
-
-
-def add_class_menu(
-    figure: Figure,
-    labels: Sequence[str],
-    owners: Sequence[int | None],
-    changes: Sequence[Mapping[str, Any]],
-) -> None:
-    """Add a menu of classes to a figure, which shows the first.
-
-    Parameters
-    ----------
-    figure : Figure
-    labels : sequence of str, shape (n_choices,)
-        Shown literally.
-    owners : sequence of int or None, shape (n_traces,)
-        To which choice each trace belongs; None: to all.
-    changes : sequence of mapping, shape (n_choices,)
-        What of the layout changes with each choice.
-    """
-    entries = []
-    for number, (label, change) in enumerate(zip(labels, changes, strict=True)):
-        visible = [owner in (None, number) for owner in owners]
-        entries.append((f"class {literal(label)}", "update", [{"visible": visible}, dict(change)]))
-    menu = buttons(entries, type="dropdown", direction="down", x=0, xanchor="left")
-    menu["pad"]["b"] += _PANEL_TITLE
-    figure.update_layout(updatemenus=[menu])
-
-
-def heading_changes(figure: Figure, title: str, words: str) -> dict[str, str]:
-    """Return the changes of a layout that put another class's words into the heading.
-
-    The heading must be the figure's last annotation, and begin with such words.
-    """
-    number = len(figure.layout.annotations) - 1
-    _, *rest = figure.layout.annotations[number].text.split("<br>")
-    return {
-        "title.text": literal(title),
-        f"annotations[{number}].text": "<br>".join([literal(words), *rest]),
-    }
-
-
-def lift_heading(figure: Figure) -> None:
-    """Put the lines that :func:`add_heading` added last above the titles of the panels."""
-    figure.layout.annotations[-1].yshift += _PANEL_TITLE
-    figure.update_layout(margin_t=figure.layout.margin.t + _PANEL_TITLE)
 
 
 def shown_scores(record: Mapping[str, Any]) -> list[float]:

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from interpret_dp.ebm.noise.coupling import with_coupling
 from interpret_dp.ebm.noise.uncertainty import TermNoise
+from interpret_dp.ebm.noise.variances import with_coupling
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.correlations import Correlations, orthonormal_scores
 

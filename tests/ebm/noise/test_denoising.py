@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp.ebm.noise.denoising import Curve, denoise
-from interpret_dp.ebm.noise.sampling import (
+from interpret_dp.ebm.noise.uncertainty import TermNoise
+from interpret_dp.ebm.noise.variances import (
     with_noise_of_others,
 )
-from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.released.intervals import assisted_interval
 
 WEIGHTS = np.concatenate(([50.0], np.full(30, 100.0), [0.0]))

@@ -22,9 +22,8 @@ from interpret_dp import (
     SchemaError,
 )
 from interpret_dp.accounting import mu_of_budget
-from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
+from interpret_dp.ebm.config import MOST_LEVELS, BoostingSettings, TrainerConfig
 from interpret_dp.ebm.pairs.boosting import PairUpdates
-from interpret_dp.ebm.pairs.config import MOST_LEVELS
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, pair_task
 from interpret_dp.ebm.pairs.training import _coarse_bins
 from interpret_dp.ebm.trainer.binning import Bins

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.ebm.trainer.contrasts import LeafRelease
+from interpret_dp.ebm.trainer.partitions import LeafRelease
 
 
 def release_of(n_leaves, n_terms, still=(), unevenness=0.0, seed=0):

@@ -18,7 +18,7 @@ from interpret_dp.ebm.trainer.correlations import (
     group_functions,
     orthonormal_scores,
 )
-from interpret_dp.ebm.trainer.products import release_correlations
+from interpret_dp.ebm.trainer.releases import release_correlations
 
 
 class Session:

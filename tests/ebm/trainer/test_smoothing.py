@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from interpret_dp.ebm.trainer import smoothing
-from interpret_dp.ebm.trainer.smoothing import smoothed_counts
+from interpret_dp.ebm.trainer import binning
+from interpret_dp.ebm.trainer.binning import smoothed_counts
 
 counts = hnp.arrays(np.float64, st.integers(1, 70), elements=st.floats(-1e7, 1e7))
 histograms = st.lists(counts, min_size=1, max_size=4)
@@ -29,7 +29,7 @@ def test_any_counts_are_smoothed(noisy, noise):
 @given(noisy=histograms)
 def test_wavelets_that_are_kept_add_up_to_the_counts(noisy):
     for one in noisy:
-        details, widest = smoothing._transformed(one)
-        whole = [smoothing._knots()] * len(details)
-        back = smoothing._summed(details, widest, whole)
+        details, widest = binning._transformed(one)
+        whole = [binning._knots()] * len(details)
+        back = binning._summed(details, widest, whole)
         np.testing.assert_allclose(back[: len(one)], one, rtol=1e-9, atol=1e-9 * np.abs(one).max())

@@ -1,1 +1,0 @@
-"""The attributes and methods that interpret expects of an explainable boosting machine."""

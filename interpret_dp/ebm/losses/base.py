@@ -1,0 +1,431 @@
+"""Parts that every loss states: link, residual rule, clip, Hessian, dispersion, start of boosting.
+
+A loss is given public numbers alone. It names the rule by which ``backends`` compute the residual
+of a row. The rule clips that residual, so that no loss can change the sensitivity of a sum. What
+else a loss returns is post-processing of released numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.tuning import TUNING
+from interpret_dp.schema import Continuous
+from interpret_dp.schema.partial import PartialSchema
+
+__all__ = ["MIN_UNEXPLAINED", "RULES", "Loss", "RegressionLoss", "Start", "residual_clip"]
+
+FloatArray = NDArray[np.float64]
+
+#: Rules for the residual of a row, each clipped by the loop over rows: target minus score, target
+#: minus exp(score), and any function of target minus score or of log target minus score.
+RULES = "difference", "mean", "gap", "log gap"
+
+#: The least share of a target's variance that is taken for sampling error.
+MIN_UNEXPLAINED = 0.05
+
+_MIN_CLIP = 0.01  # of half the range: a target of one value with few outliers
+
+
+@dataclass(frozen=True)
+class Start:
+    """Start of boosting: released by the first request, in units of the score lattice.
+
+    Attributes
+    ----------
+    n_rows : float
+        A row of the largest weight counts as one.
+    level : ndarray of float64, shape (n_scores,)
+    unit : Unit
+    loss : Loss
+        With its clip.
+    has_scores : bool
+        Whether rows start from scores of their own, of which nothing is released: no mean
+        prediction is known then.
+    """
+
+    n_rows: float
+    level: FloatArray
+    unit: Unit
+    loss: Loss
+    has_scores: bool = False
+
+
+class Loss(ABC):
+    """The loss of a fit; public.
+
+    Attributes
+    ----------
+    link : {"logit", "identity", "log"}
+    rule : str
+        Rule for the residual of a row: ``"probability"``, or one of :data:`RULES`.
+    is_classification : bool
+        Whether residuals are bounded by themselves, as those of probabilities are.
+    """
+
+    link: ClassVar[str]
+    rule: ClassVar[str]
+    is_classification: ClassVar[bool]
+
+    @property
+    def score_unit(self) -> float:
+        """Released score of one unit of the score lattice."""
+        return 1.0
+
+    @property
+    def score_origin(self) -> float:
+        """Released score of a score of 0."""
+        return 0.0
+
+    @abstractmethod
+    def start(
+        self,
+        sums: FloatArray,
+        noise: float,
+        norm: float,
+        config: TrainerConfig,
+        *,
+        has_scores: bool,
+    ) -> Start:
+        """Return the start of boosting.
+
+        Parameters
+        ----------
+        sums : ndarray of float64
+            Released sums of the target, in rows, as
+            :meth:`interpret_dp.backends.base.AdditiveRows.target_sums` describes them.
+        noise : float
+            Standard deviation of the noise in each.
+        norm : float
+            Sensitivity of a residual sum, in units of the clipping bound.
+        config : TrainerConfig
+        has_scores : bool
+            Whether rows start from scores of their own.
+        """
+
+    @abstractmethod
+    def curvatures(
+        self,
+        scores: Sequence[FloatArray],
+        intercept: FloatArray,
+        weights: Sequence[FloatArray],
+        *,
+        average: float,
+        is_rough: bool = False,
+    ) -> list[FloatArray]:
+        """Return the expected second derivative of the loss in each bin, terms being independent.
+
+        Parameters
+        ----------
+        scores : sequence of ndarray of float64, shape (n_codes, n_scores) each
+            Released curves, in units of the score lattice.
+        intercept : ndarray of float64, shape (n_scores,)
+        weights : sequence of ndarray of float64, shape (n_codes,) each
+            Released bin weights.
+        average : float
+            Mean second derivative over all rows.
+        is_rough : bool
+            Whether it only sets the length of a step.
+
+        Returns
+        -------
+        list of ndarray of float64, shape (n_codes, n_scores) each
+            In units of the clipping bound.
+        """
+
+    def mean_curvature(self, centres: FloatArray, spread: FloatArray) -> FloatArray:
+        """Average the second derivative over normal scores around centres, shape of ``centres``.
+
+        Parameters
+        ----------
+        centres : ndarray of float64, shape (n_bins, n_scores)
+        spread : ndarray of float64, shape (n_bins, n_scores) or (n_scores,)
+            Standard deviation of the scores.
+        """
+        return np.ones_like(centres)
+
+    def leaf_steps(
+        self,
+        steps: FloatArray,
+        leaf: NDArray[np.uint16],
+        scores: FloatArray,
+        weights: FloatArray,
+    ) -> FloatArray:
+        """Return the step of each leaf, given those of leaves of average Hessian.
+
+        Parameters
+        ----------
+        steps : ndarray of float64, shape (n_leaves,)
+        leaf : ndarray of uint16, shape (n_codes,)
+        scores : ndarray of float64, shape (n_codes, n_scores)
+            Of the term as released so far.
+        weights : ndarray of float64, shape (n_codes,)
+        """
+        return steps
+
+
+@dataclass(frozen=True)
+class RegressionLoss(Loss):
+    """A loss of a numeric target, with the target's public range and the clip of residuals.
+
+    As it stands it is a loss of the difference of target and score: ``residual`` is all that such a
+    loss adds. Scores and residuals are in units of the clip.
+
+    Attributes
+    ----------
+    name : str
+        As ``objective`` of an estimator; files hold it.
+    lower, upper : float
+        In units of the target.
+    clip : float
+        Bound on the absolute residual: in units of the target, or relative to the mean for gamma
+        deviance. Until :meth:`clipped`, half of the range (gamma deviance: as it stays).
+    spread : float
+        Standard deviation of the target, in units of it, one of the noise of the released variance
+        included. Until :meth:`clipped`, half of the range.
+    noise_share : float
+        Share of the spread's square that is there for that noise.
+    """
+
+    name: ClassVar[str]
+    link: ClassVar[str] = "identity"
+    rule: ClassVar[str] = "gap"
+    is_classification: ClassVar[bool] = False
+
+    lower: float
+    upper: float
+    clip: float
+    spread: float
+    noise_share: float = 0.0
+
+    @staticmethod
+    def residual(gap: FloatArray, clip: float) -> FloatArray:
+        """Return the residual at a gap of target and score, for the rules of a gap.
+
+        Parameters
+        ----------
+        gap : ndarray of float64
+            In units of the clip, or of the log scale for ``"log gap"``.
+        clip : float
+
+        Returns
+        -------
+        ndarray of float64
+            In units of the clip; beyond 1 it is clipped. Its slope is 1 at most.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def with_target(cls, partial: PartialSchema) -> PartialSchema:
+        """Return a declaration with what the loss itself says of the target.
+
+        Raises
+        ------
+        SchemaError
+            If the declared bounds do not suit the loss.
+        """
+        return partial
+
+    @classmethod
+    def of(cls, target: Continuous, *, has_start: bool) -> Self:
+        """Return the loss of a declared target.
+
+        Where rows start from scores of their own, what is left to learn is a difference of two
+        numbers of the declared range.
+        """
+        lower, upper = target.lower, target.upper
+        if has_start:
+            lower, upper = lower - upper, upper - lower
+        half = (upper - lower) / 2
+        return cls(lower, upper, half if half > 0 else 1.0, half)
+
+    @property
+    def middle(self) -> float:
+        """Middle of the range, in units of the target."""
+        return (self.lower + self.upper) / 2
+
+    @property
+    def half(self) -> float:
+        """Half of the width of the range, in units of the target."""
+        return (self.upper - self.lower) / 2
+
+    @property
+    def score_unit(self) -> float:
+        """Released score of one unit of the score lattice."""
+        return self.clip
+
+    @property
+    def score_origin(self) -> float:
+        """Released score of a score of 0."""
+        return self.middle
+
+    def start(
+        self,
+        sums: FloatArray,
+        noise: float,
+        norm: float,
+        config: TrainerConfig,
+        *,
+        has_scores: bool,
+    ) -> Start:
+        """Return the start of boosting, with the clip; ``sums`` are rows, target and its square."""
+        n_rows = max(float(sums[0]), noise)
+        deviation = noise / n_rows
+        ratio = min(max(float(sums[1]) / n_rows, -1.0), 1.0)
+        squared_error = Unit(curvature=1.0, step=1.0, norm=norm)
+        noise_level = config.boosting(n_rows, squared_error).noise_level
+        loss = self.clipped(ratio, float(sums[2]) / n_rows, deviation, noise_level)
+        level, unit = loss.level(ratio, deviation, norm)
+        return Start(n_rows, np.array([level]), unit, loss, has_scores)
+
+    def clipped(self, ratio: float, square: float, deviation: float, noise_level: float) -> Self:
+        """Return the loss with the spread and the clip that follow from released moments.
+
+        Parameters
+        ----------
+        ratio, square : float
+            Released means of (target - middle) / half, from -1 to 1, and of its square.
+        deviation : float
+            Standard deviation of the noise in each.
+        noise_level : float
+            :attr:`BoostingSettings.noise_level` of a squared loss.
+        """
+        # Noise of a mean square and of a squared mean, which is a second order smaller.
+        noise = math.hypot(deviation, 2.0 * ratio * deviation)
+        # That of two rows at both ends of the range is the largest there is.
+        variance = min(max(square - ratio**2, 0.0) + noise, 1.0)
+        return replace(
+            self,
+            spread=math.sqrt(variance) * self.half,
+            noise_share=min(noise / variance, 1.0) if variance > 0 else 0.0,
+            clip=self.released_clip(variance, noise_level),
+        )
+
+    def released_clip(self, variance: float, noise_level: float) -> float:
+        """Return the clip, given the released variance as a share of ``half**2``."""
+        spreads = TUNING.clip_spreads * math.pow(
+            TUNING.clip_noise_level / noise_level, TUNING.clip_power
+        )
+        fewest, most = TUNING.clip_range
+        return residual_clip(self.half, variance, min(max(spreads, fewest), most))
+
+    def level(self, ratio: float, deviation: float, norm: float) -> tuple[float, Unit]:
+        """Return the score where boosting starts, and the meaning of a unit of it.
+
+        Parameters
+        ----------
+        ratio, deviation : float
+            As for :meth:`clipped`.
+        norm : float
+            Sensitivity of a residual sum, in units of the clipping bound.
+        """
+        return ratio * self.half / self.clip, Unit(curvature=1.0, step=1.0, norm=norm)
+
+    def curvatures(
+        self,
+        scores: Sequence[FloatArray],
+        intercept: FloatArray,
+        weights: Sequence[FloatArray],
+        *,
+        average: float,
+        is_rough: bool = False,
+    ) -> list[FloatArray]:
+        """Return the average in every bin."""
+        return [np.full_like(curve, average) for curve in scores]
+
+    def unexplained(self, explained: float) -> float:
+        """Return the standard deviation of target minus score, in units of the clip.
+
+        Parameters
+        ----------
+        explained : float
+            Variance of the scores over the rows, less that of the noise in them.
+        """
+        most = (self.spread / self.clip) ** 2
+        left = (1.0 - self.noise_share) * most - explained
+        return math.sqrt(max(left, MIN_UNEXPLAINED * most, sys.float_info.min))
+
+    def mean_slope(self, explained: float) -> float:
+        """Return the mean slope of the residual by the score over the rows, as a share of 1.
+
+        Parameters
+        ----------
+        explained : float
+            As for :meth:`unexplained`.
+
+        Returns
+        -------
+        float
+            Of normal gaps, by Stein's identity: the mean of gap times residual, over the variance.
+        """
+        deviation = self.unexplained(explained)
+        gaps, probabilities = _normal_gaps()
+        residual = self._clipped_residual(deviation * gaps)
+        return float(probabilities @ (gaps * residual)) / deviation
+
+    def dispersion(self, level: float, explained: float) -> float:
+        """Return the variance of a row's residual over the curvature of its loss.
+
+        Parameters
+        ----------
+        level : float
+            Score where boosting starts.
+        explained : float
+            Variance of the scores over the rows.
+
+        Returns
+        -------
+        float
+            In units of the clipping bound, as curvatures are. No model is believed to explain more
+            than 95 % of a variance.
+        """
+        gaps, probabilities = _normal_gaps()
+        residual = self._clipped_residual(self.unexplained(explained) * gaps)
+        return float(probabilities @ residual**2) / self.mean_slope(explained)
+
+    def _clipped_residual(self, gaps: FloatArray) -> FloatArray:
+        return np.clip(self.residual(gaps, self.clip), -1.0, 1.0)
+
+
+def _normal_gaps() -> tuple[FloatArray, FloatArray]:
+    """Return standard normal gaps, and the probability of each."""
+    gaps = np.linspace(-8.0, 8.0, 4_001)
+    density = np.exp(-(gaps**2) / 2.0)
+    return gaps, density / density.sum()
+
+
+def residual_clip(half: float, variance: float, spreads: float, largest: float = 1.0) -> float:
+    """Bound on the absolute residual of a regression: about the target's spread.
+
+    Parameters
+    ----------
+    half : float
+        Half of the declared range, in units of the target.
+    variance : float
+        Of the target, as a share of ``half**2``: what was released and one standard deviation of
+        its noise, so that a variance that noise hides is not taken for none.
+    spreads : float
+        Number of standard deviations.
+    largest : float
+        Largest share of ``half``.
+
+    Notes
+    -----
+    Clipping well below the range costs little bias, since residuals shrink as the model learns,
+    and the noise is made for the bound: the more of it, the closer the clip. Where noise hides
+    the variance the bound grows towards half the range. The power and its bounds (``TUNING``) come
+    from simulated data: bias and noise of the sums are of the same order over a wide range of
+    clips, so that the best one moves slowly. A range of zero leaves nothing to learn; any bound
+    serves.
+    """
+    share = min(max(spreads * math.sqrt(variance), _MIN_CLIP), largest)
+    return share * half if half > 0 else 1.0

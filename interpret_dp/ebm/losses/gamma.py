@@ -1,0 +1,62 @@
+"""Gamma deviance of positive amounts: residual y exp(-f) - 1, clipped; expected Hessian 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.ebm.losses.log_link import LogLinkLoss
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema import Continuous
+
+__all__ = ["GammaDeviance"]
+
+FloatArray = NDArray[np.float64]
+
+# Relative residuals y / mean - 1 are clipped here; they are never below -1.
+_CLIP = 2.0
+
+
+@dataclass(frozen=True)
+class GammaDeviance(LogLinkLoss):
+    """Gamma deviance; the target's lower bound is above 0."""
+
+    name = "gamma_deviance"
+    rule = "log gap"
+
+    @staticmethod
+    def residual(gap: FloatArray, clip: float) -> FloatArray:
+        """Return the relative error of a target ``exp(gap)`` times the mean."""
+        error: FloatArray = np.expm1(gap) / clip
+        return error
+
+    @classmethod
+    def check_lower(cls, lower: float | None) -> None:
+        """Refuse a lower bound that is not above 0: relative errors have no bound without it."""
+        if lower is None or lower <= 0:
+            raise SchemaError(
+                f"objective is 'gamma_deviance' and the target's lower bound is {lower!r}; it must "
+                "be declared above 0, since relative errors have no bound near 0. Declare the "
+                "smallest amount that matters, Schema(..., target=Continuous(1.0, upper)) or "
+                "privacy_target_min=1.0; what is below it counts as that."
+            )
+
+    @classmethod
+    def of(cls, target: Continuous, *, has_start: bool) -> Self:
+        """Return the loss of a declared target."""
+        return cls(target.lower, target.upper, _CLIP, (target.upper - target.lower) / 2)
+
+    def released_clip(self, variance: float, noise_level: float) -> float:
+        """Return the clip of relative errors, which is fixed."""
+        return self.clip
+
+    def hessian(self, mean: float) -> float:
+        """Return 1."""
+        return 1.0
+
+    def dispersion_at(self, mean: float, variance: float, growth: float) -> float:
+        """Return the variance relative to the square of each row's mean."""
+        return variance / growth

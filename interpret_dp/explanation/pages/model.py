@@ -1,0 +1,106 @@
+"""The page of a released model, which works without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp._interpret import part_count
+from interpret_dp.explanation.markup import to_html
+from interpret_dp.explanation.pages import render_page
+from interpret_dp.explanation.panel import privacy_panel
+from interpret_dp.explanation.plots.bars import (
+    SIGNAL_TO_NOISE,
+    importance_figure,
+    local_figure,
+    outcome_text,
+    term_importance,
+)
+from interpret_dp.explanation.plots.heat import heat_figure
+from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS
+from interpret_dp.explanation.plots.shape import TrueCurve, shape_figure
+from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.released import AdditiveModel, AdditiveTerm
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = ["render_html"]
+
+_WIDE_LEVELS = 14
+
+
+def render_html(
+    model: AdditiveModel,
+    privacy: PrivacySpend,
+    *,
+    title: str | None = None,
+    lead: str = "",
+    notes: Mapping[str, str] | None = None,
+    truth: Mapping[str, TrueCurve] | None = None,
+    local: Any = None,
+) -> str:
+    """Return a page with the guarantee, the spend, importances and every shape function.
+
+    Everything on it is post-processing of the released model and costs nothing. It asks no server
+    for anything.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The released model.
+    privacy : PrivacySpend
+        What it cost, and what its data set cost so far.
+    title : str, default=None
+        Heading; by default the data set's name.
+    lead : str, default=""
+        One or two sentences below the heading.
+    notes : mapping of str to str, default=None
+        What a reader should look at, each by a short label; a list above everything else.
+    truth : mapping of str to callable, default=None
+        The true curves by name of feature, for simulated data: drawn dashed.
+    local : explanation, default=None
+        A local explanation of interpret. All its rows are shown, and nothing protects them: show
+        rows of your own, or of people who do not exist.
+
+    Returns
+    -------
+    str
+        A complete HTML document; every name in it is escaped.
+    """
+    truth = truth or {}
+    dataset = model.guarantee.dataset
+    terms = sorted(model.terms, key=lambda term: -term_importance(term)[0])
+    curves = [term for term in terms if term.partner is None]
+    return render_page(
+        "model.html",
+        title=title or (f"Model of {dataset}" if dataset else "Private additive model"),
+        lead=lead,
+        notes=notes,
+        tests_only=privacy.guarantee.tests_only,
+        panel=to_html(privacy_panel(privacy.to_dict(), boxed=False, unfolded=True)),
+        spend=privacy.line,
+        signal_to_noise=SIGNAL_TO_NOISE,
+        importances=importance_figure(model),
+        too_few_rows=any(term.too_few_rows[1:-1].any() for term in curves) and TOO_FEW_ROWS,
+        has_truth=bool(truth),
+        has_pairs=len(curves) < len(terms),
+        shapes=[_shape_card(model, term, truth) for term in terms],
+        predictions=None if local is None else _predictions(model, local),
+    )
+
+
+def _shape_card(
+    model: AdditiveModel, term: AdditiveTerm, truth: Mapping[str, TrueCurve]
+) -> tuple[str, str, Figure]:
+    """Return the class, the heading and the figure of a term's card."""
+    name = model.subject(term).name
+    if term.partner is not None:
+        return " pair", name, heat_figure(model, term)
+    is_wide = len(model.features[term.feature].labels) > _WIDE_LEVELS
+    return " wide" if is_wide else "", name, shape_figure(model, term, truth.get(name))
+
+
+def _predictions(model: AdditiveModel, local: Any) -> list[tuple[str, Figure]]:
+    records = [local.data(row) for row in range(part_count(local.selector))]
+    return [(outcome_text(model, record), local_figure(model, record)) for record in records]

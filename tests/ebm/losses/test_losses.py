@@ -1,0 +1,61 @@
+"""Losses: the registry, and moments of residuals that follow from the residual alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interpret_dp.ebm.losses import LOSSES, RegressionLoss, register_loss
+from interpret_dp.ebm.losses.squared_error import SquaredError
+
+
+class SquaredErrorOfGaps(RegressionLoss):
+    """Squared error without the closed forms of its moments."""
+
+    name = "rmse of gaps"
+
+    @staticmethod
+    def residual(gap: Any, clip: float) -> Any:
+        return gap
+
+
+@pytest.mark.parametrize("explained", [0.0, 0.3, 5.0])
+@pytest.mark.parametrize("clip", [0.5, 1.0, 4.0])
+def test_moments_of_clipped_residuals_follow_from_the_residual(clip: float, explained: float):
+    exact, general = (
+        loss(-4.0, 6.0, clip, spread=1.5, noise_share=0.1)
+        for loss in (SquaredError, SquaredErrorOfGaps)
+    )
+    for moment in ("mean_slope", "dispersion"):
+        arguments = (explained,) if moment == "mean_slope" else (0.0, explained)
+        given, wanted = (getattr(loss, moment)(*arguments) for loss in (general, exact))
+        assert given == pytest.approx(wanted, rel=1e-4)
+
+
+def test_a_target_of_one_value_has_no_residuals_to_clip() -> None:
+    assert SquaredError(1.0, 1.0, clip=1.0, spread=0.0).mean_slope(0.0) == 1.0
+
+
+@pytest.mark.parametrize("clip", [1.0, 40.0])
+def test_the_hessian_of_log_means_sums_to_its_average(clip: float) -> None:
+    poisson = LOSSES["poisson_deviance"](0.0, 9.0, clip, spread=1.0)
+    weights = np.array([3.0, 1.0, 6.0])
+    (curvature,) = poisson.curvatures(
+        [np.array([[0.2], [1.0], [-0.4]])], np.zeros(1), [weights], average=2.0
+    )
+    assert weights @ curvature[:, 0] / weights.sum() == pytest.approx(2.0)
+
+
+def test_no_loss_is_registered_whose_residual_has_no_bound() -> None:
+    """The rule of a loss is one of those whose loop over rows clips, and gaps have a residual."""
+    before = dict(LOSSES)
+    unknown = type("Unclipped", (SquaredErrorOfGaps,), {"name": "x", "rule": "unclipped"})
+    with pytest.raises(ValueError, match=r"must be one of difference, mean.*residual_norm"):
+        register_loss(unknown)
+    with pytest.raises(ValueError, match=r"define residual\(gap"):
+        register_loss(type("Empty", (RegressionLoss,), {"name": "x"}))
+    with pytest.raises(ValueError, match="'rmse' is registered"):
+        register_loss(type("Taken", (SquaredError,), {}))
+    assert before == LOSSES

@@ -1,0 +1,166 @@
+"""The officer's page says what the document says, and takes nobody's words for markup."""
+
+from __future__ import annotations
+
+import html
+
+import pytest
+
+from interpret_dp.explanation.pages import ledger as ledger_page
+from interpret_dp.explanation.pages.ledger import render_ledger_page
+from interpret_dp.explanation.plots import parts
+from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
+from interpret_dp.ledger import PrivacyLedger
+from tests.ledger.requests import reserve, reserve_epsilon
+from tests.ledger.team import acting_as, days_later
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def ledger():
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget(f"ward {HOSTILE}", 3.0, 1e-6, purpose=HOSTILE, expires="2099-12-31")
+    with acting_as(f"anna {HOSTILE}"):
+        ledger.commit(reserve_epsilon(ledger.for_purpose(HOSTILE), 1.0, 1e-6, f"ward {HOSTILE}"))
+        reserve(ledger, f"ward {HOSTILE}", explainer=f"Other {HOSTILE}", mu=0.2)
+    return ledger
+
+
+def body(page):
+    """Return what comes after plotly's own code."""
+    return page[page.index("<body>") :]
+
+
+def test_nothing_that_people_wrote_is_markup(ledger):
+    ledger.require_approval(f"ward {HOSTILE}", above=1.0, reason=HOSTILE)
+    ledger.request_approval(f"ward {HOSTILE}", 2.0, 1e-6, purpose=HOSTILE, explainer=HOSTILE)
+    ledger.reject(ledger.approvals()[0].number, reason=HOSTILE)
+    ledger.appoint(f"anna {HOSTILE}", "officer", reason=HOSTILE)
+    page = body(render_ledger_page(ledger.oversight()))
+    assert HOSTILE not in page
+    assert page.count("<script>") == 1
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_the_page_shows_the_documents_figures(ledger):
+    document = ledger.oversight()
+    page = body(render_ledger_page(document))
+    assert "epsilon 3 at delta 1e-06" in page
+    assert "2100-01-01 00:00 UTC" in page
+    assert document["head"] in page
+    assert "The log is whole" in page
+    assert "1 of the requests run now" in page
+    assert page.count('class="plot"') == 3
+    for wanted in ("http:", "https:", "src=", "@import", "url("):
+        assert wanted not in page
+
+
+def test_of_a_long_log_the_latest_rows_are_shown(ledger, monkeypatch):
+    monkeypatch.setattr(ledger_page, "_MOST_ROWS", 2)
+    monkeypatch.setattr(parts, "_MOST_POINTS", 2)
+    for _ in range(3):
+        ledger.commit(reserve(ledger, f"ward {HOSTILE}", mu=0.2))
+    document = ledger.oversight()
+    page = body(render_ledger_page(document))
+    (account,), entries = document["datasets"], document["entries"]
+    assert "latest 2; 3 earlier ones are left out" in page  # requests
+    assert f"latest 2; {len(entries) - 2} earlier ones are left out" in page
+    assert [entry for entry in entries if f">{entry['hash'][:12]}<" in page] == entries[-2:]
+    assert "Drawn are 3 of 5 requests" in page
+    drawn = [account["totals"][place]["epsilon"] for place in (0, 3, 4)]
+    assert list(timeline_figure(account).data[0].y) == [0.0, *drawn, drawn[-1]]
+
+
+@pytest.mark.parametrize(
+    ("protected", "aim", "tile"),
+    [
+        ({}, "detects the presence of a given row with", "one row: presence and content"),
+        ({"unit": "id"}, "detects a person's presence with", "all rows of one 'id': presence"),
+        ({"neighboring": "replace_one"}, "contents a row has with", "one row: content, not"),
+    ],
+)
+def test_nobody_is_said_to_be_protected_whom_the_budget_leaves_out(protected, aim, tile):
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("ward", 3.0, 1e-6, **({"unit": None} | protected))
+    page = html.unescape(body(render_ledger_page(ledger.oversight())))
+    assert aim in page
+    assert ("several rows is protected less" in page) == ("unit" not in protected)
+    assert (tile if protected else "decided by the first request") in page
+
+
+def test_the_scarcer_limit_is_the_one_that_the_bar_shows():
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("ward", 8.0, 1e-6)
+    ledger.commit(reserve(ledger, "ward", mu=0.1, delta=1e-7))
+    page = body(render_ledger_page(ledger.oversight()))
+    bar, words = page.index("left 0 %"), page.index("The bar shows the part of delta")
+    assert page.index("nothing left for selections") < bar < words
+
+
+def test_a_failed_check_comes_first(ledger):
+    document = ledger.oversight(head="0" * 64)
+    page = body(render_ledger_page(document))
+    assert "The log failed its check" in page
+    assert 'class="failed"' in page
+    assert "The log is whole" not in page
+    assert page.index("failed its check") < page.index("<table")
+
+
+def test_without_a_limit_figures_are_in_mu():
+    ledger = PrivacyLedger.in_memory()
+    empty = body(render_ledger_page(ledger.oversight()))
+    assert "none: the log is empty" in empty
+    assert "plot-0" not in empty.split("<script>")[0]
+    ledger.commit(reserve(ledger, "adult", mu=0.3))
+    document = ledger.oversight()
+    (account,) = document["datasets"]
+    figure = timeline_figure(account)
+    assert figure.layout.yaxis.title.text == "mu spent"
+    assert list(figure.data[0].y) == [0.0, pytest.approx(0.301, abs=1e-2), pytest.approx(0.3)]
+    bars = share_figure(account["by_explainer"], "explainer", None)
+    assert list(bars.data[0].x) == [pytest.approx(100.0)]
+    assert "no limit declared" in body(render_ledger_page(document))
+
+
+def test_the_timeline_follows_requests_and_limits(ledger):
+    name = f"ward {HOSTILE}"
+    ledger.raise_budget(name, 5.0, 1e-6, reason="more")
+    ledger.renew_budget(name, reason="next year")
+    document = ledger.oversight()
+    (account,) = document["datasets"]
+    figure = timeline_figure(account)
+    steps = figure.data[0]
+    assert list(steps.y[1:3]) == [total["epsilon"] for total in account["totals"]]
+    assert list(steps.x[1:3]) == [request["number"] for request in account["requests"]]
+    # Entries are named by their dates alone.
+    assert set(figure.layout.xaxis.ticktext) == {account["requests"][0]["time"]}
+    limit = figure.data[-1]
+    assert list(limit.y) == [3.0, 5.0, 5.0, 5.0]
+    assert [shape.x0 for shape in figure.layout.shapes] == [account["periods"][0]["number"]]
+    assert {trace.mode for trace in figure.data[1:-1]} == {"markers"}
+    share = 100 * (account["spent"]["mu"] / account["budget"]["mu"]) ** 2
+    for by in ("explainer", "user"):
+        bars = share_figure(account[f"by_{by}"], by, account["budget"]["mu"])
+        assert sum(bars.data[0].x) == pytest.approx(share)
+    assert sum(len(trace.x) for trace in figure.data[1:-1]) == 2
+    # Limits of another delta are not drawn in one line with these.
+    ledger.raise_budget(name, 6.0, 1e-5, reason="more")
+    document = ledger.oversight()
+    limit = timeline_figure(document["datasets"][0]).data[-1]
+    assert list(limit.y) == [6.0, 6.0]
+
+
+def test_renewals_for_new_people_and_the_end_are_told(ledger):
+    name = f"ward {HOSTILE}"
+    ledger.create_budget("clinic", 1.0, 1e-6)
+    ledger.commit(reserve(ledger, "clinic", mu=0.1))
+    renewal = {"new_people": "all were deleted", "expires": "2099-12-31"}
+    ledger.renew_budget("clinic", reason="2027", **renewal)
+    page = body(render_ledger_page(ledger.oversight("clinic")))
+    assert "An officer said at a renewal that the people in the data are new" in page
+    assert "vouched for that all people are new: all were deleted" in page
+    assert "Ever spent" in page
+    assert name not in page
+    with days_later(40_000):
+        assert "nothing: expired" in body(render_ledger_page(ledger.oversight("clinic")))
