@@ -197,7 +197,7 @@ def read_declared(
     others = [name for name in names if name not in (target, unit)]
     unlisted = [name for name in others if name not in schema.features]
     features = [*(name for name in schema.features if name in others), *unlisted]
-    faults = name_faults(schema, features, unlisted)
+    faults = name_faults(schema.features, features, unlisted)
     if faults:
         raise CommandError(" ".join(faults))
     undeclared = unlisted if schema.default is None else []

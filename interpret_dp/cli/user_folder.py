@@ -30,7 +30,7 @@ def default_ledger() -> str:
     path = str(_folder() / "privacy.db")
     if path.isascii() and not set(path) & set("%?#"):
         return f"sqlite:///{path}"
-    from interpret_dp.ledger.core.database import resolve_url
+    from interpret_dp.ledger.core.store import resolve_url
 
     return resolve_url("sqlite:///privacy.db").set(database=path).render_as_string()
 
@@ -71,7 +71,7 @@ def other_ledgers(file: str, url: str) -> list[str]:
 
 
 def _is_gone(url: str) -> bool:
-    from interpret_dp.ledger.core.database import resolve_url
+    from interpret_dp.ledger.core.store import resolve_url
 
     parsed = resolve_url(url)
     return parsed.drivername == "sqlite" and not os.path.exists(parsed.database or "")

@@ -85,7 +85,7 @@ def propose(
     shift : int
         A step is 2**shift integers.
     widths, inner : ndarray of uint64, shape (256,)
-        As :class:`~interpret_dp.mechanisms.layers.Layers` has them.
+        As :class:`~interpret_dp.mechanisms.vectorised.Layers` has them.
 
     Returns
     -------

@@ -138,7 +138,7 @@ def read_arguments(
             features[name] = spec
     by_default = base.default is not None
     unlisted = [n for n in names if n not in base.features and (by_default or n in undeclared)]
-    faults += name_faults(base, names, unlisted)
+    faults += name_faults(base.features, names, unlisted)
     bounds = (
         read_bound("privacy_target_min", target_min),
         read_bound("privacy_target_max", target_max),

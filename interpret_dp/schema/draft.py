@@ -25,24 +25,21 @@ from interpret_dp.schema.declarations import (
     bounds_integers,
 )
 from interpret_dp.schema.kinds import kind_of
-from interpret_dp.schema.schema import Schema
 from interpret_dp.schema.tables import open_table
 
-__all__ = ["draft_schema", "skeleton_text"]
+__all__ = ["draft_declarations", "skeleton_text"]
 
 _TASKS = ("auto", "classification", "regression")
 
 
-def draft_schema(
+def draft_declarations(
     frame: Any, target: str | None, max_levels: int, task: str, unit: PrivacyUnit | None
-) -> Schema:
+) -> tuple[dict[str, FeatureSpec], FeatureSpec | None]:
     """Write down minima, maxima and levels of a public table; see :meth:`Schema.draft`."""
     check_int("max_levels", max_levels, low=1)
     check_choice("task", task, _TASKS)
     table = open_table(frame)
     if unit is not None:
-        # Before anything else: a wrong type is told apart from a missing column.
-        Schema(unit=unit)
         if unit.column not in table.names or unit.column == target:
             raise SchemaError(
                 f"unit names the column {unit.column!r}; it must be one of "
@@ -82,7 +79,7 @@ def draft_schema(
             "raise max_levels where all levels are needed, or write the schema by hand."
         )
     target_spec = specs.pop(target) if target is not None else None
-    return Schema(specs, target=target_spec, unit=unit)
+    return specs, target_spec
 
 
 class _UndraftableError(Exception):

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 from interpret_dp._validate import near_names
-
-if TYPE_CHECKING:
-    from interpret_dp.schema.schema import Schema
 
 __all__ = ["listed", "name_faults", "shortened"]
 
@@ -20,7 +16,9 @@ _MISSPELLED = 0.8
 _MOST_COMPARED = 40_000
 
 
-def name_faults(schema: Schema, names: Sequence[str], unlisted: Sequence[str]) -> list[str]:
+def name_faults(
+    declared: Collection[str], names: Sequence[str], unlisted: Sequence[str]
+) -> list[str]:
     """Return a sentence on each sign that a schema was not written for a table.
 
     A schema may declare more columns than a table has. But a name that is misspelled in one of
@@ -28,15 +26,16 @@ def name_faults(schema: Schema, names: Sequence[str], unlisted: Sequence[str]) -
 
     Parameters
     ----------
-    schema : Schema
+    declared : collection of str
+        The columns that the schema declares.
     names : sequence of str, shape (n_features,)
         The columns of the table.
     unlisted : sequence of str
         Those that neither the schema nor another argument declares by name.
     """
     present = set(names)
-    absent = [name for name in schema.features if name not in present]
-    if absent and len(absent) == len(schema.features):
+    absent = [name for name in declared if name not in present]
+    if absent and len(absent) == len(declared):
         return [
             f"The table has none of the columns that the schema declares: it has "
             f"{shortened(names)}, and the schema declares {shortened(absent)}. Columns are matched "

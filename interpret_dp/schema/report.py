@@ -1,7 +1,8 @@
-"""The curator's own look at what a schema changes in a table; outside the privacy promise."""
+"""Exact counts of what a schema changes in a table, for the curator; no privacy promise."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,15 @@ import numpy as np
 
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import LevelTable, in_chunks, numbers_of
-from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, Integer
+from interpret_dp.schema.declarations import (
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    Integer,
+    PrivacyUnit,
+)
 from interpret_dp.schema.kinds import kind_of
 from interpret_dp.schema.names import listed, name_faults
-from interpret_dp.schema.schema import Schema
 from interpret_dp.schema.tables import Values, open_table, open_target
 
 if TYPE_CHECKING:
@@ -116,26 +122,34 @@ class SchemaReport:
         return notes
 
 
-def check_table(schema: Schema, X: Any, y: Any = None) -> SchemaReport:
-    """Count what ``schema`` would change in a table; see :meth:`Schema.check`."""
+def check_table(
+    X: Any,
+    y: Any,
+    *,
+    features: Mapping[str, FeatureSpec],
+    target: FeatureSpec | None,
+    default: FeatureSpec | None,
+    unit: PrivacyUnit | None,
+) -> SchemaReport:
+    """Count what a schema would change in a table; see :meth:`Schema.check`."""
     table = open_table(X)
-    if schema.unit is not None:
-        table = table.without(schema.unit.column)
+    if unit is not None:
+        table = table.without(unit.column)
     names = table.names
-    faults = name_faults(schema, names, [name for name in names if name not in schema.features])
+    faults = name_faults(features, names, [name for name in names if name not in features])
     if faults:
         raise SchemaError(" ".join(faults))
     columns = [
-        _count(name, table.column(index), schema.features.get(name, schema.default))
+        _count(name, table.column(index), features.get(name, default))
         for index, name in enumerate(names)
     ]
     if y is not None:
-        if schema.target is None:
+        if target is None:
             raise SchemaError(
                 "y is given, but the schema declares no target. Declare Schema(target=...)."
             )
-        columns.append(_count("(target)", open_target(y, table.n_rows), schema.target))
-    absent = tuple(name for name in schema.features if name not in names)
+        columns.append(_count("(target)", open_target(y, table.n_rows), target))
+    absent = tuple(name for name in features if name not in names)
     return SchemaReport(table.n_rows, tuple(columns), absent)
 
 

@@ -22,7 +22,7 @@ from interpret_dp.mechanisms import (
     active_randomness,
     exponential_mechanism,
 )
-from interpret_dp.mechanisms.choice import draw_exponentially, falls_heads
+from interpret_dp.mechanisms.draws import draw_exponentially, falls_heads
 from tests.statistical.noise_checks import LEVEL
 
 SCORES = [7_000, 7_300, 6_500, 9_000, 6_501]

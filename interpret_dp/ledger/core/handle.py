@@ -52,8 +52,8 @@ class LedgerHandle:
     _looks_at: LedgerHandle
 
     def __init__(self, url: str, *, timeout: float) -> None:
-        from interpret_dp.ledger.core.database import resolve_url, without_password
-        from interpret_dp.ledger.core.store import Store
+        from interpret_dp.ledger.core.database import without_password
+        from interpret_dp.ledger.core.store import Store, resolve_url
 
         resolved = resolve_url(url)
         self._set(without_password(resolved), timeout, _password_of(resolved))
@@ -93,7 +93,8 @@ class LedgerHandle:
         TypeError, ValueError
             If the URL cannot be read. That the file is gone shows on first use, as LedgerError.
         """
-        from interpret_dp.ledger.core.database import resolve_url, without_password
+        from interpret_dp.ledger.core.database import without_password
+        from interpret_dp.ledger.core.store import resolve_url
 
         resolved = resolve_url(url)
         ledger = cls.__new__(cls)
@@ -198,8 +199,7 @@ class LedgerHandle:
                     "share one budget between processes."
                 )
             return self._store
-        from interpret_dp.ledger.core.database import resolve_url
-        from interpret_dp.ledger.core.store import Store
+        from interpret_dp.ledger.core.store import Store, resolve_url
 
         with self._opening:
             if self._store is None:

@@ -13,14 +13,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import URL, Connection, select, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from interpret_dp._version import __version__
 from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger.core import postgres, sqlite
 from interpret_dp.ledger.core.account import Account
 from interpret_dp.ledger.core.chain import CLOSING, Entry
 from interpret_dp.ledger.core.clock import today
-from interpret_dp.ledger.core.database import GONE, Database, open_database, resolve_url
+from interpret_dp.ledger.core.database import GONE, Database
 from interpret_dp.ledger.core.errors import ConnectionLostError
 from interpret_dp.ledger.core.folding import Running
 from interpret_dp.ledger.core.tables import (
@@ -35,6 +37,7 @@ from interpret_dp.ledger.core.tables import (
 __all__ = ["SCHEMA_VERSION", "Log", "Store", "resolve_url"]
 
 _LONGEST_PAUSE = 1.0
+_FORMS = "sqlite:///privacy.db or postgresql://user@host/database"
 
 
 class Log:
@@ -215,7 +218,7 @@ class Store:
     """
 
     def __init__(self, url: URL | None, *, timeout: float, must_exist: bool = False) -> None:
-        self._database = open_database(url, timeout)
+        self._database = _database_of(url, timeout)
         self._name = self._database.name
         self._lock = threading.RLock() if url is None else contextlib.nullcontext()
         self._running = Running()
@@ -399,3 +402,44 @@ class Store:
                 f"The database {self._name} holds other tables and no ledger. Give another path."
             )
         return stored_version(connection, self._name)
+
+
+def resolve_url(url: str) -> URL:
+    """Return the checked URL of a ledger; that of a file has its full path.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no URL of a database that the ledger knows. The message never shows a password.
+    """
+    if not isinstance(url, str):
+        raise TypeError(f"url is of type {type(url).__name__}; it must be a text.")
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        # The text may hold a password, and what cannot be parsed cannot be masked.
+        scheme = url.partition("://")[0] if "://" in url else "missing"
+        raise ValueError(
+            f"url cannot be read (its scheme is {scheme[:40]!r}); it must be a URL such as "
+            f"{_FORMS}."
+        ) from None
+    if parsed.drivername in sqlite.DRIVERS:
+        if "?" in url:
+            raise ValueError(
+                f"url is {url!r}; an SQLite ledger takes a path alone, without options. Give a "
+                "path without '?'."
+            )
+        return sqlite.resolve(parsed)
+    if parsed.drivername in postgres.DRIVERS:
+        return postgres.resolve(parsed)
+    raise ValueError(
+        f"url is of the dialect {parsed.drivername!r}; the ledger knows 'sqlite' and 'postgresql' "
+        f"(with the driver psycopg). Write {_FORMS}."
+    )
+
+
+def _database_of(url: URL | None, timeout: float) -> Database:
+    """Return the database of a URL that `resolve_url` gave, or one in memory for None."""
+    if url is None or url.drivername in sqlite.DRIVERS:
+        return sqlite.SQLiteDatabase(url, timeout)
+    return postgres.PostgresDatabase(url, timeout)
