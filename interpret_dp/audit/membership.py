@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.audit.bounds import attack_bound
-from interpret_dp.audit.watching import Watching, log_likelihood_ratio
+from interpret_dp.audit.replaying import Watching, log_likelihood_ratio
 from interpret_dp.mechanisms import use_randomness
 
 __all__ = ["MembershipReport", "membership_attack"]

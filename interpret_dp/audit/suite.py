@@ -12,13 +12,12 @@ from typing import TypeAlias
 from interpret_dp._validate import check_choice, check_int
 from interpret_dp.accounting.gaussian import epsilon_of_mu
 from interpret_dp.audit import subjects
-from interpret_dp.audit.map_canaries import audit_maps
+from interpret_dp.audit.bounds import loss_found_by_guesses, loss_found_by_runs
 from interpret_dp.audit.membership import membership_attack
-from interpret_dp.audit.power import loss_found_by_guesses, loss_found_by_runs
-from interpret_dp.audit.replays import REPLAYS, replay_explainer
+from interpret_dp.audit.one_run import audit_maps
+from interpret_dp.audit.replaying import LessNoise, Watching
 from interpret_dp.audit.results import REFUTED, STANDS, AttackLine, ReplayLine
-from interpret_dp.audit.subjects import DELTA, Subject
-from interpret_dp.audit.watching import LessNoise, Watching
+from interpret_dp.audit.subjects import DELTA, REPLAYS, Subject, replay_explainer
 
 __all__ = ["EFFORTS", "AuditTask", "Effort", "run_tasks", "tasks_of"]
 
