@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import check_keys, open_document
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.accounting.choices import LARGEST_RANGE, SMALLEST_RANGE
+from interpret_dp.accounting.gaussian import LARGEST_RANGE, SMALLEST_RANGE
 from interpret_dp.accounting.rounding import reciprocal_down
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class ExponentialMechanismEvent:
     """One choice by the exponential mechanism, or by any mechanism of the same bounded range.
 
     dp_accounting has no event for it. Its pair is (mu, 0) with the mu of
-    :func:`interpret_dp.accounting.choices.mu_of_range`; statement and proof:
+    :func:`interpret_dp.accounting.gaussian.mu_of_range`; statement and proof:
     ``docs/proofs/exponential_mechanism.md``.
 
     Attributes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.accounting.choices import range_of_mu
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, reduce_event
 from interpret_dp.accounting.events import (
     composed_json,
@@ -15,6 +14,7 @@ from interpret_dp.accounting.events import (
     sampled_gaussian_node,
     thresholding_node,
 )
+from interpret_dp.accounting.gaussian import range_of_mu
 from interpret_dp.accounting.guarantee import ReleaseShare
 from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA, calibrated_noise, covering_mu
 

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_real
-from interpret_dp.accounting.choices import mu_of_range
 from interpret_dp.accounting.composition import GdpPair, compose
-from interpret_dp.accounting.gaussian import mu_of_lattice
+from interpret_dp.accounting.gaussian import mu_of_lattice, mu_of_range
 from interpret_dp.mechanisms import Randomness, SeededRandomness, SystemRandomness, use_randomness
 
 __all__ = [

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from interpret_dp.backends.kernels import exponential_table
 from interpret_dp.backends.log_link import log_means, lowest_log_step
 from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
-from interpret_dp.schema.tables import Values
+from interpret_dp.schema.containers import Values
 
 __all__ = ["Cells", "cells_of"]
 

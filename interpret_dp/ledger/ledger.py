@@ -19,13 +19,11 @@ from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.events import check_new_event
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.exceptions import LedgerError
+from interpret_dp.exceptions import BudgetExpiredError, LedgerError
 from interpret_dp.ledger.core.account import Account, Wanted
-from interpret_dp.ledger.core.clock import moment_text
-from interpret_dp.ledger.core.errors import BudgetExpiredError
 from interpret_dp.ledger.core.filter import admits, refusal, within_limits
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import append_act, check_name, check_text, user_of
+from interpret_dp.ledger.core.names import check_name, check_text, moment_text
 from interpret_dp.ledger.core.reader import account_of, refuse_unlimited
 from interpret_dp.ledger.team.approving import (
     LedgerApprovals,
@@ -177,7 +175,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         pair = _charged_pair(GdpPair(mu, delta), event)
         with self._opened().writing() as log:
             roles = read_roles(log)
-            user = user_of(log)
+            user = log.user()
             roles.require_spender(user, dataset)
             account = account_of(log, dataset)
             refuse_unlimited(log, account, persistent=self.persistent)
@@ -201,8 +199,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     # It took the whole budget: a commit charges all of it.
                     "whole_budget": None if within_limits(account, pair) else True,
                 }
-                entry = append_act(
-                    log,
+                entry = log.append_act(
                     facts,
                     kind="reserve",
                     dataset=dataset,
@@ -296,8 +293,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     "became of that process. Leave it open, or charge all of it with "
                     "commit(reservation)."
                 )
-            closing = append_act(
-                log,
+            closing = log.append_act(
                 kind=kind,
                 dataset=entry.dataset,
                 reservation=entry.number,

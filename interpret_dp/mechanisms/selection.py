@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.accounting.choices import LARGEST_RANGE, SMALLEST_RANGE
+from interpret_dp.accounting.gaussian import LARGEST_RANGE, SMALLEST_RANGE
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.mechanisms.entropy import Randomness
@@ -103,7 +103,7 @@ def exponential_mechanism(
     Notes
     -----
     McSherry and Talwar (2007). Epsilon-bounded-range, hence mu-GDP with the mu of
-    :func:`~interpret_dp.accounting.choices.mu_of_range` (docs/proofs/exponential_mechanism.md).
+    :func:`~interpret_dp.accounting.gaussian.mu_of_range` (docs/proofs/exponential_mechanism.md).
     Mechanisms that are only epsilon-differentially private, such as permute-and-flip or noisy
     maxima with exponential noise, would cost up to twice as much.
     """

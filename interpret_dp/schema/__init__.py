@@ -22,6 +22,7 @@ from interpret_dp.schema.schema import (
 
 if TYPE_CHECKING:
     from interpret_dp.schema.arguments import schema_from_arguments
+    from interpret_dp.schema.containers import Table, open_table, open_target
     from interpret_dp.schema.encode import (
         canonical_frame,
         encode_classes,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     )
     from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges, search_edges, unseen_label
     from interpret_dp.schema.report import ColumnReport, SchemaReport
-    from interpret_dp.schema.tables import Table, open_table, open_target
 
 __all__ = [
     "Categorical",

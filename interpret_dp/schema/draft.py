@@ -15,7 +15,7 @@ from interpret_dp.exceptions import PrivacyWarning, SchemaError
 from interpret_dp.schema.cells import FloatArray, in_chunks, level_key, numbers_of
 from interpret_dp.schema.column_arguments import ColumnArgument
 from interpret_dp.schema.columns import Values, category_values, is_category_coded, refuse_dtype
-from interpret_dp.schema.containers import read_column
+from interpret_dp.schema.containers import open_table, read_column
 from interpret_dp.schema.declarations import (
     Categorical,
     Continuous,
@@ -25,7 +25,6 @@ from interpret_dp.schema.declarations import (
     bounds_integers,
 )
 from interpret_dp.schema.kinds import kind_of
-from interpret_dp.schema.tables import open_table
 
 __all__ = ["draft_declarations", "skeleton_text"]
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from interpret_dp.schema.cells import FloatArray, LevelTable, in_chunks, numbers_of
+from interpret_dp.schema.containers import Table, Values, open_table, open_target
 from interpret_dp.schema.declarations import (
     Categorical,
     Continuous,
@@ -28,7 +29,6 @@ from interpret_dp.schema.declarations import (
 from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges, unseen_label
 from interpret_dp.schema.kinds import warn_of_mismatches
 from interpret_dp.schema.schema import Schema
-from interpret_dp.schema.tables import Table, Values, open_table, open_target
 
 if TYPE_CHECKING:
     import pandas as pd

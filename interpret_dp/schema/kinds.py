@@ -14,8 +14,8 @@ import numpy as np
 from interpret_dp.exceptions import DeclarationWarning, SchemaError
 from interpret_dp.schema.cells import in_chunks, level_key, numbers_of
 from interpret_dp.schema.columns import CodedColumn, Values, is_category_coded
+from interpret_dp.schema.containers import Table
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, level_labels
-from interpret_dp.schema.tables import Table
 
 __all__ = [
     "ColumnKind",

@@ -10,6 +10,7 @@ import numpy as np
 
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import LevelTable, in_chunks, numbers_of
+from interpret_dp.schema.containers import Values, open_table, open_target
 from interpret_dp.schema.declarations import (
     Categorical,
     Continuous,
@@ -19,7 +20,6 @@ from interpret_dp.schema.declarations import (
 )
 from interpret_dp.schema.kinds import kind_of
 from interpret_dp.schema.names import listed, name_faults
-from interpret_dp.schema.tables import Values, open_table, open_target
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,10 +20,16 @@ import numpy.typing as npt
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import cells_of, level_key
 from interpret_dp.schema.columns import Values, category_values, is_category_coded
-from interpret_dp.schema.containers import Source, read_column
+from interpret_dp.schema.containers import (
+    Source,
+    Table,
+    open_column,
+    open_table,
+    read_column,
+    read_source,
+)
 from interpret_dp.schema.declarations import PrivacyUnit
 from interpret_dp.schema.kinds import kind_of
-from interpret_dp.schema.tables import Table, open_column, open_table, read_source
 
 __all__ = [
     "deal_units",
@@ -261,7 +267,7 @@ def open_people(
     Parameters
     ----------
     X : object
-        As :func:`~interpret_dp.schema.tables.open_table` takes it, with or without the unit's
+        As :func:`~interpret_dp.schema.containers.open_table` takes it, with or without the unit's
         column.
     feature_names : sequence of str, or None
         As ``open_table`` takes them; a container with names of its own need not have the unit's

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from interpret_dp.accounting.choices import mu_of_range
+from interpret_dp.accounting.gaussian import mu_of_range
 from interpret_dp.audit import ReleaseCheck, replay
 from interpret_dp.mechanisms import (
     Randomness,

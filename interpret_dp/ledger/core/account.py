@@ -12,7 +12,7 @@ from typing import Any
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.ledger.core.chain import Entry
-from interpret_dp.ledger.core.clock import has_passed
+from interpret_dp.ledger.core.names import has_passed
 
 __all__ = ["Account", "Approval", "Budget", "Request", "Spent", "Wanted", "covering", "total_of"]
 

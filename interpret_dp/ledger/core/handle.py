@@ -12,8 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from interpret_dp._validate import check_real
-from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.core.errors import ConnectionLostError
+from interpret_dp.exceptions import ConnectionLostError, LedgerError
 from interpret_dp.ledger.core.names import check_name
 
 if TYPE_CHECKING:

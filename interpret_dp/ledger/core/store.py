@@ -9,22 +9,22 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import URL, Connection, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from interpret_dp._documents import canonical_json
 from interpret_dp._version import __version__
-from interpret_dp.exceptions import LedgerError
+from interpret_dp.exceptions import ConnectionLostError, LedgerError
 from interpret_dp.ledger.core import postgres, sqlite
 from interpret_dp.ledger.core.account import Account
 from interpret_dp.ledger.core.chain import CLOSING, Entry
-from interpret_dp.ledger.core.clock import today
 from interpret_dp.ledger.core.database import GONE, Database
-from interpret_dp.ledger.core.errors import ConnectionLostError
 from interpret_dp.ledger.core.folding import Running
+from interpret_dp.ledger.core.names import current_host, current_user, today
 from interpret_dp.ledger.core.tables import (
     ENTRIES,
     SCHEMA_VERSION,
@@ -118,10 +118,10 @@ class Log:
                 f"The ledger {self._name} is damaged ({found}). Restore it from a backup."
             )
 
-    def session_user(self) -> str | None:
-        """Return the login that a database server checked; None where there is no server."""
+    def user(self) -> str:
+        """Return who acts: the login that a database server checked, else the user account."""
         if self._connection.dialect.name != "postgresql":
-            return None
+            return current_user()
         return str(self._connection.execute(text("SELECT session_user")).scalar_one())
 
     def entry(self, number: int) -> Entry | None:
@@ -195,6 +195,20 @@ class Log:
         self.known = running.extended([entry])
         self.appended = entry
         return entry
+
+    def append_act(self, details: Mapping[str, Any] | None = None, **fields: Any) -> Entry:
+        """Append an entry that says who wrote it, and where; only inside a writing transaction.
+
+        Parameters
+        ----------
+        details : mapping, optional
+            Further entries of its context; those that are None are left out.
+        **fields
+            As :meth:`append` takes them.
+        """
+        given = {name: value for name, value in (details or {}).items() if value is not None}
+        context = canonical_json({"user": self.user(), "host": current_host(), **given})
+        return self.append(context=context, **fields)
 
 
 class Store:

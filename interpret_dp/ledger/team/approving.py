@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.gaussian import mu_of_budget
-from interpret_dp.exceptions import LedgerError
+from interpret_dp.exceptions import ApprovalNeededError, LedgerError, RoleError
 from interpret_dp.ledger.core.account import Account, Approval, Wanted, covering
 from interpret_dp.ledger.core.chain import Entry
-from interpret_dp.ledger.core.clock import in_days, until
-from interpret_dp.ledger.core.errors import ApprovalNeededError, RoleError
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import append_act, check_name, check_text, user_of
+from interpret_dp.ledger.core.names import (
+    check_name,
+    check_text,
+    in_days,
+    until,
+)
 from interpret_dp.ledger.core.reader import LedgerReader, account_of, require_budget
 from interpret_dp.ledger.team.roles import Roles, read_roles
 
@@ -81,11 +84,10 @@ class LedgerApprovals(LedgerReader):
         if user is not None:
             user = check_name("user", user)
         with self._opened().writing() as log:
-            asker = user_of(log)
+            asker = log.user()
             read_roles(log).require_spender(asker, dataset)
             require_budget(log, dataset)
-            entry = append_act(
-                log,
+            entry = log.append_act(
                 {"for_user": user or asker},
                 kind="ask",
                 dataset=dataset,
@@ -185,13 +187,12 @@ class LedgerApprovals(LedgerReader):
         reason = check_text(reason, "reason")
         with self._opened().writing() as log:
             _, approval = _find(log, number)
-            roles, user = read_roles(log), user_of(log)
+            roles, user = read_roles(log), log.user()
             if kind == "withdraw":
                 _check_withdrawal(roles, user, approval)
             else:
                 _check_decision(roles, user, approval, kind)
-            append_act(
-                log,
+            log.append_act(
                 facts,
                 kind=kind,
                 dataset=approval.dataset,
@@ -222,8 +223,7 @@ def ask_for(log: Log, account: Account, wanted: Wanted) -> Approval:
     if known is not None:
         return known
     delta = require_budget(log, account.dataset).delta
-    entry = append_act(
-        log,
+    entry = log.append_act(
         {"for_user": wanted.user, "automatic": True},
         kind="ask",
         dataset=wanted.dataset,

@@ -12,10 +12,9 @@ from interpret_dp.accounting.composition import SELECTIONS_SHARE, GdpPair
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.core.account import Account, Budget
-from interpret_dp.ledger.core.clock import until
 from interpret_dp.ledger.core.filter import admits, fix_budget
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import append_act, check_name, check_text
+from interpret_dp.ledger.core.names import check_name, check_text, until
 from interpret_dp.ledger.core.reader import LedgerReader, account_of, require_budget
 from interpret_dp.ledger.team.roles import require_officer
 
@@ -288,7 +287,7 @@ class LedgerBudgets(LedgerReader):
                 (dataset, {"to": to, "overspent": overspent_fact}),
                 (to, {"with": dataset, "overspent": overspent_fact}),
             ):
-                append_act(log, facts, kind="link", dataset=name, purpose=reason, mu=0.0, delta=0.0)
+                log.append_act(facts, kind="link", dataset=name, purpose=reason, mu=0.0, delta=0.0)
             return require_budget(log, to)
 
     @tried_again
@@ -321,8 +320,7 @@ class LedgerBudgets(LedgerReader):
         with self._opened().writing() as log:
             require_officer(log, "decide which requests need an approval")
             require_budget(log, dataset)
-            append_act(
-                log,
+            log.append_act(
                 {"approval_above": above},
                 kind="policy",
                 dataset=dataset,
@@ -403,8 +401,7 @@ def _check_link(joining: Account, staying: Account) -> None:
 def _append_budget(
     log: Log, kind: str, budget: Budget, facts: dict[str, Any] | None = None
 ) -> None:
-    append_act(
-        log,
+    log.append_act(
         facts,
         kind=kind,
         dataset=budget.dataset,

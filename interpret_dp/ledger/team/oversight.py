@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._version import __version__
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.core.account import Account
-from interpret_dp.ledger.core.archive import write_archive
-from interpret_dp.ledger.core.chain import Entry, verify_chain
-from interpret_dp.ledger.core.clock import in_days
+from interpret_dp.ledger.core.chain import Entry, verify_chain, write_archive
 from interpret_dp.ledger.core.folding import fold_all
-from interpret_dp.ledger.core.names import check_name, current_user
+from interpret_dp.ledger.core.names import check_name, current_user, in_days
 from interpret_dp.ledger.core.reader import LedgerReader
 from interpret_dp.ledger.core.reporting import oversight_document
 from interpret_dp.ledger.team.roles import WHOLE_LEDGER, roles_of

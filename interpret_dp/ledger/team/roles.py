@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_choice
-from interpret_dp.exceptions import LedgerError
+from interpret_dp.exceptions import LedgerError, RoleError
 from interpret_dp.ledger.core.chain import Entry
-from interpret_dp.ledger.core.errors import RoleError
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import append_act, check_name, check_text, user_of
+from interpret_dp.ledger.core.names import check_name, check_text
 from interpret_dp.ledger.core.reader import LedgerReader
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ class LedgerRoles(LedgerReader):
         role = check_choice("role", role, ROLES)
         with self._opened(creates=role == "officer").writing() as log:
             roles = read_roles(log)
-            roles.require_officer(user_of(log), "appoint anybody")
+            roles.require_officer(log.user(), "appoint anybody")
             if role == "analyst" and not roles.officers:
                 raise LedgerError(
                     "The ledger has no officer who could appoint analysts. Appoint one first: "
@@ -157,8 +156,7 @@ class LedgerRoles(LedgerReader):
             if role == "analyst":
                 _keep_one_officer(roles, user)
             facts = {"subject": user, "role": role}
-            append_act(
-                log,
+            log.append_act(
                 facts,
                 kind="appoint",
                 dataset=WHOLE_LEDGER,
@@ -190,15 +188,14 @@ class LedgerRoles(LedgerReader):
         user = check_name("user", user)
         with self._opened().writing() as log:
             roles = read_roles(log)
-            roles.require_officer(user_of(log), "dismiss anybody")
+            roles.require_officer(log.user(), "dismiss anybody")
             if user not in (*roles.officers, *roles.analysts):
                 raise LedgerError(
                     f"User {user!r} has no role. Officers: {_listed(roles.officers) or 'none'}; "
                     f"analysts: {_listed(roles.analysts) or 'none'}."
                 )
             _keep_one_officer(roles, user)
-            append_act(
-                log,
+            log.append_act(
                 {"subject": user},
                 kind="dismiss",
                 dataset=WHOLE_LEDGER,
@@ -216,7 +213,7 @@ def read_roles(log: Log) -> Roles:
 
 def require_officer(log: Log, act: str) -> None:
     """Raise RoleError if an act is for officers and whoever asks is none."""
-    read_roles(log).require_officer(user_of(log), act)
+    read_roles(log).require_officer(log.user(), act)
 
 
 def _keep_one_officer(roles: Roles, user: str) -> None:
