@@ -153,7 +153,7 @@ class PrivateSelectionEvent:
 
 @dataclass(frozen=True)
 class _Field:
-    """How one attribute of an event is checked, written and read back."""
+    """Rules by which one attribute of an event is checked, written and read back."""
 
     check: Callable[[str, Any, int], object]
     write: Callable[[Any], Any]

@@ -48,7 +48,7 @@ MINIMUM_LATTICE_SIGMA = 2.0**10
 _SMOOTHING_VARIANCE = 9
 """The square of s = 3: the part of the variance that hides the lattice."""
 _CALIBRATION_SLACK = 1e-10
-"""How far below the limit a request is calibrated, so that its rounding errors fit inside."""
+"""Distance below the limit at which a request is calibrated, for its rounding errors."""
 _BISECTION_WIDTH = 2.0**-51
 _PROVABLY_NEGLIGIBLE = 40.0
 """Q(40) < 1e-349: below every float."""

@@ -81,7 +81,7 @@ class PlannedRelease:
 
     @property
     def pair(self) -> GdpPair:
-        """What one of them costs: of the event, so that plan, charge and bill are one figure."""
+        """The cost of one of them: of the event, so that plan, charge and bill are one figure."""
         return reduce_event(composed_json([(self.node, 1)]))
 
     @property
@@ -263,7 +263,7 @@ class SamplingInProgress:
 
     @property
     def mu(self) -> float:
-        """What the steps begun cost, with the plan's own delta."""
+        """The cost of the steps begun, with the plan's own delta."""
         return 0.0 if self.steps is None else self.planned.mu_of_first(self.steps, self.used)
 
 
@@ -296,7 +296,7 @@ class ReleasePlan:
 
     @property
     def cost(self) -> GdpPair:
-        """What the whole plan costs, rounded up: sqrt(sum of squares) of mu, and sum of delta."""
+        """The cost of the whole plan, rounded up: sqrt(sum of squares) of mu, and sum of delta."""
         return reduce_event(self.event)
 
     @property

@@ -140,7 +140,7 @@ def mu_lower_bound(
 
 @dataclass(frozen=True)
 class AttackBound:
-    """What one attack proved.
+    """Bounds proved by one attack.
 
     Attributes
     ----------

@@ -93,7 +93,7 @@ class _Ledgers:
 
 @dataclass(frozen=True)
 class Answers:
-    """What an explainer of a black box answered, which pays for each answer.
+    """Answers of an explainer of a black box, which pays for each answer.
 
     Attributes
     ----------

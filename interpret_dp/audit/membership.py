@@ -33,7 +33,7 @@ _CHOOSING = 0.2
 
 @dataclass(frozen=True)
 class MembershipReport:
-    """What an attack on one row proved.
+    """Bounds proved by an attack on one row.
 
     Attributes
     ----------

@@ -279,7 +279,7 @@ def replay(
 
 @dataclass(frozen=True)
 class _Run:
-    """What one fit showed to the outside."""
+    """The observable outcome of one fit."""
 
     explainer: Any
     error: Exception | None

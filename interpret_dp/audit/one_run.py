@@ -146,7 +146,7 @@ def one_run_epsilon(
 
 @dataclass(frozen=True)
 class OneRunBound:
-    """What one run proved.
+    """Bounds proved by one run.
 
     Attributes
     ----------
@@ -300,7 +300,7 @@ def _guessed(values: NDArray[np.float64], n_guesses: int) -> NDArray[np.int8]:
 
 @dataclass(frozen=True)
 class MapsAudit:
-    """What one run proved.
+    """Bounds proved by one run.
 
     Attributes
     ----------

@@ -107,7 +107,7 @@ class ReleaseCheck:
 
 @dataclass(frozen=True)
 class ReplayReport:
-    """What a replay found. Private: the ratios come from sums without noise.
+    """The result of a replay. Private: the ratios come from sums without noise.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class Recorded:
 
     @property
     def kind(self) -> str:
-        """What was released."""
+        """The released figures."""
         if self.epsilon:
             return "choice"
         return "sums" if self.keys is None else "selection"

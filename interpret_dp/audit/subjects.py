@@ -376,6 +376,6 @@ REPLAYS: dict[str, Callable[[], Iterator[ReplayReport]]] = {
     "PrivateSurrogate": _surrogate,
     **{f"PaperLimeTabular ({method})": partial(_explained, method) for method in _LIME_METHODS},
 }
-"""What can be replayed, by name; DP-LLM only where torch is installed."""
+"""Replays by name; DP-LLM only where torch is installed."""
 if find_spec("torch") is not None:
     REPLAYS["DPLocallyLinearClassifier"] = _maps

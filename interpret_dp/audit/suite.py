@@ -30,7 +30,7 @@ Progress: TypeAlias = Callable[[Iterable[int]], Iterable[int]]
 
 @dataclass(frozen=True)
 class Effort:
-    """How many fits with a row, and as many without, each attack takes.
+    """Numbers of fits with a row, and as many without, of each attack.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class AuditTask:
 
     @property
     def title(self) -> str:
-        """What is under way, for a progress bar."""
+        """Title of the task, for a progress bar."""
         claim = f", epsilon {self.epsilon:g}" if self.epsilon else ""
         return f"{self.kind}: {self.subject}{claim}"
 

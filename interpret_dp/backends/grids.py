@@ -1,4 +1,4 @@
-"""Several features' bins as one grid, so that the loops over rows look up once for all of them.
+"""Grids of several features' bins, so that the loops over rows look up once for all of them.
 
 A sum over the bins of two features is twice a look-up and an addition a row. A sum over the cells
 of both is one, and the sums of each feature are sums of cells: the same integers.

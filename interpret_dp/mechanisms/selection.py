@@ -34,7 +34,7 @@ __all__ = [
     "threshold",
 ]
 
-#: What occurring values are told apart by: a text, or a number.
+#: The key of an occurring value: a text, or a number.
 Key = str | float
 
 _ROUNDING = 1e-12

@@ -1,4 +1,4 @@
-"""What is public before any row is seen: types, names, bounds and levels; and the coding by them.
+"""Public declarations of a table: types, names, bounds and levels; and the coding by them.
 
 A :class:`Schema` is the only thing that decides how a row becomes integers. Nothing in this
 package draws noise or spends budget.

@@ -77,7 +77,7 @@ def schema_from_arguments(
 
 @dataclass(frozen=True)
 class ReadArguments:
-    """What a schema and the arguments declare, and what they leave open.
+    """Declarations of a schema and the arguments, and the gaps they leave.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Scalar rules: what one cell means, whatever the other cells of its column are.
+"""Scalar rules: the meaning of one cell, whatever the other cells of its column are.
 
 Columns are read in chunks through functions of one cell (or of one category). Nothing here
 looks for common types, unique values, minima or orders of a column, so that no cell can change

@@ -1,4 +1,4 @@
-"""What ``feature_types`` and ``privacy_bounds`` of interpret's DP-EBMs say about each column."""
+"""Declarations in ``feature_types`` and ``privacy_bounds`` of interpret's DP-EBMs, by column."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BOUNDS_ALLOWED = "an array of (minimum, maximum), one a column, or a mapping to
 
 @dataclass(frozen=True)
 class ColumnArgument:
-    """What feature_types and privacy_bounds say about one column.
+    """The declaration of one column in feature_types and privacy_bounds.
 
     Attributes
     ----------

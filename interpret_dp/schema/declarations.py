@@ -235,7 +235,7 @@ FeatureSpec: TypeAlias = Continuous | Categorical
 
 @dataclass(frozen=True)
 class PrivacyUnit:
-    """Whom the promise protects, where one person may have several rows.
+    """The unit of privacy where one person may have several rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Table to integer codes, by the schema alone: a row decides its own codes and no others.
+"""Integer codes of a table, by the schema alone: a row decides its own codes and no others.
 
 Codes follow interpret's layout. A feature with F fine bins has code 0 for a missing cell, 1 to F
 for its bins and F + 1 for a level that the schema does not declare. Codes are private: they are

@@ -1,4 +1,4 @@
-"""What the type of a column says about its cells: public, and known before a row is read.
+"""The kind of cells that a column's type implies: public, and known before a row is read.
 
 A declaration that no cell of the type can meet is refused here, before anything is charged.
 """
@@ -34,7 +34,7 @@ _NUMBERS = {"i": "integers", "u": "integers", "f": "floats", "b": "bools"}
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What a column's type says; no cell is looked at.
+    """The kind of a column by its type; no cell is looked at.
 
     Attributes
     ----------

@@ -54,7 +54,7 @@ class ColumnReport:
 
 @dataclass(frozen=True)
 class SchemaReport:
-    """What a schema changes in a table, in exact counts. Private: do not publish it.
+    """Exact counts of the cells of a table that a schema changes. Private: do not publish it.
 
     Attributes
     ----------

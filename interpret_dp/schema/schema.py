@@ -1,4 +1,4 @@
-"""The declaration of a table: what is public about it before any row is seen."""
+"""The declaration of a table: all that is public before any row is seen."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ def _numbered_cells(cells: Iterable[Any]) -> tuple[Integers, list[Key]]:
 
 
 class _NoKey(int):
-    """What stands in the place of a key: ``_ALONE`` or ``_LEFT_OUT``."""
+    """A placeholder for a key: ``_ALONE`` or ``_LEFT_OUT``."""
 
 
 def _unit_key(cell: Any) -> Key | _NoKey:

@@ -1,4 +1,4 @@
-"""What a Dask worker holds of one partition of the rows, and the functions that it is sent.
+"""Parts of the rows on Dask workers, and the functions that are sent to them.
 
 Nothing here raises because of a row, and nothing that a worker reports holds more than sums: Dask
 writes the errors and arguments of failed tasks into logs.
@@ -41,7 +41,7 @@ _NOTHING = np.zeros(0, dtype=np.int64)
 
 
 class Trouble:
-    """What stands in the place of a result that could not be computed; it says nothing of rows.
+    """A placeholder for a result that could not be computed; it says nothing of rows.
 
     Parameters
     ----------

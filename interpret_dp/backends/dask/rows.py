@@ -1,4 +1,4 @@
-"""Additive rows on Dask workers: one round trip a question, and the scores' commands kept here."""
+"""Additive rows on Dask workers: one round trip for each sum, and the log of score updates."""
 
 from __future__ import annotations
 

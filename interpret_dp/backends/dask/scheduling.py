@@ -258,7 +258,7 @@ class Partitions:
 
     @property
     def workers(self) -> Workers:
-        """Who computes."""
+        """The workers that compute."""
         return self._workers
 
     def total(self, function: Callable[..., Any]) -> Any:

@@ -146,7 +146,7 @@ class Entry:
 
     @property
     def protected(self) -> str | None:
-        """Whom the budget or the request's guarantee protects; None if it does not say.
+        """The unit that the budget or the request's guarantee protects; None if it does not say.
 
         Requests of older versions do not, and were all about rows.
         """

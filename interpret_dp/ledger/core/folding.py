@@ -1,4 +1,4 @@
-"""From entries to accounts: the log is read from its beginning, one entry after the other.
+"""Accounts from entries: the log is read from its beginning, one entry after the other.
 
 The stored entries remain the truth. :class:`Running` only saves reading them again: each
 transaction reads the entries after the last one that is known, checks that they continue the hash

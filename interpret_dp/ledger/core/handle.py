@@ -1,4 +1,4 @@
-"""Which ledger an object means: its URL, opening it, copies, pickles and forks."""
+"""The identity of a ledger object: its URL, opening it, copies, pickles and forks."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class LedgerHandle:
 
     @property
     def url(self) -> str:
-        """Where the ledger is: a file with its full path, or a server's database.
+        """The place of the ledger: a file with its full path, or a server's database.
 
         Without a password; ``memory:...`` for a ledger in memory.
         """
@@ -119,7 +119,7 @@ class LedgerHandle:
 
     @property
     def purpose(self) -> str:
-        """What is spent through this object is for; empty if nobody said."""
+        """The purpose of all spending through this object; empty if nobody stated one."""
         return self._purpose
 
     def for_purpose(self, purpose: str) -> Self:

@@ -17,7 +17,7 @@ __all__ = ["DRIVERS", "SCHEMA", "PostgresDatabase", "resolve"]
 DRIVERS = ("postgresql", "postgresql+psycopg")
 
 SCHEMA = "interpret_dp"
-"""Where the tables are, always: with the user's search path each user could see another ledger."""
+"""The schema of the tables, always: with a search path each user could see another ledger."""
 
 _LOCK = int.from_bytes(b"dpledger")
 """Key of the advisory lock that a writer holds; such keys are those of one database."""

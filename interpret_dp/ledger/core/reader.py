@@ -1,4 +1,4 @@
-"""The half of the ledger that only reads."""
+"""Reading methods of the ledger."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _VERSION = 1
 
 
 class LedgerReader(LedgerHandle):
-    """What can be asked of a ledger; no method here changes it."""
+    """Queries to a ledger; no method here changes it."""
 
     def budget(self, dataset: str) -> Budget | None:
         """Return the budget in force; None if no limit was declared, or the ledger not begun.

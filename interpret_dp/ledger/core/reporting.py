@@ -1,4 +1,4 @@
-"""What the ledger knows, as a table and as a JSON document."""
+"""Reports of the ledger: a table and a JSON document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking before spending: requests for approval, and the officers' answers."""
+"""Requests for approval before spending, and the officers' answers."""
 
 from __future__ import annotations
 

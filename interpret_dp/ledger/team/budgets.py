@@ -1,4 +1,4 @@
-"""What officers decide on an account: its budget, its end, whose it is, and who must be asked."""
+"""Decisions of officers on an account: budgets, their end, linked names, and required approvals."""
 
 from __future__ import annotations
 

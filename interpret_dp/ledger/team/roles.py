@@ -1,4 +1,4 @@
-"""Who may do what: officers decide on budgets, analysts spend them.
+"""Roles: officers decide on budgets, analysts spend them.
 
 The library checks names of user accounts and logs every act. It cannot hold back somebody who may
 write the database by other programs: rights there are the database's (docs/ledger_team.md).
@@ -37,7 +37,7 @@ WHOLE_LEDGER = ""
 
 @dataclass(frozen=True)
 class Roles:
-    """Who may do what, as the log says.
+    """The roles that the log assigns.
 
     Attributes
     ----------
