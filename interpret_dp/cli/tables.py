@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._validate import did_you_mean
+from interpret_dp._validate import did_you_mean, name_faults, shortened
 from interpret_dp.cli.console import CommandError
 from interpret_dp.schema import Categorical, Schema
-from interpret_dp.schema.names import name_faults, shortened
 
 if TYPE_CHECKING:
     import pandas as pd

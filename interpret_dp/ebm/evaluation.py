@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_real
+from interpret_dp._validate import check_real, listed
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
 from interpret_dp.accounting.lattice import LATTICE
@@ -30,7 +30,6 @@ from interpret_dp.fitting.assumptions import ledger_assumptions, unit_assumption
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseSession
 from interpret_dp.schema.kinds import kind_of, refuse_mismatches, target_mismatch
-from interpret_dp.schema.names import listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,7 +24,7 @@ from interpret_dp.ledger.core.account import Account, Wanted
 from interpret_dp.ledger.core.filter import admits, refusal, within_limits
 from interpret_dp.ledger.core.handle import tried_again
 from interpret_dp.ledger.core.names import check_name, check_text, moment_text
-from interpret_dp.ledger.core.reader import account_of, refuse_unlimited
+from interpret_dp.ledger.core.reader import refuse_unlimited
 from interpret_dp.ledger.team.approving import (
     LedgerApprovals,
     approval_needed_error,
@@ -32,8 +32,7 @@ from interpret_dp.ledger.team.approving import (
     needs_approval,
 )
 from interpret_dp.ledger.team.budgets import LedgerBudgets, other_promise
-from interpret_dp.ledger.team.oversight import LedgerOversight
-from interpret_dp.ledger.team.roles import LedgerRoles, read_roles
+from interpret_dp.ledger.team.roles import LedgerOversight, LedgerRoles, read_roles
 
 __all__ = ["PrivacyLedger", "Reservation", "default_ledger"]
 
@@ -177,7 +176,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
             roles = read_roles(log)
             user = log.user()
             roles.require_spender(user, dataset)
-            account = account_of(log, dataset)
+            account = log.account(dataset)
             refuse_unlimited(log, account, persistent=self.persistent)
             if account.protected not in (None, protected):
                 raise other_promise(account, protected)
@@ -277,7 +276,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     f"Reservation {reservation.number} of data set {reservation.dataset!r} is not "
                     f"in {self!r}. Close it on the ledger that made it."
                 )
-            account = account_of(log, entry.dataset)
+            account = log.account(entry.dataset)
             state = next(r.state for r in account.requests if r.number == entry.number)
             if state != "open":
                 raise LedgerError(

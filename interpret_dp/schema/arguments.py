@@ -6,11 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interpret_dp._validate import check_choice
+from interpret_dp._validate import check_choice, name_faults
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.column_arguments import ColumnArgument, column_arguments, read_bound
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
-from interpret_dp.schema.names import name_faults
 from interpret_dp.schema.schema import Schema
 
 __all__ = ["ReadArguments", "read_arguments", "schema_from_arguments"]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from interpret_dp._validate import check_sequence, did_you_mean
+from interpret_dp._validate import check_sequence, did_you_mean, listed, shortened
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.columns import (
     CodedColumn,
@@ -28,7 +28,6 @@ from interpret_dp.schema.columns import (
     series_dtype,
     series_values,
 )
-from interpret_dp.schema.names import listed, shortened
 
 __all__ = [
     "Source",

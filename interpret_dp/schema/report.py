@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interpret_dp._validate import listed, name_faults
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import LevelTable, in_chunks, numbers_of
 from interpret_dp.schema.containers import Values, open_table, open_target
@@ -19,7 +20,6 @@ from interpret_dp.schema.declarations import (
     PrivacyUnit,
 )
 from interpret_dp.schema.kinds import kind_of
-from interpret_dp.schema.names import listed, name_faults
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,8 +9,15 @@ from dataclasses import dataclass, field
 from types import EllipsisType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._notebook import notebook_table
-from interpret_dp._validate import check_sequence, describe_argument, did_you_mean
+from interpret_dp._figures import notebook_table
+from interpret_dp._validate import (
+    check_sequence,
+    describe_argument,
+    did_you_mean,
+    listed,
+    name_faults,
+    shortened,
+)
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.declarations import (
     MAX_BINS,
@@ -25,7 +32,6 @@ from interpret_dp.schema.declarations import (
     interpret_type,
     level_labels,
 )
-from interpret_dp.schema.names import listed, name_faults, shortened
 
 if TYPE_CHECKING:
     from interpret_dp.schema.report import SchemaReport

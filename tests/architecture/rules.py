@@ -23,7 +23,6 @@ DECLARING_MODULES = {
     "schema.arguments",
     "schema.declarations",
     "schema.document",
-    "schema.names",
     "schema.schema",
 }
 _ROW_ROOMS = {"mechanisms", "backends", "release", "audit", "fitting", "ebm", "llm", "lime"}

@@ -51,8 +51,8 @@ class LedgerHandle:
     _looks_at: LedgerHandle
 
     def __init__(self, url: str, *, timeout: float) -> None:
-        from interpret_dp.ledger.core.database import without_password
         from interpret_dp.ledger.core.store import Store, resolve_url
+        from interpret_dp.ledger.core.tables import without_password
 
         resolved = resolve_url(url)
         self._set(without_password(resolved), timeout, _password_of(resolved))
@@ -92,8 +92,8 @@ class LedgerHandle:
         TypeError, ValueError
             If the URL cannot be read. That the file is gone shows on first use, as LedgerError.
         """
-        from interpret_dp.ledger.core.database import without_password
         from interpret_dp.ledger.core.store import resolve_url
+        from interpret_dp.ledger.core.tables import without_password
 
         resolved = resolve_url(url)
         ledger = cls.__new__(cls)

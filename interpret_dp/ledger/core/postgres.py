@@ -10,7 +10,7 @@ from sqlalchemy.pool import NullPool
 
 from interpret_dp._optional import import_optional
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.core.database import without_password
+from interpret_dp.ledger.core.tables import without_password
 
 __all__ = ["DRIVERS", "SCHEMA", "PostgresDatabase", "resolve"]
 

@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect
 from sqlalchemy.pool import NullPool, StaticPool
 
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.core.database import GONE
+from interpret_dp.ledger.core.tables import GONE
 
 __all__ = ["DRIVERS", "SQLiteDatabase", "resolve"]
 

@@ -22,13 +22,14 @@ from interpret_dp.exceptions import ConnectionLostError, LedgerError
 from interpret_dp.ledger.core import postgres, sqlite
 from interpret_dp.ledger.core.account import Account
 from interpret_dp.ledger.core.chain import CLOSING, Entry
-from interpret_dp.ledger.core.database import GONE, Database
 from interpret_dp.ledger.core.folding import Running
 from interpret_dp.ledger.core.names import current_host, current_user, today
 from interpret_dp.ledger.core.tables import (
     ENTRIES,
+    GONE,
     SCHEMA_VERSION,
     VERSIONS,
+    Database,
     create_tables,
     migrate,
     stored_version,
@@ -106,8 +107,8 @@ class Log:
             yield Entry.from_row(dict(row))
 
     def datasets(self) -> list[str]:
-        """Return the names of all data sets, sorted."""
-        query = select(ENTRIES.c.dataset).distinct()
+        """Return the names of all data sets, sorted; acts on the whole ledger carry none."""
+        query = select(ENTRIES.c.dataset).where(ENTRIES.c.dataset != "").distinct()
         return sorted(self._connection.execute(query).scalars())
 
     def check_pages(self) -> None:
@@ -126,9 +127,7 @@ class Log:
 
     def entry(self, number: int) -> Entry | None:
         """Return one entry by its number."""
-        query = select(ENTRIES).where(ENTRIES.c.number == number)
-        row = self._connection.execute(query).mappings().one_or_none()
-        return None if row is None else Entry.from_row(dict(row))
+        return next(self._read(select(ENTRIES).where(ENTRIES.c.number == number)), None)
 
     def last(self) -> Entry | None:
         """Return the last entry.
@@ -139,24 +138,26 @@ class Log:
             If it was changed.
         """
         query = select(ENTRIES).order_by(ENTRIES.c.number.desc()).limit(1)
-        row = self._connection.execute(query).mappings().one_or_none()
-        if row is None:
-            return None
-        entry = Entry.from_row(dict(row))
-        if entry.digest() != entry.hash:
+        entry = next(self._read(query), None)
+        if entry is not None and entry.digest() != entry.hash:
             raise LedgerError(
                 f"Entry {entry.number} of the ledger was changed: its content does not match its "
                 "hash. Restore the ledger from a backup."
             )
         return entry
 
+    def head(self) -> str | None:
+        """Return the hash of the last entry; None while the log is empty."""
+        last = self.last()
+        return last.hash if last else None
+
     def append(
         self,
         *,
         kind: str,
         dataset: str,
-        mu: float,
-        delta: float,
+        mu: float = 0.0,
+        delta: float = 0.0,
         epsilon: float | None = None,
         epsilon_delta: float | None = None,
         reservation: int | None = None,

@@ -17,7 +17,7 @@ from interpret_dp.ledger.core.names import (
     in_days,
     until,
 )
-from interpret_dp.ledger.core.reader import LedgerReader, account_of, require_budget
+from interpret_dp.ledger.core.reader import LedgerReader, require_budget
 from interpret_dp.ledger.team.roles import Roles, read_roles
 
 if TYPE_CHECKING:
@@ -193,13 +193,7 @@ class LedgerApprovals(LedgerReader):
             else:
                 _check_decision(roles, user, approval, kind)
             log.append_act(
-                facts,
-                kind=kind,
-                dataset=approval.dataset,
-                reservation=number,
-                purpose=reason,
-                mu=0.0,
-                delta=0.0,
+                facts, kind=kind, dataset=approval.dataset, reservation=number, purpose=reason
             )
             return _find(log, number)[1]
 
@@ -265,7 +259,7 @@ def _find(log: Log, number: int) -> tuple[Entry, Approval]:
             f"Entry {number} of the ledger is no request for approval. See those there are with "
             "ledger.approvals() or `interpret-dp ledger approvals`."
         )
-    approvals = account_of(log, entry.dataset).approvals
+    approvals = log.account(entry.dataset).approvals
     return entry, next(a for a in approvals if a.number == number)
 
 

@@ -15,7 +15,7 @@ from interpret_dp.ledger.core.account import Account, Budget
 from interpret_dp.ledger.core.filter import admits, fix_budget
 from interpret_dp.ledger.core.handle import tried_again
 from interpret_dp.ledger.core.names import check_name, check_text, until
-from interpret_dp.ledger.core.reader import LedgerReader, account_of, require_budget
+from interpret_dp.ledger.core.reader import LedgerReader, require_budget
 from interpret_dp.ledger.team.roles import require_officer
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class LedgerBudgets(LedgerReader):
             protected = Neighbourhood(relation=relation, unit=unit).protected
             budget = dataclasses.replace(budget, protected=protected)
         with self._opened(creates=True).writing() as log:
-            account = account_of(log, dataset)
+            account = log.account(dataset)
             if account.budget is not None and _was_declared(account, budget, delta_x):
                 return account.budget
             require_officer(log, "declare a budget")
@@ -154,7 +154,7 @@ class LedgerBudgets(LedgerReader):
             old = require_budget(log, dataset)
             new_delta_x = old.delta_x if delta_x is None else delta_x
             budget = fix_budget(old.dataset, epsilon, delta, new_delta_x, reason)
-            spent = account_of(log, dataset).spent
+            spent = log.account(dataset).spent
             if (spent.epsilon or 0.0) <= old.epsilon and spent.epsilon_at(delta) > epsilon:
                 raise ValueError(
                     f"Data set {dataset!r} has spent epsilon {ceil_text(spent.epsilon_at(delta))} "
@@ -218,7 +218,7 @@ class LedgerBudgets(LedgerReader):
         end = None if expires is None else until("expires", expires)
         with self._opened().writing() as log:
             require_officer(log, "renew a budget")
-            account = account_of(log, dataset)
+            account = log.account(dataset)
             old = require_budget(log, dataset)
             if new_people and account.spent.open_reservations:
                 raise LedgerError(
@@ -266,7 +266,7 @@ class LedgerBudgets(LedgerReader):
         reason = check_name("reason", reason, longest=None)
         with self._opened().writing() as log:
             require_officer(log, "link data sets")
-            joining, staying = account_of(log, dataset), account_of(log, to)
+            joining, staying = log.account(dataset), log.account(to)
             budget = require_budget(log, to)
             _check_link(joining, staying)
             requests = (*staying.requests, *joining.requests)
@@ -287,7 +287,7 @@ class LedgerBudgets(LedgerReader):
                 (dataset, {"to": to, "overspent": overspent_fact}),
                 (to, {"with": dataset, "overspent": overspent_fact}),
             ):
-                log.append_act(facts, kind="link", dataset=name, purpose=reason, mu=0.0, delta=0.0)
+                log.append_act(facts, kind="link", dataset=name, purpose=reason)
             return require_budget(log, to)
 
     @tried_again
@@ -321,12 +321,7 @@ class LedgerBudgets(LedgerReader):
             require_officer(log, "decide which requests need an approval")
             require_budget(log, dataset)
             log.append_act(
-                {"approval_above": above},
-                kind="policy",
-                dataset=dataset,
-                purpose=reason,
-                mu=0.0,
-                delta=0.0,
+                {"approval_above": above}, kind="policy", dataset=dataset, purpose=reason
             )
 
 
