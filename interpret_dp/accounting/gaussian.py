@@ -398,10 +398,10 @@ def _deltas(mus: NDArray[np.float64], epsilons: NDArray[np.float64]) -> NDArray[
     tail = np.where(x > 0.0, density[~short] * _mills_ratio(np.maximum(x, 0.0)), ndtr(-x))
     value[~short] = tail - density[~short] * _mills_ratio(b[~short])
     margin = 2.0**-52 * (64.0 + 16.0 * (1.0 + np.maximum(a, 0.0)) * (1.0 + b))
-    found = np.minimum(1.0, value * (1.0 + margin) + _SUBNORMAL_MARGIN)
-    found[a >= _PROVABLY_NEGLIGIBLE] = _SUBNORMAL_MARGIN
-    found[mus == 0.0] = 0.0
-    return found
+    bound = np.minimum(1.0, value * (1.0 + margin) + _SUBNORMAL_MARGIN)
+    bound[a >= _PROVABLY_NEGLIGIBLE] = _SUBNORMAL_MARGIN
+    bound[mus == 0.0] = 0.0
+    return bound
 
 
 def _short_interval(a: float, mu: float) -> float:

@@ -326,11 +326,11 @@ def loss_found_by_runs(
             )
             hits = (present, judged, absent, judged)
             if mu is not None:
-                found = mu_lower_bound(*hits, confidence=confidence) > mu
+                is_refuted = mu_lower_bound(*hits, confidence=confidence) > mu
             else:
                 bound = epsilon_lower_bound(*hits, delta=delta, confidence=confidence)
-                found = bound > epsilon
-            if found:
+                is_refuted = bound > epsilon
+            if is_refuted:
                 return True
         return False
 
@@ -369,5 +369,5 @@ def _smallest(refuted: Callable[[float], bool], delta: float) -> float:
     """Return the epsilon of the smallest mu that is refuted."""
     if not refuted(_LARGEST_MU):
         return math.inf
-    _, found = bisected(lambda mu: not refuted(mu), 0.0, _LARGEST_MU)
-    return epsilon_of_mu(found, delta)
+    _, smallest = bisected(lambda mu: not refuted(mu), 0.0, _LARGEST_MU)
+    return epsilon_of_mu(smallest, delta)

@@ -223,10 +223,10 @@ def model_facts(row: Any) -> Callable[[Any], Facts]:
     """
 
     def facts(model: Any) -> Facts:
-        found = _outputs(model, row)
+        figures = _outputs(model, row)
         if hasattr(model, "term_scores_") and hasattr(model, "bins_"):
-            found |= _additive(model, np.asarray(row, dtype=object)[0])
-        return found
+            figures |= _additive(model, np.asarray(row, dtype=object)[0])
+        return figures
 
     return facts
 
@@ -253,8 +253,8 @@ def background_facts(background: Any) -> Facts:
 def _outputs(model: Any, row: Any) -> dict[str, float]:
     if not hasattr(model, "predict_proba"):
         return {"prediction": float(np.ravel(model.predict(row))[0])}
-    chances = np.clip(np.asarray(model.predict_proba(row))[0], _SMALLEST_PROBABILITY, 1.0)
-    logits = np.log(chances[1:] / chances[0])
+    probabilities = np.clip(np.asarray(model.predict_proba(row))[0], _SMALLEST_PROBABILITY, 1.0)
+    logits = np.log(probabilities[1:] / probabilities[0])
     return {f"logit of class {at}": float(logit) for at, logit in enumerate(logits, start=1)}
 
 
@@ -263,7 +263,7 @@ def _additive(model: Any, cells: Any) -> dict[str, float]:
 
     The number of bins differs between fits, so that whole curves cannot be compared.
     """
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     scores = weights = product = 0.0
     for features, curve, weight in zip(
         model.term_features_, model.term_scores_, model.bin_weights_, strict=True
@@ -273,12 +273,12 @@ def _additive(model: Any, cells: Any) -> dict[str, float]:
         scores += score
         weights += float(weight[at])
         product += score * float(weight[at])
-    found["score of the bins"] = scores
-    found["weight of the bins"] = weights
-    found["score times weight"] = product
-    found["intercept"] = float(np.ravel(model.intercept_)[-1])
-    found[ROW_COUNT] = float(np.sum(model.bag_weights_))
-    return found
+    figures["score of the bins"] = scores
+    figures["weight of the bins"] = weights
+    figures["score times weight"] = product
+    figures["intercept"] = float(np.ravel(model.intercept_)[-1])
+    figures[ROW_COUNT] = float(np.sum(model.bag_weights_))
+    return figures
 
 
 def _bin(bins: Any, cell: Any) -> int:

@@ -317,13 +317,13 @@ def _run(
 
 def _compared(first: _Run, second: _Run) -> list[Violation]:
     """Compare what both fits showed; details name places, never values."""
-    found = [
+    violations = [
         Violation("outcome", path, "differs between the two fits")
         for path in differences(first.outcome, second.outcome)
     ]
     if first.error is None and second.error is None:
-        found += [
+        violations += [
             Violation("published", path, "differs, and was not charged")
             for path in differences(dict(first.parts), dict(second.parts))
         ]
-    return found
+    return violations

@@ -138,8 +138,8 @@ def one_run_epsilon(
         # Whatever value the search ends at is valid: of all counts whose bound exceeds the truth,
         # take the fewest right guesses. The truth satisfies that bound's claim as well, so that
         # as many or more are right with the probability of its p-value at most.
-        found = one_run_p_value(n_canaries, n_guesses, n_correct, epsilon=epsilon, delta=delta)
-        return found <= level
+        p_value = one_run_p_value(n_canaries, n_guesses, n_correct, epsilon=epsilon, delta=delta)
+        return p_value <= level
 
     return bisected(refuted, 0.0, _LARGEST_EPSILON)[0] if refuted(0.0) else 0.0
 
@@ -240,7 +240,7 @@ def guesses_for(
     n_canaries = check_int("n_canaries", n_canaries, low=_FEWEST_GUESSES)
     mu = check_real("mu", mu, low=0)
     sizes = np.unique(np.geomspace(_FEWEST_GUESSES, n_canaries, _SIZES_TRIED).astype(int))
-    found = [
+    bounds = [
         (
             one_run_epsilon(
                 n_canaries,
@@ -253,7 +253,7 @@ def guesses_for(
         )
         for size in sizes
     ]
-    epsilon, size = max(found)
+    epsilon, size = max(bounds)
     return size, epsilon
 
 

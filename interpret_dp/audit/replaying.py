@@ -296,8 +296,8 @@ class Replaying(SeededRandomness):
         its = dict(zip(twin.keys, twin.exact.tolist(), strict=True))
         every = mine.keys() | its.keys()
         self._check(twin, sigma, [sum((mine.get(k, 0) - its.get(k, 0)) ** 2 for k in every)])
-        lone = [mine.get(key, 0) + its.get(key, 0) for key in mine.keys() ^ its.keys()]
-        if max(lone, default=0) > newcomer:
+        unshared = [mine.get(key, 0) + its.get(key, 0) for key in mine.keys() ^ its.keys()]
+        if max(unshared, default=0) > newcomer:
             self._report("sensitivity", name, "a new value counts more than was declared")
         answers = dict(zip(twin.keys, twin.output.tolist(), strict=True))
         return np.array([answers.get(key, _NEVER_RELEASED) for key in keys], dtype=np.int64)
@@ -311,8 +311,8 @@ class Replaying(SeededRandomness):
             return super().choose(name, scores, sensitivity, epsilon)
         if epsilon != twin.epsilon:
             self._report("sequence", name, "its epsilon differs")
-        apart = _scores(scores) - twin.exact
-        self._check(twin, 0.0, [max(int(abs(change)) for change in apart) ** 2], epsilon)
+        changes = _scores(scores) - twin.exact
+        self._check(twin, 0.0, [max(int(abs(change)) for change in changes) ** 2], epsilon)
         return int(twin.output[0])
 
     def _note(self, name: str, exact: Integers, twin: Recorded | None) -> None:
@@ -471,7 +471,7 @@ class _Comparing(Replaying):
     def _note(self, name: str, exact: Integers, twin: Recorded | None) -> None:
         if twin is None or twin.name != name or twin.exact.shape != exact.shape:
             return
-        apart = (twin.exact - exact).ravel().astype(np.float64)
+        difference = (twin.exact - exact).ravel().astype(np.float64)
         # Twice as far as the output is from halfway between both.
-        beyond = (2 * twin.output - twin.exact - exact).ravel().astype(np.float64)
-        self.ratio += float(apart @ beyond) / (2.0 * twin.sigma**2)
+        twice_offset = (2 * twin.output - twin.exact - exact).ravel().astype(np.float64)
+        self.ratio += float(difference @ twice_offset) / (2.0 * twin.sigma**2)

@@ -251,10 +251,10 @@ def _last_rows(cohort: Cohort) -> Iterator[tuple[pd.DataFrame, Any]]:
             for name, spec in specs.items()
         }
         is_text = isinstance(cohort.schema.target, Categorical)
-        strange = pd.Series([label if is_text else number], dtype=object)
+        label_column = pd.Series([label if is_text else number], dtype=object)
         yield (
             pd.concat([table.astype(object), pd.DataFrame(last, dtype=object)], ignore_index=True),
-            pd.concat([target.astype(object), strange], ignore_index=True),
+            pd.concat([target.astype(object), label_column], ignore_index=True),
         )
 
 

@@ -130,15 +130,15 @@ def tasks_of(effort: str) -> list[AuditTask]:
         If there is no such effort.
     """
     size = EFFORTS[check_choice("effort", effort, tuple(EFFORTS))]
-    found = [("control", "regressor", 1.0)] if size.control_at_1 else []
-    found += [("attack", subject, claim) for subject in _MAKERS for claim in _CLAIMS]
-    found += [("reference", subject, 1.0) for subject in _REFERENCES]
-    found += [("control", "regressor", 4.0)]
+    tasks = [("control", "regressor", 1.0)] if size.control_at_1 else []
+    tasks += [("attack", subject, claim) for subject in _MAKERS for claim in _CLAIMS]
+    tasks += [("reference", subject, 1.0) for subject in _REFERENCES]
+    tasks += [("control", "regressor", 4.0)]
     if find_spec("torch") is not None:
-        found += [("maps", "DPLocallyLinearClassifier", claim) for claim in _CLAIMS]
-        found += [("maps control", "DPLocallyLinearClassifier", 4.0)]
-    found += [("replay", name, 0.0) for name in REPLAYS]
-    return [AuditTask(*task, effort) for task in found]
+        tasks += [("maps", "DPLocallyLinearClassifier", claim) for claim in _CLAIMS]
+        tasks += [("maps control", "DPLocallyLinearClassifier", 4.0)]
+    tasks += [("replay", name, 0.0) for name in REPLAYS]
+    return [AuditTask(*task, effort) for task in tasks]
 
 
 def run_tasks(

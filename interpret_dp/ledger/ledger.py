@@ -189,7 +189,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
             # What is refused here waits in the log for an officer, so the error comes after it.
             approval = ask_for(log, account, wanted) if needs_approval(account, wanted) else None
             if approval is None or approval.status == "approved":
-                facts = {
+                details = {
                     "protected": protected,
                     "approval": approval and approval.number,
                     # Two processes may make the same request on the same day. Each knows its own
@@ -199,7 +199,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     "whole_budget": None if within_limits(account, pair) else True,
                 }
                 entry = log.append_act(
-                    facts,
+                    details,
                     kind="reserve",
                     dataset=dataset,
                     mu=pair.mu,
@@ -283,7 +283,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     f"Reservation {entry.number} of data set {entry.dataset!r} is {state} already; "
                     "a reservation is closed once. Make a new one for a new request."
                 )
-            if kind == "commit" and entry.facts.get("whole_budget"):
+            if kind == "commit" and entry.details.get("whole_budget"):
                 mu = entry.mu
             if mu < entry.mu and entry.hash not in _made_here:
                 raise LedgerError(

@@ -44,9 +44,9 @@ def falls_heads(exponent: Fraction, below: UniformSource) -> bool:
     1, after von Neumann: for x up to 1, the first k at which a coin of probability x / k falls
     tails is odd with probability exp(-x). Larger exponents are a product: 1 for every whole.
     """
-    whole, rest = divmod(exponent, 1)
+    floor, rest = divmod(exponent, 1)
     # Ends at the first tails, after one or two coins, however large the exponent is.
-    for _ in range(whole):
+    for _ in range(floor):
         if not _heads_at_most_one(Fraction(1), below):
             return False
     return _heads_at_most_one(rest, below)

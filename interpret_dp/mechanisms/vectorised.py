@@ -124,9 +124,9 @@ def _draw(layers: Layers, size: int, source: WordSource) -> Integers:
         # How many are proposed depends on how many were kept, never on which.
         missing = size - filled
         count = min(_BATCH, missing + missing // 16 + 64)
-        kept = _kept_proposals(layers, count, source)[:missing]
-        draws[filled : filled + len(kept)] = kept
-        filled += len(kept)
+        accepted = _kept_proposals(layers, count, source)[:missing]
+        draws[filled : filled + len(accepted)] = accepted
+        filled += len(accepted)
     return draws
 
 
@@ -136,12 +136,12 @@ def _kept_proposals(layers: Layers, count: int, source: WordSource) -> Integers:
 
     words = source(count)
     low_words = source(count if layers.shift > LOW_BITS else 0)
-    found, open_at, open_layers = propose(
+    points, open_at, open_layers = propose(
         words, low_words, layers.shift, layers.widths, layers.inner
     )
     prefix = source(len(open_at)) >> np.uint64(64 - _UNIFORM_BITS)
-    below = _is_below(layers, np.abs(found[open_at]), open_layers, prefix, source)
-    return np.delete(found, open_at[~below])
+    below = _is_below(layers, np.abs(points[open_at]), open_layers, prefix, source)
+    return np.delete(points, open_at[~below])
 
 
 def _is_below(

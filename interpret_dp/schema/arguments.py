@@ -128,11 +128,11 @@ def read_arguments(
     undeclared: dict[str, ColumnArgument] = {}
     for name, argument, is_row in column_arguments(names, feature_types, privacy_bounds, integers):
         declared = base.features.get(name, base.default)
-        said = _without_array_row(argument, declared) if is_row else argument
-        faults += _conflicts(name, said, declared)
-        spec = declared or _argued(name, said)
+        declared_argument = _without_array_row(argument, declared) if is_row else argument
+        faults += _conflicts(name, declared_argument, declared)
+        spec = declared or _argued(name, declared_argument)
         if spec is None:
-            undeclared[name] = said
+            undeclared[name] = declared_argument
         else:
             features[name] = spec
     by_default = base.default is not None
@@ -228,7 +228,9 @@ def _target_conflicts(
 
 def _undeclared_message(read: ReadArguments, task: str | None) -> str:
     missing = [f"column {name!r}" for name in read.undeclared]
-    lines = "".join(f"    {name!r}: {said.example()},\n" for name, said in read.undeclared.items())
+    lines = "".join(
+        f"    {name!r}: {argument.example()},\n" for name, argument in read.undeclared.items()
+    )
     example = f"Schema({{\n{lines}}}" if lines else "Schema({...}"
     if read.target is None:
         missing.append("the target")

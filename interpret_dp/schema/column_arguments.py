@@ -96,8 +96,8 @@ def column_arguments(
     if feature_types is not None:
         types = check_sequence("feature_types", feature_types, allowed)
     if len(types) != len(names):
-        said = describe_argument("feature_types", feature_types)
-        raise ValueError(f"{said}; it must be a list of {allowed}.")
+        description = describe_argument("feature_types", feature_types)
+        raise ValueError(f"{description}; it must be a list of {allowed}.")
     pairs, is_array = _pairs(names, privacy_bounds)
     for name, given in zip(names, types, strict=True):
         kind, levels = _type(name, given)

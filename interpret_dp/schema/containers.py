@@ -371,9 +371,9 @@ class Table:
 
     def without(self, name: str) -> Table:
         """Return the table without one of its columns."""
-        kept = [index for index, own in enumerate(self.names) if own != name]
-        names = tuple(self.names[index] for index in kept)
-        return Table(names, self.n_rows, lambda index: self._column(kept[index]))
+        positions = [index for index, own in enumerate(self.names) if own != name]
+        names = tuple(self.names[index] for index in positions)
+        return Table(names, self.n_rows, lambda index: self._column(positions[index]))
 
     def rows(self, mask: npt.NDArray[np.bool_]) -> Table:
         """Return the table of the rows for which ``mask``, shape (n_rows,), is true."""
@@ -534,14 +534,14 @@ def _matched(
             "feature_names holds None, which only tables without names may have. Name every "
             "column, or leave feature_names out."
         )
-    present, asked = set(names), set(known)
+    present, requested = set(names), set(known)
     absent = [name for name in known if name not in present]
     if absent:
         raise SchemaError(
             f"X lacks {listed(absent)}; it has {shortened(names)}.{did_you_mean(absent[0], names)} "
             "Columns are matched by name: rename or add what is missing."
         )
-    _refuse_doubles(tuple(name for name in names if name in asked))
+    _refuse_doubles(tuple(name for name in names if name in requested))
     where = {name: position for position, name in enumerate(names)}
     return known, [where[name] for name in known]
 

@@ -113,10 +113,10 @@ def _holds_numbers(values: Values) -> bool:
 
 
 def _has_many_numbers(values: Values) -> bool:
-    found: set[float] = set()
+    distinct: set[float] = set()
     for _, numbers in in_chunks(values, numbers_of):
-        found.update(np.unique(numbers[~np.isnan(numbers)]).tolist())
-    return len(found) > 2
+        distinct.update(np.unique(numbers[~np.isnan(numbers)]).tolist())
+    return len(distinct) > 2
 
 
 def _number(values: Values) -> Continuous:

@@ -174,20 +174,20 @@ def warn_of_mismatches(table: Table, specs: Sequence[FeatureSpec]) -> None:
     DeclarationWarning
     """
     kinds = kinds_of(table)
-    found = [
+    faults = [
         fault
         for index, (name, kind, spec) in enumerate(zip(table.names, kinds, specs, strict=True))
         if (fault := mismatch(f"Column {name!r}", kind, spec))
         and not (kind.is_number and _are_missing(table.column(index)))
     ]
-    if found:
-        text = f"{' '.join(found)} All cells count as undeclared."
+    if faults:
+        text = f"{' '.join(faults)} All cells count as undeclared."
         warnings.warn(text, DeclarationWarning, stacklevel=5)
 
 
 def _are_missing(values: Values) -> bool:
     return len(values) > 0 and all(
-        np.isnan(found).all() for _, found in in_chunks(values, numbers_of)
+        np.isnan(numbers).all() for _, numbers in in_chunks(values, numbers_of)
     )
 
 

@@ -213,8 +213,8 @@ class MagnitudeGrid:
         """
         total = np.zeros(self.n_bins, dtype=np.int64)
         for rows in chunks(len(values)):
-            found = numbers_of(values[rows])
-            codes = self._codes(found[np.isfinite(found)])
+            numbers = numbers_of(values[rows])
+            codes = self._codes(numbers[np.isfinite(numbers)])
             total += np.bincount(codes, minlength=self.n_bins)
         return total
 

@@ -163,9 +163,9 @@ def _count(name: str, values: Values, spec: FeatureSpec | None) -> ColumnReport:
             missing += int((positions == 0).sum())
         return ColumnReport(name, "undeclared", missing, clipped, unseen)
     if isinstance(spec, Continuous):
-        for _, found in in_chunks(values, numbers_of):
-            missing += int(np.isnan(found).sum())
-            clipped += int(((found < spec.lower) | (found > spec.upper)).sum())
+        for _, numbers in in_chunks(values, numbers_of):
+            missing += int(np.isnan(numbers).sum())
+            clipped += int(((numbers < spec.lower) | (numbers > spec.upper)).sum())
         kind = "integer" if isinstance(spec, Integer) else "continuous"
         return ColumnReport(name, kind, missing, clipped, unseen)
     levels = LevelTable(spec.levels)

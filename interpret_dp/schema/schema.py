@@ -190,8 +190,8 @@ class Schema:
         """
         given = check_sequence("names", names, "names of columns")
         unit = None if self.unit is None else self.unit.column
-        kept = self._known([str(name) for name in given if name != unit])
-        return dataclasses.replace(self, features={name: self.features[name] for name in kept})
+        chosen = self._known([str(name) for name in given if name != unit])
+        return dataclasses.replace(self, features={name: self.features[name] for name in chosen})
 
     def drop(self, names: Iterable[str]) -> Schema:
         """Return the schema without some columns; target, default and unit stay.
@@ -207,8 +207,8 @@ class Schema:
         """
         given = check_sequence("names", names, "names of columns")
         dropped = self._known([str(name) for name in given])
-        kept = {name: spec for name, spec in self.features.items() if name not in dropped}
-        return dataclasses.replace(self, features=kept)
+        remaining = {name: spec for name, spec in self.features.items() if name not in dropped}
+        return dataclasses.replace(self, features=remaining)
 
     def replace(
         self,

@@ -130,9 +130,9 @@ def kept_of_units(max_rows: int, key: int, items: list[Any]) -> list[Mask]:
     for keys, of_row, _ in items:
         own = [numbers_of_keys.setdefault(one, len(numbers_of_keys)) for one in keys]
         units.append(np.array(own, dtype=np.int64)[of_row])
-    kept = _kept(np.concatenate(units), list(numbers_of_keys), max_rows, key)
+    used = _kept(np.concatenate(units), list(numbers_of_keys), max_rows, key)
     borders = np.cumsum([len(some) for some in units[1:]])
-    return list(np.split(kept, borders)[:-1])
+    return list(np.split(used, borders)[:-1])
 
 
 def noted_units(items: list[Any], answers: list[Mask]) -> Mask:
@@ -143,10 +143,10 @@ def noted_units(items: list[Any], answers: list[Mask]) -> Mask:
     ndarray of bool, shape (n_rows,)
         Private.
     """
-    kept: Mask = items[-1].copy()
+    used: Mask = items[-1].copy()
     for (_, _, rows), answer in zip(items[:-1], answers, strict=True):
-        kept[rows] = answer
-    return kept
+        used[rows] = answer
+    return used
 
 
 def _bucket(own: Key, n_buckets: int, key: int) -> int:
@@ -157,17 +157,17 @@ def _bucket(own: Key, n_buckets: int, key: int) -> int:
 
 
 def _kept(units: Integers, keys: list[Key], max_rows: int, key: int) -> Mask:
-    kept: Mask = units != _LEFT_OUT
+    used: Mask = units != _LEFT_OUT
     rows = np.flatnonzero(units >= 0)
     order = rows[np.argsort(units[rows], kind="stable")]
     rank = _rank_in_group(units[order])
     if rank.max(initial=0) < max_rows:
-        return kept
+        return used
     priority = _mixed(_hashes(keys, key)[units[order]] + _GOLDEN * rank.astype(np.uint64))
     drawn = np.lexsort((rank, priority, units[order]))
     late = _rank_in_group(units[order][drawn]) >= max_rows
-    kept[order[drawn[late]]] = False
-    return kept
+    used[order[drawn[late]]] = False
+    return used
 
 
 def _rank_in_group(groups: Integers) -> Integers:

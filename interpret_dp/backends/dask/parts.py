@@ -224,8 +224,8 @@ def attempted(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def summed(function: Callable[..., Any], *arguments: Any) -> Answer:
     """Return what a function of one partition returns as a sum of one."""
-    found = attempted(function, *arguments)
-    return Answer(trouble=found.reason) if isinstance(found, Trouble) else Answer(found)
+    outcome = attempted(function, *arguments)
+    return Answer(trouble=outcome.reason) if isinstance(outcome, Trouble) else Answer(outcome)
 
 
 def answered(
@@ -240,10 +240,10 @@ def answered(
     def follow(held: Part) -> tuple[bool, Any]:
         return held.follow(first, commands, question)
 
-    found = attempted(follow, part)
-    if isinstance(found, Trouble):
-        return Answer(trouble=found.reason)
-    is_up_to_date, answer = found
+    outcome = attempted(follow, part)
+    if isinstance(outcome, Trouble):
+        return Answer(trouble=outcome.reason)
+    is_up_to_date, answer = outcome
     return Answer(answer) if is_up_to_date else Answer(late=(number,))
 
 
@@ -276,8 +276,8 @@ def changed_part(
             vars(rows).update(tables)
         return Part(*changed, n_threads=held.n_threads)
 
-    found: Part | Trouble = attempted(change_copy, part)
-    return found
+    outcome: Part | Trouble = attempted(change_copy, part)
+    return outcome
 
 
 def _copied(rows: Any) -> Any:

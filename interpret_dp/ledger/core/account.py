@@ -330,9 +330,9 @@ class Account:
     def spent(self) -> Spent:
         """All spending so far."""
         counted, ever = self.counted, self.ever
-        total = whole = period = total_of(counted)
+        total = overall = period = total_of(counted)
         if len(ever) > len(counted):
-            whole = total_of(ever)
+            overall = total_of(ever)
         if self.renewed:
             start = self.renewed[-1].number
             period = total_of(request for request in counted if request.number > start)
@@ -344,5 +344,5 @@ class Account:
             open_reservations=sum(request.state == "open" for request in counted),
             n_requests=len(counted),
             period=period,
-            ever=whole,
+            ever=overall,
         )

@@ -99,7 +99,7 @@ class Entry:
     package_version : str
         Version of interpret_dp that wrote the entry.
     context : str
-        Canonical JSON object of further facts: user and host; for a reservation, whom its
+        Canonical JSON object of further details: user and host; for a reservation, whom its
         guarantee protects; for a budget, whom its owner wants to be protected, and its end.
     previous : str
         Hash of the entry before, or `GENESIS`.
@@ -125,8 +125,8 @@ class Entry:
     hash: str = ""
 
     @property
-    def facts(self) -> dict[str, Any]:
-        """The further facts, read."""
+    def details(self) -> dict[str, Any]:
+        """The entries of ``context``."""
         return self._document("context", self.context)
 
     @property
@@ -137,12 +137,12 @@ class Entry:
     @property
     def user(self) -> str:
         """The account that wrote the entry; empty in ledgers of the first version."""
-        return str(self.facts.get("user", ""))
+        return str(self.details.get("user", ""))
 
     @property
     def host(self) -> str:
         """The machine that wrote the entry; empty likewise."""
-        return str(self.facts.get("host", ""))
+        return str(self.details.get("host", ""))
 
     @property
     def protected(self) -> str | None:
@@ -151,8 +151,8 @@ class Entry:
         Requests of older versions do not, and were all about rows.
         """
         usual = Neighbourhood().protected if self.kind == "reserve" else None
-        found = self.facts.get("protected", usual)
-        return None if found is None else str(found)
+        protected = self.details.get("protected", usual)
+        return None if protected is None else str(protected)
 
     def digest(self) -> str:
         """Return the hash that belongs to the content."""
@@ -168,7 +168,7 @@ class Entry:
         """Return the entry with its event and context as JSON documents."""
         document = dict(vars(self))
         document["event"] = self._document("event", self.event) if self.event else None
-        document["context"] = self.facts
+        document["context"] = self.details
         return document
 
     def _document(self, name: str, text: str) -> dict[str, Any]:

@@ -225,8 +225,8 @@ def _raise_for(account: Account, delta: float) -> str:
         raise ValueError(f"Data set {account.dataset!r} has no budget; every delta fits.")
     delta_x = ceil_text(math.fsum((*(r.delta for r in account.counted), delta)))
     # As much more in all as for selections: a raise may not lower mu.
-    whole = ceil_text(budget.delta + max(0.0, float(delta_x) - budget.delta_x))
+    total_delta = ceil_text(budget.delta + max(0.0, float(delta_x) - budget.delta_x))
     return (
-        f"ledger.raise_budget({budget.dataset!r}, epsilon={budget.epsilon!r}, delta={whole}, "
+        f"ledger.raise_budget({budget.dataset!r}, epsilon={budget.epsilon!r}, delta={total_delta}, "
         f"delta_x={delta_x}, reason=...)"
     )

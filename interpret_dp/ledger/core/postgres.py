@@ -152,12 +152,12 @@ class PostgresDatabase:
     def tables(self, connection: Connection) -> list[str]:
         """Return the names of the tables in the ledger's schema."""
         query = text("SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = :schema")
-        found = list(connection.execute(query, {"schema": SCHEMA}).scalars())
-        if found:
+        names = list(connection.execute(query, {"schema": SCHEMA}).scalars())
+        if names:
             # Without the right to use it a schema is left out of the path, and its tables would
             # seem to be gone; this asks for the right.
-            connection.execute(text(f"SELECT to_regclass('{SCHEMA}.{found[0]}')"))
-        return found
+            connection.execute(text(f"SELECT to_regclass('{SCHEMA}.{names[0]}')"))
+        return names
 
     def prepare(self, connection: Connection) -> None:
         """Create the schema, if the owner of the database has not.

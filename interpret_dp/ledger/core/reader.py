@@ -107,8 +107,8 @@ class LedgerReader(LedgerHandle):
         LedgerError
             If the ledger has no entry of that data set.
         """
-        found = [a for account in self._accounts(dataset)[0] for a in account.approvals]
-        return sorted(found, key=lambda approval: approval.number)
+        approvals = [a for account in self._accounts(dataset)[0] for a in account.approvals]
+        return sorted(approvals, key=lambda approval: approval.number)
 
     def entries(self, dataset: str | None = None) -> list[dict[str, Any]]:
         """Return the log's entries in order, of one data set or of all.

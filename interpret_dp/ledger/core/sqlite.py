@@ -150,8 +150,8 @@ class SQLiteDatabase:
 
     def damage(self, connection: Connection) -> str | None:
         """Return the first finding of SQLite's own check of all pages and indexes."""
-        found = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one())
-        return None if found == "ok" else " ".join(found.split())
+        result = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one())
+        return None if result == "ok" else " ".join(result.split())
 
     def may_come_back(self, error: BaseException) -> bool:
         """Whether to try again: never, for SQLite waits for locks by itself."""

@@ -113,10 +113,10 @@ class Log:
 
     def check_pages(self) -> None:
         """Raise LedgerError if the database itself finds its pages or indexes damaged."""
-        found = self._database.damage(self._connection)
-        if found is not None:
+        damage = self._database.damage(self._connection)
+        if damage is not None:
             raise LedgerError(
-                f"The ledger {self._name} is damaged ({found}). Restore it from a backup."
+                f"The ledger {self._name} is damaged ({damage}). Restore it from a backup."
             )
 
     def user(self) -> str:

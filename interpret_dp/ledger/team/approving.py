@@ -182,7 +182,7 @@ class LedgerApprovals(LedgerReader):
         return self._answer(number, "withdraw", reason, {})
 
     @tried_again
-    def _answer(self, number: int, kind: str, reason: str, facts: dict[str, Any]) -> Approval:
+    def _answer(self, number: int, kind: str, reason: str, details: dict[str, Any]) -> Approval:
         number = check_int("number", number, low=1)
         reason = check_text(reason, "reason")
         with self._opened().writing() as log:
@@ -193,7 +193,7 @@ class LedgerApprovals(LedgerReader):
             else:
                 _check_decision(roles, user, approval, kind)
             log.append_act(
-                facts, kind=kind, dataset=approval.dataset, reservation=number, purpose=reason
+                details, kind=kind, dataset=approval.dataset, reservation=number, purpose=reason
             )
             return _find(log, number)[1]
 

@@ -86,8 +86,8 @@ class LedgerBudgets(LedgerReader):
         """
         dataset = check_name("dataset", dataset)
         delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
-        kept = SELECTIONS_SHARE * delta if delta_x is None else delta_x
-        budget = fix_budget(dataset, epsilon, delta, kept, check_text(purpose))
+        selections_delta = SELECTIONS_SHARE * delta if delta_x is None else delta_x
+        budget = fix_budget(dataset, epsilon, delta, selections_delta, check_text(purpose))
         if expires is not None:
             budget = dataclasses.replace(budget, expires=until("expires", expires))
         if unit is not None or neighboring is not None:
@@ -283,11 +283,11 @@ class LedgerBudgets(LedgerReader):
                     "accept_overspent=True: then nothing can be spent until it is raised."
                 )
             overspent_fact = True if overspent else None
-            for name, facts in (
+            for name, details in (
                 (dataset, {"to": to, "overspent": overspent_fact}),
                 (to, {"with": dataset, "overspent": overspent_fact}),
             ):
-                log.append_act(facts, kind="link", dataset=name, purpose=reason)
+                log.append_act(details, kind="link", dataset=name, purpose=reason)
             return require_budget(log, to)
 
     @tried_again
@@ -336,19 +336,19 @@ def other_promise(account: Account, protected: str) -> LedgerError:
     )
 
 
-def _was_declared(account: Account, asked: Budget, delta_x: float | None) -> bool:
+def _was_declared(account: Account, requested: Budget, delta_x: float | None) -> bool:
     """Whether a data set's budget was declared so, whatever was raised or renewed since.
 
     By default with whatever it keeps for selections, and for whatever purpose.
     """
     return any(
         entry.kind == "budget"
-        and (entry.dataset, entry.epsilon) == (asked.dataset, asked.epsilon)
-        and entry.epsilon_delta == asked.delta
+        and (entry.dataset, entry.epsilon) == (requested.dataset, requested.epsilon)
+        and entry.epsilon_delta == requested.delta
         and (delta_x is None or entry.delta == delta_x)
-        and asked.purpose in ("", entry.purpose)
-        and (entry.protected or None, entry.facts.get("expires"))
-        == (asked.protected, asked.expires)
+        and requested.purpose in ("", entry.purpose)
+        and (entry.protected or None, entry.details.get("expires"))
+        == (requested.protected, requested.expires)
         for entry in account.acts
     )
 
@@ -394,10 +394,10 @@ def _check_link(joining: Account, staying: Account) -> None:
 
 
 def _append_budget(
-    log: Log, kind: str, budget: Budget, facts: dict[str, Any] | None = None
+    log: Log, kind: str, budget: Budget, details: dict[str, Any] | None = None
 ) -> None:
     log.append_act(
-        facts,
+        details,
         kind=kind,
         dataset=budget.dataset,
         mu=budget.mu,

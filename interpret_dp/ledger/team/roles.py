@@ -104,9 +104,9 @@ def roles_of(entries: Iterable[Entry]) -> Roles:
     held: dict[str, str] = {}
     anybody_spends = True
     for entry in entries:
-        user = str(entry.facts.get("subject"))
+        user = str(entry.details.get("subject"))
         if entry.kind == "appoint":
-            held[user] = str(entry.facts.get("role"))
+            held[user] = str(entry.details.get("role"))
             anybody_spends = anybody_spends and held[user] != "analyst"
         elif entry.kind == "dismiss":
             held.pop(user, None)
@@ -168,9 +168,9 @@ class LedgerRoles(LedgerReader):
                 raise LedgerError(f"User {user!r} is {role} already.")
             if role == "analyst":
                 _keep_one_officer(roles, user)
-            facts = {"subject": user, "role": role}
+            details = {"subject": user, "role": role}
             log.append_act(
-                facts, kind="appoint", dataset=WHOLE_LEDGER, purpose=check_text(reason, "reason")
+                details, kind="appoint", dataset=WHOLE_LEDGER, purpose=check_text(reason, "reason")
             )
             return read_roles(log)
 
@@ -330,5 +330,5 @@ def _shown(entry: Entry) -> dict[str, Any]:
         document = entry.to_dict()
     except LedgerError:
         return dataclasses.asdict(entry) | {"user": "", "host": ""}
-    facts = document["context"]
-    return document | {key: str(facts.get(key, "")) for key in ("user", "host")}
+    details = document["context"]
+    return document | {key: str(details.get(key, "")) for key in ("user", "host")}
