@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -162,30 +163,11 @@ class BudgetExceededError(InterpretDPError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild from the carried figures, so that the error crosses process borders."""
-        return (
-            _rebuild_budget_error,
-            (
-                self.dataset,
-                self.requested_epsilon,
-                self.requested_delta,
-                self.requested_mu,
-                self.remaining_mu,
-                self.largest_epsilon,
-            ),
-        )
+        return partial(BudgetExceededError, self.dataset, **self._figures()), ()
 
-
-def _rebuild_budget_error(
-    dataset: str, epsilon: float, delta: float, mu: float, remaining_mu: float, largest: float
-) -> BudgetExceededError:
-    return BudgetExceededError(
-        dataset,
-        requested_epsilon=epsilon,
-        requested_delta=delta,
-        requested_mu=mu,
-        remaining_mu=remaining_mu,
-        largest_epsilon=largest,
-    )
+    def _figures(self) -> dict[str, float]:
+        names = ("requested_epsilon", "requested_delta", "requested_mu", "remaining_mu")
+        return {name: getattr(self, name) for name in (*names, "largest_epsilon")}
 
 
 class PrivacyWarning(UserWarning):

@@ -170,7 +170,7 @@ class Recorded:
 
     @property
     def kind(self) -> str:
-        """The released figures."""
+        """The kind of release."""
         if self.epsilon:
             return "choice"
         return "sums" if self.keys is None else "selection"

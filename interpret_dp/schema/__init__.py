@@ -63,7 +63,7 @@ __all__ = [
 _LAZY = {
     "ColumnReport": "report",
     "SchemaReport": "report",
-    "Table": "tables",
+    "Table": "containers",
     "canonical_frame": "encode",
     "encode_classes": "encode",
     "encode_column": "encode",
@@ -72,8 +72,8 @@ _LAZY = {
     "fine_bin_count": "fine_bins",
     "fine_edges": "fine_bins",
     "search_edges": "fine_bins",
-    "open_table": "tables",
-    "open_target": "tables",
+    "open_table": "containers",
+    "open_target": "containers",
     "schema_from_arguments": "arguments",
     "unseen_label": "fine_bins",
 }

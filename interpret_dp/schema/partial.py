@@ -51,17 +51,12 @@ class PartialSchema:
     @property
     def gaps(self) -> dict[str, Gap]:
         """The undeclared columns by name; the target is not among them."""
-        return {
-            name: spec
-            for name, spec in self.features.items()
-            if isinstance(spec, UndeclaredContinuous | UndeclaredCategorical)
-        }
+        return {name: spec for name, spec in self.features.items() if isinstance(spec, Gap)}
 
     @property
     def target_gap(self) -> Gap | None:
         """The target, if it is undeclared."""
-        is_gap = isinstance(self.target, UndeclaredContinuous | UndeclaredCategorical)
-        return self.target if is_gap else None  # type: ignore[return-value]
+        return self.target if isinstance(self.target, Gap) else None
 
     def completed(self, features: Mapping[str, FeatureSpec], target: FeatureSpec | None) -> Schema:
         """Return the schema in which the gaps are filled.
@@ -74,10 +69,10 @@ class PartialSchema:
             That of the target, if it is undeclared.
         """
         filled = {
-            name: spec if isinstance(spec, Continuous | Categorical) else features[name]
+            name: features[name] if isinstance(spec, Gap) else spec
             for name, spec in self.features.items()
         }
-        declared = self.target if isinstance(self.target, Continuous | Categorical) else target
+        declared = self.target if isinstance(self.target, FeatureSpec) else target
         return Schema(filled, target=declared, unit=self.unit)
 
 

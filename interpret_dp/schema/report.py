@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["ColumnReport", "SchemaReport", "check_table"]
+
+_HEAD = ("column", "kind", "missing", "clipped", "unseen")
 
 
 @dataclass(frozen=True)
@@ -82,29 +84,19 @@ class SchemaReport:
         """Return the counts as a table indexed by column name. Private."""
         import pandas as pd
 
-        rows = [
-            (column.kind, column.missing, column.clipped, column.unseen) for column in self.columns
-        ]
-        return pd.DataFrame(
-            rows,
-            index=pd.Index([column.name for column in self.columns], name="column"),
-            columns=["kind", "missing", "clipped", "unseen"],
-        )
+        table = pd.DataFrame(map(astuple, self.columns), columns=list(_HEAD))
+        return table.set_index("column")
 
     def __str__(self) -> str:
         """Return the counts as aligned text."""
-        head = ("column", "kind", "missing", "clipped", "unseen")
-        body = [
-            (column.name, column.kind, *map(str, (column.missing, column.clipped, column.unseen)))
-            for column in self.columns
-        ]
-        widths = [max(map(len, cells)) for cells in zip(head, *body, strict=True)]
+        body = [tuple(map(str, astuple(column))) for column in self.columns]
+        widths = [max(map(len, cells)) for cells in zip(_HEAD, *body, strict=True)]
         lines = [
             "  ".join(
                 cell.ljust(width) if place < 2 else cell.rjust(width)
                 for place, (cell, width) in enumerate(zip(line, widths, strict=True))
             )
-            for line in (head, *body)
+            for line in (_HEAD, *body)
         ]
         title = f"{self.n_rows} rows. Exact counts, private: for the curator's eyes only."
         return "\n".join([title, *lines, *self._notes()])

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ __all__ = [
 
 #: A method of the rows that moves or sets their scores, and its arguments; public.
 Command = tuple[str, tuple[Any, ...]]
+_Result = TypeVar("_Result")
 
 # Tables of exponentials, which the caller computes once: another machine's last digits may differ.
 _TABLES = ("_table", "_lowest")
@@ -184,8 +185,7 @@ def joined(n_threads: int, *parts: Part | Trouble) -> Part | Trouble:
     def join(*held: Part) -> Part:
         return Part(*(rows for part in held for rows in part.given_up()), n_threads=n_threads)
 
-    found: Part | Trouble = attempted(join, *parts)
-    return found
+    return attempted(join, *parts)
 
 
 class Answer:
@@ -209,7 +209,7 @@ class Answer:
         self.trouble = trouble
 
 
-def attempted(function: Callable[..., Any], *arguments: Any) -> Any:
+def attempted(function: Callable[..., _Result], *arguments: Any) -> _Result | Trouble:
     """Return what a function returns, or Trouble: a worker's error may speak of rows."""
     for argument in arguments:
         if isinstance(argument, Trouble):
@@ -276,8 +276,7 @@ def changed_part(
             vars(rows).update(tables)
         return Part(*changed, n_threads=held.n_threads)
 
-    outcome: Part | Trouble = attempted(change_copy, part)
-    return outcome
+    return attempted(change_copy, part)
 
 
 def _copied(rows: Any) -> Any:
