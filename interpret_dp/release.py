@@ -30,11 +30,13 @@ from interpret_dp.accounting.plans import (
     SamplingInProgress,
 )
 from interpret_dp.exceptions import BackendError, ReleaseError
-from interpret_dp.mechanisms.additive import gaussian_mechanism
-from interpret_dp.mechanisms.choice import exponential_mechanism
+from interpret_dp.mechanisms.additive import gaussian_mechanism, sampled_gaussian_mechanism
 from interpret_dp.mechanisms.entropy import Randomness, refuse_seed
-from interpret_dp.mechanisms.sampling import sampled_gaussian_mechanism
-from interpret_dp.mechanisms.selection import Selection, gaussian_thresholding
+from interpret_dp.mechanisms.selection import (
+    Selection,
+    exponential_mechanism,
+    gaussian_thresholding,
+)
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger, Reservation

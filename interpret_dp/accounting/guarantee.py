@@ -1,4 +1,4 @@
-"""What a fit promises, as one value and as one plain sentence that is true as printed."""
+"""The guarantee of a fit: one value, and one plain sentence that is true as printed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEFAULT_ASSUMPTIONS = (
     "neighbouring tables have the same columns, of the same names and types",
     "the schema (names, types, bounds and levels) is public and was not read off the rows",
 )
-"""What every guarantee of this package assumes, as clauses of a sentence."""
+"""Assumptions of every guarantee of this package, as clauses of a sentence."""
 
 UNDECLARED_ASSUMPTIONS = (
     *DEFAULT_ASSUMPTIONS[:-1],

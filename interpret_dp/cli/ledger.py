@@ -90,7 +90,7 @@ def create(ledger: str, dataset: str, epsilon: float, delta: float, **details: A
     Everything that is ever released about the data set is together (epsilon, delta)-differentially
     private.
     """
-    from interpret_dp.ledger.core.clock import moment_text
+    from interpret_dp.ledger.core.names import moment_text
 
     opened = console.open_to_spend(ledger)
     verb = "declared" if opened.budget(dataset) is None else "was declared before"
@@ -208,7 +208,7 @@ def export(ledger: PrivacyLedger, out: str, overwrite: bool) -> None:
 
 
 def _say_account(account: Mapping[str, Any]) -> None:
-    from interpret_dp.ledger.core.clock import moment_text
+    from interpret_dp.ledger.core.names import moment_text
 
     budget, spent = account["budget"], account["spent"]
     console.say_item("Data set", " = ".join(map(repr, account["names"])))

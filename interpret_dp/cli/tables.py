@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._validate import did_you_mean
+from interpret_dp._validate import did_you_mean, name_faults, shortened
 from interpret_dp.cli.console import CommandError
 from interpret_dp.schema import Categorical, Schema
-from interpret_dp.schema.names import name_faults, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -197,7 +196,7 @@ def read_declared(
     others = [name for name in names if name not in (target, unit)]
     unlisted = [name for name in others if name not in schema.features]
     features = [*(name for name in schema.features if name in others), *unlisted]
-    faults = name_faults(schema, features, unlisted)
+    faults = name_faults(schema.features, features, unlisted)
     if faults:
         raise CommandError(" ".join(faults))
     undeclared = unlisted if schema.default is None else []

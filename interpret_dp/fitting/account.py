@@ -71,7 +71,8 @@ def ledger_of(value: PrivacyLedger | str | None, *, must_exist: bool = False) ->
 
 def _refuse_password(url: str) -> None:
     """Raise ValueError if a parameter holds a password: it is shown and pickled with the model."""
-    from interpret_dp.ledger.core.database import resolve_url, without_password
+    from interpret_dp.ledger.core.store import resolve_url
+    from interpret_dp.ledger.core.tables import without_password
 
     resolved = resolve_url(url)
     if resolved.password is not None:

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec, open_table
 from interpret_dp.schema.cells import in_chunks, numbers_of
-from interpret_dp.schema.containers import elements_of
+from interpret_dp.schema.containers import Values, elements_of, open_column
 from interpret_dp.schema.kinds import refuse_texts
-from interpret_dp.schema.tables import Values, open_column
 
 __all__ = ["INIT_SCORE_ASSUMPTION", "open_init_score"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from interpret_dp.lime.labels import checked_outputs, copied_rows, refuse_torch_module
 from interpret_dp.schema import Continuous, FeatureSpec
 from interpret_dp.schema.cells import numbers_of
-from interpret_dp.schema.tables import read_source
+from interpret_dp.schema.containers import read_source
 
 __all__ = ["PublicModel", "example_row", "replaced", "tried_model"]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._validate import shortened
 from interpret_dp.explanation.budget import BACKGROUND, RowSpend
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.progress import progress
@@ -20,8 +21,7 @@ from interpret_dp.lime.partial_dependence import asked_lines, partial_dependence
 from interpret_dp.lime.perturbations import Perturbations
 from interpret_dp.lime.shap_values import ShapValues
 from interpret_dp.released.background import Background
-from interpret_dp.schema.names import shortened
-from interpret_dp.schema.tables import read_source
+from interpret_dp.schema.containers import read_source
 
 __all__ = ["explain_model", "explain_rows"]
 

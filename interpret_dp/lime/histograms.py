@@ -16,8 +16,8 @@ from interpret_dp.released.background import ZERO_ENDS, BackgroundColumn
 from interpret_dp.released.terms import AdditiveFeature
 from interpret_dp.schema import Categorical, FeatureSpec, Integer, fine_bin_count, fine_edges
 from interpret_dp.schema.cells import chunks
+from interpret_dp.schema.containers import Values
 from interpret_dp.schema.encode import Codes, encode_column
-from interpret_dp.schema.tables import Values
 
 __all__ = ["codes_of", "histogram_plan", "release_histograms"]
 

@@ -16,10 +16,9 @@ import numpy as np
 from interpret_dp._validate import check_int
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import PrivacyUnit, Schema, Table, open_table
-from interpret_dp.schema.containers import Source
+from interpret_dp.schema.containers import Source, Values, read_source
 from interpret_dp.schema.kinds import warn_of_mismatches
-from interpret_dp.schema.people import open_people
-from interpret_dp.schema.tables import Values, read_source
+from interpret_dp.schema.units import open_people
 
 __all__ = ["OpenedRows", "kind_of_container", "open_asked_rows", "open_model_rows"]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpret_dp._notebook import notebook_table
+from interpret_dp._figures import notebook_table
 from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.background import Background, BackgroundColumn

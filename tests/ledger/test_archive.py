@@ -8,8 +8,7 @@ import pytest
 
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger, verify_archive
-from interpret_dp.ledger.core.archive import read_archive
-from interpret_dp.ledger.core.chain import Entry
+from interpret_dp.ledger.core.chain import Entry, read_archive
 from tests.ledger.requests import reserve
 from tests.ledger.team import acting_as
 

@@ -9,7 +9,7 @@ import pytest
 
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.ledger import BudgetExpiredError, PrivacyLedger
-from interpret_dp.ledger.core.clock import until
+from interpret_dp.ledger.core.names import until
 from tests.ledger.requests import reserve
 from tests.ledger.team import days_later
 

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
+from interpret_dp.schema.containers import Table
 from interpret_dp.schema.encode import encode_column
 from interpret_dp.schema.fine_bins import fine_bin_count
-from interpret_dp.schema.tables import Table
 
 __all__ = ["UNITS", "Coordinates", "Points", "differences", "distances"]
 
