@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["OBJECTIVES", "fit", "say_account"]
 
 OBJECTIVES = ("rmse", "poisson_deviance", "gamma_deviance")
-"""What a regression may minimise; written here too, as help must not load the estimators."""
+"""Losses of a regression; written here too, as help must not load the estimators."""
 
 _DIRECTIONS = {"increasing": 1, "decreasing": -1}
 
@@ -35,7 +35,7 @@ def _directions(
     _context: click.Context, _option: click.Parameter, texts: Sequence[str]
 ) -> dict[str, int]:
     """Read each COLUMN=DIRECTION of ``--monotone``."""
-    found: dict[str, int] = {}
+    directions: dict[str, int] = {}
     for text in texts:
         column, _, direction = text.rpartition("=")
         if not column or direction not in _DIRECTIONS:
@@ -43,9 +43,9 @@ def _directions(
                 f"{text!r} is no direction of a column. Write COLUMN=increasing or "
                 "COLUMN=decreasing."
             )
-        if found.setdefault(column, _DIRECTIONS[direction]) != _DIRECTIONS[direction]:
+        if directions.setdefault(column, _DIRECTIONS[direction]) != _DIRECTIONS[direction]:
             raise click.BadParameter(f"{column!r} has two directions. Give one.")
-    return found
+    return directions
 
 
 @console.command(
@@ -193,7 +193,7 @@ def _open_ledger(options: SimpleNamespace) -> PrivacyLedger:
 
 
 def _declare_budget(options: SimpleNamespace, ledger: PrivacyLedger) -> None:
-    """Declare the budget, if it is asked for and nobody has."""
+    """Declare the budget, if it is wanted and nobody has."""
     if options.budget is None:
         return
     name, epsilon = options.dataset, options.budget
