@@ -64,7 +64,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class CommandError(click.ClickException):
-    """What was given cannot be used; the message is all that the user sees."""
+    """The input cannot be used; the message is all that the user sees."""
 
     exit_code = 2
 

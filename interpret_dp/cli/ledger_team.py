@@ -204,12 +204,12 @@ def request(
 @console.existing_ledger
 def approvals(ledger: PrivacyLedger, dataset: str | None, waiting: bool) -> None:
     """Show requests for approval, and what became of them."""
-    found = [
+    listed = [
         approval
         for approval in ledger.approvals(dataset)
         if approval.status == "waiting" or not waiting
     ]
-    if not found:
+    if not listed:
         console.say("There are no requests for approval" + (" that wait." if waiting else "."))
         return
     console.say_table(
@@ -226,7 +226,7 @@ def approvals(ledger: PrivacyLedger, dataset: str | None, waiting: bool) -> None
                 approval.decided_by,
                 approval.purpose,
             )
-            for approval in found
+            for approval in listed
         ],
     )
 

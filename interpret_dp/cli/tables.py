@@ -1,4 +1,4 @@
-"""Reads table files, each cell by itself: one row's text never changes what another row means."""
+"""Reader of table files, cell by cell: no row's text changes the meaning of another row."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class DeclaredTable:
         stays in Arrow's types: pandas would turn integers into floats for the sake of one missing
         cell.
     y : Series or pyarrow.ChunkedArray, shape (n_rows,), or None
-        Private. The target, if one was asked for.
+        Private. The target, if one was named.
     undeclared : tuple of str
         Features whose levels or bounds a fit finds privately.
     absent : tuple of str
@@ -59,7 +59,7 @@ class DeclaredTable:
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know of the columns before a fit is paid for."""
+        """Notes on the columns, for before a fit is paid for."""
         notes = []
         if self.undeclared:
             notes.append(
@@ -208,8 +208,8 @@ def read_declared(
         X = table.select([*features, *units])
         y = None if target is None else table.column(target)
         # The type of a column of bools says which values there are.
-        found = tuple(name for name in undeclared if str(X.schema.field(name).type) != "bool")
-        return DeclaredTable(X, y, found, absent)
+        unknown = tuple(name for name in undeclared if str(X.schema.field(name).type) != "bool")
+        return DeclaredTable(X, y, unknown, absent)
     if undeclared:
         mend = "" if target is not None or schema.target is None else "Name the target: --target. "
         raise CommandError(
