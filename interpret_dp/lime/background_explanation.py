@@ -15,10 +15,9 @@ from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.progress import progress
 from interpret_dp.lime.asked import Outputs, actual_values, document_of
 from interpret_dp.lime.asking import PublicModel, replaced, tried_model
+from interpret_dp.lime.local_effects import Perturbations, ShapValues
 from interpret_dp.lime.opening import open_asked_rows
 from interpret_dp.lime.partial_dependence import asked_lines, partial_dependence
-from interpret_dp.lime.perturbations import Perturbations
-from interpret_dp.lime.shap_values import ShapValues
 from interpret_dp.released.background import Background
 from interpret_dp.schema.names import shortened
 from interpret_dp.schema.tables import read_source

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.fitting.progress import progress
-from interpret_dp.lime.background_rows import BackgroundRows
+from interpret_dp.lime.local_effects import BackgroundRows
 from interpret_dp.released.background import Background
 
 __all__ = ["Dependence", "asked_lines", "partial_dependence"]

@@ -19,9 +19,8 @@ from interpret_dp.fitting.pipelines import warn_of_learning_steps
 from interpret_dp.lime.asked import actual_values, document_of
 from interpret_dp.lime.labels import BlackBox, black_box
 from interpret_dp.lime.opening import open_asked_rows
-from interpret_dp.lime.surrogate import fit_surrogate
+from interpret_dp.lime.surrogate import fit_surrogate, open_surrogate_request
 from interpret_dp.lime.surrogate_model import Surrogate
-from interpret_dp.lime.surrogate_request import open_surrogate_request
 from interpret_dp.released.summary import ModelSummary
 from interpret_dp.schema import Continuous, Schema, interpret_type
 

@@ -1,20 +1,23 @@
-"""The request that releases a surrogate: private additive models of a black box, paid once.
+"""The release of a surrogate: private additive models of a black box, and their fidelity.
 
-Each output of the black box that needs it gets a DP-EBM regressor, fitted to what the black box
-says about the explanation data, or to its logit if it is a probability; then four sums a model say
-how good it is. All of it is one request, reserved as a whole before a row is labelled. Explanations
-are read off the released models and cost nothing.
+Each output of the black box that needs it gets a DP-EBM regressor, fitted to the outputs of the
+black box for the explanation data, or to their logits if they are probabilities. Then four sums a
+model say how good it is. All of it is one request, reserved as a whole before a row is labelled.
+Explanations are read off the released models and cost nothing.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.accounting.gaussian import epsilon_of_mu
+from interpret_dp._validate import check_flag, check_real
+from interpret_dp.accounting.gaussian import epsilon_of_mu, mu_of_budget
+from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.ebm.estimators import (
     DPExplainableBoostingClassifier,
@@ -24,18 +27,26 @@ from interpret_dp.ebm.promise import promise_of
 from interpret_dp.ebm.publishing import fitted_model
 from interpret_dp.ebm.request import FitRequest, open_request
 from interpret_dp.ebm.training import TrainedTerms, train
+from interpret_dp.fitting.account import (
+    account_of,
+    neighbourhood_of,
+    randomness_of,
+    refuse_unnamed_unit,
+)
 from interpret_dp.fitting.rows import PrivateRows
-from interpret_dp.lime.asked import Outputs
+from interpret_dp.lime.asked import Outputs, sum_to_one
+from interpret_dp.lime.asking import example_row, tried_model
 from interpret_dp.lime.fidelity import FIDELITY, FidelitySums, fidelity_of, release_fidelity
-from interpret_dp.lime.labels import LABEL_UNITS, Labels
+from interpret_dp.lime.labels import LABEL_UNITS, BlackBox, Labels
+from interpret_dp.lime.opening import OpenedRows, open_model_rows
 from interpret_dp.lime.patches import Patches
+from interpret_dp.lime.promise import conditional_guarantee, model_promise, warn_of_two_names
 from interpret_dp.lime.surrogate_model import Surrogate
-from interpret_dp.lime.surrogate_request import SurrogateRequest
 from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseSession
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema import Categorical, Continuous, Schema, Table
 
-__all__ = ["LabelScale", "fit_surrogate"]
+__all__ = ["LabelScale", "SurrogateRequest", "fit_surrogate", "open_surrogate_request"]
 
 Floats = NDArray[np.float64]
 
@@ -53,77 +64,11 @@ _SLACK = 1e-10
 _EXPLAINER = "PrivateSurrogate"
 
 
-def fit_surrogate(request: SurrogateRequest) -> Surrogate:
-    """Fit one additive model an output, release how good each is, and charge it all at once.
-
-    Four fifths of mu squared go to the fits and one to the fidelity, in equal parts for each model.
-    Of two complementary outputs one model serves for both.
-
-    Parameters
-    ----------
-    request : SurrogateRequest
-
-    Raises
-    ------
-    TypeError, ValueError, SchemaError, LedgerError
-        If there are more than 1,024 terms, which would share the budget, or a parameter of the fit
-        is wrong. Nothing was spent.
-    BudgetExceededError
-        If the data set's budget does not cover all of it; nothing was spent.
-    ReleaseError
-        If the computation failed. What was charged is in the message.
-
-    Notes
-    -----
-    docs/proofs/dp_lime.md, section "PrivateSurrogate".
-    """
-    n_outputs, outputs = request.n_outputs, request.outputs
-    n_models = 1 if request.is_complementary else n_outputs
-    scale = LabelScale(request.box.bounds, outputs.classes is not None)
-    estimator, each = _estimator(request.schema, scale, request.mu, request.delta, n_models)
-    estimator.set_params(
-        neighboring=request.neighbourhood.relation,
-        ledger=request.ledger,
-        dataset=request.dataset,
-        n_jobs=request.n_jobs,
-        verbose=request.verbose,
-    )
-    fit, patches = _opened(estimator, request)
-    fit = replace(_whole_request(fit, each, n_models), randomness=request.randomness)
-    guarantee = request.promise(promise_of(fit))
-    trained, sums, head = _released(fit, request, scale, n_models)
-    guarantee = replace(guarantee, ledger_head=head)
-    models = tuple(
-        _published(fitted_model(estimator, fit, one, guarantee), fit, outputs, output)
-        for output, one in enumerate(trained, start=n_outputs - n_models)
-    )
-    of_output = [max(0, output - n_outputs + n_models) for output in range(n_outputs)]
-    names = [outputs.text(output) for output in range(n_outputs)]
-    bounds = request.box.bounds
-    fidelity = fidelity_of(sums, of_output, bounds.upper - bounds.lower, names)
-    columns = request.rows.table.names
-    return Surrogate(
-        models, fidelity, guarantee, columns, bounds, outputs, request.is_complementary, patches
-    )
-
-
-def _published(
-    released: AdditiveModel, request: FitRequest, outputs: Outputs, output: int
-) -> DPExplainableBoostingClassifier | DPExplainableBoostingRegressor:
-    """Return a fitted model: of logits a classifier, whose scores are log-odds."""
-    if outputs.classes is None:
-        return DPExplainableBoostingRegressor.from_released(released, request.ledger)
-    own = str(outputs.classes[output])
-    classes = f"not {own}", own
-    kept = {name: value for name, value in released.parameters.items() if name != "objective"}
-    released = replace(
-        released,
-        parameters=kept,
-        task="classification",
-        schema=replace(released.schema, target=Categorical(list(classes))),
-        classes=classes,
-    )
-    return DPExplainableBoostingClassifier.from_released(released, request.ledger)
+_ASSUMPTIONS = (
+    "what the model answers about a row depends on that row alone, and is the same whenever it is "
+    "asked",
+    "the bounds of the model's outputs are public and were not read off the rows",
+)
 
 
 @dataclass(frozen=True)
@@ -144,7 +89,142 @@ class LabelScale:
         return np.log(shares / (1.0 - shares))
 
 
-def _estimator(
+@dataclass(frozen=True, kw_only=True)
+class SurrogateRequest:
+    """A checked request; nothing in it but ``fit.rows`` and ``rows`` is private.
+
+    Attributes
+    ----------
+    fit : FitRequest
+        Plan, budget and account of all models and their fidelity together. Its labels are zero.
+    rows : OpenedRows
+    box : BlackBox
+    outputs : Outputs
+        Names of the model's outputs.
+    n_outputs : int
+    n_models : int
+        One less than there are outputs where two probabilities add up to 1.
+    scale : LabelScale
+    template : DPExplainableBoostingRegressor
+        Parameters of one model.
+    schema : Schema
+        Declaration of every column, in the order of the table.
+    patches : Patches or None
+    guarantee : Guarantee
+        For everything that is released, with what is known of the black box.
+    """
+
+    fit: FitRequest
+    rows: OpenedRows
+    box: BlackBox
+    outputs: Outputs
+    n_outputs: int
+    n_models: int
+    scale: LabelScale
+    template: DPExplainableBoostingRegressor
+    schema: Schema
+    patches: Patches | None
+    guarantee: Guarantee
+
+
+def open_surrogate_request(
+    estimator: Any, box: BlackBox, X: Any, unit: Any, example: Any
+) -> SurrogateRequest:
+    """Check the parameters, the form of the data and the model, never a value in a private row.
+
+    Parameters
+    ----------
+    estimator : PrivateSurrogate
+    box : BlackBox
+        Its model.
+    X, unit, example
+        As ``fit`` takes them.
+
+    Raises
+    ------
+    TypeError, ValueError, SchemaError, LedgerError
+        If one is of another form, the model fails on the example, or there are more than 1,024
+        terms, which would share the budget. Nothing was spent.
+    """
+    epsilon = check_real("epsilon", estimator.epsilon, low=0, low_open=True)
+    delta = check_real("delta", estimator.delta, low=0, high=1, low_open=True, high_open=True)
+    same_people = check_flag("trained_on_same_people", estimator.trained_on_same_people)
+    schema = Schema() if estimator.schema is None else estimator.schema
+    if not isinstance(schema, Schema):
+        raise TypeError(f"schema is {schema!r} ({type(schema).__name__}); it must be a Schema.")
+    rows, privacy_unit = open_model_rows(
+        X,
+        feature_names=estimator.feature_names,
+        schema=schema,
+        unit=unit,
+        image_shape=estimator.image_shape,
+        call="fit(X, unit=ids)",
+    )
+    names = rows.table.names
+    specs = dict(zip(names, schema.resolve(names), strict=True))
+    neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit)
+    ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
+    refuse_unnamed_unit(estimator.ledger, unit, schema)
+    promise = model_promise(estimator.model, estimator.model_guarantee)
+    warn_of_two_names(promise, same_people, dataset)
+    declared = Schema(specs, unit=privacy_unit)
+    answers = _ask_example(rows, box, declared, example, estimator.image_shape)
+    n_outputs = answers.shape[1]
+    is_complementary = box.gives_probabilities and n_outputs == 2 and sum_to_one(answers)
+    n_models = 1 if is_complementary else n_outputs
+    outputs = Outputs.of_model(estimator.model, n_outputs, has_classes=box.gives_probabilities)
+    scale = LabelScale(box.bounds, outputs.classes is not None)
+    mu = mu_of_budget(epsilon, delta)
+    randomness = randomness_of(estimator.random_state)
+    template, fidelity_mu = _template(declared, scale, mu, delta, n_models)
+    template.set_params(
+        neighboring=neighbourhood.relation,
+        ledger=ledger,
+        dataset=dataset,
+        n_jobs=estimator.n_jobs,
+        verbose=estimator.verbose,
+    )
+    fit, patches = _opened(template, rows, declared, estimator.image_shape)
+    fit = replace(_whole_request(fit, fidelity_mu, n_models), randomness=randomness)
+    own = promise_of(fit)
+    own = replace(own, epsilon=epsilon, assumptions=(*own.assumptions, *_ASSUMPTIONS))
+    return SurrogateRequest(
+        fit=fit,
+        rows=rows,
+        box=box,
+        outputs=outputs,
+        n_outputs=n_outputs,
+        n_models=n_models,
+        scale=scale,
+        template=template,
+        schema=declared,
+        patches=patches,
+        guarantee=conditional_guarantee(own, promise, same_people),
+    )
+
+
+def _ask_example(
+    rows: OpenedRows, box: BlackBox, schema: Schema, example: Any, image_shape: Any
+) -> NDArray[np.float64]:
+    """Return what the model says of a public row; it fails here, if it must."""
+    row = "example" if example is not None else "a row that was made from the schema"
+    mend = "Nothing was spent. Pass a public row that it can read, in the container of X"
+    with tried_model(row, f"{mend}: fit(X, example=row)."):
+        shown = example_row(rows.X, schema.features) if example is None else example
+        opened, _ = open_model_rows(
+            shown,
+            feature_names=rows.table.names,
+            schema=schema,
+            image_shape=image_shape,
+            needs_unit=False,
+        )
+        outputs, _ = box.ask(opened.X, opened.table.n_rows)
+        if not np.isfinite(outputs).all():
+            raise ValueError("it returned numbers that are not finite.")
+    return outputs
+
+
+def _template(
     schema: Schema, scale: LabelScale, mu: float, delta: float, n_models: int
 ) -> tuple[DPExplainableBoostingRegressor, float]:
     """Return an estimator whose own budget is one model's, and the mu of one fidelity."""
@@ -165,17 +245,20 @@ def _estimator(
 
 
 def _opened(
-    estimator: DPExplainableBoostingRegressor, request: SurrogateRequest
+    template: DPExplainableBoostingRegressor,
+    rows: OpenedRows,
+    declared: Schema,
+    image_shape: tuple[int, int] | None,
 ) -> tuple[FitRequest, Patches | None]:
     """Open the rows, as patches if they are large images; labels come later."""
-    schema, table = estimator.schema or Schema(), request.rows.table
+    schema, table = template.schema or Schema(), rows.table
     patches = None
-    if request.image_shape is not None:
-        patches = Patches(request.image_shape, tuple(request.schema.features.values()))
+    if image_shape is not None:
+        patches = Patches(image_shape, tuple(declared.features.values()))
         patches = patches if patches.side > 1 else None
     if patches is not None:
         table = patches.table(table)
-        estimator.set_params(schema=replace(schema, features=patches.features))
+        template.set_params(schema=replace(schema, features=patches.features))
     if len(table.names) > _MOST_TERMS:
         raise ValueError(
             f"There are {len(table.names)} features; a surrogate takes at most {_MOST_TERMS}, "
@@ -183,60 +266,116 @@ def _opened(
             "image_shape=(height, width) if they are pixels, or explain with PrivateBackground."
         )
     # The labels are made inside the session.
-    rows = np.zeros(table.n_rows)
-    return open_request(estimator, table, rows, unit=request.rows.identifiers), patches
+    labels = np.zeros(table.n_rows)
+    return open_request(template, table, labels, unit=rows.identifiers), patches
 
 
-def _whole_request(request: FitRequest, each: float, n_models: int) -> FitRequest:
-    """Return the request for all models and their fidelity, of which each costs ``each``."""
+def _whole_request(request: FitRequest, fidelity_mu: float, n_models: int) -> FitRequest:
+    """Return the request for all models and their fidelity, which costs ``fidelity_mu`` a model."""
     fits = [
         replace(part, count=part.count * n_models)
         for part in request.plan.releases
         if isinstance(part, PlannedRelease)
     ]
-    plan = ReleasePlan((*fits, PlannedRelease(FIDELITY, each, n_models)))
+    plan = ReleasePlan((*fits, PlannedRelease(FIDELITY, fidelity_mu, n_models)))
     return replace(request, plan=plan, epsilon=epsilon_of_mu(plan.cost.mu, request.delta))
 
 
+def fit_surrogate(request: SurrogateRequest) -> Surrogate:
+    """Fit one additive model an output, release how good each is, and charge it all at once.
+
+    Four fifths of mu squared go to the fits and one to the fidelity, in equal parts for each model.
+    Of two complementary outputs one model serves for both.
+
+    Parameters
+    ----------
+    request : SurrogateRequest
+
+    Raises
+    ------
+    BudgetExceededError
+        If the data set's budget does not cover all of it; nothing was spent.
+    ReleaseError
+        If the computation failed. What was charged is in the message.
+
+    Notes
+    -----
+    docs/proofs/dp_lime.md, section "PrivateSurrogate".
+    """
+    fit, outputs, bounds = request.fit, request.outputs, request.box.bounds
+    trained, sums, head = _released(request)
+    guarantee = replace(request.guarantee, ledger_head=head)
+    n_outputs, first = request.n_outputs, request.n_outputs - request.n_models
+    models = tuple(
+        _published(fitted_model(request.template, fit, terms, guarantee), fit, outputs, output)
+        for output, terms in enumerate(trained, start=first)
+    )
+    model_of_output = [max(0, output - first) for output in range(n_outputs)]
+    names = [outputs.text(output) for output in range(n_outputs)]
+    fidelity = fidelity_of(sums, model_of_output, bounds.upper - bounds.lower, names)
+    columns, is_complementary = request.rows.table.names, first > 0
+    return Surrogate(
+        models, fidelity, guarantee, columns, bounds, outputs, is_complementary, request.patches
+    )
+
+
+def _published(
+    released: AdditiveModel, request: FitRequest, outputs: Outputs, output: int
+) -> DPExplainableBoostingClassifier | DPExplainableBoostingRegressor:
+    """Return a fitted model: of logits a classifier, whose scores are log-odds."""
+    if outputs.classes is None:
+        return DPExplainableBoostingRegressor.from_released(released, request.ledger)
+    own = str(outputs.classes[output])
+    classes = f"not {own}", own
+    parameters = {name: value for name, value in released.parameters.items() if name != "objective"}
+    released = replace(
+        released,
+        parameters=parameters,
+        task="classification",
+        schema=replace(released.schema, target=Categorical(list(classes))),
+        classes=classes,
+    )
+    return DPExplainableBoostingClassifier.from_released(released, request.ledger)
+
+
 def _released(
-    fit: FitRequest, request: SurrogateRequest, scale: LabelScale, n_models: int
+    request: SurrogateRequest,
 ) -> tuple[list[TrainedTerms], list[FidelitySums], str]:
     """Release the models of the last outputs and how good they are; return the ledger's head."""
-    trained, sums = [], []
+    fit, trained, sums = request.fit, [], []
     with fit.opened(_EXPLAINER) as session:
-        table, labels = _labelled(fit, request, session)
-        targets = scale.targets
-        for output in range(request.n_outputs - n_models, request.n_outputs):
+        table, labels = _labelled(request, session)
+        targets = request.scale.targets
+        for output in range(request.n_outputs - request.n_models, request.n_outputs):
             places = labels[:, output].astype(np.int64) + LABEL_UNITS
-            model = train(
+            terms = train(
                 PrivateRows(table, targets[places]),
                 fit.task,
                 fit.config,
                 session,
                 n_threads=fit.n_threads,
-                verbose=request.verbose,
+                verbose=request.template.verbose,
             )
-            trained.append(model)
-            found = release_fidelity(
-                table,
-                places * (LATTICE // (2 * LABEL_UNITS)),
-                model,
-                fit.task,
-                fit.config,
-                session,
-                has_logits=scale.has_logits,
+            trained.append(terms)
+            sums.append(
+                release_fidelity(
+                    table,
+                    places * (LATTICE // (2 * LABEL_UNITS)),
+                    terms,
+                    fit.task,
+                    fit.config,
+                    session,
+                    has_logits=request.scale.has_logits,
+                )
             )
-            sums.append(found)
     return trained, sums, session.head
 
 
-def _labelled(
-    fit: FitRequest, request: SurrogateRequest, session: ReleaseSession
-) -> tuple[Table, Labels]:
-    """Return the rows that are used and what the model says of them; private."""
-    rows = fit.rows
+def _labelled(request: SurrogateRequest, session: ReleaseSession) -> tuple[Table, Labels]:
+    """Return the rows that are used and the black box's labels of them; private."""
+    rows = request.fit.rows
     labels = request.box.labels(request.rows.X, rows.table.n_rows, request.n_outputs)
     if rows.identifiers is None:
         return rows.table, labels
-    kept = rows.kept(fit.neighbourhood.max_rows, session.public_choices)
-    return rows.table.rows(kept), labels[kept]
+    is_used = rows.kept(request.fit.neighbourhood.max_rows, session.public_choices)
+    return rows.table.rows(is_used), labels[is_used]

@@ -361,7 +361,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         X : DataFrame, array or list of rows, shape (n_rows, n_features) or as images
             Rows to predict; nothing protects them, and nothing is charged.
         """
-        scores = self.model_.scores(self._inputs(X))
+        scores = self.to_released().scores(self._inputs(X))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -372,7 +372,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         X : DataFrame, array or list of rows, shape (n_rows, n_features) or as images
             Rows to predict; nothing protects them, and nothing is charged.
         """
-        return self.model_.predict_proba(self._inputs(X))
+        return self.to_released().predict_proba(self._inputs(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row.
@@ -382,7 +382,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         X : DataFrame, array or list of rows, shape (n_rows, n_features) or as images
             Rows to predict; nothing protects them, and nothing is charged.
         """
-        scores = self.model_.scores(self._inputs(X))
+        scores = self.to_released().scores(self._inputs(X))
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     def _inputs(self, X: Any) -> NDArray[np.float32]:

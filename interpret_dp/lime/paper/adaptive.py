@@ -22,17 +22,15 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.lime.paper.history import Explained, joint_distances, released
 from interpret_dp.lime.paper.interactive import (
-    Descents,
-    gradients_release,
-    noisy_gradients,
-    row_norm,
-)
-from interpret_dp.lime.paper.moments import (
     PHI_UNITS,
+    Descents,
     ExactMoments,
     ExplanationData,
     Queries,
     exact_moments,
+    gradients_release,
+    noisy_gradients,
+    row_norm,
 )
 from interpret_dp.lime.paper.weighting import WeightTable
 from interpret_dp.release import PlannedChoice, PlannedRelease, ReleaseSession

@@ -38,10 +38,8 @@ from interpret_dp.lime.paper.adaptive import (
     explain_adaptively,
 )
 from interpret_dp.lime.paper.coordinates import Coordinates
-from interpret_dp.lime.paper.history import Explained
-from interpret_dp.lime.paper.interactive import descend, gradients_release
-from interpret_dp.lime.paper.moments import ExplanationData, Queries
-from interpret_dp.lime.paper.non_interactive import explain_from_history
+from interpret_dp.lime.paper.history import Explained, explain_from_history
+from interpret_dp.lime.paper.interactive import ExplanationData, Queries, descend, gradients_release
 from interpret_dp.lime.paper.weighting import (
     WeightFunction,
     exponential_weight,

@@ -24,7 +24,7 @@ from interpret_dp.lime.paper.adaptive import (
 )
 from interpret_dp.lime.paper.coordinates import UNITS
 from interpret_dp.lime.paper.history import Explained
-from interpret_dp.lime.paper.moments import ExplanationData, Queries
+from interpret_dp.lime.paper.interactive import ExplanationData, Queries
 from interpret_dp.lime.paper.weighting import stable_weight, weight_table
 from interpret_dp.release import ReleasePlan, ReleaseSession
 from tests.lime.paper.explanation_sets import (
