@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lime_setting import C, Indices, Task
-from interpret_dp.lime.labels import LABEL_UNITS
+from interpret_dp.lime.black_box import LABEL_UNITS
 from interpret_dp.lime.paper.coordinates import differences
 from interpret_dp.lime.paper.history import minimum_on_ball
 from interpret_dp.lime.paper.interactive import (

@@ -34,13 +34,13 @@ from interpret_dp.fitting.account import (
     refuse_unnamed_unit,
 )
 from interpret_dp.fitting.rows import PrivateRows
-from interpret_dp.lime.asked import Outputs, sum_to_one
-from interpret_dp.lime.asking import example_row, tried_model
+from interpret_dp.lime.black_box import LABEL_UNITS, BlackBox, Labels, tried_model
 from interpret_dp.lime.fidelity import FIDELITY, FidelitySums, fidelity_of, release_fidelity
-from interpret_dp.lime.labels import LABEL_UNITS, BlackBox, Labels
 from interpret_dp.lime.opening import OpenedRows, open_model_rows
+from interpret_dp.lime.outputs import Outputs, sum_to_one
 from interpret_dp.lime.patches import Patches
 from interpret_dp.lime.promise import conditional_guarantee, model_promise, warn_of_two_names
+from interpret_dp.lime.public_rows import example_row
 from interpret_dp.lime.surrogate_model import Surrogate
 from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseSession
 from interpret_dp.released import AdditiveModel

@@ -16,8 +16,8 @@ from interpret_dp.ebm.estimators import (
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
 )
-from interpret_dp.lime.asked import Outputs
 from interpret_dp.lime.fidelity import Fidelity
+from interpret_dp.lime.outputs import Outputs
 from interpret_dp.lime.patches import Patches
 from interpret_dp.schema import Continuous, Table, open_table
 

@@ -30,7 +30,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import ReplayReport, replay
 from interpret_dp.lime import fidelity as fidelity_module
 from interpret_dp.lime import surrogate as surrogate_module
-from interpret_dp.lime.asking import example_row
+from interpret_dp.lime.public_rows import example_row
 from interpret_dp.mechanisms import SeededRandomness, active_randomness, use_randomness
 from tests.lime.paper.explanation_sets import EXTREMES, RELATIONS, SCHEMA, Record, cells, records
 

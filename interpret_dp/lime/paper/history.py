@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.lime.labels import LABEL_UNITS
+from interpret_dp.lime.black_box import LABEL_UNITS
 from interpret_dp.lime.paper.coordinates import Points, differences, distances
 from interpret_dp.lime.paper.interactive import Queries
 from interpret_dp.lime.paper.weighting import WeightTable

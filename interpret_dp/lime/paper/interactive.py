@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.lime.labels import LABEL_UNITS, Labels
+from interpret_dp.lime.black_box import LABEL_UNITS, Labels
 from interpret_dp.lime.paper.coordinates import UNITS, Points, differences
 from interpret_dp.lime.paper.weighting import WeightTable
 from interpret_dp.mechanisms.additive import noise_scale

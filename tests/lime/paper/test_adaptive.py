@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from interpret_dp import PrivacyLedger
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.audit import ReplayReport, replay
-from interpret_dp.lime.labels import LABEL_UNITS
+from interpret_dp.lime.black_box import LABEL_UNITS
 from interpret_dp.lime.paper import adaptive, interactive
 from interpret_dp.lime.paper.adaptive import (
     AdaptiveAnswer,

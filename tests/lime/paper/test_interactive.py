@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from interpret_dp import ReleaseError
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.audit import ReplayReport, replay
-from interpret_dp.lime.labels import LABEL_UNITS
+from interpret_dp.lime.black_box import LABEL_UNITS
 from interpret_dp.lime.paper import interactive
 from interpret_dp.lime.paper.coordinates import UNITS
 from interpret_dp.lime.paper.interactive import (
