@@ -46,7 +46,7 @@ from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseSession
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema import Categorical, Continuous, Schema, Table
 
-__all__ = ["LabelScale", "SurrogateRequest", "fit_surrogate", "open_surrogate_request"]
+__all__ = ["SurrogateRequest", "fit_surrogate", "label_targets", "open_surrogate_request"]
 
 Floats = NDArray[np.float64]
 
@@ -71,22 +71,22 @@ _ASSUMPTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class LabelScale:
-    """Scale of labels as targets of a fit; public."""
+def label_targets(bounds: Continuous, has_logits: bool) -> Floats:
+    """Return the target of a fit for each label from -LABEL_UNITS to LABEL_UNITS; public.
 
-    bounds: Continuous
-    has_logits: bool
-
-    @property
-    def targets(self) -> Floats:
-        """The target of each label from -LABEL_UNITS to LABEL_UNITS."""
-        shares = np.arange(2 * LABEL_UNITS + 1) / (2 * LABEL_UNITS)
-        if not self.has_logits:
-            # Both ends are hit exactly.
-            return self.bounds.lower * (1.0 - shares) + self.bounds.upper * shares
-        shares = np.clip(shares, _LEAST_PROBABILITY, 1.0 - _LEAST_PROBABILITY)
-        return np.log(shares / (1.0 - shares))
+    Parameters
+    ----------
+    bounds : Continuous
+        Of the black box's outputs.
+    has_logits : bool
+        Whether they are probabilities, whose logits are the targets.
+    """
+    shares = np.arange(2 * LABEL_UNITS + 1) / (2 * LABEL_UNITS)
+    if not has_logits:
+        # Both ends are hit exactly.
+        return bounds.lower * (1.0 - shares) + bounds.upper * shares
+    shares = np.clip(shares, _LEAST_PROBABILITY, 1.0 - _LEAST_PROBABILITY)
+    return np.log(shares / (1.0 - shares))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,8 @@ class SurrogateRequest:
     n_outputs : int
     n_models : int
         One less than there are outputs where two probabilities add up to 1.
-    scale : LabelScale
+    targets : ndarray of float64, shape (2 * LABEL_UNITS + 1,)
+        As :func:`label_targets` returns them.
     template : DPExplainableBoostingRegressor
         Parameters of one model.
     schema : Schema
@@ -120,7 +121,7 @@ class SurrogateRequest:
     outputs: Outputs
     n_outputs: int
     n_models: int
-    scale: LabelScale
+    targets: Floats
     template: DPExplainableBoostingRegressor
     schema: Schema
     patches: Patches | None
@@ -173,10 +174,10 @@ def open_surrogate_request(
     is_complementary = box.gives_probabilities and n_outputs == 2 and sum_to_one(answers)
     n_models = 1 if is_complementary else n_outputs
     outputs = Outputs.of_model(estimator.model, n_outputs, has_classes=box.gives_probabilities)
-    scale = LabelScale(box.bounds, outputs.classes is not None)
+    targets = label_targets(box.bounds, outputs.classes is not None)
     mu = mu_of_budget(epsilon, delta)
     randomness = randomness_of(estimator.random_state)
-    template, fidelity_mu = _template(declared, scale, mu, delta, n_models)
+    template, fidelity_mu = _template(declared, targets, mu, delta, n_models)
     template.set_params(
         neighboring=neighbourhood.relation,
         ledger=ledger,
@@ -195,7 +196,7 @@ def open_surrogate_request(
         outputs=outputs,
         n_outputs=n_outputs,
         n_models=n_models,
-        scale=scale,
+        targets=targets,
         template=template,
         schema=declared,
         patches=patches,
@@ -225,7 +226,7 @@ def _ask_example(
 
 
 def _template(
-    schema: Schema, scale: LabelScale, mu: float, delta: float, n_models: int
+    schema: Schema, targets: Floats, mu: float, delta: float, n_models: int
 ) -> tuple[DPExplainableBoostingRegressor, float]:
     """Return an estimator whose own budget is one model's, and the mu of one fidelity."""
     spent = mu * (1.0 - _SLACK) / math.sqrt(n_models)
@@ -235,7 +236,6 @@ def _template(
             f"mu {mu:.3g} shared by {n_models} models means epsilon 0 at delta {delta:g}: nothing "
             "but noise would be released. Ask for a larger epsilon, or state it at a smaller delta."
         )
-    targets = scale.targets
     estimator = DPExplainableBoostingRegressor(
         schema=replace(schema, target=Continuous(float(targets[0]), float(targets[-1]))),
         epsilon=epsilon,
@@ -345,11 +345,10 @@ def _released(
     fit, trained, sums = request.fit, [], []
     with fit.opened(_EXPLAINER) as session:
         table, labels = _labelled(request, session)
-        targets = request.scale.targets
         for output in range(request.n_outputs - request.n_models, request.n_outputs):
             places = labels[:, output].astype(np.int64) + LABEL_UNITS
             terms = train(
-                PrivateRows(table, targets[places]),
+                PrivateRows(table, request.targets[places]),
                 fit.task,
                 fit.config,
                 session,
@@ -365,7 +364,7 @@ def _released(
                     fit.task,
                     fit.config,
                     session,
-                    has_logits=request.scale.has_logits,
+                    has_logits=request.outputs.classes is not None,
                 )
             )
     return trained, sums, session.head

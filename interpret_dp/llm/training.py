@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -27,27 +27,13 @@ from interpret_dp.llm.integers import TrainingRows
 from interpret_dp.llm.request import GRADIENTS
 from interpret_dp.release import ReleaseSession, SampledSteps
 
+if TYPE_CHECKING:
+    from interpret_dp.llm.opacus_engine import OpacusSums
+
 __all__ = ["TrainedMaps", "Training", "compute_device"]
 
 # Kingma and Ba's own constants; the last keeps a division by zero away.
 _FIRST_MOMENT, _SECOND_MOMENT, _TINY = 0.9, 0.999, 1e-8
-
-
-class ClippedSums(Protocol):
-    """Engine that sums the clipped gradients of some rows.
-
-    Attributes
-    ----------
-    row_norm : int
-        Bound on the norm of the integers that a row adds.
-    """
-
-    row_norm: int
-
-    def lattice_sum(
-        self, weights: torch.Tensor, biases: torch.Tensor, positions: torch.Tensor
-    ) -> torch.Tensor:
-        """Return the sum in integers, int64, shape (n_parameters,). Private."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +218,7 @@ def _engine(
     projections: torch.Tensor | None,
     settings: TrainingSettings,
     n_parameters: int,
-) -> ClippedSums:
+) -> ClosedForm | OpacusSums:
     arguments = (rows, projections, settings.inverse_temperature, settings.clip_norm)
     if name == "opacus":
         from interpret_dp.llm.opacus_engine import OpacusSums

@@ -216,8 +216,8 @@ def test_the_ledger_is_charged_once_and_never_more_than_asked(
 def test_no_split_exceeds_what_may_be_spent(
     mu: float, delta: float, n_models: int, n_terms: int, has_logits: bool
 ) -> None:
-    scale = surrogate_module.LabelScale(Continuous(0, 1), has_logits)
-    estimator, each = surrogate_module._template(ACROSS, scale, mu, delta, n_models)
+    targets = surrogate_module.label_targets(Continuous(0, 1), has_logits)
+    estimator, each = surrogate_module._template(ACROSS, targets, mu, delta, n_models)
     request = surrogate_module.open_request(estimator, np.zeros((1, n_terms)), [0.0])
     whole = surrogate_module._whole_request(request, each, n_models)
     assert whole.plan.cost.mu <= mu

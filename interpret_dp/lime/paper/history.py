@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.lime.black_box import LABEL_UNITS
-from interpret_dp.lime.paper.coordinates import Points, differences, distances
+from interpret_dp.lime.paper.coordinates import Points, differences
 from interpret_dp.lime.paper.interactive import Queries
 from interpret_dp.lime.paper.weighting import WeightTable
 
-__all__ = ["Explained", "explain_from_history", "joint_distances", "minimum_on_ball", "released"]
+__all__ = ["Explained", "explain_from_history", "minimum_on_ball", "released"]
 
 Floats = NDArray[np.float64]
 
@@ -59,40 +59,12 @@ class Explained:
 
 
 def released(history: Iterable[Explained], output: int) -> list[Explained]:
-    """Return what was computed on the private rows for one output, oldest first.
+    """Return the explanations of one output that were computed on private rows, oldest first.
 
-    Others are left out: what was taken over for a near query is right there, and may be wrong a
-    step further on (Algorithm 3 of the paper, ``Flag``).
+    Others are left out: one that was taken over from a near query may be wrong a step further on
+    (Algorithm 3 of the paper, ``Flag``).
     """
     return [one for one in history if one.origin == "released" and one.output == output]
-
-
-def joint_distances(
-    others: list[Explained], point: Points, label: int | None, unit: float
-) -> Floats:
-    """Return how far other queries are from one, for what their explanations depend on.
-
-    Parameters
-    ----------
-    others : list of Explained
-        At least one.
-    point : ndarray of int16, shape (n_coordinates,)
-    label : int or None
-        What the model says at the point, if that is where explanations start
-        (``Queries.anchors``); None if it does not matter.
-    unit : float
-        Units of a distance of 1.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_others,)
-        In the distance of which 1 is the largest; half the difference of labels counts likewise.
-    """
-    apart = distances(np.array([one.point for one in others]), point) / unit
-    if label is None:
-        return apart
-    labels = np.array([one.label for one in others])
-    return np.hypot(apart, (labels - label) / (2.0 * LABEL_UNITS))
 
 
 def minimum_on_ball(design: Floats, target: Floats) -> Floats:
@@ -115,12 +87,12 @@ def minimum_on_ball(design: Floats, target: Floats) -> Floats:
     finds it (Moré and Sorensen 1983).
     """
     left, scales, right = np.linalg.svd(design, full_matrices=False)
-    kept = scales > _SMALLEST * max(float(scales.max(initial=0.0)), 1.0)
-    pulls, squares, right = (left.T @ target)[kept] * scales[kept], scales[kept] ** 2, right[kept]
+    has_rows = scales > _SMALLEST * max(float(scales.max(initial=0.0)), 1.0)
+    scales, right = scales[has_rows], right[has_rows]
+    pulls, squares = (left.T @ target)[has_rows] * scales, scales**2
 
     def solution(multiplier: float) -> Floats:
-        found: Floats = pulls / (squares + multiplier)
-        return found
+        return np.asarray(pulls / (squares + multiplier))
 
     if np.linalg.norm(solution(0.0)) <= 1.0:
         return np.asarray(solution(0.0) @ right)
@@ -140,13 +112,13 @@ def explain_from_history(
     weights: WeightTable,
     history: Sequence[Explained],
 ) -> list[Floats]:
-    """Explain queries by what was released before; costs nothing.
+    """Explain queries by earlier explanations; costs nothing.
 
     Parameters
     ----------
     queries : Queries
     query_labels : sequence of int, shape (n_queries,)
-        What the model says of each query, in steps of ``1 / LABEL_UNITS``; public.
+        Label of each query, in steps of ``1 / LABEL_UNITS``; public.
     weights : WeightTable
     history : sequence of Explained
 
@@ -165,24 +137,26 @@ def explain_from_history(
     Patel, Shokri and Zick (2022), Algorithm 4 and equation 8, which fits a linear function to
     earlier queries in place of rows. As printed its labels are phi_j . z_j; that is worse than
     explaining nothing (measured on adult: a loss of 0.19 against 0.077), because phi_j . (x - z_j)
-    stands for the model, and nobody has said that its value at z_j is that. Here the labels are
+    stands for the model, whose value at z_j need not be that. Here the labels are
     the model's own answers at earlier queries, which are public, as these are. The explanation is
     good where earlier queries are rows of the same kind as the explanation data.
     """
-    found = []
+    explanations = []
     for at, (point, output) in enumerate(zip(queries.points, queries.outputs, strict=True)):
-        known = released(history, output)
-        if not known:
+        earlier = released(history, output)
+        if not earlier:
             raise ValueError(
                 f"No explanation of output {output} was computed yet, so that there is nothing "
                 "to explain it from. Explain some rows for which the model gives this output "
                 "with another method first."
             )
-        apart = differences(np.array([one.point for one in known]), point)
-        squares = np.sum(apart.astype(np.int64) ** 2, axis=1)
+        steps = differences(np.array([one.point for one in earlier]), point)
+        squares = np.sum(steps.astype(np.int64) ** 2, axis=1)
         roots = np.sqrt(weights.of_squares(squares) / 2.0**weights.bits)
-        labels = np.array([one.label for one in known]) / LABEL_UNITS
+        labels = np.array([one.label for one in earlier]) / LABEL_UNITS
         if queries.anchors is not None:
             labels = (labels - query_labels[at] / LABEL_UNITS) / 2.0
-        found.append(minimum_on_ball(apart / weights.unit * roots[:, np.newaxis], labels * roots))
-    return found
+        explanations.append(
+            minimum_on_ball(steps / weights.unit * roots[:, np.newaxis], labels * roots)
+        )
+    return explanations

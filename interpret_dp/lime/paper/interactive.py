@@ -11,7 +11,7 @@ gradient is that of the sum over rows, not of the mean: the number of rows is pr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,7 +36,6 @@ __all__ = [
     "exact_moments",
     "gradients_release",
     "noisy_gradients",
-    "part_size",
 ]
 
 Integers = NDArray[np.int64]
@@ -98,11 +97,6 @@ class Queries:
         """Return the number of queries."""
         return len(self.points)
 
-    def parts(self, size: int) -> Iterator[Queries]:
-        """Yield the queries in their order, ``size`` at a time."""
-        for start in range(0, len(self), size):
-            yield self.at(range(len(self))[start : start + size])
-
     def at(self, indices: Sequence[int]) -> Queries:
         """Return some of the queries."""
         anchors = self.anchors
@@ -144,9 +138,8 @@ class ExactMoments:
         """
         phis = np.nan_to_num(phis, nan=0.0, posinf=0.0, neginf=0.0)
         norms = np.linalg.norm(phis, axis=-1, keepdims=True)
-        whole = np.trunc(phis / np.maximum(norms, 1.0) * (_INSIDE * PHI_UNITS)).astype(np.int64)
-        found: Integers = whole @ self.second - self.first
-        return found
+        units = np.trunc(phis / np.maximum(norms, 1.0) * (_INSIDE * PHI_UNITS)).astype(np.int64)
+        return np.asarray(units @ self.second - self.first)
 
 
 # Keeps integer coefficients inside the unit ball, whatever the last digit of a square root.
@@ -280,20 +273,17 @@ def descend(
     released gradients (:class:`Descents`). All gradients follow from the moments, so that the rows
     are read once and not in every step.
     """
-    found = []
-    for some in queries.parts(part_size(queries.points.shape[1])):
-        moments = exact_moments(data, some, weights)
-        descents = Descents(np.zeros(some.points.shape))
+    averages = []
+    size = max(1, _MOST_ENTRIES // queries.points.shape[1] ** 2)
+    for start in range(0, len(queries), size):
+        batch = queries.at(range(len(queries))[start : start + size])
+        moments = exact_moments(data, batch, weights)
+        descents = Descents(np.zeros(batch.points.shape))
         for step in range(steps):
             slopes = noisy_gradients(session, moments, descents.coefficients, weights)[0]
             descents.advance(slopes, is_averaged=step >= steps // 2)
-        found.append(descents.averages())
-    return np.concatenate(found)
-
-
-def part_size(n_coordinates: int) -> int:
-    """Return the exact sums of how many queries fit into memory together."""
-    return max(1, _MOST_ENTRIES // n_coordinates**2)
+        averages.append(descents.averages())
+    return np.concatenate(averages)
 
 
 def noisy_gradients(
@@ -372,5 +362,4 @@ class Descents:
 
     def averages(self) -> Floats:
         """Return the average of each descent, shape (n_queries, n_coordinates)."""
-        found: Floats = self._total / self._n_averaged
-        return found
+        return np.asarray(self._total / self._n_averaged)
