@@ -29,10 +29,10 @@ from interpret_dp.fitting.partitioned import (
     partitioned,
 )
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.lime.asking import PublicModel, example_row, tried_model
-from interpret_dp.lime.dependence import DEPENDENCE_SHARE, dependence_plan
-from interpret_dp.lime.histograms import histogram_plan
+from interpret_dp.lime.background_releases import DEPENDENCE_SHARE, dependence_plan, histogram_plan
+from interpret_dp.lime.black_box import PublicModel, tried_model
 from interpret_dp.lime.opening import open_model_rows
+from interpret_dp.lime.public_rows import example_row
 from interpret_dp.release import ReleasePlan, ReleaseRequest
 from interpret_dp.schema.kinds import kinds_of
 from interpret_dp.schema.partial import partial_schema_of_columns

@@ -30,7 +30,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import ReplayReport, replay
 from interpret_dp.lime import fidelity as fidelity_module
 from interpret_dp.lime import surrogate as surrogate_module
-from interpret_dp.lime.asking import example_row
+from interpret_dp.lime.public_rows import example_row
 from interpret_dp.mechanisms import SeededRandomness, active_randomness, use_randomness
 from tests.lime.paper.explanation_sets import EXTREMES, RELATIONS, SCHEMA, Record, cells, records
 
@@ -216,8 +216,8 @@ def test_the_ledger_is_charged_once_and_never_more_than_asked(
 def test_no_split_exceeds_what_may_be_spent(
     mu: float, delta: float, n_models: int, n_terms: int, has_logits: bool
 ) -> None:
-    scale = surrogate_module.LabelScale(Continuous(0, 1), has_logits)
-    estimator, each = surrogate_module._estimator(ACROSS, scale, mu, delta, n_models)
+    targets = surrogate_module.label_targets(Continuous(0, 1), has_logits)
+    estimator, each = surrogate_module._template(ACROSS, targets, mu, delta, n_models)
     request = surrogate_module.open_request(estimator, np.zeros((1, n_terms)), [0.0])
     whole = surrogate_module._whole_request(request, each, n_models)
     assert whole.plan.cost.mu <= mu

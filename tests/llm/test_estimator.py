@@ -183,6 +183,6 @@ def test_values_never_raise_and_unlabelled_rows_add_nothing() -> None:
     )
     y = pd.Series([0, 1, None, 7] * 50, dtype=object)
     model = classifier(schema=schema).fit(frame, y)
-    assert list(model.coding_.names) == ["a", "b=x", "b=y"]
+    assert list(model.model_.input_names) == ["a", "b=x", "b=y"]
     assert np.isfinite(model.predict_proba(frame)).all()
     assert model.predict(frame[["b", "a"]]).tolist() == model.predict(frame).tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import subprocess
@@ -20,7 +21,6 @@ from sklearn.exceptions import NotFittedError
 from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema, load_model
 from interpret_dp.cli import main
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
-from interpret_dp.llm.maps import LocallyLinearMaps, softmax
 from tests.llm.tables import classifier, three_classes
 
 MIXED = Schema(
@@ -248,8 +248,8 @@ def test_maps_tell_what_sets_classes_apart_and_nothing_that_they_share(numbers: 
     model, X, _ = numbers
     assert np.abs(model.model_.weights.mean(axis=(0, 1))).max() < 1e-12
     weights, biases = model.model_.weights + 0.7, model.model_.biases + 3.0
-    shifted = LocallyLinearMaps(weights, biases, model.model_.inverse_temperature)
-    proba = softmax(shifted.scores(model._inputs(X)))
+    shifted = dataclasses.replace(model.model_, weights=weights, biases=biases)
+    proba = shifted.predict_proba(model._inputs(X))
     assert proba == pytest.approx(model.predict_proba(X), abs=1e-9)
 
 

@@ -13,11 +13,16 @@ from hypothesis import strategies as st
 from interpret_dp import ReleaseError
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.audit import ReplayReport, replay
-from interpret_dp.lime.labels import LABEL_UNITS
+from interpret_dp.lime.black_box import LABEL_UNITS
 from interpret_dp.lime.paper import interactive
 from interpret_dp.lime.paper.coordinates import UNITS
-from interpret_dp.lime.paper.interactive import descend, gradients_release
-from interpret_dp.lime.paper.moments import ExplanationData, Queries, exact_moments
+from interpret_dp.lime.paper.interactive import (
+    ExplanationData,
+    Queries,
+    descend,
+    exact_moments,
+    gradients_release,
+)
 from interpret_dp.lime.paper.weighting import WeightTable, stable_weight, weight_table
 from interpret_dp.release import ReleaseSession
 from tests.lime.paper.explanation_sets import (

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from interpret_dp.lime.paper.ball import minimum_on_ball
+from interpret_dp.lime.paper.history import minimum_on_ball
 
 ENTRIES = st.floats(-1e3, 1e3).map(lambda value: 0.0 if abs(value) < 1e-3 else value)
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpret_dp.llm import integers
-from interpret_dp.llm.integers import byte_product, joined, split
-from interpret_dp.llm.rows import rounded_rows
+from interpret_dp.llm.integers import byte_product, joined, rounded_rows, split
 
 
 def drawn(n_rows: int, scale: float, seed: int = 0) -> torch.Tensor:

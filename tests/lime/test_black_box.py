@@ -16,8 +16,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.linear_model import LinearRegression
 
 from interpret_dp import Categorical, Continuous, SchemaError
-from interpret_dp.lime.asking import PublicModel
-from interpret_dp.lime.labels import LABEL_UNITS, black_box
+from interpret_dp.lime.black_box import LABEL_UNITS, PublicModel, black_box
 
 X = np.linspace(-1, 1, 40).reshape(20, 2)
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from interpret_dp import Categorical, Continuous, Integer, PrivateBackground
-from interpret_dp.lime.perturbations import Perturbations
+from interpret_dp.lime.local_effects import Perturbations
 from interpret_dp.released.background import BackgroundColumn
 from interpret_dp.released.terms import AdditiveFeature
 from tests.released.test_background import background

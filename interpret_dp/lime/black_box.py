@@ -1,13 +1,14 @@
-"""Predictions of the black box on the explanation data: one integer a row and output, made once.
+"""A black box as a function: of public rows, or of private rows with outputs bounded to integers.
 
-The labels are private, as the rows are, and live in memory only.
+Labels, the bounded outputs for private rows, are private as the rows are, and live in memory only.
 """
 
 from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,14 +18,7 @@ from numpy.typing import NDArray
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Continuous
 
-__all__ = [
-    "LABEL_UNITS",
-    "BlackBox",
-    "Labels",
-    "black_box",
-    "checked_outputs",
-    "refuse_torch_module",
-]
+__all__ = ["LABEL_UNITS", "BlackBox", "Labels", "PublicModel", "black_box", "tried_model"]
 
 LABEL_UNITS = 2**14
 """Integer units of a label of 1; outputs are mapped to -1 to 1."""
@@ -75,7 +69,7 @@ class BlackBox:
             If the model does not return one number, or one list of numbers, for each row, or a
             number that is no probability where it should be one; and whatever the model raises.
         """
-        outputs = checked_outputs(self._predict(copied_rows(X, 0, n_rows)), n_rows)
+        outputs = _checked_outputs(self._predict(_copied_rows(X, 0, n_rows)), n_rows)
         if self.gives_probabilities:
             _check_probabilities(outputs)
         return outputs, self._rounded(outputs)
@@ -118,7 +112,7 @@ class BlackBox:
                 start, stop = pending.pop()
                 try:
                     found = self._rounded(
-                        checked_outputs(self._predict(copied_rows(X, start, stop)), stop - start)
+                        _checked_outputs(self._predict(_copied_rows(X, start, stop)), stop - start)
                     )
                     # Too many or too few outputs are a failure, and never a broadcast.
                     labels[start:stop] = found.reshape(stop - start, n_outputs)
@@ -145,7 +139,81 @@ class BlackBox:
         return np.rint(np.clip(shares, -1.0, 1.0) * LABEL_UNITS).astype(np.int16)
 
 
-def refuse_torch_module(model: Any) -> None:
+@dataclass(frozen=True)
+class PublicModel:
+    """A model as a function of public rows, without bounds on what it returns.
+
+    Attributes
+    ----------
+    gives_probabilities : bool
+        Whether each output is the probability of a class: of ``predict_proba``.
+    """
+
+    gives_probabilities: bool
+    _predict: Callable[[Any], Any] = field(repr=False)
+
+    @classmethod
+    def of(cls, model: Any) -> PublicModel:
+        """Return a model as a function.
+
+        Raises
+        ------
+        TypeError
+            If it has no such method and is not callable.
+        """
+        _refuse_torch_module(model)
+        if isinstance(model, type):
+            raise TypeError(
+                f"model is the class {model.__name__}; it must be a fitted model. Pass an instance."
+            )
+        for method in ("predict_proba", "predict"):
+            if callable(getattr(model, method, None)):
+                return cls(method == "predict_proba", getattr(model, method))
+        if callable(model):
+            return cls(False, model)
+        raise TypeError(
+            f"model is of type {type(model).__name__}; it must have predict_proba or predict, or "
+            "be callable on rows."
+        )
+
+    def outputs(self, X: Any, n_rows: int) -> Floats:
+        """Return what the model says, shape (n_rows, n_outputs).
+
+        Raises
+        ------
+        ValueError
+            If it returns something else than one number, or a list of numbers, for each row, or
+            numbers that are not finite; and whatever the model raises.
+        """
+        # A copy: what the model writes into its rows must not come back.
+        outputs = _checked_outputs(self._predict(_copied_rows(X, 0, n_rows)), n_rows)
+        if not np.isfinite(outputs).all():
+            raise ValueError(
+                "The model returned numbers that are not finite; all must be. Pass a model, or a "
+                "function of rows, that returns finite numbers."
+            )
+        return outputs
+
+
+@contextmanager
+def tried_model(row: str, mend: str) -> Iterator[None]:
+    """Raise ValueError with a remedy if a model fails on a public row.
+
+    Parameters
+    ----------
+    row : str
+        Description of the row.
+    mend : str
+        Remedy for the user.
+    """
+    try:
+        yield
+    except Exception as error:
+        message = f"{type(error).__name__}: {str(error).rstrip('.')}."
+        raise ValueError(f"The model failed on {row}. {message} {mend}") from error
+
+
+def _refuse_torch_module(model: Any) -> None:
     """Raise TypeError for a torch module: which tensors it takes, only its owner knows."""
     kinds = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(model).__mro__]
     if "torch.nn.modules.module.Module" in kinds:
@@ -156,7 +224,7 @@ def refuse_torch_module(model: Any) -> None:
         )
 
 
-def checked_outputs(answer: Any, n_rows: int) -> Floats:
+def _checked_outputs(answer: Any, n_rows: int) -> Floats:
     """Return what a model answered, shape (n_rows, n_outputs), or raise ValueError.
 
     Tensors of torch are taken as well.
@@ -204,7 +272,7 @@ def _check_probabilities(outputs: Floats) -> None:
         )
 
 
-def copied_rows(X: Any, start: int, stop: int) -> Any:
+def _copied_rows(X: Any, start: int, stop: int) -> Any:
     """Return a copy of some of the rows in a container of the same kind."""
     if isinstance(X, list | tuple):
         return [copy.copy(row) for row in X[start:stop]]
@@ -232,7 +300,7 @@ def black_box(model: Any, output_bounds: Any = None) -> BlackBox:
     SchemaError
         If both bounds are equal.
     """
-    refuse_torch_module(model)
+    _refuse_torch_module(model)
     bounds = _checked_bounds(output_bounds)
     if bounds is None:
         predict = getattr(model, "predict_proba", model if callable(model) else None)
