@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_int
-from interpret_dp.editor.cells import Subject, code_positions, codes_text, select_codes
+from interpret_dp.editor.bins import Subject, code_positions, codes_text, select_codes
 from interpret_dp.editor.recipes import (
     KINDS,
     Curve,

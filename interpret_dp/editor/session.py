@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._documents import read_json, write_sealed
-from interpret_dp.editor.bins import TermView, bin_edges, bin_positions
-from interpret_dp.editor.cells import code_labels
+from interpret_dp.editor.bins import TermView, bin_edges, bin_positions, code_labels
 from interpret_dp.editor.document import steps_of, write_document
 from interpret_dp.editor.history import EditHistory
 from interpret_dp.editor.operations import Preview
@@ -26,7 +25,7 @@ from interpret_dp.released import AdditiveModel, EditRecord, FeaturePair
 if TYPE_CHECKING:
     import pandas as pd
 
-    from interpret_dp.editor.notebook import NotebookEditor
+    from interpret_dp.ui.notebook.editor import NotebookEditor
 
 __all__ = ["EditSession", "Editable", "Preview", "shared_session"]
 
@@ -240,13 +239,13 @@ class EditSession(EditHistory):
         TypeError, ValueError
             If there is no such term.
         """
-        from interpret_dp.editor.notebook import NotebookEditor
+        from interpret_dp.ui.notebook.editor import NotebookEditor
 
         return NotebookEditor(self, term)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Show the live editor in a notebook, and a list of the edits where it cannot run."""
-        from interpret_dp.editor.notebook import session_mimebundle
+        from interpret_dp.ui.notebook.editor import session_mimebundle
 
         bundle, self._shown = session_mimebundle(self, self._shown)
         return bundle

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpret_dp.editor.cells import code_labels
+from interpret_dp.editor.bins import code_labels
 from interpret_dp.editor.state import State, term_names
 from interpret_dp.released import AdditiveModel
 

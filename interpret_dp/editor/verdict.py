@@ -20,6 +20,7 @@ A departure that is called signal may be chance among the patients.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -28,14 +29,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_real
-from interpret_dp.editor.bins import between_text, range_ends
-from interpret_dp.editor.cells import code_labels
-from interpret_dp.editor.noise import N_SIMULATIONS, simulated_noise, tested_cells
+from interpret_dp.editor.bins import between_text, code_labels, range_ends
 from interpret_dp.editor.state import as_in_file
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.released.isotonic import isotonic, positive_weights
 
-__all__ = ["ALPHA", "SHAPES", "Bump", "Verdict", "judge"]
+__all__ = ["ALPHA", "N_SIMULATIONS", "SHAPES", "Bump", "Verdict", "judge"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -43,11 +42,16 @@ IntArray = NDArray[np.int64]
 ALPHA = 0.05
 SHAPES = ("monotone", "increasing", "decreasing", "flat")
 
+N_SIMULATIONS = 1_999
+# The normals are no source of randomness: they are the same for everybody, protect nobody and
+# decide nothing but the third digit of a p-value. They come from SHAKE-256, so that a p-value can
+# be recomputed bit for bit by anyone, whatever version of a generator they have.
+_SEQUENCE = b"interpret_dp editor: standard normals, version 1"
 # Bins without rows have no noise but that of rounding; differences between bins are not held to
 # be known better than this share of the largest standard deviation.
-_LEAST_DEVIATION = 1e-4
+_MIN_DEVIATION = 1e-4
 # A sentence with more of them is not read; `bumps` has them all.
-_BUMPS_TOLD = 3
+_MAX_BUMPS_IN_TEXT = 3
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class Bump:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the known noise says about one curve.
+    """Result of the test of one curve.
 
     Attributes
     ----------
@@ -171,14 +175,14 @@ def judge(model: AdditiveModel, index: int, shape: str, class_label: Any, alpha:
     column = _column(model, class_label)
     if isinstance(feature, FeaturePair):
         return _tested_pair(feature, term, alpha)
-    curve = _TestedCurve.of_term(feature, term, column)
+    curve = _tested_curve(term, column, feature.kind != "nominal")
     shapes = ("increasing", "decreasing") if shape == "monotone" else (shape,)
     verdicts = [_tested(feature, class_label, curve, each, alpha) for each in shapes]
-    found = max(verdicts, key=lambda verdict: verdict.p_value)
+    verdict = max(verdicts, key=lambda verdict: verdict.p_value)
     if term.too_few_rows[1:-1].all():
         text = f"Every bin of {feature.name!r} has too few rows to be learned: its curve is zero."
-        return dataclasses.replace(found, text=text)
-    return found
+        return dataclasses.replace(verdict, text=text)
+    return verdict
 
 
 def _column(model: AdditiveModel, class_label: Any) -> int:
@@ -234,10 +238,6 @@ class _TestedCurve:
     falls: FloatArray  # (N_SIMULATIONS,) largest standardised fall of noise alone
     swings: FloatArray  # the same for falls and rises
 
-    @classmethod
-    def of_term(cls, feature: AdditiveFeature, term: AdditiveTerm, column: int) -> _TestedCurve:
-        return _tested_curve(term, column, feature.kind != "nominal")
-
     def pairs(self) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
         """Return fall, deviation, first and last bin of every pair of windows."""
         falls, deviations, starts, ends = [], [], [], []
@@ -249,8 +249,8 @@ class _TestedCurve:
                 starts.append(windows.first[:-lag])
                 ends.append(windows.first[lag:] + windows.width - 1)
         if not falls:
-            nothing = np.zeros(0)
-            return nothing, nothing, nothing.astype(np.int64), nothing.astype(np.int64)
+            empty = np.zeros(0)
+            return empty, empty, empty.astype(np.int64), empty.astype(np.int64)
         return (
             np.concatenate(falls),
             np.concatenate(deviations),
@@ -275,9 +275,9 @@ def _tested_curve(term: AdditiveTerm, column: int, is_ordered: bool) -> _TestedC
         windows.append(_windows(weights, covariance, width))
         width *= 2
     largest = float(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)).max())
-    floor = max(_LEAST_DEVIATION * largest, np.finfo(float).tiny ** 0.5)
+    floor = max(_MIN_DEVIATION * largest, np.finfo(float).tiny ** 0.5)
     # One simulation a column, so that the maxima run along contiguous memory.
-    noise = simulated_noise(covariance).T
+    noise = _simulated_noise(covariance).T
     falls = np.full(noise.shape[1], -np.inf)
     rises = np.full(noise.shape[1], -np.inf)
     for family in windows:
@@ -343,21 +343,21 @@ def _tested(
 
 def _tested_pair(pair: FeaturePair, term: AdditiveTerm, alpha: float) -> Verdict:
     """Test whether noise explains every cell of a heat map; a bump is a cell that it does not."""
-    test = tested_cells(term)
+    codes, deviations, p_values = _tested_cells(term)
     labels = code_labels(pair)
-    order = np.argsort(test.p_values, kind="stable")
-    chosen = [at for at in order if test.p_values[at] <= alpha] or list(order[:1])
+    order = np.argsort(p_values, kind="stable")
+    chosen = [at for at in order if p_values[at] <= alpha] or list(order[:1])
     bumps = []
     for at in chosen:
-        code, p_value = int(test.codes[at]), float(test.p_values[at])
+        code, p_value = int(codes[at]), float(p_values[at])
         outcome = "is within the noise" if p_value > alpha else "is more than noise explains"
         bumps.append(
             Bump(
                 bins=(code,),
                 start=labels[code],
                 end=labels[code],
-                size=float(abs(test.scores[at])),
-                deviation=float(test.deviations[at]),
+                size=float(abs(term.scores[code])),
+                deviation=float(deviations[at]),
                 p_value=p_value,
                 within_noise=p_value > alpha,
                 text=f"the effect at {labels[code]} {outcome}: p = {p_value:.2g}",
@@ -393,10 +393,60 @@ def _sentence(
     article = "an increasing" if shape == "increasing" else f"a {shape}"
     if not bumps:
         return f"{whose} is {shape} as it was released."
-    clearest = sorted(bumps, key=lambda bump: bump.p_value)[:_BUMPS_TOLD]
+    clearest = sorted(bumps, key=lambda bump: bump.p_value)[:_MAX_BUMPS_IN_TEXT]
     words = "; ".join(bump.text for bump in clearest)
     if len(bumps) > len(clearest):
         words += f"; and {len(bumps) - len(clearest)} more"
     if all(bump.within_noise for bump in bumps):
         return f"{whose} departs from {article} {what}, but noise alone could do that: {words}."
     return f"{whose} departs from {article} {what} by more than noise explains: {words}."
+
+
+# ----------------------------------------------------------------------------- simulated noise
+
+
+@lru_cache(maxsize=4)
+def _standard_normals(n_columns: int) -> FloatArray:
+    """Return the sequence as a matrix, shape (N_SIMULATIONS, n_columns)."""
+    from scipy.special import ndtri
+
+    n_bytes = 8 * N_SIMULATIONS * n_columns
+    words = np.frombuffer(hashlib.shake_256(_SEQUENCE).digest(n_bytes), dtype="<u8")
+    # The 53 highest bits, moved off 0 and 1.
+    uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    normals: FloatArray = ndtri(uniform).reshape(N_SIMULATIONS, n_columns)
+    normals.setflags(write=False)
+    return normals
+
+
+def _simulated_noise(covariance: FloatArray) -> FloatArray:
+    """Return draws of a normal vector of mean 0, shape (N_SIMULATIONS, n_bins).
+
+    The covariance is symmetric; eigenvalues below zero, which rounding makes, count as zero.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    factor = vectors * np.sqrt(np.maximum(values, 0.0))
+    noise: FloatArray = _standard_normals(len(covariance)) @ factor.T
+    return noise
+
+
+def _tested_cells(term: AdditiveTerm) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return index, deviation and p-value of each cell of a heat map that noise was added to.
+
+    A pair is made of interactions alone, so that without any all of its scores would be those of
+    the noise, which is normal with the released covariance. The largest standardised score of any
+    cell is compared with that of simulated noise: p-values hold for all cells at once
+    (familywise).
+    """
+    assert term.covariance is not None  # judge() has checked it
+    variances = np.diagonal(term.covariance)
+    codes = np.flatnonzero(variances > 0)
+    if not len(codes):
+        return codes, np.zeros(0), np.zeros(0)
+    deviations = np.sqrt(variances[codes])
+    deviations = np.maximum(deviations, _MIN_DEVIATION * deviations.max())
+    noise = _simulated_noise(term.covariance[np.ix_(codes, codes)])
+    null = (np.abs(noise) / deviations).max(axis=1)
+    clear = np.abs(term.scores[codes]) / deviations
+    counts = (null[:, np.newaxis] >= clear).sum(axis=0)
+    return codes, deviations, np.asarray((1.0 + counts) / (1.0 + N_SIMULATIONS))
