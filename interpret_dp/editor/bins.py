@@ -22,7 +22,8 @@ from interpret_dp.schema import Categorical, Continuous
 from interpret_dp.schema.declarations import integers_text
 
 __all__ = ["Selection", "Subject", "TermView", "between_text", "bin_edges", "bin_labels"]
-__all__ += ["bin_positions", "code_labels", "code_positions", "codes_text", "range_ends"]
+__all__ += ["bin_positions", "code_labels", "code_positions", "codes_text", "label_index"]
+__all__ += ["range_ends"]
 __all__ += ["range_text", "scale_positions", "select_bins", "select_codes"]
 
 FloatArray = NDArray[np.float64]
@@ -146,9 +147,9 @@ def range_text(feature: AdditiveFeature, bins: Sequence[int]) -> str:
         names = [repr(feature.labels[index - 1]) for index in regular]
         parts = [f"for {_listed(names)}" if len(names) <= 4 else f"for {len(names)} levels"]
     elif regular:
-        whole = regular[-1] - regular[0] + 1 == len(regular)
+        has_gaps = regular[-1] - regular[0] + 1 > len(regular)
         ends = range_ends(feature, regular[0] - 1, regular[-1] - 1)
-        inside = "" if whole else f"in {len(regular)} bins "
+        inside = f"in {len(regular)} bins " if has_gaps else ""
         parts = [f"{inside}{between_text(*ends)}"]
     if special:
         parts.append(f"for {_listed(special)} values")
@@ -156,7 +157,7 @@ def range_text(feature: AdditiveFeature, bins: Sequence[int]) -> str:
 
 
 def range_ends(feature: AdditiveFeature, first: int, last: int) -> tuple[str, str]:
-    """Return where regular bins of a number begin and end; of integers, the outer values.
+    """Return the outer values of a range of regular bins of a number, as texts.
 
     Parameters
     ----------
@@ -206,16 +207,13 @@ def select_bins(
     TypeError, ValueError
         If more than one is given, one does not suit the feature, or nothing is selected.
     """
-    given = [
-        name
-        for name, value in (("between", between), ("levels", levels), ("bins", bins))
-        if value is not None
-    ]
-    if len(given) > 1:
+    selections = {"between": between, "levels": levels, "bins": bins}
+    names = [name for name, value in selections.items() if value is not None]
+    if len(names) > 1:
         raise ValueError(
-            f"{' and '.join(given)} were given; at most one selection is allowed. Leave one out."
+            f"{' and '.join(names)} were given; at most one selection is allowed. Leave one out."
         )
-    if not given:
+    if not names:
         edge = 0 if everything else 1
         chosen = list(range(edge, feature.n_codes - edge))
     elif between is not None:
@@ -223,10 +221,10 @@ def select_bins(
     elif levels is not None:
         chosen = _levels(feature, levels)
     else:
-        return checked_indices(feature.name, bins, feature.n_codes)
+        return _checked_indices(feature.name, bins, feature.n_codes)
     if not chosen:
         raise ValueError(
-            f"The selection {given[0] if given else 'of regular bins'} of {feature.name!r} is "
+            f"The selection {names[0] if names else 'of regular bins'} of {feature.name!r} is "
             "empty, so that there is nothing to edit. Select at least one bin; leave the selection "
             "out for the whole curve."
         )
@@ -274,55 +272,48 @@ def _levels(feature: AdditiveFeature, levels: Any) -> list[int]:
         raise TypeError(f"levels is {levels!r}; it must be a list of levels, such as [{levels!r}].")
     chosen = []
     for level in levels:
-        same = [
-            index
-            for index, declared in enumerate(spec.levels, start=1)
-            if isinstance(declared, str) == isinstance(level, str) and declared == level
-        ]
-        if not same:
+        index = label_index(spec.levels, level)
+        if index is None:
             raise ValueError(
                 f"{feature.name!r} has no level {level!r}; its levels are "
                 f"{_shown(spec.levels)}. The missing and unseen bins are bins=0 and "
                 f"bins={feature.n_codes - 1}."
             )
-        chosen += same
+        chosen.append(index + 1)
     return chosen
 
 
-def checked_indices(name: str, bins: Any, n_codes: int) -> tuple[int, ...]:
-    """Return indices of bins or cells that were given themselves, increasing and unique.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is no integer or out of range, or there is none.
-    """
-    chosen = _indices(name, bins, n_codes)
-    if not chosen:
-        raise ValueError(
-            f"The selection bins of {name!r} is empty, so that there is nothing to edit. Select at "
-            "least one bin; leave the selection out for the whole curve."
-        )
-    return tuple(sorted(set(chosen)))
+def label_index(labels: Sequence[Any], label: Any) -> int | None:
+    """Return the position of a level or class, or None; the text "1" is not the number 1."""
+    for index, declared in enumerate(labels):
+        if isinstance(declared, str) == isinstance(label, str) and declared == label:
+            return index
+    return None
 
 
-def _indices(name: str, bins: Any, n_codes: int) -> list[int]:
+def _checked_indices(name: str, bins: Any, n_codes: int) -> tuple[int, ...]:
+    """Return the caller's indices of bins or cells, increasing and unique."""
     allowed = f"0 (missing) to {n_codes - 1} (unseen)"
     if isinstance(bins, slice):
         try:
-            return list(range(n_codes)[bins])
+            bins = range(n_codes)[bins]
         except TypeError:
             raise TypeError(f"bins is {bins!r}; a slice must be made of integers.") from None
     if isinstance(bins, str | bytes) or not isinstance(bins, Iterable | numbers.Integral):
         raise TypeError(f"bins is {bins!r}; it must be an index, a slice or a list of indices.")
-    chosen = []
+    chosen = set()
     for index in [bins] if isinstance(bins, numbers.Integral) else bins:
         if isinstance(index, bool | np.bool_) or not isinstance(index, numbers.Integral):
             raise TypeError(f"bins holds {index!r}; each must be an integer, {allowed}.")
         if not 0 <= int(index) < n_codes:
             raise ValueError(f"bins holds {index!r}; {name!r} has the bins {allowed}.")
-        chosen.append(int(index))
-    return chosen
+        chosen.add(int(index))
+    if not chosen:
+        raise ValueError(
+            f"The selection bins of {name!r} is empty, so that there is nothing to edit. Select at "
+            "least one bin; leave the selection out for the whole curve."
+        )
+    return tuple(sorted(chosen))
 
 
 def _shown(levels: Sequence[Any]) -> str:
@@ -333,7 +324,7 @@ def _shown(levels: Sequence[Any]) -> str:
 # ---------------------------------------------------------------------------- bins or cells
 
 # Far beyond any smoothing length: nothing relates one level of a nominal feature to another.
-_APART = 1e6
+_UNRELATED = 1e6
 
 
 def select_codes(
@@ -373,14 +364,9 @@ def select_codes(
                 "bins was given together with between or levels; at most one selection is "
                 "allowed. Leave one out."
             )
-        return checked_indices(subject.name, bins, subject.n_codes)
-    ranges, names = (
-        _by_feature(subject, what, given)
-        for what, given in (
-            ("between", between),
-            ("levels", levels),
-        )
-    )
+        return _checked_indices(subject.name, bins, subject.n_codes)
+    ranges = _by_feature(subject, "between", between)
+    names = _by_feature(subject, "levels", levels)
     sides = [
         select_bins(
             feature,
@@ -394,16 +380,16 @@ def select_codes(
     return tuple(row * width + column for row in sides[0] for column in sides[1])
 
 
-def _by_feature(pair: FeaturePair, what: str, given: Any) -> Mapping[str, Any]:
-    if given is None:
+def _by_feature(pair: FeaturePair, argument: str, value: Any) -> Mapping[str, Any]:
+    if value is None:
         return {}
-    known = (pair.first.name, pair.second.name)
-    if not isinstance(given, Mapping) or not set(given) <= set(known):
+    first, second = pair.first.name, pair.second.name
+    if not isinstance(value, Mapping) or not set(value) <= {first, second}:
         raise ValueError(
-            f"{what} is {given!r}; for {pair.name!r} it must be a mapping by feature "
-            f"({known[0]!r}, {known[1]!r}), such as {{{known[0]!r}: ...}}."
+            f"{argument} is {value!r}; for {pair.name!r} it must be a mapping by feature "
+            f"({first!r}, {second!r}), such as {{{first!r}: ...}}."
         )
-    return given
+    return value
 
 
 def code_labels(subject: Subject) -> tuple[str, ...]:
@@ -415,9 +401,9 @@ def code_labels(subject: Subject) -> tuple[str, ...]:
 
 
 def code_positions(subject: Subject, codes: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-    """Return where bins or cells stand, in the feature's units and on its scale from 0 to 1.
+    """Return the positions of bins or cells, in the feature's units and on its scale from 0 to 1.
 
-    Of cells, places on both scales, shape (n_chosen, 2), twice: they have no common unit.
+    Of cells, positions on both scales, shape (n_chosen, 2), twice: they have no common unit.
     """
     if not isinstance(subject, FeaturePair):
         inner = np.clip(codes - 1, 0, subject.n_codes - 3)
@@ -435,7 +421,7 @@ def code_positions(subject: Subject, codes: NDArray[np.int64]) -> tuple[FloatArr
 
 def _scale_of(feature: AdditiveFeature) -> FloatArray:
     if feature.kind == "nominal":
-        return np.asarray(_APART * bin_positions(feature))
+        return np.asarray(_UNRELATED * bin_positions(feature))
     return scale_positions(feature)
 
 

@@ -12,7 +12,7 @@ manner of Duembgen and Spokoiny (2001, Annals of Statistics 29, 124-152), with w
 ... bins and without their penalty for scale. The p-value is that of a Monte Carlo test: one plus
 the number of simulated values that are as large, over one plus their number.
 
-What it does not take into account: sampling error (that other patients would have given another
+The test does not take into account: sampling error (that other patients would have given another
 curve), noise that reached the term through other, correlated terms, and that of the bin weights.
 A departure that is called signal may be chance among the patients.
 """
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -29,12 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_real
-from interpret_dp.editor.bins import between_text, code_labels, range_ends
-from interpret_dp.editor.state import as_in_file
+from interpret_dp.editor.bins import between_text, code_labels, label_index, range_ends
+from interpret_dp.editor.state import State, as_in_file, find_term
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.released.isotonic import isotonic, positive_weights
 
-__all__ = ["ALPHA", "N_SIMULATIONS", "SHAPES", "Bump", "Verdict", "judge"]
+__all__ = ["ALPHA", "N_SIMULATIONS", "SHAPES", "Bump", "Suggestion", "Verdict", "judge"]
+__all__ += ["suggest_repairs"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -61,7 +63,7 @@ class Bump:
     Attributes
     ----------
     bins : tuple of int
-        Indices into the term's scores: what ``EditSession.make_monotone`` would change.
+        Indices into the term's scores that ``EditSession.make_monotone`` would change.
     start, end : str
         Where the clearest fall (or rise) in it begins and ends: values, or levels.
     size : float
@@ -193,17 +195,13 @@ def _column(model: AdditiveModel, class_label: Any) -> int:
                 "curve for each. Leave it out."
             )
         return 0
-    same = [
-        column
-        for column, known in enumerate(model.classes)
-        if isinstance(known, str) == isinstance(class_label, str) and known == class_label
-    ]
-    if not same:
+    column = label_index(model.classes, class_label)
+    if column is None:
         raise ValueError(
             f"class_label is {class_label!r}; it must be one of "
             f"{', '.join(map(repr, model.classes))}."
         )
-    return same[0]
+    return column
 
 
 # ------------------------------------------------------------------------------------ windows
@@ -378,7 +376,7 @@ def _changed_runs(scores: FloatArray, fitted: FloatArray) -> list[tuple[int, int
 
 
 def _place(feature: AdditiveFeature, start: int, end: int) -> tuple[str, str, str]:
-    """Return where a departure begins and ends, and both in words; bins count from 0."""
+    """Return the ends of a departure, and both in words; bins count from 0."""
     if feature.cuts is None:
         low, high = repr(feature.labels[start]), repr(feature.labels[end])
         return low, high, f"from {low} to {high}"
@@ -387,7 +385,7 @@ def _place(feature: AdditiveFeature, start: int, end: int) -> tuple[str, str, st
 
 
 def _sentence(
-    name: str, class_label: Any, shape: str, bumps: list[Bump], what: str = "curve"
+    name: str, class_label: Any, shape: str, bumps: list[Bump], subject: str = "curve"
 ) -> str:
     whose = repr(name) if class_label is None else f"{name!r} for class {class_label!r}"
     article = "an increasing" if shape == "increasing" else f"a {shape}"
@@ -398,8 +396,90 @@ def _sentence(
     if len(bumps) > len(clearest):
         words += f"; and {len(bumps) - len(clearest)} more"
     if all(bump.within_noise for bump in bumps):
-        return f"{whose} departs from {article} {what}, but noise alone could do that: {words}."
-    return f"{whose} departs from {article} {what} by more than noise explains: {words}."
+        return f"{whose} departs from {article} {subject}, but noise alone could do that: {words}."
+    return f"{whose} departs from {article} {subject} by more than noise explains: {words}."
+
+
+# ------------------------------------------------------------------------------------- repairs
+
+_DIRECTIONS = {"+": True, "-": False}
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """One curve whose bumps noise explains.
+
+    Attributes
+    ----------
+    term : str
+        Name of the term.
+    class_label : object
+        The class whose curve it is; None unless there are more than two.
+    increasing : bool
+        Declared direction.
+    bins : tuple of int
+        Bins to repair: those of the bumps that noise explains, or all regular ones if it explains
+        every bump.
+    p_value : float
+        The smallest p-value among these bumps.
+    text : str
+        The verdict on the whole curve, in words.
+    """
+
+    term: str
+    class_label: Any
+    increasing: bool
+    bins: tuple[int, ...]
+    p_value: float
+    text: str
+
+
+def suggest_repairs(
+    base: AdditiveModel, state: State, monotone: Mapping[str, Any], alpha: float
+) -> tuple[Suggestion, ...]:
+    """Return a suggestion for each declared curve that noise bent; see the session's method."""
+    if not isinstance(monotone, Mapping):
+        raise TypeError(
+            f"monotone is {monotone!r}; it must be a mapping of terms to directions, such as "
+            '{"age": "+"}.'
+        )
+    suggestions = []
+    for name, declared in monotone.items():
+        index = find_term(base, name)
+        directions = declared if isinstance(declared, Mapping) else {None: declared}
+        for class_label, sign in directions.items():
+            if not isinstance(sign, str) or sign not in _DIRECTIONS:
+                raise ValueError(
+                    f"monotone[{name!r}] is {sign!r}; it must be '+' (increasing) or '-' "
+                    "(decreasing), or a mapping of class labels to these."
+                )
+            suggestion = _suggestion(base, state, index, class_label, _DIRECTIONS[sign], alpha)
+            suggestions += [] if suggestion is None else [suggestion]
+    return tuple(suggestions)
+
+
+def _suggestion(
+    base: AdditiveModel, state: State, index: int, class_label: Any, increasing: bool, alpha: float
+) -> Suggestion | None:
+    shape = "increasing" if increasing else "decreasing"
+    verdict = judge(base, index, shape, class_label, alpha)
+    noisy = [bump for bump in verdict.bumps if bump.within_noise]
+    if not noisy:
+        return None
+    term = state.terms[index]
+    bins = tuple(sorted(code for bump in noisy for code in bump.bins))
+    if verdict.within_noise:
+        # The same result, and a plainer history.
+        bins = tuple(range(1, len(term.scores) - 1))
+    column = 0
+    if class_label is not None and base.classes is not None:
+        column = base.classes.index(class_label)
+    now = term.scores.reshape(len(term.scores), -1)[list(bins), column]
+    weights = term.weights[list(bins)]
+    if np.array_equal(isotonic(now, weights, increasing=increasing), now):
+        return None
+    p_value = min(bump.p_value for bump in noisy)
+    return Suggestion(verdict.term, class_label, increasing, bins, p_value, verdict.text)
 
 
 # ----------------------------------------------------------------------------- simulated noise

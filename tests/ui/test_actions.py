@@ -1,4 +1,4 @@
-"""What the editor's buttons do, without a page."""
+"""The editor's buttons, without a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the editor's plot shows."""
+"""The editor's plot."""
 
 from __future__ import annotations
 

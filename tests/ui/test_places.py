@@ -1,4 +1,4 @@
-"""Where bins stand on the editor's plot."""
+"""Positions of bins on the editor's plot."""
 
 from __future__ import annotations
 

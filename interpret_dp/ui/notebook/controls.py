@@ -53,7 +53,7 @@ class Controls:
     all_classes: Any
     bins: Any
     where: Any
-    whole: Any
+    whole_curve: Any
     selected: Any
     tools: Mapping[str, Any]
     number: Any
@@ -98,7 +98,7 @@ class Controls:
                 layout={"width": "330px"},
             ),
             where=widgets.Dropdown(layout={"width": "150px"}),
-            whole=_button("Whole curve", "Select everything", "110px"),
+            whole_curve=_button("Whole curve", "Select everything", "110px"),
             selected=widgets.HTML(),
             tools={name: _button(tool.label, tool.hint) for name, tool in TOOLS.items()},
             number=widgets.FloatText(value=0.1, step=0.1, layout={"width": "90px"}),
@@ -149,7 +149,7 @@ class Controls:
                 _row(self.privacy),
                 _row(self.term, self.class_label, self.all_classes),
                 figure,
-                _row(self.bins, self.where, self.whole, self.selected),
+                _row(self.bins, self.where, self.whole_curve, self.selected),
                 *(_row(_label(name), *row) for name, row in rows.items()),
                 _row(_label("History"), undo, redo, reset),
                 self.error,

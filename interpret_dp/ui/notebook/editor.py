@@ -176,8 +176,9 @@ class NotebookEditor:
         with self._lock:
             session, controls = self.session, self.controls
             self._draw()
-            whole = "whole curve" if self._pair is None else "whole heat map"
-            text = selection_text(self._edited, self._selected) if self._selected else whole
+            text = "whole curve" if self._pair is None else "whole heat map"
+            if self._selected:
+                text = selection_text(self._edited, self._selected)
             controls.selected.value = note_html(f"Selected: {text}")
             controls.history.value = history_html(session.history, session.undone)
             edits = len(session.released.edits)
@@ -249,8 +250,8 @@ class NotebookEditor:
                 self._selected = ()
             with self._quietly():
                 self.controls.where.value = _RANGE
-                whole = (1, len(self._order))
-                ends = (regular[0], regular[-1]) if regular and self._selected else whole
+                has_range = regular and self._selected
+                ends = (regular[0], regular[-1]) if has_range else (1, len(self._order))
                 self.controls.bins.value = ends
             self.refresh()
 
@@ -322,7 +323,7 @@ class NotebookEditor:
         for button, act in (
             (controls.save, self._save),
             (controls.load, self._load),
-            (controls.whole, lambda: self.select(())),
+            (controls.whole_curve, lambda: self.select(())),
         ):
             button.on_click(partial(self._run, act))
         for name in ("bins", "where"):

@@ -1,4 +1,4 @@
-"""interpret's own apps, asked as a browser asks them, but without a browser."""
+"""interpret's own apps, called as a browser calls them, but without a browser."""
 
 from __future__ import annotations
 

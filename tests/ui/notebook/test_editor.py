@@ -191,7 +191,7 @@ def test_range_drawn_on_the_curve_selects_the_bins_it_overlaps(editor):
 @pytest.mark.parametrize(
     "give_back",
     [
-        lambda editor: editor.controls.whole.click(),
+        lambda editor: editor.controls.whole_curve.click(),
         lambda editor: _bins(editor)._dispatch_on_deselect(Points()),
         lambda editor: setattr(editor.controls.bins, "value", (1, editor.controls.bins.max)),
         lambda editor: setattr(editor.controls.term, "value", DOSE),

@@ -113,7 +113,7 @@ def message(outcome: Outcome) -> Component:
 
 
 def status_text(session: EditSession) -> str:
-    """Return how many edits there are, in words."""
+    """Return the number of edits in words."""
     count, pending = len(session.history), len(session.pending)
     if not count:
         return "no edits yet"

@@ -1,4 +1,4 @@
-"""What `visualize` returns inside interpret's callbacks, and everywhere else."""
+"""Results of `visualize` inside interpret's callbacks, and everywhere else."""
 
 from __future__ import annotations
 

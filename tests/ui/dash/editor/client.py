@@ -1,4 +1,4 @@
-"""Uses an editor as its page does: keeps what the page holds, and asks the app's callbacks."""
+"""A client of the editor: keeps the state of its page, and calls the app's callbacks."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ class EditorClient:
     # ----------------------------------------------------------------------- what is on the page
 
     def text(self, part: str) -> str:
-        """Return what a part says."""
+        """Return the text of a part."""
         return text_of(self.state[f"idp-editor-{part}", "children"])
 
     @property
     def panel(self) -> str:
-        """What the privacy panel says."""
+        """The text of the privacy panel."""
         return text_of(self.state["idp-panel", "children"])
 
     @property

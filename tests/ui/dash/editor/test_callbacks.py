@@ -1,4 +1,4 @@
-"""The editor's callbacks, asked as its page asks them."""
+"""The editor's callbacks, called as its page calls them."""
 
 from __future__ import annotations
 
