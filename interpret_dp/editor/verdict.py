@@ -321,22 +321,18 @@ def _tested(
         p_value = float((1 + np.count_nonzero(null >= clearest)) / (1 + N_SIMULATIONS))
         word = "fall" if falls[best] > 0 else "rise"
         low, high, place = _place(feature, int(starts[best]), int(ends[best]))
-        outcome = "is within the noise" if p_value > alpha else "is more than noise explains"
-        bumps.append(
-            Bump(
-                bins=tuple(range(first + 1, last + 2)),
-                start=low,
-                end=high,
-                size=float(departures[best]),
-                deviation=float(deviations[best]),
-                p_value=p_value,
-                within_noise=p_value > alpha,
-                text=f"the {word} {place} {outcome}: p = {p_value:.2g}",
-            )
+        bump = _bump(
+            f"{word} {place}",
+            alpha,
+            bins=tuple(range(first + 1, last + 2)),
+            start=low,
+            end=high,
+            size=float(departures[best]),
+            deviation=float(deviations[best]),
+            p_value=p_value,
         )
-    p_value = min((bump.p_value for bump in bumps), default=1.0)
-    text = _sentence(feature.name, class_label, shape, bumps)
-    return Verdict(feature.name, class_label, shape, alpha, p_value, tuple(bumps), text)
+        bumps.append(bump)
+    return _verdict(feature.name, class_label, shape, alpha, bumps)
 
 
 def _tested_pair(pair: FeaturePair, term: AdditiveTerm, alpha: float) -> Verdict:
@@ -345,25 +341,35 @@ def _tested_pair(pair: FeaturePair, term: AdditiveTerm, alpha: float) -> Verdict
     labels = code_labels(pair)
     order = np.argsort(p_values, kind="stable")
     chosen = [at for at in order if p_values[at] <= alpha] or list(order[:1])
-    bumps = []
-    for at in chosen:
-        code, p_value = int(codes[at]), float(p_values[at])
-        outcome = "is within the noise" if p_value > alpha else "is more than noise explains"
-        bumps.append(
-            Bump(
-                bins=(code,),
-                start=labels[code],
-                end=labels[code],
-                size=float(abs(term.scores[code])),
-                deviation=float(deviations[at]),
-                p_value=p_value,
-                within_noise=p_value > alpha,
-                text=f"the effect at {labels[code]} {outcome}: p = {p_value:.2g}",
-            )
+    bumps = [
+        _bump(
+            f"effect at {labels[codes[at]]}",
+            alpha,
+            bins=(int(codes[at]),),
+            start=labels[codes[at]],
+            end=labels[codes[at]],
+            size=float(abs(term.scores[codes[at]])),
+            deviation=float(deviations[at]),
+            p_value=float(p_values[at]),
         )
+        for at in chosen
+    ]
+    return _verdict(pair.name, None, "flat", alpha, bumps, "heat map")
+
+
+def _bump(departure: str, alpha: float, *, p_value: float, **figures: Any) -> Bump:
+    is_noise = p_value > alpha
+    outcome = "is within the noise" if is_noise else "is more than noise explains"
+    text = f"the {departure} {outcome}: p = {p_value:.2g}"
+    return Bump(p_value=p_value, within_noise=is_noise, text=text, **figures)
+
+
+def _verdict(
+    name: str, label: Any, shape: str, alpha: float, bumps: list[Bump], subject: str = "curve"
+) -> Verdict:
     p_value = min((bump.p_value for bump in bumps), default=1.0)
-    text = _sentence(pair.name, None, "flat", bumps, "heat map")
-    return Verdict(pair.name, None, "flat", alpha, p_value, tuple(bumps), text)
+    text = _sentence(name, label, shape, bumps, subject)
+    return Verdict(name, label, shape, alpha, p_value, tuple(bumps), text)
 
 
 def _changed_runs(scores: FloatArray, fitted: FloatArray) -> list[tuple[int, int]]:
@@ -384,9 +390,7 @@ def _place(feature: AdditiveFeature, start: int, end: int) -> tuple[str, str, st
     return low, high, between_text(low, high)
 
 
-def _sentence(
-    name: str, class_label: Any, shape: str, bumps: list[Bump], subject: str = "curve"
-) -> str:
+def _sentence(name: str, class_label: Any, shape: str, bumps: list[Bump], subject: str) -> str:
     whose = repr(name) if class_label is None else f"{name!r} for class {class_label!r}"
     article = "an increasing" if shape == "increasing" else f"a {shape}"
     if not bumps:

@@ -162,7 +162,7 @@ def disabled_buttons(session: EditSession, view: TermView) -> dict[str, bool]:
 
 def counted(count: int, noun: str = "edit") -> str:
     """Return a number of things, such as "1 edit" or "2 edits"."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def time_text(record: EditRecord) -> str:

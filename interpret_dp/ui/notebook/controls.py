@@ -6,7 +6,6 @@ Every text is escaped.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -40,99 +39,77 @@ _ERROR_BOX = f"border-left: 4px solid #d55e00; padding: 2px 10px; {_SMALL}"
 _NOTE_BOX = f"border-left: 4px solid #0072b2; padding: 2px 10px; {_SMALL}"
 
 
-@dataclass(frozen=True, eq=False)
 class Controls:
     """Every field and button of one editor; widgets of ipywidgets.
 
     ``tools`` and ``history_buttons`` are those of ``actions.TOOLS`` and ``SESSION_BUTTONS``, by
     name.
+
+    Parameters
+    ----------
+    session : EditSession
+    term : int
+        Number of the term that is shown.
     """
 
-    term: Any
-    class_label: Any
-    all_classes: Any
-    bins: Any
-    where: Any
-    whole_curve: Any
-    selected: Any
-    tools: Mapping[str, Any]
-    number: Any
-    length: Any
-    recentre: Any
-    history_buttons: Mapping[str, Any]
-    shape: Any
-    verdict: Any
-    message: Any
-    path: Any
-    save: Any
-    load: Any
-    error: Any
-    note: Any
-    history: Any
-    privacy: Any
-
-    @classmethod
-    def build(cls, session: EditSession, term: int) -> Controls:
-        """Make the widgets for a session, showing a term."""
+    def __init__(self, session: EditSession, term: int) -> None:
         widgets = ipywidgets()
         labels = session.class_labels
         several = {} if labels else {"display": "none"}
-        return cls(
-            term=widgets.Dropdown(
-                options=[(name, index) for index, name in enumerate(session.terms)],
-                value=term,
-                description="Term",
-                layout={"width": "280px"},
-            ),
-            class_label=widgets.Dropdown(
-                options=[(str(label), index) for index, label in enumerate(labels or ("",))],
-                value=0,
-                description="Class",
-                layout={"width": "220px"} | several,
-            ),
-            all_classes=_checkbox("edit all classes", False, several),
-            bins=widgets.IntRangeSlider(
-                description="Bins",
-                readout=False,
-                continuous_update=False,
-                layout={"width": "330px"},
-            ),
-            where=widgets.Dropdown(layout={"width": "150px"}),
-            whole_curve=_button("Whole curve", "Select everything", "110px"),
-            selected=widgets.HTML(),
-            tools={name: _button(tool.label, tool.hint) for name, tool in TOOLS.items()},
-            number=widgets.FloatText(value=0.1, step=0.1, layout={"width": "90px"}),
-            length=widgets.Text(
-                placeholder="length: by the noise",
-                tooltip="Share of the feature's range, such as 0.1; empty: chosen from the noise",
-                continuous_update=False,
-                layout={"width": "160px"},
-            ),
-            recentre=_checkbox("keep the mean prediction (recentre)", True, {}),
-            history_buttons={
-                name: _button(label, hint) for name, (label, hint) in SESSION_BUTTONS.items()
-            },
-            shape=widgets.Dropdown(
-                options=tuple(shapes_for("continuous")),
-                description="Is it noise?",
-                layout={"width": "220px"},
-            ),
-            verdict=widgets.HTML(),
-            message=widgets.Text(
-                placeholder="why these edits were made (public: no patient in it)",
-                continuous_update=False,
-                layout={"width": "380px"},
-            ),
-            path=widgets.Text(
-                value="edits.json", continuous_update=False, layout={"width": "220px"}
-            ),
-            save=_button("Save edits", "Write the edits to this file, without a row", "110px"),
-            load=_button("Load edits", "Go on from the edits in this file", "110px"),
-            error=widgets.HTML(),
-            note=widgets.HTML(),
-            history=widgets.HTML(),
-            privacy=widgets.HTML(),
+        self.term = widgets.Dropdown(
+            options=[(name, index) for index, name in enumerate(session.terms)],
+            value=term,
+            description="Term",
+            layout={"width": "280px"},
         )
+        self.class_label = widgets.Dropdown(
+            options=[(str(label), index) for index, label in enumerate(labels or ("",))],
+            value=0,
+            description="Class",
+            layout={"width": "220px"} | several,
+        )
+        self.all_classes = _checkbox("edit all classes", False, several)
+        self.bins = widgets.IntRangeSlider(
+            description="Bins",
+            readout=False,
+            continuous_update=False,
+            layout={"width": "330px"},
+        )
+        self.where = widgets.Dropdown(layout={"width": "150px"})
+        self.whole_curve = _button("Whole curve", "Select everything", "110px")
+        self.selected = widgets.HTML()
+        self.tools = {name: _button(tool.label, tool.hint) for name, tool in TOOLS.items()}
+        self.number = widgets.FloatText(value=0.1, step=0.1, layout={"width": "90px"})
+        self.length = widgets.Text(
+            placeholder="length: by the noise",
+            tooltip="Share of the feature's range, such as 0.1; empty: chosen from the noise",
+            continuous_update=False,
+            layout={"width": "160px"},
+        )
+        self.recentre = _checkbox("keep the mean prediction (recentre)", True, {})
+        self.history_buttons = {
+            name: _button(label, hint) for name, (label, hint) in SESSION_BUTTONS.items()
+        }
+        self.shape = widgets.Dropdown(
+            options=tuple(shapes_for("continuous")),
+            description="Is it noise?",
+            layout={"width": "220px"},
+        )
+        self.verdict = widgets.HTML()
+        self.message = widgets.Text(
+            placeholder="why these edits were made (public: no patient in it)",
+            continuous_update=False,
+            layout={"width": "380px"},
+        )
+        self.path = widgets.Text(
+            value="edits.json", continuous_update=False, layout={"width": "220px"}
+        )
+        self.save = _button("Save edits", "Write the edits to this file, without a row", "110px")
+        self.load = _button("Load edits", "Go on from the edits in this file", "110px")
+        self.error = widgets.HTML()
+        self.note = widgets.HTML()
+        self.history = widgets.HTML()
+        self.privacy = widgets.HTML()
 
     def holder(self) -> Any:
         """Return a box in which one figure can take the place of another."""
@@ -164,8 +141,7 @@ class Controls:
 
     def close(self) -> None:
         """Close every widget."""
-        for entry in fields(self):
-            value = getattr(self, entry.name)
+        for value in vars(self).values():
             for widget in value.values() if isinstance(value, Mapping) else [value]:
                 widget.close()
 

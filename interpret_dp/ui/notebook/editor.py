@@ -84,7 +84,7 @@ class NotebookEditor:
         self._lock = threading.RLock()
         self._is_quiet = False
         self._selected: tuple[int, ...] = ()
-        self.controls = Controls.build(session, find_term(session.base, term))
+        self.controls = Controls(session, find_term(session.base, term))
         self._pair: FeaturePair | None = None
         self.figure: Any = None
         self._drawn = (-1, 0)

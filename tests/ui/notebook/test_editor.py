@@ -254,6 +254,8 @@ BUTTONS = {
 def test_buttons_do_what_the_methods_do(editor):
     assert {kind for kind, _ in BUTTONS.values()} == set(KINDS)
     assert set(BUTTONS) == {tool.label for tool in TOOLS.values()}
+    rows = [row.children for row in editor.box.children if isinstance(row, ipywidgets.HBox)]
+    assert set(editor.controls.tools.values()) <= {widget for row in rows for widget in row}
     editor.controls.length.value = "0.3"
     editor.controls.bins.value = (2, 6)
     for number, (label, (kind, arguments)) in enumerate(BUTTONS.items()):

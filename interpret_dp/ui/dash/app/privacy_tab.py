@@ -23,6 +23,7 @@ from interpret_dp.explanation.plots.parts import literal, thinned
 from interpret_dp.explanation.plots.spending import CLASSES, Requests, spending_plot
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.ledger import PrivacyLedger
+from interpret_dp.ui.actions import counted
 from interpret_dp.ui.dash.app.host import explanations_of, shows_ours
 from interpret_dp.ui.dash.components import (
     error_message,
@@ -40,6 +41,7 @@ __all__ += ["spending_figure", "with_tab"]
 
 _OURS, _OTHERS = "models of this dashboard", "other requests"
 _VALUE, _CONTENT = "privacy", "privacy-tab"
+_MAX_REQUESTS = 200  # in the table, the latest
 
 
 def register(app: dash.Dash) -> None:
@@ -58,13 +60,9 @@ def with_tab(layout: Any, app: Any) -> Any:
         return layout
     # The layout is the app's own object and is served again and again.
     layout = copy.deepcopy(layout)
-    tab = dcc.Tab(
-        label="Privacy",
-        value=_VALUE,
-        children=html.Div(id=_CONTENT, className="contain"),
-    )
+    content = html.Div(id=_CONTENT, className="contain")
     tabs = layout["tabs"]
-    tabs.children = [*tabs.children, tab]
+    tabs.children = [*tabs.children, dcc.Tab(label="Privacy", value=_VALUE, children=content)]
     return layout
 
 
@@ -87,13 +85,9 @@ def _introduction(accounts: list[ShownAccount]) -> Component:
         if model.spend.guarantee.tests_only
         for name in model.names
     ]
-    warning = None
-    if seeded:
-        warning = html.Div(
-            f"Seeded noise, for tests only, promises nothing: {', '.join(seeded)}.",
-            className="idp-error",
-        )
-    return _card("Privacy", [html.Div(text), warning])
+    warning = f"Seeded noise, for tests only, promises nothing: {', '.join(seeded)}."
+    error = html.Div(warning, className="idp-error") if seeded else None
+    return _card("Privacy", [html.Div(text), error])
 
 
 def _guarded_card(account: ShownAccount) -> Component:
@@ -138,16 +132,14 @@ def _summary(account: ShownAccount) -> Component:
         )
     shown = sum(m.spend.model_share or 0.0 for m in account.models if m.request is not None)
     shown = min(shown, budget.spent_share)
-    parts = [
-        (_OURS, shown, CLASSES[0]),
-        (_OTHERS, max(0.0, budget.spent_share - shown), CLASSES[1]),
-    ]
+    others = max(0.0, budget.spent_share - shown)
+    parts = [(_OURS, shown, CLASSES[0]), (_OTHERS, others, CLASSES[1])]
     spent = "0" if not budget.n_requests else ceil_text(budget.spent_epsilon)
-    words = (
+    text = (
         f"Spent epsilon {spent} of {budget.epsilon:g} at delta {budget.delta:g}"
-        f"{selections_text(budget.delta_x)}, in "
-        f"{budget.n_requests:,} request{'' if budget.n_requests == 1 else 's'}. Left for one more "
-        f"release: epsilon {floor_text(budget.remaining_epsilon)} at delta {budget.delta:g}"
+        f"{selections_text(budget.delta_x)}, in {counted(budget.n_requests, 'request')}. "
+        "Left for one more release: epsilon "
+        f"{floor_text(budget.remaining_epsilon)} at delta {budget.delta:g}"
         + left_for_selections(budget.remaining_epsilon, budget.delta_x, budget.spent_delta)
         + ". "
     )
@@ -159,15 +151,15 @@ def _summary(account: ShownAccount) -> Component:
         )
     return html.Div(
         [
-            html.Div([html.B(words), waiting], style={"marginBottom": "6px"}),
+            html.Div([html.B(text), waiting], style={"marginBottom": "6px"}),
             to_component(budget_bar(parts)),
             html.Div(shares_text(*budget.spent_shares), className="idp-muted"),
         ]
     )
 
 
-def _room(account: ShownAccount) -> Component | None:
-    """Say how many more models like each of those shown fit under the budget."""
+def _room(account: ShownAccount) -> Component:
+    """Return how many more models like each of those shown fit under the budget."""
     lines = []
     for model in account.models:
         guarantee = model.spend.guarantee
@@ -224,46 +216,39 @@ def _words(request: Any) -> str:
     )
 
 
-_MOST_REQUESTS = 200
-
-
 def _requests(account: ShownAccount) -> Component:
     requests = account.requests
     if requests is None:
         raise ValueError(f"The requests of data set {account.dataset!r} were not read.")
-    names = {
+    names: dict[Any, str] = {
         model.request: ", ".join(model.names)
         for model in account.models
         if model.request is not None
     }
-    total_name = "Total mu" if account.budget is None else "Total epsilon"
-    numeric = {"Epsilon", "Delta", "Cost (mu)", total_name}
-    head = ["Date (UTC)", "Who", "User", "Purpose", "Epsilon", "Delta", "Cost (mu)",
-            total_name, "State", "Shown here as"]  # fmt: skip
-    body = []
-    latest = requests.iloc[::-1][:_MOST_REQUESTS]
-    for number, (_, request) in zip(latest.index, latest.iterrows(), strict=True):
-        total = request["total_mu" if account.budget is None else "total_epsilon"]
-        body.append(
-            [
-                request["time"],
-                request["explainer"],
-                request["user"] or "not told",
-                request["purpose"] or "not given",
-                ceil_text(request["asked_epsilon"]),
-                ceil_text(request["asked_delta"]),
-                ceil_text(request["mu"]),
-                ceil_text(total),
-                request["state"],
-                names.get(number, ""),
-            ]
-        )
+    unit = "mu" if account.budget is None else "epsilon"
+    numeric = {"Epsilon", "Delta", "Cost (mu)", f"Total {unit}"}
+    body = [
+        {
+            "Date (UTC)": request["time"],
+            "Who": request["explainer"],
+            "User": request["user"] or "not told",
+            "Purpose": request["purpose"] or "not given",
+            "Epsilon": ceil_text(request["asked_epsilon"]),
+            "Delta": ceil_text(request["asked_delta"]),
+            "Cost (mu)": ceil_text(request["mu"]),
+            f"Total {unit}": ceil_text(request[f"total_{unit}"]),
+            "State": request["state"],
+            "Shown here as": names.get(number, ""),
+        }
+        for number, request in requests.iloc[::-1][:_MAX_REQUESTS].iterrows()
+    ]
+    head = list(body[0])
     classes = ["idp-number" if name in numeric else "" for name in head]
-    cut = f", the latest {_MOST_REQUESTS}" if len(requests) > _MOST_REQUESTS else ""
+    cut = f", the latest {_MAX_REQUESTS}" if len(requests) > _MAX_REQUESTS else ""
     table = html.Table(
         [
             html.Thead(_row(html.Th, head, classes)),
-            html.Tbody([_row(html.Td, cells, classes) for cells in body]),
+            html.Tbody([_row(html.Td, list(cells.values()), classes) for cells in body]),
         ]
     )
     return html.Details(
@@ -280,15 +265,10 @@ def _row(kind: Any, cells: list[str], classes: list[str]) -> Component:
 
 
 def _assumptions(account: ShownAccount) -> Component:
+    title = f"What the promises assume ({len(account.assumptions)})"
+    clauses = html.Ul([html.Li(clause) for clause in account.assumptions])
     return html.Details(
-        [
-            html.Summary(
-                f"What the promises assume ({len(account.assumptions)})",
-                style={"cursor": "pointer"},
-            ),
-            html.Ul([html.Li(clause) for clause in account.assumptions]),
-        ],
-        style={"margin": "10px 0"},
+        [html.Summary(title, style={"cursor": "pointer"}), clauses], style={"margin": "10px 0"}
     )
 
 
@@ -302,7 +282,7 @@ class ShownModel:
     Attributes
     ----------
     spend : PrivacySpend
-        What it cost, with the ledger's figures as of now.
+        Its cost, with the ledger's figures as of now.
     names : tuple of str
         The explanations.
     request : int or None
@@ -325,7 +305,7 @@ class ShownAccount:
     models : tuple of ShownModel
         The models of this dashboard that were charged to it.
     assumptions : tuple of str
-        What their promises assume, each clause once.
+        The assumptions of their promises, each clause once.
     budget : BudgetState or None
         None if no limit was declared.
     head : str or None
@@ -362,44 +342,45 @@ def collect_accounts(explanations: Sequence[Any]) -> list[ShownAccount]:
 
 def _account(ledger: Any, dataset: str, explanations: Sequence[Any]) -> ShownAccount:
     clauses = dict.fromkeys(c for e in explanations for c in e.privacy.guarantee.assumptions)
-    words = {
-        "dataset": dataset,
-        "ledger": explanations[0].privacy.ledger,
-        "assumptions": tuple(clauses),
-    }
+    try:
+        entries, numbers = _read_account(ledger, dataset)
+    except LedgerError as error:
+        entries, numbers = {"problem": f"The ledger cannot be read now: {error}"}, {}
+    return ShownAccount(
+        dataset=dataset,
+        models=_models(explanations, numbers),
+        assumptions=tuple(clauses),
+        **{"ledger": explanations[0].privacy.ledger} | entries,
+    )
+
+
+def _read_account(ledger: Any, dataset: str) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return what the ledger holds of an account, and the numbers of its requests.
+
+    Numbers are by the hash of the entry that closed the request.
+    """
     if not isinstance(ledger, PrivacyLedger):
         problem = "The explanations carry no ledger, so nothing is known of other requests."
-        return ShownAccount(models=_models(explanations, {}), problem=problem, **words)
-    try:
-        if dataset not in ledger.datasets():
-            problem = (
-                f"The ledger has no entry of data set {dataset!r}. A model that was loaded from a "
-                "file finds its account if the ledger is given: load_model(path, ledger=...)."
-            )
-            return ShownAccount(models=_models(explanations, {}), problem=problem, **words)
-        (document,) = ledger.to_dict(dataset)["datasets"]
-        numbers = _requests_by_head(ledger, dataset)
-        requests = ledger.report(dataset)
-        requests.index = [request["number"] for request in document["requests"]][: len(requests)]
-        budget, spent = ledger.budget(dataset), None
-        if budget is not None:
-            spent = BudgetState.of(budget, ledger.spent(dataset), ledger.remaining(dataset))
-        return ShownAccount(
-            models=_models(explanations, numbers),
-            budget=spent,
-            head=ledger.head,
-            requests=requests,
-            **words | {"ledger": repr(ledger)},
+        return {"problem": problem}, {}
+    if dataset not in ledger.datasets():
+        problem = (
+            f"The ledger has no entry of data set {dataset!r}. A model that was loaded from a "
+            "file finds its account if the ledger is given: load_model(path, ledger=...)."
         )
-    except LedgerError as error:
-        problem = f"The ledger cannot be read now: {error}"
-        return ShownAccount(models=_models(explanations, {}), problem=problem, **words)
-
-
-def _requests_by_head(ledger: PrivacyLedger, dataset: str) -> dict[str, int]:
-    """Return the number of the request that each closing entry belongs to, by the entry's hash."""
-    entries = ledger.entries(dataset)
-    return {e["hash"]: e["reservation"] for e in entries if e["kind"] == "commit"}
+        return {"problem": problem}, {}
+    (document,) = ledger.to_dict(dataset)["datasets"]
+    requests, budget = ledger.report(dataset), ledger.budget(dataset)
+    requests.index = [request["number"] for request in document["requests"]][: len(requests)]
+    state = None
+    if budget is not None:
+        state = BudgetState.of(budget, ledger.spent(dataset), ledger.remaining(dataset))
+    numbers = {
+        entry["hash"]: entry["reservation"]
+        for entry in ledger.entries(dataset)
+        if entry["kind"] == "commit"
+    }
+    entries = {"ledger": repr(ledger), "budget": state, "head": ledger.head, "requests": requests}
+    return entries, numbers
 
 
 def _models(explanations: Sequence[Any], numbers: dict[str, int]) -> tuple[ShownModel, ...]:

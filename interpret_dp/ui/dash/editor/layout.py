@@ -95,24 +95,20 @@ def _muted(text: str) -> Component:
     return html.Span(text, className="idp-muted")
 
 
-def _session_buttons(
-    ids: Ids, term: EditedTerm, names: tuple[str, ...], strong: str = ""
-) -> list[Component]:
+def _session_buttons(ids: Ids, term: EditedTerm, *names: str) -> list[Component]:
     disabled = disabled_buttons(term.session, term.view)
     buttons = []
     for name in names:
         label, hint = SESSION_BUTTONS[name]
-        css_class = "idp-editor-strong" if name == strong else ""
         hint += _KEYS.get(name, "")
-        button = action_button(ids, name, label, hint, disabled=disabled[name], css_class=css_class)
-        buttons.append(button)
+        buttons.append(action_button(ids, name, label, hint, disabled=disabled[name]))
     return buttons
 
 
 def _header(ids: Ids, term: EditedTerm) -> Component:
     status = html.Span(status_text(term.session), id=ids("status"), className="idp-editor-status")
     name = html.Span(term.view.name, className="idp-editor-name")
-    buttons = _session_buttons(ids, term, ("undo", "redo", "reset"))
+    buttons = _session_buttons(ids, term, "undo", "redo", "reset")
     return _div(
         "header", _div("title", name, _muted(term.view.kind), status), _div("row", *buttons)
     )
@@ -234,7 +230,7 @@ def _commit_bar(ids: Ids, term: EditedTerm) -> Component:
         maxLength=2_000,
     )
     note = "Edits use released figures only: they cost no privacy, and the guarantee stays."
-    buttons = _session_buttons(ids, term, ("commit", "cancel"), strong="commit")
+    buttons = _session_buttons(ids, term, "commit", "cancel")
     return _div("commit", why, *buttons, _muted(note), **data_attributes(enter="commit"))
 
 

@@ -68,7 +68,7 @@ class Ids:
 
 
 def action_button(
-    ids: Ids, action: str, label: str, hint: str, *, disabled: bool = False, css_class: str = ""
+    ids: Ids, action: str, label: str, hint: str, *, disabled: bool = False
 ) -> Component:
     """Return a button that acts on the session."""
     drawing = _icon(action)
@@ -78,7 +78,7 @@ def action_button(
         title=hint,
         disabled=disabled,
         n_clicks=0,
-        className=f"idp-editor-button {css_class}".strip(),
+        className="idp-editor-button" + (" idp-editor-strong" if action == "commit" else ""),
         **data_attributes(action=action),
     )
 
