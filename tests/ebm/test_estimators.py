@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import inspect
 
-import interpret.privacy
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
@@ -83,18 +81,6 @@ def test_progress_shows_rounds_and_nothing_private(cohort, capsys):
 
 
 # ----------------------------------------------------------- interpret's methods and files
-
-
-def test_constructor_takes_everything_that_interprets_takes():
-    for ours, theirs in (
-        (DPExplainableBoostingClassifier, interpret.privacy.DPExplainableBoostingClassifier),
-        (DPExplainableBoostingRegressor, interpret.privacy.DPExplainableBoostingRegressor),
-    ):
-        assert issubclass(ours, theirs)
-        missing = set(inspect.signature(theirs).parameters) - set(
-            inspect.signature(ours).parameters
-        )
-        assert not missing
 
 
 def test_interprets_own_arguments_declare_the_table():

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,6 +33,9 @@ from tests.contract.explainers.registry import (
 )
 from tests.edges.tables import UNDECLARED
 
+# What a user is told about preprocessing, undeclared columns and shapes.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 SMALLEST = 5e-324
 VALUES: dict[str, list[Any]] = {
     "NaN": [math.nan],
@@ -49,13 +50,6 @@ VALUES: dict[str, list[Any]] = {
     "texts": ["", " ", "\x00", "\ud800", "nan", "a" * 10_000],
 }
 SCHEMA = {"a": Continuous(0, 1), "b": Categorical([0, 1, "x"])}
-
-
-@pytest.fixture(autouse=True)
-def _hints() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 @pytest.fixture(params=names(only=ONE_EACH))
