@@ -61,6 +61,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path in marked:
             item.add_marker("lengthy")
+    if hasattr(config, "workerinput"):
+        from tests.scheduling import longest_first
+
+        items[:] = longest_first(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out tests by the groups of tests/scheduling.py, wherever files are asked for."""
+    from tests.scheduling import scheduler
+
+    return scheduler(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from interpret_dp._documents import read_json, write_sealed
 from interpret_dp.accounting.plans import SampledSteps
-from interpret_dp.ebm.files import from_document
+from interpret_dp.ebm.estimators import from_document
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.inputs import InputCoding

@@ -19,7 +19,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.release import ReleaseSession
-from tests.golden.write_golden import FEATURES, FILES, BlackBox, rows
+from tests.golden.kinds import FEATURES, FILES, BlackBox, rows
 
 X, IDS, TWO = rows(3), np.arange(3), Categorical([0, 1])
 MODEL = interpret_dp.load_model(FILES / "classification.json")

@@ -136,16 +136,6 @@ def test_a_session_that_forgets_the_factor_of_replacing_is_found(
     assert any(v.kind == "sensitivity" for v in report.violations)
 
 
-def test_a_label_that_depends_on_other_rows_is_found() -> None:
-    def turned(rows: Any) -> ExplanationData:
-        data = explanation_data(rows)
-        return ExplanationData(data.points, data.labels * np.int16((-1) ** len(rows)))
-
-    rows = records(200)
-    report = replayed("add_or_remove_one", [*rows, EXTREMES[0]], rows, make=turned)
-    assert any(v.kind == "sensitivity" for v in report.violations)
-
-
 def test_an_exact_number_among_what_is_published_is_found() -> None:
     def telling(rows: Any) -> Any:
         return request(explanation_data(rows), queries(ASKED), weights())[:1] * 0 + len(rows)

@@ -10,9 +10,10 @@ import pytest
 from interpret.glassbox import ExplainableBoostingClassifier
 
 from interpret_dp import BudgetExceededError, PrivacyLedger
-from interpret_dp.accounting import Guarantee, gaussian_events_json, mu_of_budget
+from interpret_dp.accounting import Guarantee, mu_of_budget
 from interpret_dp.explanation import PrivacySpend
 from interpret_dp.ui.dash.app.privacy_tab import collect_accounts, spending_figure
+from tests.ledger.requests import reserve, reserve_epsilon
 from tests.ui.dash.client import AppClient, components, text_of
 
 
@@ -24,11 +25,7 @@ def tab_names(client):
 def explanation_of_charge(ledger, dataset, epsilon=1.0, name="a model", **changes):
     """Charge a data set and return an explanation that is nothing but its name and its cost."""
     mu = mu_of_budget(epsilon, 1e-6)
-    reservation = ledger.reserve(
-        dataset, mu=mu, delta=0.0, event=gaussian_events_json([(mu, 1)]), epsilon=epsilon,
-        epsilon_delta=1e-6, explainer="test", purpose="trial <1>",
-    )  # fmt: skip
-    head = ledger.commit(reservation)
+    head = ledger.commit(reserve_epsilon(ledger, epsilon, 1e-6, dataset, purpose="trial <1>"))
     guarantee = Guarantee(
         epsilon=epsilon, delta=1e-6, mu=mu, mechanism="noise", dataset=dataset, ledger_head=head,
         **changes,
@@ -87,10 +84,7 @@ def test_the_tab_is_read_anew_and_needs_nothing_but_the_ledger(ledger, open_app)
 
 def test_what_is_open_counts_and_is_said(ledger, open_app):
     explanation = explanation_of_charge(ledger, "trial")
-    ledger.reserve(
-        "trial", mu=0.1, delta=0.0, event=gaussian_events_json([(0.1, 1)]), epsilon=0.4,
-        epsilon_delta=1e-6, explainer="crashed",
-    )  # fmt: skip
+    reserve(ledger, "trial", explainer="crashed")
     text = text_of(open_app([explanation]).privacy_tab())
     assert "1 of the requests run now or were left by a crash; all count as spent." in text
     assert "crashed" in text

@@ -1,22 +1,11 @@
-"""Writes the golden files: models, sessions, schemas and ledgers as version 0.1 wrote them.
+"""Tables, models and declarations that the golden files were made from.
 
-They were written once, by this script, and stay as they are: a later version of the package must
-read them and predict the same. Run it only to add a kind that is not there yet::
-
-    python -m tests.golden.write_golden NAME ...
-
-A file that exists is never written again. Those of ``GONE`` were written by what is no longer
-there: a fit and a private search in one ledger, and the model that the search found.
+Version 0.1 wrote the files, once: the history of this folder has the script. A later version of the
+package must read them and predict the same, so they are never written again.
 """
 
 from __future__ import annotations
 
-import json
-import sqlite3
-import sys
-import tempfile
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +18,7 @@ from interpret_dp import (
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
     DPLocallyLinearClassifier,
-    PrivacyLedger,
     PrivacyUnit,
-    PrivateBackground,
     Schema,
 )
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
@@ -139,34 +126,6 @@ def asked(name: str) -> Any:
     return rows(40, seed=5)
 
 
-def write_model(model: Any, name: str) -> None:
-    """Write a model and what it predicts."""
-    model.save(FILES / f"{name}.json")
-    expected = predictions(model, asked(name))
-    (FILES / f"{name}.expected.json").write_text(json.dumps(expected) + "\n", encoding="utf-8")
-
-
-def write_session(name: str, pair: bool) -> None:
-    """Write the edits of a session and the scores of the edited model."""
-    from interpret_dp import load_model
-
-    model: Any = load_model(FILES / ("pairs.json" if pair else "classification.json"))
-    session = model.edit(author="Ada")
-    session.make_monotone("age", increasing=True)
-    session.smooth("dose")
-    session.commit("risk rises with age and dose")
-    session.remove_effect("city")
-    session.set_scores("stage", [0.25], levels=["late"])
-    session.cap("age & stage" if pair else "dose", 0.5)
-    session.undo()
-    session.shift("age", 0.125, between=(30, 60))
-    session.commit("no effect of the city")
-    session.save(FILES / f"{name}.json")
-    edited = [scores.tolist() for scores in session.model.term_scores_]
-    expected = {"records": len(session.history), "scores": edited}
-    (FILES / f"{name}.expected.json").write_text(json.dumps(expected) + "\n", encoding="utf-8")
-
-
 def schemas() -> dict[str, Schema]:
     """Return schemas that together use every kind of declaration."""
     return {
@@ -175,71 +134,3 @@ def schemas() -> dict[str, Schema]:
         ),
         "schema_default": Schema(default=Continuous(-1, 1), target=Continuous(-5, 5)),
     }
-
-
-def write_background() -> None:
-    """Write a background with its dependence, and rows that are drawn from it."""
-    with use_randomness(SeededRandomness(3)):
-        background = PrivateBackground(
-            Schema(FEATURES), epsilon=5.0, ledger=PrivacyLedger.in_memory(), dataset="golden"
-        ).fit(rows())
-    background.save(FILES / "background.json")
-    drawn = background.sample(6, 0).astype(object)
-    drawn = drawn.where(drawn.notna(), None).to_dict("list")
-    (FILES / "background.expected.json").write_text(json.dumps(drawn) + "\n", encoding="utf-8")
-
-
-def write_ledger(name: str) -> None:
-    """Write a ledger with a budget, two fits and a raise as SQL, and what it says of itself."""
-    path = Path(tempfile.mkdtemp()) / f"{name}.db"
-    ledger = PrivacyLedger(f"sqlite:///{path}")
-    ledger.create_budget("cohort", epsilon=3, delta=1e-5, delta_x=1e-6)
-    X, y = rows(200), np.where(score(rows(200)) > 0, "yes", "no")
-    schema = Schema(FEATURES, target=Categorical(["no", "yes"]))
-    model = DPExplainableBoostingClassifier(
-        schema=schema, epsilon=0.5, delta=1e-6, max_rounds=2, ledger=ledger, dataset="cohort"
-    )
-    for _ in range(2):
-        model.fit(X, y)
-    ledger.raise_budget("cohort", 4.0, 2e-5, reason="board, 3 May")
-    with closing(sqlite3.connect(path)) as connection:
-        dump = "\n".join(connection.iterdump())
-    (FILES / f"{name}.sql").write_text(dump + "\n", encoding="utf-8")
-    export = ledger.to_dict() | {"ledger": f"sqlite:///{path.name}"}
-    (FILES / f"{name}.export.json").write_text(json.dumps(export) + "\n", encoding="utf-8")
-
-
-WRITERS: dict[str, Callable[[], None]] = {
-    **{
-        kind: (lambda kind=kind: write_model(additive(kind), kind))  # type: ignore[misc]
-        for kind in (
-            *("classification", "pairs", "classes", "regression", "monotone"),
-            *("poisson", "gamma"),
-        )
-    },
-    "maps_table": lambda: write_model(maps("table"), "maps_table"),
-    "maps_images": lambda: write_model(maps("images"), "maps_images"),
-    "session": lambda: write_session("session", pair=False),
-    "session_pair": lambda: write_session("session_pair", pair=True),
-    "background": write_background,
-    "ledger": lambda: write_ledger("ledger"),
-    **{
-        name: (lambda name=name: schemas()[name].save(FILES / f"{name}.json"))  # type: ignore[misc]
-        for name in ("schema_full", "schema_default")
-    },
-}
-
-GONE = {"search", "ledger_search", "surrogate"}
-
-
-def main() -> None:
-    """Write the files that are named, or all that are not there."""
-    FILES.mkdir(exist_ok=True)
-    for name in sys.argv[1:] or WRITERS:
-        if not any(FILES.glob(f"{name}.*")):
-            WRITERS[name]()
-            print(f"wrote {name}")
-
-
-if __name__ == "__main__":
-    main()
