@@ -30,6 +30,7 @@ from interpret_dp.ebm.training import TrainingTask
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.fitting.account import (
     account_of,
+    checked_budget,
     neighbourhood_of,
     randomness_of,
     refuse_unnamed_unit,
@@ -140,7 +141,7 @@ def open_request(
     TypeError, ValueError, SchemaError, LedgerError
         If a parameter, the table's form or the declaration is wrong. Nothing was spent.
     """
-    epsilon, delta = _budget(estimator)
+    epsilon, delta = checked_budget(estimator.epsilon, estimator.delta)
     _refuse_bags(estimator)
     _check_verbose(estimator.verbose)
     _refuse_start_of_logarithms(estimator, init_score)
@@ -207,22 +208,6 @@ def _refuse_start_of_logarithms(estimator: Any, init_score: Any) -> None:
             "cannot start from scores of their own. Pass it as a column of X, or use "
             "objective='rmse'."
         )
-
-
-def _budget(estimator: Any) -> tuple[float, float]:
-    epsilon = check_real(
-        "epsilon", estimator.epsilon, low=0, low_open=True, mend="1 is a usual start."
-    )
-    delta = check_real(
-        "delta",
-        estimator.delta,
-        low=0,
-        high=1,
-        low_open=True,
-        high_open=True,
-        mend="Choose it well below one over the number of people, such as 1e-6.",
-    )
-    return epsilon, delta
 
 
 def _objective(estimator: Any) -> str:

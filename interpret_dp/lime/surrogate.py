@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_flag, check_real
+from interpret_dp._validate import check_flag
 from interpret_dp.accounting.gaussian import epsilon_of_mu, mu_of_budget
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
@@ -28,6 +28,7 @@ from interpret_dp.ebm.request import FitRequest, open_request
 from interpret_dp.ebm.training import TrainedTerms, train
 from interpret_dp.fitting.account import (
     account_of,
+    checked_budget,
     neighbourhood_of,
     randomness_of,
     refuse_unnamed_unit,
@@ -146,8 +147,7 @@ def open_surrogate_request(
         If one is of another form, the model fails on the example, or there are more than 1,024
         terms, which would share the budget. Nothing was spent.
     """
-    epsilon = check_real("epsilon", estimator.epsilon, low=0, low_open=True)
-    delta = check_real("delta", estimator.delta, low=0, high=1, low_open=True, high_open=True)
+    epsilon, delta = checked_budget(estimator.epsilon, estimator.delta)
     same_people = check_flag("trained_on_same_people", estimator.trained_on_same_people)
     schema = Schema() if estimator.schema is None else estimator.schema
     if not isinstance(schema, Schema):

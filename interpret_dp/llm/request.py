@@ -17,6 +17,7 @@ from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE
 from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA, calibrated_noise
 from interpret_dp.fitting.account import (
     account_of,
+    checked_budget,
     neighbourhood_of,
     randomness_of,
     refuse_unnamed_unit,
@@ -141,7 +142,8 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
     TypeError, ValueError, SchemaError, LedgerError
         If a parameter, the table's form or the declaration is wrong. Nothing was spent.
     """
-    epsilon, delta = _checked_budget(estimator)
+    least = 2 * SMALLEST_OWN_DELTA
+    epsilon, delta = checked_budget(estimator.epsilon, estimator.delta, least_delta=least)
     _check_choices(estimator)
     flat, image_shape = flat_rows(X, estimator.image_shape)
     rows, privacy_unit = open_rows(
@@ -191,21 +193,6 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
     )
     warn_of_gaps(declaring, request.plan, neighbourhood)
     return request
-
-
-def _checked_budget(estimator: Any) -> tuple[float, float]:
-    epsilon = check_real(
-        "epsilon", estimator.epsilon, low=0, low_open=True, mend="1 is a usual start."
-    )
-    delta = check_real(
-        "delta",
-        estimator.delta,
-        low=2 * SMALLEST_OWN_DELTA,
-        high=1,
-        high_open=True,
-        mend="Choose it well below one over the number of people, such as 1e-6.",
-    )
-    return epsilon, delta
 
 
 def _check_choices(estimator: Any) -> None:

@@ -18,6 +18,7 @@ from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
 from interpret_dp.exceptions import BudgetExceededError, LedgerError, SchemaError
 from interpret_dp.fitting.account import (
     account_of,
+    checked_budget,
     neighbourhood_of,
     randomness_of,
     refuse_unnamed_unit,
@@ -177,8 +178,7 @@ class PaperLimeTabular:
         self.steps = check_int("steps", steps, low=8, mend="The paper takes 300 gradients.")
         self.reuse_distance = check_real("reuse_distance", reuse_distance, low=0, high=1)
         self._same_people = check_flag("trained_on_same_people", trained_on_same_people)
-        self._epsilon = check_real("epsilon", epsilon, low=0, low_open=True)
-        self._delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
+        self._epsilon, self._delta = checked_budget(epsilon, delta)
         self._mu = largest_mu(self._epsilon, self._delta) * (1.0 - _ROUNDING)
         self._query_mu = self._mu / math.sqrt(_USUAL_QUERIES)
         if per_query is not None:
