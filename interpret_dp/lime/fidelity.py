@@ -40,7 +40,7 @@ FIDELITY = "fidelity"
 # sqrt(1/4 + 1/16 + 1/4 + 1).
 _ROW_NORM = 5 * LATTICE // 4
 _SHARES = np.array([0.5, 0.25, 0.5, 1.0])
-# A variance below so many standard deviations of its noise is not told apart from none.
+# A variance below so many standard deviations of its noise counts as hidden by it.
 _LEAST_SPREAD = 2.0
 
 
@@ -79,9 +79,9 @@ class Fidelity:
         of the output's variance that the surrogate explains: at most 1, below 0 where a constant
         would be nearer, NaN where the noise hides the variance.
     standard_errors : DataFrame
-        Of the same form: what the noise of the released sums does to each figure. That the rows
-        are a sample is not in it, nor is the noise of their number, which the fit released and
-        which is far more precise.
+        Of the same form: errors by the noise of the released sums. The sampling error of the rows
+        is not in them, nor the noise of the number of rows, which the fit released far more
+        precisely.
     """
 
     table: pd.DataFrame
@@ -223,10 +223,10 @@ def fidelity_of(
     """
     import pandas as pd
 
-    found = [_figures(released[model], width) for model in models]
+    figures = [_figures(released[model], width) for model in models]
     columns = ["rmse", "mean_absolute_error", "r2"]
     return Fidelity(
-        *(pd.DataFrame(part, list(names), columns) for part in zip(*found, strict=True))
+        *(pd.DataFrame(part, list(names), columns) for part in zip(*figures, strict=True))
     )
 
 

@@ -129,11 +129,11 @@ class Patches:
 
     def _means(self, pixels: Table, patch: int) -> NDArray[np.float64]:
         own = self._pixels(patch)
-        total = np.zeros(pixels.n_rows)
+        sums = np.zeros(pixels.n_rows)
         # Pixel by pixel: additions of whole columns treat every row alike, to the last bit.
         for pixel in own:
             lower, upper = self._bounds(pixel)
-            for rows, found in in_chunks(pixels.column(pixel), numbers_of):
+            for rows, numbers in in_chunks(pixels.column(pixel), numbers_of):
                 middle = lower / 2 + upper / 2
-                total[rows] += np.clip(np.nan_to_num(found, nan=middle), lower, upper)
-        return total / len(own)
+                sums[rows] += np.clip(np.nan_to_num(numbers, nan=middle), lower, upper)
+        return sums / len(own)

@@ -1,7 +1,7 @@
 """The guarantee of an explainer, and whom it protects.
 
-Explanations protect the people whose rows they are computed from, with the model held fixed. What
-that is worth depends on whom the model was trained on, and how: only the user knows.
+Explanations protect the people whose rows they are computed from, with the model held fixed. For
+the people of the training data the guarantee depends on the model's own, which the user states.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from interpret_dp.exceptions import PrivacyWarning
 __all__ = ["ModelPromise", "conditional_guarantee", "model_promise", "warn_of_two_names"]
 
 _OTHER_PEOPLE = "nobody in the explanation data was used to train the model"
-_ASKED_ROWS = "Rows that are asked about are not protected."
+_EXPLAINED_ROWS = "Rows that are asked about are not protected."
 
 ModelPromise = Guarantee | tuple[float, float] | None
-"""What is known of the model's training: a guarantee, (epsilon, delta), or nothing."""
+"""Guarantee of the model's training, or its (epsilon, delta), or None where there is none."""
 
 
 def model_promise(model: Any, declared: Any) -> ModelPromise:
@@ -60,7 +60,7 @@ def model_promise(model: Any, declared: Any) -> ModelPromise:
 def conditional_guarantee(
     own: Guarantee, model: ModelPromise, trained_on_same_people: bool
 ) -> Guarantee:
-    """Return a guarantee of explanations, with what it is worth for the people of the model.
+    """Return a guarantee of explanations, with its scope for the people of the training data.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def conditional_guarantee(
         Whether people in the explanation data were used to train the model.
     """
     others = () if trained_on_same_people else (_OTHER_PEOPLE,)
-    scope = f"{_scope(own, model, trained_on_same_people)} {_ASKED_ROWS}"
+    scope = f"{_scope(own, model, trained_on_same_people)} {_EXPLAINED_ROWS}"
     return dataclasses.replace(own, scope=scope, assumptions=(*own.assumptions, *others))
 
 
@@ -105,7 +105,7 @@ def _scope(own: Guarantee, model: ModelPromise, same_people: bool) -> str:
             "figure, and each holds with the other's output taken as given."
         )
     both, at = _together(model, own)
-    # A pair alone does not say whom it protects.
+    # A pair alone does not name whom it protects.
     condition = "" if isinstance(model, Guarantee) else "if that is about the same neighbours, "
     return (
         f"{text}; {condition}model and explanations together are ({ceil_text(both)}, "

@@ -207,7 +207,7 @@ def open_surrogate_request(
 def _ask_example(
     rows: OpenedRows, box: BlackBox, schema: Schema, example: Any, image_shape: Any
 ) -> NDArray[np.float64]:
-    """Return what the model says of a public row; it fails here, if it must."""
+    """Return the model's outputs for a public row, so that a model that fails does so here."""
     row = "example" if example is not None else "a row that was made from the schema"
     mend = "Nothing was spent. Pass a public row that it can read, in the container of X"
     with tried_model(row, f"{mend}: fit(X, example=row)."):

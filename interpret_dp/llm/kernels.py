@@ -35,7 +35,7 @@ _HALVES = (0.5 ** np.arange(128)).astype(np.float32)
 
 @compiled(error_model="numpy")
 def _exp(x: np.float32) -> np.float32:
-    """Return exp(x) for x from -87 to 0; what is beyond counts as the end, no number as -87."""
+    """Return exp(x) for x from -87 to 0, to which x is clipped; NaN counts as -87."""
     x = x if x > _LOWEST else _LOWEST
     x = x if x < _ZERO else _ZERO
     n = np.floor(x * _LOG2_E + _HALF)
@@ -225,7 +225,7 @@ def clipped_limbs(
     largest: np.float32,
     limbs: NDArray[np.int8],
 ) -> None:
-    """Fill ``limbs`` with what each row adds, as :func:`gradients.coefficients` says.
+    """Fill ``limbs`` with the clipped gradients of each row, by the values of the maps.
 
     Parameters
     ----------

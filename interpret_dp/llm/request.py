@@ -72,7 +72,7 @@ class FitRequest(ReleaseRequest):
     ----------
     rows : PrivateRows
     schema : Schema
-        Complete; with stand-ins for what is undeclared.
+        Complete; with placeholders for undeclared columns and labels.
     declaring : DeclaringTask
     settings : TrainingSettings
     batch_size : int or None
@@ -296,7 +296,7 @@ def _plan(
     settings: TrainingSettings,
     rate: float | None,
 ) -> ReleasePlan:
-    """Split the budget over what is undeclared, the number of rows and the training."""
+    """Split the budget over undeclared parts, the number of rows and the training."""
     own = max(_OWN_DELTA_SHARE * delta, SMALLEST_OWN_DELTA)
     selections = [(GdpPair(0.0, part.delta), part.count) for part in declaring.plan(1.0, delta)]
     used = compose_repeated([*selections, (GdpPair(0.0, own), 1)]).delta
@@ -327,7 +327,7 @@ def in_class_order(target: Any) -> Categorical:
 
 
 def with_schema(request: FitRequest, schema: Schema, estimator: Any) -> FitRequest:
-    """Return the request with what was found out inside the session, and settings that fit it."""
+    """Return the request with a schema completed inside the session, and settings that fit it."""
     coding = input_coding(schema, estimator.standardize)
     settings = settings_of(estimator, coding, request.image_shape)
     # The number of steps was planned with these epochs.

@@ -120,7 +120,7 @@ class Coordinates:
         return points
 
     def effects(self, coefficients: NDArray[np.float64], point: Points) -> NDArray[np.float64]:
-        """Return what each feature of a point does by itself.
+        """Return the effect of each feature of a point.
 
         Parameters
         ----------

@@ -79,15 +79,15 @@ _ROUNDING = 1e-12
 class PaperLimeTabular:
     """The explanations of Patel, Shokri and Zick (2022), for comparison.
 
-    Around each row that is asked about, a linear function is fitted to what the model says of all
-    private rows, with noise that hides whether any one person is among them. Each explanation is
-    paid for. For explanations that are closer to the model, and cost once, take
+    Around each explained row, a linear function is fitted to the model's predictions of all private
+    rows, with noise that hides whether any one person is among them. Each explanation is paid
+    for. For explanations that are closer to the model, and cost once, take
     :class:`~interpret_dp.DPLimeTabular`.
 
     Parameters
     ----------
     model : object
-        With ``predict_proba`` or ``predict``, or callable on rows. It is asked about the private
+        With ``predict_proba`` or ``predict``, or callable on rows. It labels the private
         rows once, inside this process.
     data : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
         Private explanation data, shape (n_rows, n_columns), as the model takes it.
@@ -110,8 +110,8 @@ class PaperLimeTabular:
         Public bounds of a regression's output; None: outputs are probabilities.
     centered : bool, default=True
         Explain by how much the model's output differs from that at the row itself. False:
-        equation 1 as printed, whose linear function is 0 at the row, whatever the model says
-        there: features that the model does not use then get effects.
+        equation 1 as printed, whose linear function is 0 at the row, even if the model's output is
+        not: features that the model does not use then get effects.
     weight : {"stable", "exponential"} or callable, default="stable"
         Weight of a row by its distance, which runs from 0 to 1; cut to c / (2 d (d + 1)).
     c : float, default=0.5
@@ -128,7 +128,7 @@ class PaperLimeTabular:
     guarantee_ : Guarantee
         Of everything that the explainer releases within its budget.
     history_ : tuple of Explained
-        What was explained so far; public but for the rows that were asked about.
+        Explanations so far; public, except for the explained rows.
 
     Raises
     ------
@@ -217,7 +217,7 @@ class PaperLimeTabular:
         method: str | None = None,
         explained_class: Any = None,
     ) -> Any:
-        """Explain what the model says of rows.
+        """Explain the model's predictions of rows.
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ class PaperLimeTabular:
         return tuple(self._history)
 
     def __repr__(self) -> str:
-        """Name what it explains with what promise; the rows stay out of it."""
+        """Return the class and the guarantee; the rows stay out of it."""
         return f"<{type(self).__name__}: {self.guarantee_.brief}>"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
@@ -374,13 +374,13 @@ class PaperLimeTabular:
         config = AdaptiveConfig(
             self.steps, mu, method == "enhanced", self.reuse_distance, self._n_rows
         )
-        weights, around, count = self._weights, self._neighbourhood, len(queries)
+        weights, neighbourhood, count = self._weights, self._neighbourhood, len(queries)
         planned: tuple[PlannedRelease, ...]
         if method == "interactive":
-            whole = mu * math.sqrt(count)
-            planned = (gradients_release(weights, around, whole, count, self.steps),)
+            batch_mu = mu * math.sqrt(count)
+            planned = (gradients_release(weights, neighbourhood, batch_mu, count, self.steps),)
         else:
-            planned = adaptive_plan(weights, around, config, count, self._history)
+            planned = adaptive_plan(weights, neighbourhood, config, count, self._history)
         plan = ReleasePlan(planned)
         self._check_room(plan)
         session = ReleaseSession(
@@ -404,14 +404,14 @@ class PaperLimeTabular:
                     session, data, queries, labels, self._weights, config, self._history
                 )
         finally:
-            # However the request ends, what the ledger was charged counts here as well.
+            # Every charge to the ledger counts here as well, also that of a failed request.
             self._charged.append(session.charged.mu)
             self._head = session.head or self._head
         self._n_rows = answer.n_rows
         return answer.explained
 
     def _labelled_rows(self, session: ReleaseSession, n_outputs: int) -> ExplanationData:
-        """Return the rows that are used, with what the model says of each; private.
+        """Return the rows that are used, with the model's labels; private.
 
         At most as many rows of each unit are used as the neighbourhood says, and the same ones in
         every request.
@@ -427,7 +427,7 @@ class PaperLimeTabular:
         return self._labelled
 
     def _check_room(self, plan: ReleasePlan) -> None:
-        """Refuse a request that does not fit into what the explainer has left."""
+        """Refuse a request that does not fit into the explainer's remaining budget."""
         if os.getpid() != self._owner:
             raise LedgerError(
                 "The explainer belongs to another process, from which this one was forked. Make a "
