@@ -33,7 +33,7 @@ __all__ = ["PrivateBackground"]
 
 
 class PrivateBackground(ShowsGuarantee, BaseEstimator):
-    """Release the distribution of each column, for explanations of any model.
+    """Private distribution of each column, released once for explanations of any model.
 
     An explanation of a black box compares its prediction of a row with predictions of the same row
     with usual values in place of some of its own. Which values are usual is all that it needs of

@@ -146,10 +146,14 @@ def _counted(
 ) -> list[NDArray[np.int64]]:
     """Count the rows in each cell: missing first, undeclared levels last. Private."""
     histograms = []
-    for place, (spec, own) in enumerate(zip(specs, cuts, strict=True)):
-        codes = codes_of(rows.table.column(place), spec, own)
+    for place, (spec, column_cuts) in enumerate(zip(specs, cuts, strict=True)):
+        codes = codes_of(rows.table.column(place), spec, column_cuts)
         # A number is never undeclared.
-        n_codes = len(own) + 2 if own is not None else fine_bin_count(spec, _FINE_CELLS) + 2
+        n_codes = (
+            len(column_cuts) + 2
+            if column_cuts is not None
+            else fine_bin_count(spec, _FINE_CELLS) + 2
+        )
         counts = np.zeros(n_codes, dtype=np.int64)
         for part in chunks(len(codes)):
             counts += np.bincount(codes[part], minlength=n_codes)
@@ -164,8 +168,8 @@ def codes_of(values: Values, spec: FeatureSpec, cuts: _Cuts) -> Codes:
 
 def _total(counts: Sequence[FloatArray]) -> float:
     """Return the number of rows from the totals of all columns, by their precision; at least 1."""
-    precisions = [1.0 / len(own) for own in counts]
-    totals = [own.sum() for own in counts]
+    precisions = [1.0 / len(column_counts) for column_counts in counts]
+    totals = [column_counts.sum() for column_counts in counts]
     return max(float(np.average(totals, weights=precisions)), 1.0)
 
 
@@ -239,7 +243,10 @@ def _products(
     sums = np.zeros((len(columns), len(columns)), dtype=np.int64)
     for part in chunks(len(codes[0])):
         signs = np.stack(
-            [column.signs[own[part]] for column, own in zip(columns, codes, strict=True)]
+            [
+                column.signs[column_codes[part]]
+                for column, column_codes in zip(columns, codes, strict=True)
+            ]
         ).astype(np.float64)
         # Exact: sums of so few integers are far below 2**53.
         sums += (signs @ signs.T).astype(np.int64)

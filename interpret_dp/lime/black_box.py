@@ -54,7 +54,6 @@ class BlackBox:
         X : object
             Rows, in the form that the model takes.
         n_rows : int
-            How many there are.
 
         Returns
         -------
@@ -82,9 +81,8 @@ class BlackBox:
         X : DataFrame, pyarrow.Table, array or list of rows
             In the form that the model takes.
         n_rows : int
-            How many there are.
         n_outputs : int
-            How many outputs the model has; public, from :meth:`ask` about a query.
+            Outputs of the model; public, from :meth:`ask` about a query.
 
         Returns
         -------
@@ -94,15 +92,14 @@ class BlackBox:
 
         Notes
         -----
-        Nothing is raised and no warning issued: either would speak of a row. Where the model fails
-        on several rows they are halved, and a row on which it fails alone is labelled 0. A model
-        that fails on every row is seen when it is asked about a query, which is public.
+        No error is raised and no warning issued: either could depend on a row. Where the model
+        fails on several rows they are halved, and a row on which it fails alone is labelled 0. A
+        model that fails on every row fails for a query as well, which is public.
 
-        That the model's answer to a row depends on that row alone, and is the same whenever it is
-        asked, is an assumption of the promise. The grid is there so that differences in the last
-        digits, which batches of another size bring about in many models, hardly show. The model
-        gets a copy of the rows: what it writes into them would come back to it when they are
-        halved.
+        The guarantee assumes that the model's output for a row depends on that row alone, and is
+        the same in every call. The grid removes most differences in the last digits, which many
+        models show in batches of another size. The model gets a copy of the rows, since it may
+        write into them.
         """
         labels = np.zeros((n_rows, n_outputs), dtype=np.int16)
         pending = [(0, n_rows)] if n_rows else []

@@ -152,13 +152,13 @@ def release_fidelity(
     lower, width = (0.0, 1.0) if has_logits else _range(task)
     start = int(_units(trained.intercept[0] - lower, width))
     scores = np.full(table.n_rows, start, dtype=np.int64)
-    for column, spec, bins, own in zip(
+    for column, spec, bins, bin_scores in zip(
         task.columns, task.specs, trained.bins, trained.scores, strict=True
     ):
         codes = encode_column(
             table.column(column), spec, config.n_fine_bins, edges=config.fine_edges(spec)
         )
-        scores += _units(own, width)[bins.code_map][codes]
+        scores += _units(bin_scores, width)[bins.code_map][codes]
     middle = int(place(np.array(start)))
     exact = _sums(labels, place(scores), middle)
     # Every row adds to every sum with the same sign.

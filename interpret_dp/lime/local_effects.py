@@ -333,8 +333,8 @@ class ShapValues:
 
     def _explain_group(self, ask: Ask, group: int) -> tuple[FloatArray, float]:
         """Return SHAP values against each row of a group, and the mean output over these rows."""
-        own = slice(group * _ROWS_PER_GROUP, (group + 1) * _ROWS_PER_GROUP)
-        usual = [cells[own] for cells in self._rows.values]
+        in_group = slice(group * _ROWS_PER_GROUP, (group + 1) * _ROWS_PER_GROUP)
+        usual = [cells[in_group] for cells in self._rows.values]
 
         def outputs(is_original: FloatArray) -> FloatArray:
             values: Sequence[Any] = [np.tile(cells, len(is_original)) for cells in usual]

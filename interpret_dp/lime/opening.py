@@ -202,8 +202,8 @@ def _readable_sparse(X: Any) -> tuple[Any, Source]:
 
     def column(position: int) -> Values:
         values = np.zeros(n_rows, dtype=columns.dtype)
-        own = slice(columns.indptr[position], columns.indptr[position + 1])
-        values[columns.indices[own]] = columns.data[own]
+        entries = slice(columns.indptr[position], columns.indptr[position + 1])
+        values[columns.indices[entries]] = columns.data[entries]
         return values
 
     return sliced, Source(None, n_columns, n_rows, lambda _: columns.dtype, column)

@@ -95,7 +95,7 @@ def _curve(
     codes = _drawn_codes(background, place)
     n_rows = int(np.clip(_PER_COLUMN // len(codes), _FEWEST_ROWS, _MOST_ROWS))
     cells = np.repeat(codes, n_rows)
-    values = [np.tile(own[:n_rows], len(codes)) for own in rows.values]
+    values = [np.tile(column_values[:n_rows], len(codes)) for column_values in rows.values]
     # One value in each of n equal parts of a cell: a step of the model inside it is not missed.
     parts = rows.generator.permuted(np.tile(np.arange(n_rows), (len(codes), 1)), axis=1).ravel()
     values[place] = column.values(cells, (parts + rows.generator.random(len(cells))) / n_rows)
@@ -143,9 +143,9 @@ def ice_lines(background: Background, ask: Ask) -> list[FloatArray]:
     outputs = ask(is_original, values)
     lines = []
     for place, shares in enumerate(background.shares()):
-        own = outputs[replaced == place]
+        column_outputs = outputs[replaced == place]
         line = np.zeros((background.columns[place].feature.n_codes, outputs.shape[1]))
-        line[drawn[place]] = own - shares[drawn[place]] @ own
+        line[drawn[place]] = column_outputs - shares[drawn[place]] @ column_outputs
         lines.append(line)
     return lines
 

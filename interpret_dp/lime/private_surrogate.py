@@ -34,7 +34,7 @@ _POOR = 0.5
 
 
 class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
-    """Release an additive model of a black box, whose curves explain it.
+    """Private additive model of a black box, whose curves explain it.
 
     A DP-EBM is fitted to the black box's predictions of private rows, which are computed once.
     Curves and explanations of rows are read off the released model, and are free. The fidelity of

@@ -58,24 +58,26 @@ def model_promise(model: Any, declared: Any) -> ModelPromise:
 
 
 def conditional_guarantee(
-    own: Guarantee, model: ModelPromise, trained_on_same_people: bool
+    guarantee: Guarantee, model: ModelPromise, trained_on_same_people: bool
 ) -> Guarantee:
     """Return a guarantee of explanations, with its scope for the people of the training data.
 
     Parameters
     ----------
-    own : Guarantee
+    guarantee : Guarantee
         Of everything that the explanations are computed from.
     model : ModelPromise
     trained_on_same_people : bool
         Whether people in the explanation data were used to train the model.
     """
     others = () if trained_on_same_people else (_OTHER_PEOPLE,)
-    scope = f"{_scope(own, model, trained_on_same_people)} {_EXPLAINED_ROWS}"
-    return dataclasses.replace(own, scope=scope, assumptions=(*own.assumptions, *others))
+    scope = f"{_scope(guarantee, model, trained_on_same_people)} {_EXPLAINED_ROWS}"
+    return dataclasses.replace(
+        guarantee, scope=scope, assumptions=(*guarantee.assumptions, *others)
+    )
 
 
-def _scope(own: Guarantee, model: ModelPromise, same_people: bool) -> str:
+def _scope(guarantee: Guarantee, model: ModelPromise, same_people: bool) -> str:
     about = "This is about the people whose rows the explanations are computed from"
     if model is None:
         if same_people:
@@ -97,14 +99,14 @@ def _scope(own: Guarantee, model: ModelPromise, same_people: bool) -> str:
         )
     text = f"{about}. The model was trained on the same people under its own promise, {stated}"
     if isinstance(model, Guarantee) and (model.neighboring, model.unit) != (
-        own.neighboring,
-        own.unit,
+        guarantee.neighboring,
+        guarantee.unit,
     ):
         return (
             f"{text}, which is about other neighbouring tables: the two do not add up to one "
             "figure, and each holds with the other's output taken as given."
         )
-    both, at = _together(model, own)
+    both, at = _together(model, guarantee)
     # A pair alone does not name whom it protects.
     condition = "" if isinstance(model, Guarantee) else "if that is about the same neighbours, "
     return (
@@ -130,12 +132,12 @@ def _figures(model: Guarantee | tuple[float, float]) -> tuple[float, float]:
     return (model.epsilon, model.delta) if isinstance(model, Guarantee) else model
 
 
-def _together(model: Guarantee | tuple[float, float], own: Guarantee) -> tuple[float, float]:
+def _together(model: Guarantee | tuple[float, float], guarantee: Guarantee) -> tuple[float, float]:
     """Return (epsilon, delta) of both: exact composition where the model's pair is known."""
     model_epsilon, model_delta = _figures(model)
-    total = min(model_delta + own.delta, 1.0)
-    pairs = [model.pair if isinstance(model, Guarantee) else None, own.pair]
+    total = min(model_delta + guarantee.delta, 1.0)
+    pairs = [model.pair if isinstance(model, Guarantee) else None, guarantee.pair]
     known = [pair for pair in pairs if pair is not None]
     if len(known) < 2 or total >= 1.0:
-        return model_epsilon + own.epsilon, total
-    return min(compose(known).epsilon_at(total), model_epsilon + own.epsilon), total
+        return model_epsilon + guarantee.epsilon, total
+    return min(compose(known).epsilon_at(total), model_epsilon + guarantee.epsilon), total

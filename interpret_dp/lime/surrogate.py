@@ -187,8 +187,10 @@ def open_surrogate_request(
     )
     fit, patches = _opened(template, rows, declared, estimator.image_shape)
     fit = replace(_whole_request(fit, fidelity_mu, n_models), randomness=randomness)
-    own = promise_of(fit)
-    own = replace(own, epsilon=epsilon, assumptions=(*own.assumptions, *_ASSUMPTIONS))
+    guarantee = promise_of(fit)
+    guarantee = replace(
+        guarantee, epsilon=epsilon, assumptions=(*guarantee.assumptions, *_ASSUMPTIONS)
+    )
     return SurrogateRequest(
         fit=fit,
         rows=rows,
@@ -200,7 +202,7 @@ def open_surrogate_request(
         template=template,
         schema=declared,
         patches=patches,
-        guarantee=conditional_guarantee(own, promise, same_people),
+        guarantee=conditional_guarantee(guarantee, promise, same_people),
     )
 
 
@@ -325,8 +327,8 @@ def _published(
     """Return a fitted model: of logits a classifier, whose scores are log-odds."""
     if outputs.classes is None:
         return DPExplainableBoostingRegressor.from_released(released, request.ledger)
-    own = str(outputs.classes[output])
-    classes = f"not {own}", own
+    label = str(outputs.classes[output])
+    classes = f"not {label}", label
     parameters = {name: value for name, value in released.parameters.items() if name != "objective"}
     released = replace(
         released,

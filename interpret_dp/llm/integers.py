@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 import torch
 
 from interpret_dp.llm.config import GRID_BITS
-from interpret_dp.llm.kernels import split_wholes
 
 __all__ = [
     "BIAS_COLUMNS",
@@ -63,14 +62,10 @@ def split(wholes: torch.Tensor, n_limbs: int) -> torch.Tensor:
     """
     limbs = torch.empty((n_limbs, *wholes.shape), dtype=torch.int8, device=wholes.device)
     rest = wholes.to(torch.int64, copy=True)
-    if rest.device.type == "cpu":
-        split_wholes(rest.reshape(-1).numpy(), limbs.reshape(n_limbs, -1).numpy())
-        return limbs
     for limb in range(n_limbs - 1, -1, -1):
-        # The lowest eight bits, read with a sign.
-        low = rest.add(128).bitwise_and_(255).sub_(128)
-        limbs[limb] = low
-        rest.sub_(low).bitwise_right_shift_(8)
+        # The lowest eight bits, read with a sign; the shift takes what they leave.
+        limbs[limb] = rest
+        rest.add_(128).bitwise_right_shift_(8)
     return limbs
 
 

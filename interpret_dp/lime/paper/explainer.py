@@ -271,10 +271,9 @@ class PaperLimeTabular:
         rows = tuple(
             RowSpend(self._epsilon_of(one.mu), one.origin, one.method) for one in explained
         )
+        explained_rows = ExplainedRows.of(opened, outputs, outputs_at, predictions)
         documents = [
-            ExplainedRows.of(opened, outputs, outputs_at, predictions).document(
-                row, self._effects(one), method=one.method, origin=one.origin
-            )
+            explained_rows.document(row, self._effects(one), method=one.method, origin=one.origin)
             for row, one in enumerate(explained)
         ]
         is_paid = any(one.origin == "released" for one in explained)
@@ -307,7 +306,7 @@ class PaperLimeTabular:
     @property
     def guarantee_(self) -> Guarantee:
         """The promise for everything that the explainer releases within its budget."""
-        own = Guarantee(
+        guarantee = Guarantee(
             epsilon=self._epsilon,
             delta=self._delta,
             mu=self._mu,
@@ -324,7 +323,7 @@ class PaperLimeTabular:
             ledger_head=self._head,
             tests_only=(active_randomness() or self._randomness).tests_only,
         )
-        return conditional_guarantee(own, None, self._same_people)
+        return conditional_guarantee(guarantee, None, self._same_people)
 
     @property
     def history_(self) -> tuple[Explained, ...]:
@@ -345,15 +344,15 @@ class PaperLimeTabular:
 
     def _queries(self, X: Any) -> tuple[OpenedRows, NDArray[np.float64], NDArray[np.int16]]:
         """Open the queries, which are public, and return the model's outputs and labels."""
-        own, given = kind_of_container(self._data.X), kind_of_container(X)
-        if own != given:
+        data_kind, query_kind = kind_of_container(self._data.X), kind_of_container(X)
+        if data_kind != query_kind:
             # A model that cannot read the explanation data would fail on every row of it in
             # silence, and the budget would buy noise.
             raise TypeError(
-                f"X is a {given}, and the explanation data are a {own}; the model gets both as "
-                f"they are, and must be able to read both. Pass X as a {own}."
+                f"X is a {query_kind}, and the explanation data are a {data_kind}; the model "
+                f"gets both as they are, and must be able to read both. Pass X as a {data_kind}."
             )
-        has_names = own not in ("list", "numpy array", "scipy sparse matrix")
+        has_names = data_kind not in ("list", "numpy array", "scipy sparse matrix")
         names = self.feature_names_in_ if has_names else self._feature_names
         opened = open_query_rows(X, names, self._schema)
         return opened, *self._box.ask(opened.X, opened.table.n_rows)
