@@ -33,17 +33,17 @@ __all__ = ["PrivateBackground"]
 
 
 class PrivateBackground(ShowsGuarantee, BaseEstimator):
-    """Release how the values of each column are spread, for explanations of any model.
+    """Private distribution of each column, released once for explanations of any model.
 
-    An explanation of a black box asks what the model would say if a value were another, usual one.
-    Which values are usual is all that it needs to know of private rows. So this is released once,
-    and every explanation that is computed from it is free.
+    An explanation of a black box compares its prediction of a row with predictions of the same row
+    with usual values in place of some of its own. Which values are usual is all that it needs of
+    private rows. So this is released once, and every explanation computed from it is free.
 
     Parameters
     ----------
     schema : Schema, default=None
         Public declaration of the columns. What it does not declare is released privately, out of
-        the same budget. Its ``unit`` names the column that says which rows are one person's.
+        the same budget. Its ``unit`` names the column of person identifiers.
     epsilon, delta : float, default=0.1, 1e-6
         The promise for the background and for everything that is computed from it.
     dependence : bool, default=True
@@ -69,10 +69,10 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
     Attributes
     ----------
     background_ : Background
-        What was released; public.
+        Released; public.
     guarantee_ : Guarantee
     schema_ : Schema
-        Declaration of every column, what was released of it included.
+        Declaration of every column, released bounds and levels included.
     n_features_in_ : int
     feature_names_in_ : list of str
 
@@ -166,9 +166,11 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
                 schema = declare(request.declaring, rows, session).schema
             specs = tuple(schema.features.values())
             columns, n_rows = release_histograms(rows, request.declaring.names, specs, session)
-            found = release_dependence(rows, columns, session) if request.has_dependence else None
+            dependence = None
+            if request.has_dependence:
+                dependence = release_dependence(rows, columns, session)
         promise = dataclasses.replace(promise, ledger_head=session.head)
-        self._publish(Background(schema, columns, n_rows, promise, found))
+        self._publish(Background(schema, columns, n_rows, promise, dependence))
         warn_after_fit(self.background_)
         return self
 
@@ -181,7 +183,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         self.n_features_in_ = len(background.columns)
 
     def explain_data(self, name: str | None = None) -> Any:
-        """Show what was released: how the values of each column are spread, with the noise.
+        """Show the released distribution of each column, with the noise.
 
         Parameters
         ----------
@@ -212,11 +214,11 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         explained_class: Any = None,
         verbose: bool = False,
     ) -> Any:
-        """Explain what any model says of rows; free, for as many rows as you like.
+        """Explain any model's predictions of rows; free, for any number of rows.
 
-        Values of the row are replaced by usual ones, and the model is asked about 4,096 such rows
-        (more where there are more than 511 columns). An effect is how much the output changes if
-        the row's value takes the place of a usual one, whatever the other values are.
+        Values of the row are replaced by usual ones, and the model predicts 4,096 such rows (more
+        where there are more than 511 columns). An effect is the mean change of the output if the
+        row's value takes the place of a usual one.
 
         Parameters
         ----------
@@ -228,7 +230,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             protects them, and the explanation shows them. Columns that the background does not
             have stay as they are.
         y : array-like, shape (n_rows,), default=None
-            What came true, to be shown beside the prediction.
+            True values, to be shown beside the prediction.
         name : str, default=None
             Of the explanation, in interpret's dashboard.
         explained_class : object, default=None
@@ -281,10 +283,10 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         Parameters
         ----------
         model, name, verbose
-            As for :meth:`explain_local`. For each column, the model is asked about 4,096 rows of
-            the background in which its value is replaced (more if it has more than 128 cells).
+            As for :meth:`explain_local`. For each column, the model predicts 4,096 rows of the
+            background in which its value is replaced (more if it has more than 128 cells).
         rows : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows, default=None
-            Your own rows, which nothing protects: the model is asked in their form, and figures
+            Your own rows, which nothing protects: the model gets rows in their form, and figures
             have up to ten lines of them (ICE). None: a DataFrame, or an array if fitted with one.
         explained_class : object, default=None
             The class whose probability is explained. None: the second of two, and all of more.
@@ -293,8 +295,9 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         -------
         interpret's explanation
             The importance of a column is the mean absolute height of its curve, as for a term of an
-            EBM: 0 if it acts through interactions alone. The overview says how much of the variance
-            of the outputs all curves explain. Bands hold 95 % of noise and sampling together.
+            EBM: 0 if it acts through interactions alone. The overview shows the share of the
+            outputs' variance that all curves explain. Bands hold 95 % of noise and sampling
+            together.
         """
         return explain_model(
             self.to_released(),
@@ -307,7 +310,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is computed again when it is needed."""
+        """Return the state without the perturbations, which are computed again when needed."""
         state: dict[str, Any] = super().__getstate__()
         return state | ({"_perturbations": None} if "_perturbations" in state else {})
 
@@ -335,7 +338,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         return PrivacySpend.of_model(guarantee, ledger_of(self.ledger, must_exist=True))
 
     def to_released(self) -> Background:
-        """Return what was released."""
+        """Return the released background."""
         check_is_fitted(self, "background_")
         return self.background_
 

@@ -173,5 +173,9 @@ def _output(
 
 def _places(X: Any, names: Sequence[str]) -> list[int]:
     """Return where the columns stand in a container that may have others beside them."""
-    own = read_source(X).names if not hasattr(X, "tocsr") else None
-    return list(range(len(names))) if own is None else [own.index(name) for name in names]
+    column_names = read_source(X).names if not hasattr(X, "tocsr") else None
+    return (
+        list(range(len(names)))
+        if column_names is None
+        else [column_names.index(name) for name in names]
+    )

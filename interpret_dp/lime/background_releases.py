@@ -74,21 +74,23 @@ def release_histograms(
     # The mean of two counts has half the variance of one.
     per_cell = _NOISE_IN_CELL * noise / np.sqrt(2.0)
     n_cells = int(np.clip(n_rows / per_cell, 1, _MOST_CELLS))
-    numeric = [k for k, own in enumerate(fine) if own is not None]
+    numeric = [k for k, fine_cuts in enumerate(fine) if fine_cuts is not None]
     smooth = dict(
         zip(numeric, smoothed_counts([first[k][1:] for k in numeric], noise), strict=True)
     )
     cuts: list[_Cuts] = []
-    for k, own in enumerate(fine):
-        if own is None:
+    for k, fine_cuts in enumerate(fine):
+        if fine_cuts is None:
             cuts.append(None)
             continue
         counts = np.append(first[k], 0.0)
         expected = np.concatenate((first[k][:1], smooth[k], [0.0]))
-        merged = merge_bins(counts, own, n_cells, n_rows, lightest=per_cell, expected=expected)
+        merged = merge_bins(
+            counts, fine_cuts, n_cells, n_rows, lightest=per_cell, expected=expected
+        )
         is_heavy = expected[1:-1] >= n_rows / n_cells
         light = np.zeros(0) if merged.cuts is None else merged.cuts
-        cuts.append(np.union1d(light, _around(own, is_heavy)))
+        cuts.append(np.union1d(light, _around(fine_cuts, is_heavy)))
     second, _ = _released("counts", rows, specs, cuts, session)
     columns = [
         _column(AdditiveFeature(name, spec, cuts[k]), first[k], second[k], fine[k], noise)
@@ -142,16 +144,20 @@ def _counted(
     rows: PrivateRows, specs: Sequence[FeatureSpec], cuts: Sequence[_Cuts]
 ) -> list[NDArray[np.int64]]:
     """Count the rows in each cell: missing first, undeclared levels last. Private."""
-    found = []
-    for place, (spec, own) in enumerate(zip(specs, cuts, strict=True)):
-        codes = codes_of(rows.table.column(place), spec, own)
+    histograms = []
+    for place, (spec, column_cuts) in enumerate(zip(specs, cuts, strict=True)):
+        codes = codes_of(rows.table.column(place), spec, column_cuts)
         # A number is never undeclared.
-        n_codes = len(own) + 2 if own is not None else fine_bin_count(spec, _FINE_CELLS) + 2
+        n_codes = (
+            len(column_cuts) + 2
+            if column_cuts is not None
+            else fine_bin_count(spec, _FINE_CELLS) + 2
+        )
         counts = np.zeros(n_codes, dtype=np.int64)
         for part in chunks(len(codes)):
             counts += np.bincount(codes[part], minlength=n_codes)
-        found.append(counts)
-    return found
+        histograms.append(counts)
+    return histograms
 
 
 def codes_of(values: Values, spec: FeatureSpec, cuts: _Cuts) -> Codes:
@@ -161,8 +167,8 @@ def codes_of(values: Values, spec: FeatureSpec, cuts: _Cuts) -> Codes:
 
 def _total(counts: Sequence[FloatArray]) -> float:
     """Return the number of rows from the totals of all columns, by their precision; at least 1."""
-    precisions = [1.0 / len(own) for own in counts]
-    totals = [own.sum() for own in counts]
+    precisions = [1.0 / len(column_counts) for column_counts in counts]
+    totals = [column_counts.sum() for column_counts in counts]
     return max(float(np.average(totals, weights=precisions)), 1.0)
 
 
@@ -236,7 +242,10 @@ def _products(
     sums = np.zeros((len(columns), len(columns)), dtype=np.int64)
     for part in chunks(len(codes[0])):
         signs = np.stack(
-            [column.signs[own[part]] for column, own in zip(columns, codes, strict=True)]
+            [
+                column.signs[column_codes[part]]
+                for column, column_codes in zip(columns, codes, strict=True)
+            ]
         ).astype(np.float64)
         # Exact: sums of so few integers are far below 2**53.
         sums += (signs @ signs.T).astype(np.int64)

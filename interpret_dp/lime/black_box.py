@@ -47,14 +47,13 @@ class BlackBox:
     _predict: Callable[[Any], Any] = field(repr=False)
 
     def ask(self, X: Any, n_rows: int) -> tuple[Floats, Labels]:
-        """Ask the model about public rows, such as queries.
+        """Return the model's outputs and labels for public rows, such as queries.
 
         Parameters
         ----------
         X : object
             Rows, in the form that the model takes.
         n_rows : int
-            How many there are.
 
         Returns
         -------
@@ -67,7 +66,7 @@ class BlackBox:
         ------
         ValueError
             If the model does not return one number, or one list of numbers, for each row, or a
-            number that is no probability where it should be one; and whatever the model raises.
+            number that is no probability where it should be one. Errors of the model pass through.
         """
         outputs = _checked_outputs(self._predict(_copied_rows(X, 0, n_rows)), n_rows)
         if self.gives_probabilities:
@@ -75,16 +74,15 @@ class BlackBox:
         return outputs, self._rounded(outputs)
 
     def labels(self, X: Any, n_rows: int, n_outputs: int) -> Labels:
-        """Ask the model about private rows, whatever it thinks of them.
+        """Return the labels of private rows; errors of the model change no other row's label.
 
         Parameters
         ----------
         X : DataFrame, pyarrow.Table, array or list of rows
             In the form that the model takes.
         n_rows : int
-            How many there are.
         n_outputs : int
-            How many outputs the model has; public, from :meth:`ask` about a query.
+            Outputs of the model; public, from :meth:`ask` about a query.
 
         Returns
         -------
@@ -94,15 +92,14 @@ class BlackBox:
 
         Notes
         -----
-        Nothing is raised and no warning issued: either would speak of a row. Where the model fails
-        on several rows they are halved, and a row on which it fails alone is labelled 0. A model
-        that fails on every row is seen when it is asked about a query, which is public.
+        No error is raised and no warning issued: either could depend on a row. Where the model
+        fails on several rows they are halved, and a row on which it fails alone is labelled 0. A
+        model that fails on every row fails for a query as well, which is public.
 
-        That the model's answer to a row depends on that row alone, and is the same whenever it is
-        asked, is an assumption of the promise. The grid is there so that differences in the last
-        digits, which batches of another size bring about in many models, hardly show. The model
-        gets a copy of the rows: what it writes into them would come back to it when they are
-        halved.
+        The guarantee assumes that the model's output for a row depends on that row alone, and is
+        the same in every call. The grid removes most differences in the last digits, which many
+        models show in batches of another size. The model gets a copy of the rows, since it may
+        write into them.
         """
         labels = np.zeros((n_rows, n_outputs), dtype=np.int16)
         pending = [(0, n_rows)] if n_rows else []
@@ -111,11 +108,11 @@ class BlackBox:
             while pending:
                 start, stop = pending.pop()
                 try:
-                    found = self._rounded(
+                    rounded = self._rounded(
                         _checked_outputs(self._predict(_copied_rows(X, start, stop)), stop - start)
                     )
                     # Too many or too few outputs are a failure, and never a broadcast.
-                    labels[start:stop] = found.reshape(stop - start, n_outputs)
+                    labels[start:stop] = rounded.reshape(stop - start, n_outputs)
                 except KeyboardInterrupt:
                     raise
                 except BaseException:
@@ -141,7 +138,7 @@ class BlackBox:
 
 @dataclass(frozen=True)
 class PublicModel:
-    """A model as a function of public rows, without bounds on what it returns.
+    """A model as a function of public rows, without bounds on its outputs.
 
     Attributes
     ----------
@@ -177,15 +174,15 @@ class PublicModel:
         )
 
     def outputs(self, X: Any, n_rows: int) -> Floats:
-        """Return what the model says, shape (n_rows, n_outputs).
+        """Return the model's outputs, shape (n_rows, n_outputs).
 
         Raises
         ------
         ValueError
             If it returns something else than one number, or a list of numbers, for each row, or
-            numbers that are not finite; and whatever the model raises.
+            numbers that are not finite. Errors of the model pass through.
         """
-        # A copy: what the model writes into its rows must not come back.
+        # A copy: the model may write into its rows.
         outputs = _checked_outputs(self._predict(_copied_rows(X, 0, n_rows)), n_rows)
         if not np.isfinite(outputs).all():
             raise ValueError(
@@ -214,7 +211,7 @@ def tried_model(row: str, mend: str) -> Iterator[None]:
 
 
 def _refuse_torch_module(model: Any) -> None:
-    """Raise TypeError for a torch module: which tensors it takes, only its owner knows."""
+    """Raise TypeError for a torch module, whose input tensors cannot be made from rows."""
     kinds = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(model).__mro__]
     if "torch.nn.modules.module.Module" in kinds:
         raise TypeError(
@@ -225,28 +222,28 @@ def _refuse_torch_module(model: Any) -> None:
 
 
 def _checked_outputs(answer: Any, n_rows: int) -> Floats:
-    """Return what a model answered, shape (n_rows, n_outputs), or raise ValueError.
+    """Return a model's outputs, shape (n_rows, n_outputs), or raise ValueError.
 
     Tensors of torch are taken as well.
     """
     if callable(getattr(answer, "detach", None)):
         answer = answer.detach().cpu()
     try:
-        found = np.asarray(answer, dtype=np.float64)
+        outputs = np.asarray(answer, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
             "The model returned something else than numbers, such as labels; it must return "
             "numbers. Pass a model with predict_proba, or a function of rows that returns "
             "probabilities or scores."
         ) from None
-    if found.ndim == 1:
-        found = found[:, np.newaxis]
-    if found.ndim != 2 or len(found) != n_rows or found.shape[1] < 1:
+    if outputs.ndim == 1:
+        outputs = outputs[:, np.newaxis]
+    if outputs.ndim != 2 or len(outputs) != n_rows or outputs.shape[1] < 1:
         raise ValueError(
             f"The model returned an array of shape {np.shape(answer)} for {n_rows} rows; it "
             "must return one number, or one list of numbers, for each row."
         )
-    return found
+    return outputs
 
 
 def _checked_bounds(output_bounds: Any) -> Continuous | None:

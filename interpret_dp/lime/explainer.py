@@ -40,7 +40,7 @@ _ELSEWHERE = {
     "dependence": "pass background=PrivateBackground(..., dependence=False).fit(data), and no data",
     "n_bins": "the cells of a column follow its released counts",
 } | dict.fromkeys(("centered", "weight", "c", "steps", "reuse_distance", "n_rows"), _PAPER)
-"""What an earlier form of the explainer took or had, or a background takes: where it is now."""
+"""Hints for parameters and attributes of an earlier form of the explainer, or of a background."""
 
 
 class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
@@ -77,7 +77,7 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
                 f"{', '.join(taken)}."
             )
         self._load_libraries()
-        asked = PublicModel.of(model)
+        box = PublicModel.of(model)
         self.model = model
         self.verbose = check_flag("verbose", verbose)
         self._same_people = check_flag("trained_on_same_people", trained_on_same_people)
@@ -88,7 +88,7 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
                 f"{both} of data and background are given; pass the private rows, of which a "
                 "background is released, or a background that was released before."
             )
-        own: dict[str, Any] = {
+        parameters: dict[str, Any] = {
             "schema": schema,
             "epsilon": epsilon,
             "delta": delta,
@@ -99,14 +99,14 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
             "random_state": random_state,
         }
         if background is None:
-            background = PrivateBackground(ledger=ledger, **own)._release(data, unit, asked)
+            background = PrivateBackground(ledger=ledger, **parameters)._release(data, unit, box)
         elif not isinstance(background, PrivateBackground | Background):
             raise TypeError(
                 f"background is of type {type(background).__name__}; it must be a fitted "
                 "PrivateBackground, or what background.to_released() returns."
             )
         else:
-            _refuse_both(own | {"unit": unit})
+            _refuse_both(parameters | {"unit": unit})
         if isinstance(background, Background):
             background = PrivateBackground.from_released(background, ledger)
         background.to_released()  # raises unless it is fitted
@@ -119,7 +119,7 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
     def explain_local(
         self, X: Any, y: Any = None, name: str | None = None, *, explained_class: Any = None
     ) -> Any:
-        """Explain what the model says of rows; free, for as many rows as you like.
+        """Explain the model's predictions of rows; free, for any number of rows.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
             The rows, in the form that the model takes. Nothing protects them, and the explanation
             shows them.
         y : array-like, shape (n_rows,), default=None
-            What came true, to be shown beside the prediction.
+            True values, to be shown beside the prediction.
         name : str, default=None
             Of the explanation, in interpret's dashboard.
         explained_class : object, default=None
@@ -159,7 +159,7 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
         )
 
     def _row_method(self) -> Perturbations | ShapValues:
-        """Return how a row is explained."""
+        """Return the method of explaining a row."""
         return self.background._row_method()
 
     def explain_global(
@@ -191,7 +191,7 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
 
     @property
     def guarantee_(self) -> Guarantee:
-        """The promise of the background, and what it is worth for the people of the model."""
+        """Guarantee of the background; its scope names the people whom it protects."""
         return conditional_guarantee(
             self.background.guarantee_, self._model_promise, self._same_people
         )
@@ -207,11 +207,11 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
         return explanation
 
     def __getattr__(self, name: str) -> Any:
-        """Say where something is that other explainers have."""
+        """Raise AttributeError, with a hint for names that other explainers have."""
         raise AttributeError(f"{type(self).__name__} has no {name}{_replacement(name)}.")
 
     def __repr__(self) -> str:
-        """Name what it explains with what promise."""
+        """Return the class and the guarantee."""
         return f"<{type(self).__name__}: {self.guarantee_.brief}>"
 
 
@@ -224,7 +224,7 @@ class DPLimeTabular(BackgroundExplainer):
     Parameters
     ----------
     model : object
-        With ``predict_proba`` or ``predict``, or callable on rows. It is never asked about a
+        With ``predict_proba`` or ``predict``, or callable on rows. It never sees a
         private row.
     data : DataFrame, array, list of rows or Dask collection, shape (n_rows, n_columns)
         Private explanation data. None where ``background`` is given.
@@ -239,7 +239,7 @@ class DPLimeTabular(BackgroundExplainer):
         One that was released before, in place of ``data``: nothing is charged.
     schema : Schema, default=None
         Public declaration of the columns. What it does not declare is released privately, out of
-        the same budget. Its ``unit`` names the column that says which rows are one person's.
+        the same budget. Its ``unit`` names the column of person identifiers.
     epsilon, delta : float, default=0.1, 1e-6
         The price of the background, and the promise for all explanations together.
     ledger : PrivacyLedger or str, default=None
@@ -261,7 +261,7 @@ class DPLimeTabular(BackgroundExplainer):
     ----------
     background : PrivateBackground
     guarantee_ : Guarantee
-        Of everything that is computed from the background; says whom it is about.
+        Of everything that is computed from the background; its scope names whom it protects.
     feature_names_in_ : list of str
 
     Raises
@@ -274,8 +274,8 @@ class DPLimeTabular(BackgroundExplainer):
 
     Notes
     -----
-    The promise is about the people in ``data``, with the model taken as given. Rows that are asked
-    about are not protected: they must be public, synthetic, or the asker's own.
+    The promise is about the people in ``data``, with the model taken as given. Explained
+    rows are not protected: they must be public, synthetic, or the user's own.
 
     Examples
     --------
@@ -291,22 +291,22 @@ class DPLimeTabular(BackgroundExplainer):
     """
 
 
-def _refuse_both(given: dict[str, Any]) -> None:
-    """Raise if something was given that a background which was released before has of its own."""
+def _refuse_both(parameters: dict[str, Any]) -> None:
+    """Raise if a parameter was given that a background which was released before fixes."""
     defaults = inspect.signature(BackgroundExplainer).parameters
-    said = [
+    superfluous = [
         name
-        for name, value in given.items()
+        for name, value in parameters.items()
         if value is not None
         and not (isinstance(value, str | float) and value == defaults[name].default)
     ]
-    if said:
+    if superfluous:
         raise TypeError(
-            f"background and {', '.join(said)} are given; a background that was released before "
-            "has its own. Leave them out, or pass data in place of background."
+            f"background and {', '.join(superfluous)} are given; a background that was released "
+            "before has its own. Leave them out, or pass data in place of background."
         )
 
 
 def _replacement(name: str) -> str:
-    """Say where something is that the explainer does not have; nothing if nobody knows."""
+    """Return a hint for a name that the explainer does not have, or an empty text."""
     return f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""

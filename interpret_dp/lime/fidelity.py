@@ -40,7 +40,7 @@ FIDELITY = "fidelity"
 # sqrt(1/4 + 1/16 + 1/4 + 1).
 _ROW_NORM = 5 * LATTICE // 4
 _SHARES = np.array([0.5, 0.25, 0.5, 1.0])
-# A variance below so many standard deviations of its noise is not told apart from none.
+# A variance below so many standard deviations of its noise counts as hidden by it.
 _LEAST_SPREAD = 2.0
 
 
@@ -79,9 +79,9 @@ class Fidelity:
         of the output's variance that the surrogate explains: at most 1, below 0 where a constant
         would be nearer, NaN where the noise hides the variance.
     standard_errors : DataFrame
-        Of the same form: what the noise of the released sums does to each figure. That the rows
-        are a sample is not in it, nor is the noise of their number, which the fit released and
-        which is far more precise.
+        Of the same form: errors by the noise of the released sums. The sampling error of the rows
+        is not in them, nor the noise of the number of rows, which the fit released far more
+        precisely.
     """
 
     table: pd.DataFrame
@@ -152,13 +152,13 @@ def release_fidelity(
     lower, width = (0.0, 1.0) if has_logits else _range(task)
     start = int(_units(trained.intercept[0] - lower, width))
     scores = np.full(table.n_rows, start, dtype=np.int64)
-    for column, spec, bins, own in zip(
+    for column, spec, bins, bin_scores in zip(
         task.columns, task.specs, trained.bins, trained.scores, strict=True
     ):
         codes = encode_column(
             table.column(column), spec, config.n_fine_bins, edges=config.fine_edges(spec)
         )
-        scores += _units(own, width)[bins.code_map][codes]
+        scores += _units(bin_scores, width)[bins.code_map][codes]
     middle = int(place(np.array(start)))
     exact = _sums(labels, place(scores), middle)
     # Every row adds to every sum with the same sign.
@@ -223,10 +223,10 @@ def fidelity_of(
     """
     import pandas as pd
 
-    found = [_figures(released[model], width) for model in models]
+    figures = [_figures(released[model], width) for model in models]
     columns = ["rmse", "mean_absolute_error", "r2"]
     return Fidelity(
-        *(pd.DataFrame(part, list(names), columns) for part in zip(*found, strict=True))
+        *(pd.DataFrame(part, list(names), columns) for part in zip(*figures, strict=True))
     )
 
 

@@ -42,7 +42,7 @@ class BackgroundRows:
     """Public rows, with draws of the background's shares from their posterior.
 
     A draw of the shares makes some rows more common and others less. Means over the rows with these
-    weights are what a background of such shares would give, and the model is not asked again.
+    weights are those of a background of such shares, without further predictions of the model.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class BackgroundRows:
     share_changes : list of ndarray of float64, shape (n_draws, n_cells) each
         How much each draw of the shares differs from them.
     generator : Generator
-        For what else is drawn.
+        For further draws.
     """
 
     def __init__(self, background: Background, n_rows: int, seed: int = 0) -> None:
@@ -114,12 +114,12 @@ class BackgroundRows:
 
 
 Ask = Callable[[NDArray[np.bool_], Sequence[NDArray[Any]]], FloatArray]
-"""The model's output for copies of one row: which cells stay, and what replaces the others."""
+"""The model's output for copies of one row: which cells stay, and the values of the others."""
 
 _ROWS = 4_096  # lime asks about 5,000
 _ROWS_PER_PARAMETER = 8
 _RIDGE = 1.0
-_ROUNDING = 1e-12  # of the outputs: a model that says the same of all rows
+_ROUNDING = 1e-12  # of the outputs: smaller differences count as none
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,11 @@ class LocalFit:
     Attributes
     ----------
     effects : ndarray of float64, shape (n_columns,)
-        How much the output changes, on average, if the row's value takes the place of a usual one.
+        Mean change of the output if the row's value replaces one of the background.
     standard_errors : ndarray of float64, shape (n_columns,)
         From the sampling of rows, and from the noise of the background.
     baseline : float
-        What the fit says where all values are usual ones.
+        Prediction of the fit where all values are of the background.
     fidelity : float or None
         Share of the variance of the outputs that the fit explains; 1 if they do not vary. None:
         nothing was fitted.
@@ -168,10 +168,10 @@ class Perturbations:
 
     Attributes
     ----------
-    kept : ndarray of bool, shape (n, n_columns)
-        Which values of the asked row a perturbed row keeps.
+    is_original : ndarray of bool, shape (n, n_columns)
+        Which values of the explained row a perturbed row has.
     values : list of ndarray, shape (n,) each
-        What stands in the other places, column by column.
+        Values of the other cells, column by column.
     """
 
     meaning = "of this value, against the usual ones"
@@ -181,22 +181,22 @@ class Perturbations:
         n_rows = max(_ROWS, _ROWS_PER_PARAMETER * (n_columns + 1))
         rows = BackgroundRows(background, n_rows, seed)
         half = rows.generator.random((n_rows // 2, n_columns)) < 0.5
-        self.kept = np.concatenate((half, ~half))
+        self.is_original = np.concatenate((half, ~half))
         self.values = rows.values
         most_groups = n_rows // _ROWS_PER_PARAMETER // n_columns - 1
         # Of the groups of each column's cells, in each draw of the background.
         self._share_changes: list[FloatArray] = []
         self._weight_changes = np.zeros(rows.weight_changes().shape)
-        blocks = [np.ones((n_rows, 1)), self.kept.astype(np.float64)]
+        blocks = [np.ones((n_rows, 1)), self.is_original.astype(np.float64)]
         contrasts = [np.zeros((n_columns, 1)), np.eye(n_columns)]
         for place, shares in enumerate(rows.shares):
-            replaced = ~self.kept[:, place]
-            self._weight_changes += rows.weight_change(place) * replaced
+            is_replaced = ~self.is_original[:, place]
+            self._weight_changes += rows.weight_change(place) * is_replaced
             groups = _groups(shares, most_groups)
-            blocks.append(groups[rows.cells[place]] * replaced[:, np.newaxis])
-            own = np.zeros((n_columns, groups.shape[1]))
-            own[place] = -(shares @ groups)
-            contrasts.append(own)
+            blocks.append(groups[rows.cells[place]] * is_replaced[:, np.newaxis])
+            contrast = np.zeros((n_columns, groups.shape[1]))
+            contrast[place] = -(shares @ groups)
+            contrasts.append(contrast)
             self._share_changes.append(rows.share_changes[place] @ groups)
         design = np.concatenate(blocks, axis=1)
         ridge = np.zeros(design.shape[1])
@@ -208,14 +208,14 @@ class Perturbations:
 
     def __len__(self) -> int:
         """Return the number of perturbed rows."""
-        return len(self.kept)
+        return len(self.is_original)
 
     def explain(self, ask: Ask) -> LocalFit:
-        """Ask the model about the perturbed rows and return the fit to its answers."""
-        return self.fit(ask(self.kept, self.values))
+        """Return the fit to the model's outputs for the perturbed rows."""
+        return self.fit(ask(self.is_original, self.values))
 
     def fit(self, outputs: FloatArray) -> LocalFit:
-        """Return the fit to what the model says of the perturbed rows.
+        """Return the fit to the model's outputs for the perturbed rows.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ class ShapValues:
         ----------
         ask : callable
             Returns the model's output for copies of the row: which cells stay, shape (n,
-            n_columns), and what stands in the other places, column by column.
+            n_columns), and the values of the others, column by column.
 
         Notes
         -----
@@ -323,27 +323,27 @@ class ShapValues:
             parts = [self._explain_group(ask, group) for group in range(_GROUPS)]
         finally:
             np.random.set_state(state)  # noqa: NPY002
-        values = np.concatenate([found for found, _ in parts], axis=1)
+        values = np.concatenate([group for group, _ in parts], axis=1)
         baseline = float(np.mean([base for _, base in parts]))
         effects = values.mean(axis=1)
-        means = np.array([found.mean(axis=1) for found, _ in parts])
+        means = np.array([group.mean(axis=1) for group, _ in parts])
         shifts = (values - effects[:, np.newaxis]) @ self._weight_changes.T / len(self._rows)
         variances = means.var(axis=0, ddof=1) / _GROUPS + shifts.var(axis=1)
         return LocalFit(effects, np.sqrt(variances), baseline, None)
 
     def _explain_group(self, ask: Ask, group: int) -> tuple[FloatArray, float]:
         """Return SHAP values against each row of a group, and the mean output over these rows."""
-        own = slice(group * _ROWS_PER_GROUP, (group + 1) * _ROWS_PER_GROUP)
-        usual = [cells[own] for cells in self._rows.values]
+        in_group = slice(group * _ROWS_PER_GROUP, (group + 1) * _ROWS_PER_GROUP)
+        usual = [cells[in_group] for cells in self._rows.values]
 
-        def outputs(kept: FloatArray) -> FloatArray:
-            values: Sequence[Any] = [np.tile(cells, len(kept)) for cells in usual]
-            found = ask(np.repeat(kept > 0.5, _ROWS_PER_GROUP, axis=0), values)
-            return found.reshape(len(kept), _ROWS_PER_GROUP)
+        def outputs(is_original: FloatArray) -> FloatArray:
+            values: Sequence[Any] = [np.tile(cells, len(is_original)) for cells in usual]
+            predictions = ask(np.repeat(is_original > 0.5, _ROWS_PER_GROUP, axis=0), values)
+            return predictions.reshape(len(is_original), _ROWS_PER_GROUP)
 
         n_columns = len(usual)
         masker = self._shap.maskers.Independent(np.zeros((1, n_columns)))
         explainer = self._shap.PermutationExplainer(outputs, masker, seed=group)
-        asked = np.ones((1, n_columns))
-        found = explainer(asked, max_evals=2 * n_columns + 1, silent=True)
-        return found.values[0], float(np.mean(found.base_values))
+        row = np.ones((1, n_columns))
+        explanation = explainer(row, max_evals=2 * n_columns + 1, silent=True)
+        return explanation.values[0], float(np.mean(explanation.base_values))

@@ -1,4 +1,4 @@
-"""Rows as a user has them, opened twice: as a table to explain, and as what the model takes.
+"""Rows in the user's container, opened twice: as a table to explain, and as input of the model.
 
 A model that is in production takes its own container: a DataFrame, a sparse bag of words, a stack
 of images. It gets that container back, row for row; the explanation sees named columns. Types,
@@ -75,7 +75,7 @@ def open_model_rows(
     image_shape : (int, int), default=None
         Height and width of images.
     needs_unit : bool, default=True
-        False for queries, which are nobody's rows: the unit's column is dropped if it is there.
+        False for queries, which belong to no unit: the unit's column is dropped if it is there.
     call : str
         How a user gives ``unit``, for messages.
 
@@ -135,7 +135,7 @@ def open_query_rows(
     Warns
     -----
     DeclarationWarning
-        If the dtype of a column rules out what is declared of it.
+        If the dtype of a column contradicts its declaration.
     """
     opened, _ = open_model_rows(
         X, feature_names=feature_names, schema=schema, image_shape=image_shape, needs_unit=False
@@ -201,8 +201,8 @@ def _readable_sparse(X: Any) -> tuple[Any, Source]:
 
     def column(position: int) -> Values:
         values = np.zeros(n_rows, dtype=columns.dtype)
-        own = slice(columns.indptr[position], columns.indptr[position + 1])
-        values[columns.indices[own]] = columns.data[own]
+        entries = slice(columns.indptr[position], columns.indptr[position + 1])
+        values[columns.indices[entries]] = columns.data[entries]
         return values
 
     return sliced, Source(None, n_columns, n_rows, lambda _: columns.dtype, column)

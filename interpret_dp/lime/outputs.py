@@ -83,8 +83,10 @@ class Outputs:
                 f"explained_class is {explained_class!r}, but the model's output is a number, "
                 "not a class. Leave it None."
             )
-        for index, own in enumerate(self.classes):
-            if own == explained_class and isinstance(own, str) == isinstance(explained_class, str):
+        for index, label in enumerate(self.classes):
+            if label == explained_class and isinstance(label, str) == isinstance(
+                explained_class, str
+            ):
                 return index
         raise ValueError(
             f"explained_class is {explained_class!r}; it must be one of "
@@ -143,12 +145,13 @@ def _actual_values(y: Any, outputs: Outputs, explained: Sequence[int]) -> Any:
     known = set(outputs.classes)
     # interpret's own machines know labels that are fractions by their text.
     labels = [
-        str(own) if isinstance(own, float) and own not in known else own for own in values.tolist()
+        str(label) if isinstance(label, float) and label not in known else label
+        for label in values.tolist()
     ]
     return np.array(
         [
-            float(own == outputs.classes[output]) if own in known else np.nan
-            for own, output in zip(labels, explained, strict=True)
+            float(label == outputs.classes[output]) if label in known else np.nan
+            for label, output in zip(labels, explained, strict=True)
         ]
     )
 

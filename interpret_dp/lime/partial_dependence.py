@@ -1,8 +1,8 @@
 """Partial dependence of a black box on each column, over rows of a released background.
 
-Of each column, the model is asked about rows of the background in which the column's value is
-replaced by one of each cell in turn. What it says on average, cell by cell, is the partial
-dependence (Friedman 2001). The same rows serve for all cells of a column, so that differences
+For each column, the model predicts rows of the background in which the column's value is replaced
+by one of each cell in turn. The mean prediction, cell by cell, is the partial dependence (Friedman
+2001). The same rows serve for all cells of a column, so that differences
 between cells have little sampling error.
 
 All of it follows from the released background and the model (post-processing).
@@ -25,7 +25,7 @@ __all__ = ["Dependence", "ice_lines", "partial_dependence"]
 
 FloatArray = NDArray[np.float64]
 
-_PER_COLUMN = 4_096  # rows that the model is asked about
+_PER_COLUMN = 4_096  # rows that the model predicts
 _FEWEST_ROWS, _MOST_ROWS = 32, 1_024  # of the background, in each cell
 _ROUNDING = 1e-12  # of the outputs: a column that the model does not use has a flat curve
 
@@ -71,7 +71,7 @@ def partial_dependence(
     rows = BackgroundRows(background, _MOST_ROWS, seed)
     outputs = ask(_none_original(rows.values), rows.values)
     intercept, unexplained = outputs.mean(axis=0), outputs - outputs.mean(axis=0)
-    spread = float((unexplained**2).sum())
+    total = float((unexplained**2).sum())
     curves, variances = [], []
     for place in progress(range(len(background.columns)), verbose=verbose, desc="Columns"):
         curve, variance = _curve(background, rows, place, ask)
@@ -79,7 +79,7 @@ def partial_dependence(
         curves.append(curve)
         variances.append(variance)
     residual = float((unexplained**2).sum())
-    return Dependence(intercept, curves, variances, 1.0 - residual / spread if spread > 0 else 1.0)
+    return Dependence(intercept, curves, variances, 1.0 - residual / total if total > 0 else 1.0)
 
 
 def _curve(
@@ -95,7 +95,7 @@ def _curve(
     codes = _drawn_codes(background, place)
     n_rows = int(np.clip(_PER_COLUMN // len(codes), _FEWEST_ROWS, _MOST_ROWS))
     cells = np.repeat(codes, n_rows)
-    values = [np.tile(own[:n_rows], len(codes)) for own in rows.values]
+    values = [np.tile(column_values[:n_rows], len(codes)) for column_values in rows.values]
     # One value in each of n equal parts of a cell: a step of the model inside it is not missed.
     parts = rows.generator.permuted(np.tile(np.arange(n_rows), (len(codes), 1)), axis=1).ravel()
     values[place] = column.values(cells, (parts + rows.generator.random(len(cells))) / n_rows)
@@ -143,9 +143,9 @@ def ice_lines(background: Background, ask: Ask) -> list[FloatArray]:
     outputs = ask(is_original, values)
     lines = []
     for place, shares in enumerate(background.shares()):
-        own = outputs[replaced == place]
+        column_outputs = outputs[replaced == place]
         line = np.zeros((background.columns[place].feature.n_codes, outputs.shape[1]))
-        line[drawn[place]] = own - shares[drawn[place]] @ own
+        line[drawn[place]] = column_outputs - shares[drawn[place]] @ column_outputs
         lines.append(line)
     return lines
 

@@ -83,8 +83,8 @@ class Patches:
         """The declaration of each patch: its mean lies between the means of its bounds."""
         declared: dict[str, FeatureSpec] = {}
         for patch, name in enumerate(self.names):
-            own = [self._bounds(pixel) for pixel in self._pixels(patch)]
-            lower, upper = (math.fsum(ends) / len(own) for ends in zip(*own, strict=True))
+            bounds = [self._bounds(pixel) for pixel in self._pixels(patch)]
+            lower, upper = (math.fsum(ends) / len(bounds) for ends in zip(*bounds, strict=True))
             declared[name] = Continuous(lower, upper)
         return declared
 
@@ -115,8 +115,8 @@ class Patches:
         -------
         ndarray of float64, shape (n_rows, n_pixels)
         """
-        own = self.of_pixel
-        return np.asarray((values / np.bincount(own))[:, own])
+        patch_of_pixel = self.of_pixel
+        return np.asarray((values / np.bincount(patch_of_pixel))[:, patch_of_pixel])
 
     def _pixels(self, patch: int) -> NDArray[np.intp]:
         return np.flatnonzero(self.of_pixel == patch)
@@ -128,12 +128,12 @@ class Patches:
         return spec.lower, spec.upper
 
     def _means(self, pixels: Table, patch: int) -> NDArray[np.float64]:
-        own = self._pixels(patch)
-        total = np.zeros(pixels.n_rows)
+        places = self._pixels(patch)
+        sums = np.zeros(pixels.n_rows)
         # Pixel by pixel: additions of whole columns treat every row alike, to the last bit.
-        for pixel in own:
+        for pixel in places:
             lower, upper = self._bounds(pixel)
-            for rows, found in in_chunks(pixels.column(pixel), numbers_of):
+            for rows, numbers in in_chunks(pixels.column(pixel), numbers_of):
                 middle = lower / 2 + upper / 2
-                total[rows] += np.clip(np.nan_to_num(found, nan=middle), lower, upper)
-        return total / len(own)
+                sums[rows] += np.clip(np.nan_to_num(numbers, nan=middle), lower, upper)
+        return sums / len(places)

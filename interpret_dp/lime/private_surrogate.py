@@ -34,11 +34,11 @@ _POOR = 0.5
 
 
 class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
-    """Release an additive model of a black box, whose curves explain it.
+    """Private additive model of a black box, whose curves explain it.
 
-    The black box is asked about private rows once, and a DP-EBM is fitted to what it says. Curves
-    and explanations of rows are read off the released model, and are free. How well it stands for
-    the black box is released with it.
+    A DP-EBM is fitted to the black box's predictions of private rows, which are computed once.
+    Curves and explanations of rows are read off the released model, and are free. The fidelity of
+    the released model to the black box is released with it.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
         With ``predict_proba`` or ``predict``, or callable on rows. Kept as it is.
     schema : Schema
         Bounds of numbers and levels of categories, which must be public; required. Its ``unit``
-        names the column that says which rows are one person's.
+        names the column of person identifiers.
     epsilon, delta : float, default=1.0, 1e-6
         The promise for the surrogate and for everything that is read off it.
     ledger : PrivacyLedger or str, default=None
@@ -79,7 +79,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
     surrogate_ : Surrogate
         What was released; public.
     fidelity_ : Fidelity
-        How well it stands for the black box on the private rows, in units of the output.
+        Of the surrogate to the black box on the private rows, in units of the output.
     guarantee_ : Guarantee
     schema_ : Schema
     n_features_in_ : int
@@ -89,7 +89,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
     -----
     Probabilities are fitted on the scale of log-odds, and effects are in log-odds; a fifth of mu
     squared pays for the fidelity (docs/proofs/dp_lime.md). An additive model has no interactions:
-    what they make is missing from the fidelity.
+    their share of the variance is missing from the fidelity.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
         return type(self)(**self.get_params(deep=False))
 
     def fit(self, X: Any, y: Any = None, unit: Any = None, example: Any = None) -> Self:
-        """Ask the model about private rows, release the surrogate and charge the ledger.
+        """Label private rows by the model, release the surrogate and charge the ledger.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
     def explain_local(
         self, X: Any, y: Any = None, name: str | None = None, *, explained_class: Any = None
     ) -> Any:
-        """Explain what the model says of rows; free, for as many rows as you like.
+        """Explain the model's predictions of rows; free, for any number of rows.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
             The rows: public, synthetic, or your own. Nothing protects them, and the explanation
             shows them.
         y : array-like, shape (n_rows,), default=None
-            What came true, to be shown beside the prediction.
+            True values, to be shown beside the prediction.
         name : str, default=None
             Of the explanation, in interpret's dashboard.
         explained_class : object, default=None
@@ -295,7 +295,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
         return PrivacySpend.of_model(guarantee, ledger_of(self.ledger, must_exist=True))
 
     def to_released(self) -> Surrogate:
-        """Return what was released."""
+        """Return the released surrogate."""
         check_is_fitted(self, "surrogate_")
         return self.surrogate_
 

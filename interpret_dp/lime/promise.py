@@ -1,7 +1,7 @@
 """The guarantee of an explainer, and whom it protects.
 
-Explanations protect the people whose rows they are computed from, with the model held fixed. What
-that is worth depends on whom the model was trained on, and how: only the user knows.
+Explanations protect the people whose rows they are computed from, with the model held fixed. For
+the people of the training data the guarantee depends on the model's own, which the user states.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from interpret_dp.exceptions import PrivacyWarning
 __all__ = ["ModelPromise", "conditional_guarantee", "model_promise", "warn_of_two_names"]
 
 _OTHER_PEOPLE = "nobody in the explanation data was used to train the model"
-_ASKED_ROWS = "Rows that are asked about are not protected."
+_EXPLAINED_ROWS = "Rows that are asked about are not protected."
 
 ModelPromise = Guarantee | tuple[float, float] | None
-"""What is known of the model's training: a guarantee, (epsilon, delta), or nothing."""
+"""Guarantee of the model's training, or its (epsilon, delta), or None where there is none."""
 
 
 def model_promise(model: Any, declared: Any) -> ModelPromise:
@@ -58,24 +58,26 @@ def model_promise(model: Any, declared: Any) -> ModelPromise:
 
 
 def conditional_guarantee(
-    own: Guarantee, model: ModelPromise, trained_on_same_people: bool
+    guarantee: Guarantee, model: ModelPromise, trained_on_same_people: bool
 ) -> Guarantee:
-    """Return a guarantee of explanations, with what it is worth for the people of the model.
+    """Return a guarantee of explanations, with its scope for the people of the training data.
 
     Parameters
     ----------
-    own : Guarantee
+    guarantee : Guarantee
         Of everything that the explanations are computed from.
     model : ModelPromise
     trained_on_same_people : bool
         Whether people in the explanation data were used to train the model.
     """
     others = () if trained_on_same_people else (_OTHER_PEOPLE,)
-    scope = f"{_scope(own, model, trained_on_same_people)} {_ASKED_ROWS}"
-    return dataclasses.replace(own, scope=scope, assumptions=(*own.assumptions, *others))
+    scope = f"{_scope(guarantee, model, trained_on_same_people)} {_EXPLAINED_ROWS}"
+    return dataclasses.replace(
+        guarantee, scope=scope, assumptions=(*guarantee.assumptions, *others)
+    )
 
 
-def _scope(own: Guarantee, model: ModelPromise, same_people: bool) -> str:
+def _scope(guarantee: Guarantee, model: ModelPromise, same_people: bool) -> str:
     about = "This is about the people whose rows the explanations are computed from"
     if model is None:
         if same_people:
@@ -97,15 +99,15 @@ def _scope(own: Guarantee, model: ModelPromise, same_people: bool) -> str:
         )
     text = f"{about}. The model was trained on the same people under its own promise, {stated}"
     if isinstance(model, Guarantee) and (model.neighboring, model.unit) != (
-        own.neighboring,
-        own.unit,
+        guarantee.neighboring,
+        guarantee.unit,
     ):
         return (
             f"{text}, which is about other neighbouring tables: the two do not add up to one "
             "figure, and each holds with the other's output taken as given."
         )
-    both, at = _together(model, own)
-    # A pair alone does not say whom it protects.
+    both, at = _together(model, guarantee)
+    # A pair alone does not name whom it protects.
     condition = "" if isinstance(model, Guarantee) else "if that is about the same neighbours, "
     return (
         f"{text}; {condition}model and explanations together are ({ceil_text(both)}, "
@@ -130,12 +132,12 @@ def _figures(model: Guarantee | tuple[float, float]) -> tuple[float, float]:
     return (model.epsilon, model.delta) if isinstance(model, Guarantee) else model
 
 
-def _together(model: Guarantee | tuple[float, float], own: Guarantee) -> tuple[float, float]:
+def _together(model: Guarantee | tuple[float, float], guarantee: Guarantee) -> tuple[float, float]:
     """Return (epsilon, delta) of both: exact composition where the model's pair is known."""
     model_epsilon, model_delta = _figures(model)
-    total = min(model_delta + own.delta, 1.0)
-    pairs = [model.pair if isinstance(model, Guarantee) else None, own.pair]
+    total = min(model_delta + guarantee.delta, 1.0)
+    pairs = [model.pair if isinstance(model, Guarantee) else None, guarantee.pair]
     known = [pair for pair in pairs if pair is not None]
     if len(known) < 2 or total >= 1.0:
-        return model_epsilon + own.epsilon, total
-    return min(compose(known).epsilon_at(total), model_epsilon + own.epsilon), total
+        return model_epsilon + guarantee.epsilon, total
+    return min(compose(known).epsilon_at(total), model_epsilon + guarantee.epsilon), total

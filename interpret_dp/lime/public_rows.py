@@ -18,6 +18,9 @@ from interpret_dp.schema.containers import read_source
 
 __all__ = ["example_row", "with_replaced_cells"]
 
+# Place of each column, which copies keep their cell, and the cells of the others.
+_Changes = list[tuple[int, NDArray[np.bool_], NDArray[Any]]]
+
 
 def with_replaced_cells(
     X: Any,
@@ -39,16 +42,16 @@ def with_replaced_cells(
     values : sequence of ndarray, shape (n,) each
         Cells of the other places.
     """
+    changes = list(zip(columns, is_original.T, values, strict=True))
+    n_rows = len(is_original)
     if isinstance(X, list | tuple):
-        return _array(np.array([list(X[row])], dtype=object), columns, is_original, values).tolist()
+        return _array(np.array([list(X[row])], dtype=object), n_rows, changes).tolist()
     if isinstance(X, np.ndarray):
-        return _array(X[row : row + 1].reshape(1, -1), columns, is_original, values).reshape(
-            len(is_original), *X.shape[1:]
-        )
+        flat = _array(X[row : row + 1].reshape(1, -1), n_rows, changes)
+        return flat.reshape(n_rows, *X.shape[1:])
     if hasattr(X, "tocsr"):
-        dense = X.tocsr()[[row]].toarray()
-        return type(X)(_array(dense, columns, is_original, values))
-    return _frame(X, row, columns, is_original, values)
+        return type(X)(_array(X.tocsr()[[row]].toarray(), n_rows, changes))
+    return _frame(X, row, n_rows, changes)
 
 
 def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
@@ -109,13 +112,8 @@ def _of_kind(cell: Any, *, is_integer: bool) -> Any:
     return round(cell) if is_integer and isinstance(cell, float) else cell
 
 
-def _array(
-    cells: NDArray[Any],
-    columns: Sequence[int],
-    is_original: NDArray[np.bool_],
-    values: Sequence[NDArray[Any]],
-) -> NDArray[Any]:
-    copies = np.repeat(cells, len(is_original), axis=0)
+def _array(cells: NDArray[Any], n_rows: int, changes: _Changes) -> NDArray[Any]:
+    copies = np.repeat(cells, n_rows, axis=0)
     if copies.dtype.kind in "iub":
         # Numbers between integers, and missing ones, have no place among integers.
         copies = copies.astype(np.float64)
@@ -123,29 +121,23 @@ def _array(
         # A longer text would be cut.
         copies = copies.astype(object)
     holds_numbers = copies.dtype.kind == "f"
-    for place, stay, new in zip(columns, is_original.T, values, strict=True):
+    for place, stay, new in changes:
         copies[~stay, place] = numbers_of(new[~stay]) if holds_numbers else new[~stay]
     return copies
 
 
-def _frame(
-    X: Any,
-    row: int,
-    columns: Sequence[int],
-    is_original: NDArray[np.bool_],
-    values: Sequence[NDArray[Any]],
-) -> Any:
+def _frame(X: Any, row: int, n_rows: int, changes: _Changes) -> Any:
     """Replace cells of a data frame of any library, and keep dtypes where they can hold them."""
     import narwhals as nw
     import pandas as pd
 
     if isinstance(X, pd.DataFrame):
-        return _pandas_frame(X.iloc[row : row + 1], columns, is_original, values)
+        return _pandas_frame(X.iloc[row : row + 1], n_rows, changes)
     frame = nw.from_native(X, eager_only=True)
     # A column's name may hold a NUL, on which polars dies when it hands the name to Arrow.
     plain = {name: str(place) for place, name in enumerate(frame.columns)}
-    own = frame[row : row + 1].rename(plain).to_pandas()
-    copies = _pandas_frame(own, columns, is_original, values)
+    frame_row = frame[row : row + 1].rename(plain).to_pandas()
+    copies = _pandas_frame(frame_row, n_rows, changes)
     for name in copies:
         if pd.api.types.infer_dtype(copies[name]).startswith("mixed"):
             copies[name] = copies[name].map(str, na_action="ignore")
@@ -153,23 +145,21 @@ def _frame(
     return table.rename({short: name for name, short in plain.items()}).to_native()
 
 
-def _pandas_frame(
-    X: Any, columns: Sequence[int], is_original: NDArray[np.bool_], values: Sequence[NDArray[Any]]
-) -> Any:
+def _pandas_frame(X: Any, n_rows: int, changes: _Changes) -> Any:
     """Return copies of the only row of X, some cells replaced."""
-    copies = X.iloc[np.zeros(len(is_original), dtype=np.int64)].reset_index(drop=True)
-    for place, stay, new in zip(columns, is_original.T, values, strict=True):
-        own = X.iloc[:, place]
-        copies[own.name] = _series(own, stay, new)
+    copies = X.iloc[np.zeros(n_rows, dtype=np.int64)].reset_index(drop=True)
+    for place, stay, new in changes:
+        column = X.iloc[:, place]
+        copies[column.name] = _series(column, stay, new)
     return copies
 
 
-def _series(own: Any, stay: NDArray[np.bool_], new: NDArray[Any]) -> Any:
+def _series(column: Any, stay: NDArray[np.bool_], new: NDArray[Any]) -> Any:
     """Return copies of one cell, some of them replaced, in its dtype where that can hold them."""
     import pandas as pd
 
-    is_category = isinstance(own.dtype, pd.CategoricalDtype)
-    known = own.cat.categories if is_category else own
+    is_category = isinstance(column.dtype, pd.CategoricalDtype)
+    known = column.cat.categories if is_category else column
     if known.dtype.kind in "iufb":
         new = numbers_of(new)
     elif is_category and pd.api.types.infer_dtype(known) == "string":
@@ -177,17 +167,17 @@ def _series(own: Any, stay: NDArray[np.bool_], new: NDArray[Any]) -> Any:
     if is_category:
         added = dict.fromkeys(cell for cell in new[~stay] if cell is not None and cell == cell)
         categories = [*known, *(cell for cell in added if cell not in known)]
-        cells = np.where(stay, own.to_numpy(object), new)
-        return pd.Series(cells, name=own.name, dtype=object).astype(
-            pd.CategoricalDtype(categories, own.cat.ordered)
+        cells = np.where(stay, column.to_numpy(object), new)
+        return pd.Series(cells, name=column.name, dtype=object).astype(
+            pd.CategoricalDtype(categories, column.cat.ordered)
         )
     # A missing cell of a nullable dtype has no place among floats in older versions of pandas.
-    is_number = own.dtype.kind in "iufb"
-    held = own.to_numpy(np.float64, na_value=np.nan) if is_number else own.to_numpy(object)
+    is_number = column.dtype.kind in "iufb"
+    held = column.to_numpy(np.float64, na_value=np.nan) if is_number else column.to_numpy(object)
     cells = np.where(stay, held, new)
-    series = pd.Series(cells, name=own.name, dtype=cells.dtype)
+    series = pd.Series(cells, name=column.name, dtype=cells.dtype)
     try:
-        return series.astype(own.dtype)
+        return series.astype(column.dtype)
     except (TypeError, ValueError):
         # Such as a missing cell, or a fraction, among integers.
         return series.infer_objects()

@@ -26,7 +26,7 @@ class DPShapTabular(BackgroundExplainer):
     ----------
     background : PrivateBackground
     guarantee_ : Guarantee
-        Of everything that is computed from the background; says whom it is about.
+        Of everything that is computed from the background; its scope names whom it protects.
     feature_names_in_ : list of str
 
     Raises
@@ -39,8 +39,8 @@ class DPShapTabular(BackgroundExplainer):
     Notes
     -----
     The values of a row add up to its prediction minus the baseline, which is the mean prediction
-    over 1,024 rows of the background. The model is asked about each of them ``2 * n_columns + 1``
-    times. Error bars hold 95 % of the noise of the background and the sampling of rows and
+    over 1,024 rows of the background. The model predicts ``2 * n_columns + 1`` copies of
+    each of them. Error bars hold 95 % of the noise of the background and the sampling of rows and
     permutations together.
 
     Examples

@@ -186,8 +186,10 @@ def open_surrogate_request(
     )
     fit, patches = _opened(template, rows, declared, estimator.image_shape)
     fit = replace(_whole_request(fit, fidelity_mu, n_models), randomness=randomness)
-    own = fit.promise()
-    own = replace(own, epsilon=epsilon, assumptions=(*own.assumptions, *_ASSUMPTIONS))
+    guarantee = fit.promise()
+    guarantee = replace(
+        guarantee, epsilon=epsilon, assumptions=(*guarantee.assumptions, *_ASSUMPTIONS)
+    )
     return SurrogateRequest(
         fit=fit,
         rows=rows,
@@ -199,14 +201,14 @@ def open_surrogate_request(
         template=template,
         schema=declared,
         patches=patches,
-        guarantee=conditional_guarantee(own, promise, same_people),
+        guarantee=conditional_guarantee(guarantee, promise, same_people),
     )
 
 
 def _ask_example(
     rows: OpenedRows, box: BlackBox, schema: Schema, example: Any, image_shape: Any
 ) -> NDArray[np.float64]:
-    """Return what the model says of a public row; it fails here, if it must."""
+    """Return the model's outputs for a public row, so that a model that fails does so here."""
     row = "example" if example is not None else "a row that was made from the schema"
     mend = "Nothing was spent. Pass a public row that it can read, in the container of X"
     with tried_model(row, f"{mend}: fit(X, example=row)."):
@@ -324,8 +326,8 @@ def _published(
     """Return a fitted model: of logits a classifier, whose scores are log-odds."""
     if outputs.classes is None:
         return DPExplainableBoostingRegressor.from_released(released, request.ledger)
-    own = str(outputs.classes[output])
-    classes = f"not {own}", own
+    label = str(outputs.classes[output])
+    classes = f"not {label}", label
     parameters = {name: value for name, value in released.parameters.items() if name != "objective"}
     released = replace(
         released,

@@ -29,7 +29,7 @@ _Model = DPExplainableBoostingClassifier | DPExplainableBoostingRegressor
 
 @dataclass(frozen=True)
 class SurrogateEffects:
-    """Local explanations read off a surrogate; public.
+    """Local explanations of a surrogate; public.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class SurrogateEffects:
     intercepts : ndarray of float64, shape (n_rows,)
         Scores without any effect: the surrogate's mean.
     predictions : ndarray of float64, shape (n_rows,)
-        What the surrogate says of each row, in units of the output and within its bounds: of the
-        intercept plus all effects.
+        Predictions of the surrogate: the intercept plus all effects, in units of the output and
+        within its bounds.
     """
 
     effects: Floats
@@ -116,27 +116,27 @@ class Surrogate:
         TypeError, ValueError, SchemaError
             If the columns are not those of the fit, or there is no such output.
         """
-        wanted = np.array(
-            [check_int("outputs", one, low=0, high=self.n_outputs - 1) for one in outputs],
+        outputs_at = np.array(
+            [check_int("outputs", output, low=0, high=self.n_outputs - 1) for output in outputs],
             dtype=np.intp,
         )
         table = open_table(X, self.feature_names)
-        if table.n_rows != len(wanted):
+        if table.n_rows != len(outputs_at):
             raise ValueError(
-                f"outputs has {len(wanted)} entries for {table.n_rows} rows; it must say for each "
-                "row which output to explain."
+                f"outputs has {len(outputs_at)} entries for {table.n_rows} rows; it must say "
+                "for each row which output to explain."
             )
         rows = table if self.patches is None else self.patches.table(table)
         n_features = len(self._term_names)
-        effects = np.zeros((len(wanted), n_features))
-        errors, intercepts = np.zeros_like(effects), np.zeros(len(wanted))
-        for output in np.unique(wanted):
-            own = wanted == output
+        effects = np.zeros((len(outputs_at), n_features))
+        errors, intercepts = np.zeros_like(effects), np.zeros(len(outputs_at))
+        for output in np.unique(outputs_at):
+            has_output = outputs_at == output
             model = self.models[0 if self.complementary else output]
-            found = _effects(model, rows.rows(own), self._term_names)
+            local = _effects(model, rows.rows(has_output), self._term_names)
             if self.complementary and output == 0:
-                found = (-found[0], found[1], self._sum_of_outputs - found[2])
-            effects[own], errors[own], intercepts[own] = found
+                local = (-local[0], local[1], self._sum_of_outputs - local[2])
+            effects[has_output], errors[has_output], intercepts[has_output] = local
         scores = intercepts + effects.sum(axis=1)
         if self.patches is not None:
             effects, errors = self.patches.spread(effects), self.patches.spread(errors)

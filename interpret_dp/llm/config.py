@@ -127,10 +127,10 @@ def default_settings(
 
     Notes
     -----
-    Neighbouring pixels say nearly the same, so that smooth cosines, which are public, keep what
-    matters of an image in a third of the paper's dimensions, and the noise falls on as many fewer
-    weights. One set serves all maps, so that images are projected once. Chosen on a split of
-    MNIST's training part; docs/llm_study.md has the figures.
+    Neighbouring pixels are correlated, so that smooth cosines, which are public, keep most of the
+    information of an image in a third of the paper's dimensions, and fewer weights get noise. One
+    set serves all maps, so that images are projected once. Chosen on a split of MNIST's training
+    part; docs/llm_study.md has the figures.
 
     In tables the noise is small beside what clipping distorts: rows of rare classes have long
     gradients, and where they alone are cut probabilities are wrong. So the clipping norm is that of
@@ -182,7 +182,7 @@ def lattice_points(n_parameters: int) -> int:
 
 
 def rows_at_a_time(n_values: int, n_inputs: int) -> int:
-    """Return the rows of a physical batch: a public rule, whatever the sample's size.
+    """Return the rows of a physical batch: a public rule, the same for samples of all sizes.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         budget (of mu squared) is spent on it.
     sampling_rate : float, default=None
         Probability with which each row is in a step's sample, in place of ``batch_size``: it needs
-        no number of rows. If neither is given the rule says it: 1/15 for images, 1/4 for tables.
+        no number of rows. If neither is given: 1/15 for images, 1/4 for tables.
     epochs : float, default=None
         How often each row is used on average.
     learning_rate : float, default=None

@@ -83,7 +83,7 @@ class ExplainedMaps:
         )
 
     def explain_local(self, X: Any, y: Any = None, name: str | None = None) -> Any:
-        """Return how the class scores of the given rows come about; costs nothing.
+        """Return the contributions of features to the class scores of rows; costs nothing.
 
         The rows are the caller's own: the explanation shows them, and nothing protects them.
 
@@ -91,7 +91,7 @@ class ExplainedMaps:
         ----------
         X : DataFrame or array, shape (n_rows, n_features) or that of images
         y : array-like, shape (n_rows,), default=None
-            What came true; a missing or undeclared label is left out.
+            True labels; a missing or undeclared label is left out.
         name : str, default=None
             How interpret's dashboard calls the explanation.
 
@@ -119,7 +119,7 @@ class ExplainedMaps:
     # -------------------------------------------------------------------------------- files
 
     def to_released(self) -> LocallyLinearModel:
-        """Return what the fit released, as one immutable value that needs no torch."""
+        """Return the released model, an immutable value that needs no torch."""
         check_is_fitted(self, "model_")
         return self.model_
 
@@ -232,8 +232,8 @@ def load_model(
     Parameters
     ----------
     path : path
-        A JSON file; it is validated, nothing in it is executed. Its own text says which kind of
-        model it holds.
+        A JSON file; it is validated, nothing in it is executed. Its ``format`` names the kind of
+        model.
     ledger : PrivacyLedger or str, default=None
         Where the data set's account can be read, for the privacy line of explanations.
 

@@ -59,10 +59,10 @@ class Frame:
 
 def projected_features(inputs: torch.Tensor, projection: torch.Tensor) -> torch.Tensor:
     """Return R x of each row, float32, shape (n_rows, dimension); a row decides its own."""
-    found = inputs.new_empty((len(inputs), len(projection)))
-    for part, rows in zip(found.split(_ROWS), inputs.split(_ROWS), strict=True):
+    features = inputs.new_empty((len(inputs), len(projection)))
+    for part, rows in zip(features.split(_ROWS), inputs.split(_ROWS), strict=True):
         part.copy_(exact_rows(rows, projection.T))
-    return found
+    return features
 
 
 def released_frame(
@@ -102,12 +102,12 @@ def released_frame(
     )
     deviation = sigma / LATTICE
     *sums, squares, count = (noisy[0] / LATTICE).tolist()
-    # A count below its own noise says nothing but that there are few rows.
+    # A count below its own noise is uninformative, except that there are few rows.
     n_rows = max(count, deviation)
-    found = math.hypot(*sums)
+    length_of_sums = math.hypot(*sums)
     noise = deviation * math.sqrt(len(sums))
-    kept = max(0.0, 1.0 - (noise / found) ** 2) if found > 0 else 0.0
-    mean = kept * np.array(sums) / max(n_rows, found)
+    signal_share = max(0.0, 1.0 - (noise / length_of_sums) ** 2) if length_of_sums > 0 else 0.0
+    mean = signal_share * np.array(sums) / max(n_rows, length_of_sums)
     spread = min(max(squares / n_rows - float(mean @ mean), deviation / n_rows), 1.0)
     return Frame(bound * mean, length / (bound * math.sqrt(spread)))
 

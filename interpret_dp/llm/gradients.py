@@ -171,8 +171,8 @@ class ClosedForm:
                 columns = _filled(self._rows.columns, part, size, 0)
                 products = byte_product(matrix, columns.T).reshape(-1, *shape, size)
                 limbs = self._coefficients(products, scales, biases, part)
-                found = byte_product(limbs.reshape(-1, size), columns)
-                sums += joined(found.reshape(self._n_limbs, *sums.shape))
+                limb_sums = byte_product(limbs.reshape(-1, size), columns)
+                sums += joined(limb_sums.reshape(self._n_limbs, *sums.shape))
             total += self._by_parameters(sums, weights.shape)
         return total
 
@@ -185,21 +185,22 @@ class ClosedForm:
         else:
             by_maps = split(sums[:, :n_inputs], self._n_limbs + _MORE_LIMBS)
             by_maps = by_maps.reshape(-1, *shape[:2], n_inputs).permute(1, 0, 2, 3)
-            found = byte_products(by_maps.flatten(1, 2), self._grid.transpose(1, 2))
-            found = found.reshape(shape[0], -1, *shape[1:]).transpose(0, 1)
-            weights = joined(found) << (GRID_BITS - PROJECTION_BITS)
+            by_weights = byte_products(by_maps.flatten(1, 2), self._grid.transpose(1, 2))
+            by_weights = by_weights.reshape(shape[0], -1, *shape[1:]).transpose(0, 1)
+            weights = joined(by_weights) << (GRID_BITS - PROJECTION_BITS)
         return torch.cat([weights.reshape(-1), biases])
 
     def _matrix(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return limbs of the weights by which rows are multiplied, int8, and what a unit is."""
+        """Return limbs of the weights by which rows are multiplied, int8, and their units."""
         n_maps, n_classes, _ = weights.shape
         wholes, scales = self._rounded(weights)
         if self._grid is not None:
             limbs = split(wholes, self._n_limbs).transpose(0, 1).flatten(1, 2)
-            found = byte_products(limbs, self._grid).reshape(n_maps, self._n_limbs, n_classes, -1)
+            products = byte_products(limbs, self._grid)
+            products = products.reshape(n_maps, self._n_limbs, n_classes, -1)
             # Public, and rounded again, which costs nothing but the last of 15 bits.
-            full = joined(found.transpose(0, 1)).to(torch.float32)
-            wholes, more = self._rounded(full)
+            weights_of_inputs = joined(products.transpose(0, 1)).to(torch.float32)
+            wholes, more = self._rounded(weights_of_inputs)
             scales = scales * more * 2.0**-PROJECTION_BITS
         missing = self._rows.columns.shape[1] - wholes.shape[2]
         limbs = split(torch.nn.functional.pad(wholes, (0, missing)), self._n_limbs)
@@ -214,7 +215,7 @@ class ClosedForm:
         return wholes.clamp_(-self._largest, self._largest), units
 
     def _rows_of_a_part(self, n_values: int, device: torch.device) -> int:
-        """Return how many rows are worked on at once: a public rule, whatever the sample's size."""
+        """Return the rows of a part: a public rule, the same for samples of all sizes."""
         width = self._rows.columns.shape[1]
         if device.type != "cpu":
             return min(rows_at_a_time(self._n_limbs * n_values, width), _MOST_ROWS)
@@ -230,7 +231,7 @@ class ClosedForm:
         rows = self._rows
         bias = rows.bias_units().square_()
         n_groups = 1 if self._grid is None else len(self._grid)
-        found = torch.empty((len(bias), n_groups), dtype=torch.float32, device=bias.device)
+        norms = torch.empty((len(bias), n_groups), dtype=torch.float32, device=bias.device)
         flat, shift = None, 0
         if self._grid is not None:
             flat = self._grid.flatten(0, 1).T
@@ -247,12 +248,12 @@ class ClosedForm:
                 # Where the sum could leave 64 bits its last ones are rounded up.
                 squares = ((squares >> shift) + (shift > 0)).sum(dim=2)
                 squares = squares.to(torch.float64) * 4.0 ** (GRID_BITS - PROJECTION_BITS)
-            whole = squares.to(torch.float64) * 2.0**shift + bias[start : start + len(part), None]
-            rounded = whole.to(torch.float32)
-            found[start : start + len(part)] = torch.nextafter(
+            exact = squares.to(torch.float64) * 2.0**shift + bias[start : start + len(part), None]
+            rounded = exact.to(torch.float32)
+            norms[start : start + len(part)] = torch.nextafter(
                 rounded, torch.full_like(rounded, math.inf)
             )
-        return found
+        return norms
 
     def _coefficients(
         self, products: torch.Tensor, scales: torch.Tensor, biases: torch.Tensor, part: torch.Tensor
@@ -321,7 +322,7 @@ def _filled(values: torch.Tensor, part: torch.Tensor, size: int, fill: float) ->
 
     Libraries prepare a product for its shapes, so that few of them are faster than many.
     """
-    found = values.new_empty((size, *values.shape[1:]))
-    torch.index_select(values, 0, part, out=found[: len(part)])
-    found[len(part) :] = fill
-    return found
+    filled = values.new_empty((size, *values.shape[1:]))
+    torch.index_select(values, 0, part, out=filled[: len(part)])
+    filled[len(part) :] = fill
+    return filled

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 import torch
 
 from interpret_dp.llm.config import GRID_BITS
-from interpret_dp.llm.kernels import split_wholes
 
 __all__ = [
     "BIAS_COLUMNS",
@@ -61,25 +60,21 @@ def split(wholes: torch.Tensor, n_limbs: int) -> torch.Tensor:
         Integers of any type, at most :func:`largest_whole` in size.
     n_limbs : int
     """
-    found = torch.empty((n_limbs, *wholes.shape), dtype=torch.int8, device=wholes.device)
-    left = wholes.to(torch.int64, copy=True)
-    if left.device.type == "cpu":
-        split_wholes(left.reshape(-1).numpy(), found.reshape(n_limbs, -1).numpy())
-        return found
+    limbs = torch.empty((n_limbs, *wholes.shape), dtype=torch.int8, device=wholes.device)
+    rest = wholes.to(torch.int64, copy=True)
     for limb in range(n_limbs - 1, -1, -1):
-        # The lowest eight bits, read with a sign.
-        low = left.add(128).bitwise_and_(255).sub_(128)
-        found[limb] = low
-        left.sub_(low).bitwise_right_shift_(8)
-    return found
+        # The lowest eight bits, read with a sign; the shift takes what they leave.
+        limbs[limb] = rest
+        rest.add_(128).bitwise_right_shift_(8)
+    return limbs
 
 
 def joined(limbs: torch.Tensor) -> torch.Tensor:
     """Return the int64 numbers whose limbs are on the first axis; they may be larger than bytes."""
-    found = limbs[0].to(torch.int64)
+    joined_limbs = limbs[0].to(torch.int64)
     for limb in limbs[1:]:
-        found = found.mul_(_BASE).add_(limb)
-    return found
+        joined_limbs = joined_limbs.mul_(_BASE).add_(limb)
+    return joined_limbs
 
 
 def byte_product(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
@@ -102,18 +97,18 @@ def byte_product(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
 def _float_product(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     is_single = one.shape[1] * 2**14 <= _SINGLE
     dtype = torch.float32 if is_single else torch.float64
-    # Bytes are exact in TF32 and bfloat16 as well, should anybody have asked torch for these.
+    # Bytes are exact in TF32 and bfloat16 as well, which a user may have enabled in torch.
     return (one.to(dtype) @ other.to(dtype)).to(torch.int64).to(torch.int32)
 
 
 def byte_products(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     """Return :func:`byte_product` of each pair of matrices along the first axis."""
-    found = torch.empty(
+    products = torch.empty(
         (len(one), one.shape[1], other.shape[2]), dtype=torch.int32, device=one.device
     )
     for index in range(len(one)):
-        found[index] = byte_product(one[index], other[index])
-    return found
+        products[index] = byte_product(one[index], other[index])
+    return products
 
 
 @functools.lru_cache(maxsize=1024)
@@ -136,9 +131,9 @@ def _multiplies_bytes(n: int, inner: int, same_inner: int, p: int, along: int, a
     # Not whole products, which take long, but their sums weighted in three ways (Freivalds 1977).
     # Below 2**53 up to 2**17 columns each, and so exact.
     weights = _some_bytes(3 * p).reshape(p, 3).to(torch.float64)
-    found = torch._int_mm(one, laid_out).to(torch.float64) @ weights
+    product = torch._int_mm(one, laid_out).to(torch.float64) @ weights
     expected = one.to(torch.float64) @ (laid_out.to(torch.float64) @ weights)
-    return bool(torch.equal(found, expected))
+    return bool(torch.equal(product, expected))
 
 
 def _some_bytes(count: int) -> torch.Tensor:
@@ -221,10 +216,10 @@ class RoundedRows:
 
 def joined_bias(columns: torch.Tensor) -> torch.Tensor:
     """Return the integers whose columns are given, shape (BIAS_COLUMNS, n)."""
-    found = columns[0].clone()
+    integers = columns[0].clone()
     for column in columns[1:]:
-        found.mul_(2**GRID_BITS).add_(column)
-    return found
+        integers.mul_(2**GRID_BITS).add_(column)
+    return integers
 
 
 def rounded_rows(inputs: torch.Tensor) -> RoundedRows:

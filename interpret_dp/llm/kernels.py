@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._compiled import compiled
 
-__all__ = ["clipped_limbs", "split_wholes"]
+__all__ = ["clipped_limbs"]
 
 _Floats = NDArray[np.float32]
 
@@ -28,14 +28,13 @@ _P4, _P5 = np.float32(1.6666665459e-1), np.float32(5.0000001201e-1)
 _ONE, _HALF, _ZERO, _BASE = np.float32(1.0), np.float32(0.5), np.float32(0.0), np.float32(256.0)
 _INFINITY = np.float32(np.inf)
 _BITS, _LOW, _SIGNED = np.int32(8), np.int32(255), np.int32(128)
-_WIDE_BITS, _WIDE_LOW, _WIDE_SIGNED = np.int64(8), np.int64(255), np.int64(128)
 # 2**-n for all n that can occur
 _HALVES = (0.5 ** np.arange(128)).astype(np.float32)
 
 
 @compiled(error_model="numpy")
 def _exp(x: np.float32) -> np.float32:
-    """Return exp(x) for x from -87 to 0; what is beyond counts as the end, no number as -87."""
+    """Return exp(x) for x from -87 to 0, to which x is clipped; NaN counts as -87."""
     x = x if x > _LOWEST else _LOWEST
     x = x if x < _ZERO else _ZERO
     n = np.floor(x * _LOG2_E + _HALF)
@@ -192,25 +191,6 @@ def _split(wholes: _Floats, dropped: _Floats, limbs: NDArray[np.int8]) -> None:
 
 
 @compiled(error_model="numpy")
-def split_wholes(wholes: NDArray[np.int64], limbs: NDArray[np.int8]) -> None:
-    """Write integers as limbs of base 256, from -128 to 127, high ones first.
-
-    Parameters
-    ----------
-    wholes : ndarray of int64, shape (size,)
-        Used up.
-    limbs : ndarray of int8, shape (n_limbs, size)
-        Filled.
-    """
-    n_limbs, size = limbs.shape
-    for i in range(n_limbs - 1, -1, -1):
-        for r in range(size):
-            low = ((wholes[r] + _WIDE_SIGNED) & _WIDE_LOW) - _WIDE_SIGNED
-            limbs[i, r] = np.int8(low)
-            wholes[r] = (wholes[r] - low) >> _WIDE_BITS
-
-
-@compiled(error_model="numpy")
 def clipped_limbs(
     products: NDArray[np.int32],
     scales: NDArray[np.float32],
@@ -225,7 +205,7 @@ def clipped_limbs(
     largest: np.float32,
     limbs: NDArray[np.int8],
 ) -> None:
-    """Fill ``limbs`` with what each row adds, as :func:`gradients.coefficients` says.
+    """Fill ``limbs`` with the clipped gradients of each row, by the values of the maps.
 
     Parameters
     ----------
@@ -262,7 +242,7 @@ def clipped_limbs(
     marks = np.empty(_LANES, dtype=np.float32)
     for start in range(0, n_rows, _LANES):
         stop = start + _LANES
-        own = norms[:, start:stop]
+        lane_norms = norms[:, start:stop]
         _weigh_maps(
             products[:, :, :, start:stop],
             scales,
@@ -275,12 +255,12 @@ def clipped_limbs(
             sums,
         )
         _divide_errors(classes[start:stop], scores, sums)
-        _find_gradients(temperature, scores, sums, powers, own, values, lengths)
+        _find_gradients(temperature, scores, sums, powers, lane_norms, values, lengths)
         for r in range(_LANES):
             whole = unit * steps[start + r]
             clipped = aim / np.sqrt(lengths[r])
             factors[r] = clipped if clipped < whole else whole
             marks[r] = _ZERO
-        if _round_rows(values, factors, own, largest, most, powers, marks):
-            _round_rows(values, factors, own, largest, most, powers, marks)
+        if _round_rows(values, factors, lane_norms, largest, most, powers, marks):
+            _round_rows(values, factors, lane_norms, largest, most, powers, marks)
         _split(powers, marks, limbs[:, :, :, start:stop])

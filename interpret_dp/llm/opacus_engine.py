@@ -108,8 +108,8 @@ class OpacusSums:
         self, weights: torch.Tensor, biases: torch.Tensor, positions: torch.Tensor
     ) -> torch.Tensor:
         """Return the sum in integers, as :meth:`ClosedForm.lattice_sum` does, truncated."""
-        found = self.clipped_sum(weights, biases, positions)
-        return found.mul_(self.row_norm / self._clip_norm).trunc_().to(torch.int64)
+        clipped = self.clipped_sum(weights, biases, positions)
+        return clipped.mul_(self.row_norm / self._clip_norm).trunc_().to(torch.int64)
 
     def clipped_sum(
         self, weights: torch.Tensor, biases: torch.Tensor, positions: torch.Tensor
@@ -132,7 +132,7 @@ class OpacusSums:
 
     def _backward(self, model: Any, part: torch.Tensor) -> None:
         with warnings.catch_warnings():
-            # torch says that hooks see no gradients by the inputs: nobody needs them.
+            # torch warns that hooks see no gradients by the inputs, which are not needed.
             warnings.filterwarnings("ignore", message="Full backward hook is firing")
             scores = model(self._rows.inputs(part))
             classes = self._classes[part]

@@ -73,7 +73,7 @@ class FitRequest(ReleaseRequest):
     ----------
     rows : PrivateRows
     schema : Schema
-        Complete; with stand-ins for what is undeclared.
+        Complete; with placeholders for undeclared columns and labels.
     declaring : DeclaringTask
     settings : TrainingSettings
     batch_size : int or None
@@ -116,13 +116,13 @@ def flat_rows(X: Any, image_shape: Sequence[int] | None) -> tuple[Any, tuple[int
     shape = None if image_shape is None else _checked_shape("image_shape", image_shape)
     if not isinstance(X, np.ndarray) or X.ndim <= 2:
         return X, shape
-    own = _checked_shape("The shape of the images in X", X.shape[1:])
-    if shape is not None and own != shape:
+    array_shape = _checked_shape("The shape of the images in X", X.shape[1:])
+    if shape is not None and array_shape != shape:
         raise ValueError(
-            f"X has images of shape {own}, and image_shape is {shape}; they must agree. Leave "
-            "image_shape out for an array of images."
+            f"X has images of shape {array_shape}, and image_shape is {shape}; they must agree. "
+            "Leave image_shape out for an array of images."
         )
-    return X.reshape(len(X), math.prod(own)), own
+    return X.reshape(len(X), math.prod(array_shape)), array_shape
 
 
 def _checked_shape(what: str, shape: Any) -> tuple[int, ...]:
@@ -283,27 +283,27 @@ def _plan(
     settings: TrainingSettings,
     rate: float | None,
 ) -> ReleasePlan:
-    """Split the budget over what is undeclared, the number of rows and the training."""
-    own = max(_OWN_DELTA_SHARE * delta, SMALLEST_OWN_DELTA)
+    """Split the budget over undeclared parts, the number of rows and the training."""
+    sampling_delta = max(_OWN_DELTA_SHARE * delta, SMALLEST_OWN_DELTA)
     selections = [(GdpPair(0.0, part.delta), part.count) for part in declaring.plan(1.0, delta)]
-    used = compose_repeated([*selections, (GdpPair(0.0, own), 1)]).delta
-    mu = mu_of_budget(epsilon, gaussian_part(delta, used))
-    before = list(declaring.plan(mu, delta))
+    used_delta = compose_repeated([*selections, (GdpPair(0.0, sampling_delta), 1)]).delta
+    mu = mu_of_budget(epsilon, gaussian_part(delta, used_delta))
+    others = list(declaring.plan(mu, delta))
     if rate is None:
-        before.append(PlannedRelease(COUNT, mu * math.sqrt(_COUNT_SHARE), 1))
+        others.append(PlannedRelease(COUNT, mu * math.sqrt(_COUNT_SHARE), 1))
     if settings.centring > 0:
-        before.append(PlannedRelease(CENTRE, mu * math.sqrt(settings.centring), 1))
-    left = math.sqrt(mu**2 - sum(part.count * part.mu**2 for part in before))
+        others.append(PlannedRelease(CENTRE, mu * math.sqrt(settings.centring), 1))
+    training_mu = math.sqrt(mu**2 - sum(part.count * part.mu**2 for part in others))
     if rate is None:
         # The count will decide on rate and steps, and by then it is paid for. So the most noise
         # that any rate asks for, that of rate 1 and a step more, must fit, with room of a factor 2.
-        calibrated_noise(left / 2, own, 1.0, settings.n_steps(1.0) + 1)
-        training = PlannedSampling(GRADIENTS, left, own)
+        calibrated_noise(training_mu / 2, sampling_delta, 1.0, settings.n_steps(1.0) + 1)
+        training = PlannedSampling(GRADIENTS, training_mu, sampling_delta)
     else:
         training = PlannedSampling.calibrated(
-            GRADIENTS, left, own, probability=rate, count=settings.n_steps(rate)
+            GRADIENTS, training_mu, sampling_delta, probability=rate, count=settings.n_steps(rate)
         )
-    return ReleasePlan((*before, training))
+    return ReleasePlan((*others, training))
 
 
 def in_class_order(target: Any) -> Categorical:
@@ -314,7 +314,7 @@ def in_class_order(target: Any) -> Categorical:
 
 
 def with_schema(request: FitRequest, schema: Schema, estimator: Any) -> FitRequest:
-    """Return the request with what was found out inside the session, and settings that fit it."""
+    """Return the request with a schema completed inside the session, and settings that fit it."""
     coding = input_coding(schema, estimator.standardize)
     settings = settings_of(estimator, coding, request.image_shape)
     # The number of steps was planned with these epochs.

@@ -62,7 +62,7 @@ def compute_device(name: str) -> torch.device:
     Raises
     ------
     ValueError
-        If CUDA is asked for and there is none.
+        If ``name`` is "cuda" and there is no such device.
     """
     has_cuda = torch.cuda.is_available()
     if name == "cuda" and not has_cuda:
@@ -183,8 +183,8 @@ class Training:
 
         def exact(positions: NDArray[np.int64]) -> NDArray[np.int64]:
             sampled = torch.from_numpy(positions).to(parameters.device)
-            found = self._sums.lattice_sum(weights, biases, sampled)
-            return np.asarray(found.cpu().numpy())
+            lattice_sum = self._sums.lattice_sum(weights, biases, sampled)
+            return np.asarray(lattice_sum.cpu().numpy())
 
         noisy, sigma = self._session.sampled_gaussian(
             GRADIENTS, self._n_rows, exact, row_norm=self._sums.row_norm

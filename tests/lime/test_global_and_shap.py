@@ -68,7 +68,7 @@ def test_of_an_additive_function_curves_are_its_terms(rows: Any, n_columns: int)
 
 def _curves(own: Any, seed: int) -> Any:
     return partial_dependence(
-        own, lambda values: product(own.frame(values)).to_numpy()[:, np.newaxis], seed=seed
+        own, lambda _, values: product(own.frame(values)).to_numpy()[:, np.newaxis], seed=seed
     )
 
 

@@ -308,7 +308,7 @@ class _AdaptiveDescents:
         return self._session.choose(_START, lengths, row_norm=row_norm(self._weights))
 
     def _descent(self, moments: ExactMoments, start: Floats, n_rows: float) -> tuple[Floats, int]:
-        """Descend from a start, as far as the first gradient says; return the steps, too."""
+        """Descend from a start; the first gradient decides on the number of steps, returned too."""
         descents = Descents(start[np.newaxis])
         step, steps = 0, self._config.steps
         while step < steps:

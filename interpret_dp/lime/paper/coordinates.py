@@ -108,19 +108,19 @@ class Coordinates:
         # Thousands of columns may share one declaration.
         numbers = {spec for spec in self.specs if isinstance(spec, Continuous)}
         places = {spec: _places(spec) for spec in numbers}
-        for index, (spec, own) in enumerate(self._features()):
+        for index, (spec, coordinates) in enumerate(self._features()):
             column = table.column(index)
             if isinstance(spec, Categorical):
                 codes = encode_column(column, spec, _N_PLACES)
                 rows = np.flatnonzero((codes >= 1) & (codes <= len(spec.levels)))
-                points[rows, own.start + codes[rows].astype(np.intp) - 1] = UNITS
+                points[rows, coordinates.start + codes[rows].astype(np.intp) - 1] = UNITS
             else:
                 number, of_code = places[spec]
-                points[:, own.start] = of_code[encode_column(column, number, _N_PLACES)]
+                points[:, coordinates.start] = of_code[encode_column(column, number, _N_PLACES)]
         return points
 
     def effects(self, coefficients: NDArray[np.float64], point: Points) -> NDArray[np.float64]:
-        """Return what each feature of a point does by itself.
+        """Return the effect of each feature of a point.
 
         Parameters
         ----------
@@ -136,14 +136,14 @@ class Coordinates:
             has none of its levels.
         """
         effects = np.zeros(len(self.specs))
-        for index, (spec, own) in enumerate(self._features()):
+        for index, (spec, coordinates) in enumerate(self._features()):
             if not isinstance(spec, Categorical):
-                effects[index] = coefficients[own.start]
+                effects[index] = coefficients[coordinates.start]
                 continue
-            is_own = point[own] > 0
-            others = coefficients[own][~is_own]
-            if is_own.any() and len(others):
-                effects[index] = coefficients[own][is_own][0] - others.mean()
+            is_level = point[coordinates] > 0
+            others = coefficients[coordinates][~is_level]
+            if is_level.any() and len(others):
+                effects[index] = coefficients[coordinates][is_level][0] - others.mean()
         return np.asarray(effects / self.stretch)
 
     def _features(self) -> Iterator[tuple[FeatureSpec, slice]]:

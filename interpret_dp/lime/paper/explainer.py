@@ -85,15 +85,15 @@ _ROUNDING = 1e-12
 class PaperLimeTabular:
     """The explanations of Patel, Shokri and Zick (2022), for comparison.
 
-    Around each row that is asked about, a linear function is fitted to what the model says of all
-    private rows, with noise that hides whether any one person is among them. Each explanation is
-    paid for. For explanations that are closer to the model, and cost once, take
+    Around each explained row, a linear function is fitted to the model's predictions of all private
+    rows, with noise that hides whether any one person is among them. Each explanation is paid
+    for. For explanations that are closer to the model, and cost once, take
     :class:`~interpret_dp.DPLimeTabular`.
 
     Parameters
     ----------
     model : object
-        With ``predict_proba`` or ``predict``, or callable on rows. It is asked about the private
+        With ``predict_proba`` or ``predict``, or callable on rows. It labels the private
         rows once, inside this process.
     data : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
         Private explanation data, shape (n_rows, n_columns), as the model takes it.
@@ -116,8 +116,8 @@ class PaperLimeTabular:
         Public bounds of a regression's output; None: outputs are probabilities.
     centered : bool, default=True
         Explain by how much the model's output differs from that at the row itself. False:
-        equation 1 as printed, whose linear function is 0 at the row, whatever the model says
-        there: features that the model does not use then get effects.
+        equation 1 as printed, whose linear function is 0 at the row, even if the model's output is
+        not: features that the model does not use then get effects.
     weight : {"stable", "exponential"} or callable, default="stable"
         Weight of a row by its distance, which runs from 0 to 1; cut to c / (2 d (d + 1)).
     c : float, default=0.5
@@ -134,7 +134,7 @@ class PaperLimeTabular:
     guarantee_ : Guarantee
         Of everything that the explainer releases within its budget.
     history_ : tuple of Explained
-        What was explained so far; public but for the rows that were asked about.
+        Explanations so far; public, except for the explained rows.
 
     Raises
     ------
@@ -222,7 +222,7 @@ class PaperLimeTabular:
         method: str | None = None,
         explained_class: Any = None,
     ) -> Any:
-        """Explain what the model says of rows.
+        """Explain the model's predictions of rows.
 
         Parameters
         ----------
@@ -276,10 +276,9 @@ class PaperLimeTabular:
         rows = tuple(
             RowSpend(self._epsilon_of(one.mu), one.origin, one.method) for one in explained
         )
+        explained_rows = ExplainedRows.of(opened, outputs, outputs_at, predictions)
         documents = [
-            ExplainedRows.of(opened, outputs, outputs_at, predictions).document(
-                row, self._effects(one), method=one.method, origin=one.origin
-            )
+            explained_rows.document(row, self._effects(one), method=one.method, origin=one.origin)
             for row, one in enumerate(explained)
         ]
         is_paid = any(one.origin == "released" for one in explained)
@@ -312,7 +311,7 @@ class PaperLimeTabular:
     @property
     def guarantee_(self) -> Guarantee:
         """The promise for everything that the explainer releases within its budget."""
-        own = Guarantee(
+        guarantee = Guarantee(
             epsilon=self._epsilon,
             delta=self._delta,
             mu=self._mu,
@@ -328,7 +327,7 @@ class PaperLimeTabular:
             ledger_head=self._head,
             tests_only=(active_randomness() or self._randomness).tests_only,
         )
-        return conditional_guarantee(own, None, self._same_people)
+        return conditional_guarantee(guarantee, None, self._same_people)
 
     @property
     def history_(self) -> tuple[Explained, ...]:
@@ -336,7 +335,7 @@ class PaperLimeTabular:
         return tuple(self._history)
 
     def __repr__(self) -> str:
-        """Name what it explains with what promise; the rows stay out of it."""
+        """Return the class and the guarantee; the rows stay out of it."""
         return f"<{type(self).__name__}: {self.guarantee_.brief}>"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
@@ -349,15 +348,15 @@ class PaperLimeTabular:
 
     def _queries(self, X: Any) -> tuple[OpenedRows, NDArray[np.float64], NDArray[np.int16]]:
         """Open the queries, which are public, and return the model's outputs and labels."""
-        own, given = kind_of_container(self._data.X), kind_of_container(X)
-        if own != given:
+        data_kind, query_kind = kind_of_container(self._data.X), kind_of_container(X)
+        if data_kind != query_kind:
             # A model that cannot read the explanation data would fail on every row of it in
             # silence, and the budget would buy noise.
             raise TypeError(
-                f"X is a {given}, and the explanation data are a {own}; the model gets both as "
-                f"they are, and must be able to read both. Pass X as a {own}."
+                f"X is a {query_kind}, and the explanation data are a {data_kind}; the model "
+                f"gets both as they are, and must be able to read both. Pass X as a {data_kind}."
             )
-        has_names = own not in ("list", "numpy array", "scipy sparse matrix")
+        has_names = data_kind not in ("list", "numpy array", "scipy sparse matrix")
         names = self.feature_names_in_ if has_names else self._feature_names
         opened = open_query_rows(X, names, self._schema)
         return opened, *self._box.ask(opened.X, opened.table.n_rows)
@@ -378,13 +377,13 @@ class PaperLimeTabular:
         config = AdaptiveConfig(
             self.steps, mu, method == "enhanced", self.reuse_distance, self._n_rows
         )
-        weights, around, count = self._weights, self._neighbourhood, len(queries)
+        weights, neighbourhood, count = self._weights, self._neighbourhood, len(queries)
         planned: tuple[PlannedRelease, ...]
         if method == "interactive":
-            whole = mu * math.sqrt(count)
-            planned = (gradients_release(weights, around, whole, count, self.steps),)
+            batch_mu = mu * math.sqrt(count)
+            planned = (gradients_release(weights, neighbourhood, batch_mu, count, self.steps),)
         else:
-            planned = adaptive_plan(weights, around, config, count, self._history)
+            planned = adaptive_plan(weights, neighbourhood, config, count, self._history)
         plan = ReleasePlan(planned)
         self._check_room(plan)
         request = ReleaseRequest(
@@ -407,14 +406,14 @@ class PaperLimeTabular:
                     session, data, queries, labels, self._weights, config, self._history
                 )
         finally:
-            # However the request ends, what the ledger was charged counts here as well.
+            # Every charge to the ledger counts here as well, also that of a failed request.
             self._charged.append(session.charged.mu)
             self._head = session.head or self._head
         self._n_rows = answer.n_rows
         return answer.explained
 
     def _labelled_rows(self, session: ReleaseSession, n_outputs: int) -> ExplanationData:
-        """Return the rows that are used, with what the model says of each; private.
+        """Return the rows that are used, with the model's labels; private.
 
         At most as many rows of each unit are used as the neighbourhood says, and the same ones in
         every request.
@@ -430,7 +429,7 @@ class PaperLimeTabular:
         return self._labelled
 
     def _check_room(self, plan: ReleasePlan) -> None:
-        """Refuse a request that does not fit into what the explainer has left."""
+        """Refuse a request that does not fit into the explainer's remaining budget."""
         if os.getpid() != self._owner:
             raise LedgerError(
                 "The explainer belongs to another process, from which this one was forked. Make a "

@@ -86,7 +86,7 @@ class Queries:
     anchors : tuple of int, shape (n_queries,), or None
         The label of that output at each point. What is explained is then half of how far a row's
         label is from it, which lies between -1 and 1 again; None: the label itself, as in equation
-        1 of the paper, whose linear function is 0 at the query, whatever the model says there.
+        1 of the paper, whose linear function is 0 at the query, even if the model's output is not.
     """
 
     points: Points
@@ -142,7 +142,7 @@ class ExactMoments:
         return np.asarray(units @ self.second - self.first)
 
 
-# Keeps integer coefficients inside the unit ball, whatever the last digit of a square root.
+# Keeps integer coefficients inside the unit ball in spite of rounding of the square root.
 _INSIDE = 1.0 - 2.0**-20
 
 
@@ -180,21 +180,21 @@ def _moments(
     kind = np.float64 if n_rows else np.int64
     for start in range(0, len(data.points), n_rows or _MOST_ROWS):
         rows = slice(start, start + (n_rows or _MOST_ROWS))
-        apart = differences(data.points[rows], queries.points[at]).astype(np.int64)
-        own = weights.of_squares((apart**2).sum(axis=1))[:, np.newaxis]
-        second += ((own * apart).astype(kind).T @ apart.astype(kind)).astype(np.int64)
+        steps = differences(data.points[rows], queries.points[at]).astype(np.int64)
+        row_weights = weights.of_squares((steps**2).sum(axis=1))[:, np.newaxis]
+        second += ((row_weights * steps).astype(kind).T @ steps.astype(kind)).astype(np.int64)
         labels = _explained(data.labels[rows, queries.outputs[at]], queries, at)
-        first += (own[:, 0] * labels * weights.stretch) @ apart
+        first += (row_weights[:, 0] * labels * weights.stretch) @ steps
     return ExactMoments(second, first)
 
 
 def _explained(labels: NDArray[np.int16], queries: Queries, at: int) -> Integers:
-    """Return what is explained: the labels, or half of how far they are from the query's."""
-    found = labels.astype(np.int64)
+    """Return the explained values: labels, or half their differences from the query's."""
+    explained = labels.astype(np.int64)
     if queries.anchors is not None:
-        apart = found - min(max(queries.anchors[at], -LABEL_UNITS), LABEL_UNITS)
-        found = np.sign(apart) * (np.abs(apart) // 2)
-    return found * _LABEL_STEP
+        difference = explained - min(max(queries.anchors[at], -LABEL_UNITS), LABEL_UNITS)
+        explained = np.sign(difference) * (np.abs(difference) // 2)
+    return explained * _LABEL_STEP
 
 
 Floats = NDArray[np.float64]
@@ -308,7 +308,7 @@ def noisy_gradients(
     sigma : float
         That standard deviation, on the lattice.
     """
-    exact = [own.gradients(phi[np.newaxis])[0] for own, phi in zip(moments, phis, strict=True)]
+    exact = [sums.gradients(phi[np.newaxis])[0] for sums, phi in zip(moments, phis, strict=True)]
     # Two rows can pull in opposite directions.
     noisy, sigma = session.gaussian(
         GRADIENTS, np.stack(exact), row_norm=row_norm(weights), aligned=False

@@ -155,8 +155,8 @@ def weight_table(
     wanted = _checked(weight, distances)
     # Where the only distance is 0 the row adds nothing, whatever its weight.
     bounds = np.zeros_like(distances)
-    apart = distances > 0
-    bounds[apart] = c / (2.0 * distances[apart] * (distances[apart] + 1.0))
+    is_apart = distances > 0
+    bounds[is_apart] = c / (2.0 * distances[is_apart] * (distances[is_apart] + 1.0))
     bits = max(_LEAST_BITS, math.ceil(math.log2(_LEAST_UNITS / bounds[-1])))
     enforced = np.minimum(wanted, bounds * (1.0 - _ROUNDING))
     weights = np.append(np.floor(enforced * 2.0**bits), 0.0).astype(np.int64)
@@ -184,17 +184,17 @@ def _checked(weight: WeightFunction, distances: NDArray[np.float64]) -> NDArray[
             f"weight is {weight!r} ({type(weight).__name__}); it must be a function from distances "
             "to weights, such as lambda d: np.exp(-d)."
         )
-    found = np.asarray(weight(distances.copy()), dtype=np.float64)
-    if found.shape != distances.shape:
+    weights = np.asarray(weight(distances.copy()), dtype=np.float64)
+    if weights.shape != distances.shape:
         raise ValueError(
-            f"The weight function returned shape {found.shape} for {distances.shape} distances; "
+            f"The weight function returned shape {weights.shape} for {distances.shape} distances; "
             "it must return one weight for each."
         )
-    is_wrong = ~(np.isfinite(found) & (found >= 0)) & (distances > 0)
+    is_wrong = ~(np.isfinite(weights) & (weights >= 0)) & (distances > 0)
     if is_wrong.any():
         first = int(np.argmax(is_wrong))
         raise ValueError(
-            f"The weight function returned {found[first]:g} at distance {distances[first]:.3g}; "
+            f"The weight function returned {weights[first]:g} at distance {distances[first]:.3g}; "
             "weights must be finite and at least 0. They are cut to c / (2 d (d + 1)) afterwards."
         )
-    return np.where(np.isfinite(found), found, 0.0)
+    return np.where(np.isfinite(weights), weights, 0.0)
