@@ -83,7 +83,7 @@ class Influence:
         return [int(i) for i in np.argsort(-np.abs(self.effects), kind="stable")]
 
     @property
-    def stands_out(self) -> NDArray[np.bool_]:
+    def significant(self) -> NDArray[np.bool_]:
         """Which effects noise alone would hardly give; True where the noise is not known.
 
         So large that, if all n effects were noise, one of them or more would be as large with a
@@ -101,7 +101,7 @@ class Influence:
             return "no effects"
         if not np.isfinite(self.errors).any():
             return "the size of the noise is not known"
-        count = int(self.stands_out.sum())
+        count = int(self.significant.sum())
         kind = "is" if count == 1 else "are"
         return f"{count:,} of {len(self.names):,} effects {kind} larger than noise"
 
@@ -219,7 +219,7 @@ class RowInfluence:
     @property
     def is_sparse(self) -> bool:
         """Whether the row is one of many columns that are mostly 0, such as a bag of words."""
-        zeros = sum(_is_zero(value) for value in self.values)
+        zeros = sum(isinstance(value, int | float) and value == 0 for value in self.values)
         return len(self.values) > _WIDE and 2 * zeros >= len(self.values)
 
     def _figure(self, value: float) -> str:
@@ -267,10 +267,6 @@ def _usual_meaning(record: Mapping[str, Any]) -> str:
     if all(numbers):
         return _OF_NUMBER
     return f"{_OF_NUMBER}; {_OF_LEVEL}" if any(numbers) else _OF_LEVEL
-
-
-def _is_zero(value: Any) -> bool:
-    return isinstance(value, int | float) and value == 0
 
 
 def _plain(value: Any) -> Any:

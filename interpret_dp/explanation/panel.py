@@ -47,7 +47,7 @@ _TILE = (
 )
 
 _CELL = "padding: 3px 18px 3px 0; vertical-align: top; border: 0; font-size: 13px"
-_LEFT, _RIGHT = f"{_CELL}; text-align: left", f"{_CELL}; text-align: right"
+_SOURCE_CELLS = [f"{_CELL}; text-align: {side}" for side in ("left", "left", "right", "right")]
 
 _FREE = {
     "post-processed": "Nothing new was read from the data.",
@@ -357,24 +357,24 @@ def _record(document: Mapping[str, Any]) -> Element:
         ("Ledger head", guarantee["ledger_head"] or "none"),
     ]
     cell = "padding: 2px 14px 2px 0; vertical-align: top; text-align: left; border: 0"
-    return _folded(
-        "How it was made: mechanism, composition, unit, ledger",
-        element(
-            "table",
-            element(
-                "tbody",
-                *(
-                    element(
-                        "tr",
-                        element("th", name, style=f"{cell}; {_MUTED}; font-weight: 500"),
-                        element("td", value, style=f"{cell}; font-size: 13px"),
-                        style="background: none; border: 0",
-                    )
-                    for name, value in rows
-                ),
-            ),
-            style="border-collapse: collapse; margin: 4px 0; border: 0",
+    styles = (f"{cell}; {_MUTED}; font-weight: 500", f"{cell}; font-size: 13px")
+    body = element("tbody", *(_table_row(("th", "td"), row, styles) for row in rows))
+    return _folded("How it was made: mechanism, composition, unit, ledger", _table(body))
+
+
+def _table(*parts: Element, css_class: str = "") -> Element:
+    style = "border-collapse: collapse; margin: 4px 0; border: 0"
+    return element("table", *parts, style=style, css_class=css_class)
+
+
+def _table_row(tags: Sequence[str], cells: Sequence[str], styles: Sequence[str]) -> Element:
+    return element(
+        "tr",
+        *(
+            element(tag, cell, style=style)
+            for tag, cell, style in zip(tags, cells, styles, strict=True)
         ),
+        style="background: none; border: 0",
     )
 
 
@@ -478,36 +478,23 @@ def _sources_table(document: Mapping[str, Any]) -> Element | None:
         key = (source_of(row["origin"], row["method"]), row["method"])
         groups.setdefault(key, []).append(row["epsilon"])
     body = [
-        _table_row("td", [source, method, f"{len(costs):,}", _each(costs)])
+        _table_row(("td",) * 4, [source, method, f"{len(costs):,}", _each(costs)], _SOURCE_CELLS)
         for (source, method), costs in groups.items()
     ]
-    head = _table_row("th", ["Where they come from", "Method", "Rows", "Epsilon of each"])
-    note = (
-        "Epsilons do not add up: together the rows cost less than the sum."
-        if sum(row["epsilon"] > 0 for row in rows) > 1
-        else None
+    head = _table_row(
+        ("th",) * 4,
+        ["Where they come from", "Method", "Rows", "Epsilon of each"],
+        [f"{style}; {_MUTED}; font-weight: 500" for style in _SOURCE_CELLS],
     )
+    note = None
+    if sum(row["epsilon"] > 0 for row in rows) > 1:
+        words = "Epsilons do not add up: together the rows cost less than the sum."
+        note = element("div", words, style=_MUTED)
     return element(
         "div",
-        element(
-            "table",
-            element("thead", head),
-            element("tbody", *body),
-            style="border-collapse: collapse; margin: 4px 0; border: 0",
-            css_class="interpret-dp-sources",
-        ),
-        None if note is None else element("div", note, style=_MUTED),
+        _table(element("thead", head), element("tbody", *body), css_class="interpret-dp-sources"),
+        note,
         style="margin: 4px 0 8px",
-    )
-
-
-def _table_row(tag: str, cells: Sequence[str]) -> Element:
-    styles = (_LEFT, _LEFT, _RIGHT, _RIGHT)
-    head = f"; {_MUTED}; font-weight: 500" if tag == "th" else ""
-    return element(
-        "tr",
-        *(element(tag, cell, style=f"{s}{head}") for cell, s in zip(cells, styles, strict=True)),
-        style="background: none; border: 0",
     )
 
 

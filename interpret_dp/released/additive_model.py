@@ -225,38 +225,34 @@ class AdditiveModel:
             "model file", document, _FORMAT, versions, _KEYS, optional, writer="model.save(path)"
         )
         with reading_parts("The model file", "Fit the model again, or restore the file."):
-            return cls._from_checked(content)
-
-    @classmethod
-    def _from_checked(cls, document: Mapping[str, Any]) -> AdditiveModel:
-        for number, entry in enumerate(document["features"]):
-            what = f"Feature {number} of the model file"
-            check_keys(what, entry, ("name", "cuts"), optional=("pair_cuts",))
-        for number, entry in enumerate(document["terms"]):
-            what = f"Term {number} of the model file"
-            check_keys(what, entry, _TERM_KEYS, optional=OPTIONAL_KEYS)
-        schema = Schema.from_dict(document["schema"])
-        names = [entry["name"] for entry in document["features"]]
-        specs = schema.resolve(names)
-        if len(schema.features) > len(names):
-            raise ValueError("its schema declares columns that are not among its features")
-        classes = document["classes"]
-        return cls(
-            task=document["task"],
-            schema=schema,
-            features=tuple(
-                AdditiveFeature(entry["name"], spec, entry["cuts"], entry.get("pair_cuts"))
-                for entry, spec in zip(document["features"], specs, strict=True)
-            ),
-            terms=tuple(read_term(entry) for entry in document["terms"]),
-            intercept=document["intercept"],
-            classes=None if classes is None else tuple(classes),
-            n_rows=document["n_rows"],
-            noise_scale_binning=document["noise_scale_binning"],
-            noise_scale_boosting=document["noise_scale_boosting"],
-            rounds=int(document["rounds"]),
-            guarantee=Guarantee.from_dict(document["guarantee"]),
-            parameters=dict(document["parameters"]),
-            edits=tuple(EditRecord.from_dict(entry) for entry in document.get("edits", ())),
-            has_log_link=check_choice("link", document.get("link", "identity"), _LINKS) == "log",
-        )
+            for number, entry in enumerate(content["features"]):
+                what = f"Feature {number} of the model file"
+                check_keys(what, entry, ("name", "cuts"), optional=("pair_cuts",))
+            for number, entry in enumerate(content["terms"]):
+                what = f"Term {number} of the model file"
+                check_keys(what, entry, _TERM_KEYS, optional=OPTIONAL_KEYS)
+            schema = Schema.from_dict(content["schema"])
+            names = [entry["name"] for entry in content["features"]]
+            specs = schema.resolve(names)
+            if len(schema.features) > len(names):
+                raise ValueError("its schema declares columns that are not among its features")
+            classes = content["classes"]
+            return cls(
+                task=content["task"],
+                schema=schema,
+                features=tuple(
+                    AdditiveFeature(entry["name"], spec, entry["cuts"], entry.get("pair_cuts"))
+                    for entry, spec in zip(content["features"], specs, strict=True)
+                ),
+                terms=tuple(read_term(entry) for entry in content["terms"]),
+                intercept=content["intercept"],
+                classes=None if classes is None else tuple(classes),
+                n_rows=content["n_rows"],
+                noise_scale_binning=content["noise_scale_binning"],
+                noise_scale_boosting=content["noise_scale_boosting"],
+                rounds=int(content["rounds"]),
+                guarantee=Guarantee.from_dict(content["guarantee"]),
+                parameters=dict(content["parameters"]),
+                edits=tuple(EditRecord.from_dict(entry) for entry in content.get("edits", ())),
+                has_log_link=check_choice("link", content.get("link", "identity"), _LINKS) == "log",
+            )

@@ -283,25 +283,21 @@ class LocallyLinearModel:
         )
         with reading_parts("The model file", "Fit the model again, or restore the file."):
             check_keys("weights of the model file", content["weights"], ("shape", "float64"))
-            return cls._from_checked(content)
-
-    @classmethod
-    def _from_checked(cls, document: Mapping[str, Any]) -> LocallyLinearModel:
-        shape, steps = document["image_shape"], document["steps"]
-        return cls(
-            schema=Schema.from_dict(document["schema"]),
-            centres=document["centres"],
-            spreads=document["spreads"],
-            weights=_unpacked(document["weights"]),
-            biases=document["biases"],
-            inverse_temperature=document["inverse_temperature"],
-            classes=tuple(document["classes"]),
-            guarantee=Guarantee.from_dict(document["guarantee"]),
-            image_shape=None if shape is None else tuple(shape),
-            settings=dict(document["settings"]),
-            steps=None if steps is None else dict(steps),
-            parameters=dict(document["parameters"]),
-        )
+            shape, steps = content["image_shape"], content["steps"]
+            return cls(
+                schema=Schema.from_dict(content["schema"]),
+                centres=content["centres"],
+                spreads=content["spreads"],
+                weights=_unpacked(content["weights"]),
+                biases=content["biases"],
+                inverse_temperature=content["inverse_temperature"],
+                classes=tuple(content["classes"]),
+                guarantee=Guarantee.from_dict(content["guarantee"]),
+                image_shape=None if shape is None else tuple(shape),
+                settings=dict(content["settings"]),
+                steps=None if steps is None else dict(steps),
+                parameters=dict(content["parameters"]),
+            )
 
 
 def _check_plain(what: str, values: Mapping[str, Any] | None) -> None:

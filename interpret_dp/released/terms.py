@@ -482,13 +482,10 @@ def _listed(array: FloatArray | None) -> list[Any] | None:
 
 
 def _lower_triangle(square: FloatArray | None) -> list[Any] | None:
-    """Flatten the lower triangles."""
+    """Flatten the lower triangle of a square, or of each of several."""
     if square is None:
         return None
-    if square.ndim == 3:
-        return [_lower_triangle(layer) for layer in square]
-    lower: list[Any] = _shortened(square[np.tril_indices(len(square))])
-    return lower
+    return _shortened(square[(..., *np.tril_indices(square.shape[-1]))])
 
 
 def _shortened(numbers: FloatArray) -> list[Any]:
@@ -499,17 +496,13 @@ def _shortened(numbers: FloatArray) -> list[Any]:
 
 
 def _full_square(triangle: list[Any] | None, size: int) -> FloatArray | None:
+    """Return the symmetric square, or several, of a flattened lower triangle."""
     if triangle is None:
         return None
-    if triangle and isinstance(triangle[0], list):
-        return np.stack([_square(layer, size) for layer in triangle])
-    return _square(triangle, size)
-
-
-def _square(triangle: list[float], size: int) -> FloatArray:
-    values = frozen(triangle, (size * (size + 1) // 2,), "term covariance")
+    shape = (*np.shape(triangle)[:-1], size * (size + 1) // 2)
+    values = frozen(triangle, shape, "term covariance")
     rows, columns = np.tril_indices(size)
-    square = np.zeros((size, size))
-    square[rows, columns] = values
-    square[columns, rows] = square[rows, columns]
+    square = np.zeros((*shape[:-1], size, size))
+    square[..., rows, columns] = values
+    square[..., columns, rows] = values
     return square

@@ -57,7 +57,7 @@ def texts(figure) -> str:
 
 
 @pytest.mark.statistical
-def test_of_all_noise_something_stands_out_in_one_table_of_twenty():
+def test_of_all_noise_something_is_significant_in_one_table_of_twenty():
     """4,000 tables of 500 effects that are noise alone, seeded.
 
     Expected 4.9 % with anything that stands out, standard deviation 0.34 %; accepted 3.5 to 6.3 %
@@ -65,15 +65,15 @@ def test_of_all_noise_something_stands_out_in_one_table_of_twenty():
     standard errors 0.3 %.
     """
     noise = np.random.default_rng(8).normal(size=(4000, 500))
-    found = np.mean([influence(row, np.ones(500)).stands_out.any() for row in noise])
-    assert 0.035 < found < 0.063
+    share = np.mean([influence(row, np.ones(500)).significant.any() for row in noise])
+    assert 0.035 < share < 0.063
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=40), st.floats(0.01, 2.0))
-def test_what_stands_out_is_beyond_its_own_error_bar(effects, error):
+def test_what_is_significant_is_beyond_its_own_error_bar(effects, error):
     shown = influence(effects, np.full(len(effects), error))
-    assert (np.abs(shown.effects[shown.stands_out]) > ERROR_BARS * error).all()
-    assert (np.abs(shown.effects[~shown.stands_out]) <= 5 * error).all()
+    assert (np.abs(shown.effects[shown.significant]) > ERROR_BARS * error).all()
+    assert (np.abs(shown.effects[~shown.significant]) <= 5 * error).all()
     ordered = np.abs(shown.effects[shown.order])
     assert (np.diff(ordered) <= 0).all()
 

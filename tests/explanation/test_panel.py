@@ -147,6 +147,8 @@ def test_bar_is_as_long_as_what_was_spent():
     page = to_html(bar)
     assert "width: 25.0000%" in page
     assert "width: 50.0000%" in page
+    # The bar behind its parts, and the legend of what is left.
+    assert page.count("background: #e4e9ee") == 2
     assert "left 100 %" in budget_bar([("this model", 0.0, "#000001")]).text
 
 

@@ -20,9 +20,8 @@ from interpret_dp import (
     Schema,
     load_model,
 )
-from interpret_dp.released.background import ZERO_ENDS, Background, BackgroundColumn
+from interpret_dp.released.background import ZERO_ENDS, Background, BackgroundColumn, SharePosterior
 from interpret_dp.released.copula import ColumnDependence
-from interpret_dp.released.shares import SharePosterior
 from interpret_dp.released.terms import AdditiveFeature
 
 PROMISE = Guarantee(epsilon=1.0, delta=1e-6, mu=None, mechanism="noise", dataset="made up")

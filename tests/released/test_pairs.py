@@ -9,8 +9,7 @@ import pytest
 
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.released.lookup import lookup_tables
-from interpret_dp.released.sql import scoring_sql
-from interpret_dp.released.sql_dialects import DIALECTS
+from interpret_dp.released.sql import DIALECTS, scoring_sql
 from tests.released.models import build_model
 
 

@@ -17,8 +17,7 @@ from sqlglot import exp
 
 from interpret_dp import DPExplainableBoostingClassifier
 from interpret_dp.released import AdditiveFeature
-from interpret_dp.released.sql import scoring_sql
-from interpret_dp.released.sql_dialects import DIALECTS
+from interpret_dp.released.sql import DIALECTS, scoring_sql
 from interpret_dp.schema import Categorical, Continuous
 from tests.released.models import assemble, build_model, odd_rows, score_rows
 

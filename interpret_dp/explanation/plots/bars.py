@@ -14,7 +14,6 @@ from interpret_dp.explanation.influence import (
     ERROR_BARS,
     FADED,
     GREY,
-    Influence,
     RowInfluence,
     error_text,
     faded_words,
@@ -418,15 +417,26 @@ def _add_bars(figure: Figure, row: RowInfluence, labels: Sequence[str]) -> None:
     order = shown.order[:_MOST_BARS]
     rest = shown.order[_MOST_BARS:]
     positions = {index: -place for place, index in enumerate(order)}
-    stands_out = shown.stands_out
+    significant = shown.significant
     raises, lowers = row.raised
     for name, sign, color in ((raises, 1, COLORS["up"]), (lowers, -1, COLORS["down"])):
         for out in (True, False):
-            chosen = [i for i in order if stands_out[i] == out and shown.effects[i] * sign > 0]
-            _add_bar(figure, shown, labels, chosen, positions, color, 1.0 if out else FADED)
+            chosen = [i for i in order if significant[i] == out and shown.effects[i] * sign > 0]
+            if chosen:
+                figure.add_bar(
+                    x=shown.effects[chosen],
+                    y=[positions[i] for i in chosen],
+                    orientation="h",
+                    width=_BAR_WIDTH,
+                    marker={"color": color, "opacity": 1.0 if out else FADED},
+                    customdata=[[labels[i], error_text(shown.errors[i])] for i in chosen],
+                    hovertemplate="%{customdata[0]}: %{x:+.4g}%{customdata[1]}<extra></extra>",
+                    meta="effects",
+                    showlegend=False,
+                )
         # Legends of our own: bars of one colour may all be faded, and both kinds are to be named.
         add_swatch(figure, name, color, 1.0)
-    if not stands_out[order].all():
+    if not significant[order].all():
         add_swatch(figure, faded_words(len(shown.names)), GREY, FADED)
     known = [i for i in order if np.isfinite(shown.errors[i]) and shown.errors[i] > 0]
     if known:
@@ -454,7 +464,7 @@ def _add_bars(figure: Figure, row: RowInfluence, labels: Sequence[str]) -> None:
         )
     if rest:
         lowest, highest = float(shown.effects[rest].min()), float(shown.effects[rest].max())
-        count = int(stands_out[rest].sum())
+        count = int(significant[rest].sum())
         figure.add_bar(
             x=[max(highest, 0.0) - min(lowest, 0.0)],
             base=[min(lowest, 0.0)],
@@ -467,27 +477,3 @@ def _add_bars(figure: Figure, row: RowInfluence, labels: Sequence[str]) -> None:
             hovertemplate=f"{len(rest):,} others, between {lowest:+.4g} and {highest:+.4g}; "
             f"{count:,} of them {'stands' if count == 1 else 'stand'} out<extra></extra>",
         )
-
-
-def _add_bar(
-    figure: Figure,
-    shown: Influence,
-    labels: Sequence[str],
-    chosen: Sequence[int],
-    positions: dict[int, int],
-    color: str,
-    opacity: float,
-) -> None:
-    if not chosen:
-        return
-    figure.add_bar(
-        x=shown.effects[list(chosen)],
-        y=[positions[i] for i in chosen],
-        orientation="h",
-        width=_BAR_WIDTH,
-        marker={"color": color, "opacity": opacity},
-        customdata=[[labels[i], error_text(shown.errors[i])] for i in chosen],
-        hovertemplate="%{customdata[0]}: %{x:+.4g}%{customdata[1]}<extra></extra>",
-        meta="effects",
-        showlegend=False,
-    )

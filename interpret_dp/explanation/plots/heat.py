@@ -399,7 +399,7 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
     drawn = np.sort(strongest) if effects.shape[1] <= _MOST_FEATURES else strongest
     names = [literal(shown[0].features.names[i]) for i in drawn]
     z = effects[:, drawn].T
-    noise = np.array([~row.features.stands_out[drawn] for row in shown]).T
+    noise = np.array([~row.features.significant[drawn] for row in shown]).T
     figure = _features_figure(
         z,
         names,
@@ -426,7 +426,8 @@ def _add_sources(figure: Figure, rows: Sequence[RowInfluence]) -> None:
     """Mark above each row where its explanation comes from."""
     groups: dict[str, list[int]] = {}
     for index, row in enumerate(rows):
-        groups.setdefault(_source(row), []).append(index)
+        source = row.source if row.spend is None else row.spend.source
+        groups.setdefault(source, []).append(index)
     for source, indices in groups.items():
         figure.add_scatter(
             x=indices,
@@ -442,10 +443,6 @@ def _add_sources(figure: Figure, rows: Sequence[RowInfluence]) -> None:
             customdata=[rows[i].source for i in indices],
             hovertemplate="row %{x}: %{customdata}<extra></extra>",
         )
-
-
-def _source(row: RowInfluence) -> str:
-    return row.source if row.spend is None else row.spend.source
 
 
 def _cell_text(row: RowInfluence, index: int) -> str:

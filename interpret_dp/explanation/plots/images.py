@@ -136,7 +136,7 @@ def _add_influence(
         **options,
     )
     figure.add_trace(cells, *place)
-    noise = ~features.stands_out
+    noise = ~features.significant
     if noise.any():
         figure.add_trace(veil(noise.reshape(shape), VEIL), *place)
 

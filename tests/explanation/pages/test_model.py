@@ -6,6 +6,7 @@ import dataclasses
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
@@ -13,6 +14,7 @@ from plotly.graph_objects import Figure
 from plotly.offline import get_plotlyjs
 
 from interpret_dp import PrivacySpend
+from interpret_dp.explanation import pages
 from interpret_dp.explanation.pages.model import render_html
 from interpret_dp.released import AdditiveFeature
 from interpret_dp.schema import Categorical
@@ -130,3 +132,10 @@ def test_seeded_noise_is_shown_to_promise_nothing():
     page = render_html(model, PrivacySpend(guarantee=guarantee))
     assert '<section id="promise" class="void">' in page
     assert "nothing is promised" in page
+
+
+def test_templates_leave_only_html_of_our_own_unescaped():
+    texts = [path.read_text("utf-8") for path in Path(pages.__file__).parent.glob("*.html")]
+    unescaped = {name for text in texts for name in re.findall(r"([\w.]+) *\| *safe", text)}
+    assert unescaped == {"plotly", "document", "panel", "account.bar", "record"}
+    assert not any("autoescape" in text for text in texts)
