@@ -51,12 +51,12 @@ _NOISE = (
 def fitted_model(
     estimator: Any, request: FitRequest, trained: TrainedTerms, guarantee: Guarantee
 ) -> AdditiveModel:
-    """Return what a fit publishes."""
+    """Return the released model of a fit."""
     target = request.task.target
     cuts = {column: b.cuts for column, b in zip(request.task.columns, trained.bins, strict=True)}
     # A feature without a term needs no bins; one bin over everything keeps interpret's layout.
     columns = request.task.columns
-    pair_cuts = {columns[k]: found for k, found in trained.pair_cuts.items()}
+    pair_cuts = {columns[k]: cuts_of_pairs for k, cuts_of_pairs in trained.pair_cuts.items()}
     features = tuple(
         AdditiveFeature(
             name,
@@ -113,7 +113,7 @@ def fitted_model(
 
 
 def _denoised_fields(expected: Expected | None) -> dict[str, Any]:
-    """Return what a term keeps of how it was denoised."""
+    """Return the fields of a term that describe its denoising."""
     if expected is None:
         return {}
     return {

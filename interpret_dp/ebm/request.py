@@ -226,7 +226,7 @@ def _budget(estimator: Any) -> tuple[float, float]:
 
 
 def _objective(estimator: Any) -> str:
-    """Return what a regression minimises; a classification has one objective, the log loss."""
+    """Return the objective of a regression; a classification has one, the log loss."""
     return checked_objective(estimator.objective) if estimator._task == "regression" else "rmse"
 
 
@@ -307,7 +307,9 @@ def _pairs(
         target_is_declared=declaring.partial.target_gap is None,
         excluded=excluded_pairs(estimator.exclude, names),
         constrained=[
-            column for column, way in zip(task.columns, task.directions, strict=True) if way
+            column
+            for column, direction in zip(task.columns, task.directions, strict=True)
+            if direction
         ],
         objective=task.objective,
     )
@@ -379,7 +381,7 @@ def _count(name: str, value: Any, low: int, high: int) -> int:
 
 def _refuse_bags(estimator: Any) -> None:
     given = ((estimator.outer_bags, 1), (estimator.validation_size, 0))
-    if not all(isinstance(found, numbers.Real) and found == wanted for found, wanted in given):
+    if not all(isinstance(value, numbers.Real) and value == allowed for value, allowed in given):
         raise ValueError(
             f"outer_bags is {estimator.outer_bags!r} and validation_size is "
             f"{estimator.validation_size!r}; they must be 1 and 0. Bags would divide the budget "

@@ -207,7 +207,7 @@ def train(
 def _significance(
     boosting: BoostingTask, start: Start, session: ReleaseSession
 ) -> Callable[[BoostingResult], set[int]] | None:
-    """Return what decides half-way which terms show more than noise; None to keep all.
+    """Return the midpoint decision, which finds the significant terms; None to keep all.
 
     All are kept where the caller chose the number of rounds, and where too little is known of the
     curves to denoise them.
@@ -238,8 +238,8 @@ def _correlations(
         if k not in result.pruned
     }
     largest_first = sorted(sizes, key=lambda k: -sizes[k])
-    facts = bins, boosting.is_ordered, largest_first, boosting.n_rows
-    return release_correlations(rows, *facts, boosting.config, session)
+    arguments = bins, boosting.is_ordered, largest_first, boosting.n_rows
+    return release_correlations(rows, *arguments, boosting.config, session)
 
 
 def _is_ordered(spec: FeatureSpec) -> bool:
@@ -326,7 +326,7 @@ def _release_target(
 
 
 def has_one_class(task: TrainingTask) -> bool:
-    """Return whether there is nothing to tell apart."""
+    """Return whether a classification has fewer than two labels."""
     return isinstance(task.target, Categorical) and len(task.target.levels) < 2
 
 
@@ -373,7 +373,7 @@ def train_constant(
             averaged=(Averaged(0),) * len(bins),
             noise=0.0,
             step=0.0,
-            way=0.0,
+            total_step=0.0,
         ),
     )
 

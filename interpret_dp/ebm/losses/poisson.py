@@ -77,5 +77,4 @@ class PoissonDeviance(LogLinkLoss):
         sizes = np.bincount(leaf, weights, minlength=len(steps))
         sums = np.bincount(leaf, weights * relative, minlength=len(steps))
         means = np.divide(sums, sizes, out=np.ones(len(steps)), where=sizes > 0)
-        divided: FloatArray = steps / np.maximum(means, _MIN_RELATIVE_MEAN)
-        return divided
+        return np.asarray(steps / np.maximum(means, _MIN_RELATIVE_MEAN))

@@ -140,8 +140,7 @@ def _posteriors(views: Sequence[View]) -> list[FloatArray | None]:
 
 def _shares(counts: FloatArray, prior: FloatArray) -> FloatArray:
     counts = counts + _PRIOR_CURVES * prior
-    shares: FloatArray = counts / counts.sum()
-    return shares
+    return np.asarray(counts / counts.sum())
 
 
 def _typical_variance(curves: Sequence[Curve]) -> float:

@@ -185,7 +185,7 @@ class Terms:
     pruned: Collection[int] = ()
 
     def denoised(self) -> dict[int, list[Denoised]]:
-        """Return what is found for each class of each term that can be denoised.
+        """Return the posteriors of each class of each term that can be denoised.
 
         An ordered term without ``covariance`` cannot: neighbours share their noise, and how much is
         not kept.
@@ -218,7 +218,7 @@ def denoised_scores(terms: Terms) -> list[NDArray[np.float64]]:
 
 
 def expected_terms(terms: Terms) -> list[Expected | None]:
-    """Return what is expected of each term without noise; None of one that cannot be denoised.
+    """Return the posterior of each term; None of one that cannot be denoised.
 
     Bands are made from it. The noise stays what a curve is judged by: the posterior is small where
     a curve was smoothed, so that tests against it reject far too often.
@@ -238,7 +238,7 @@ def _joined(columns: Sequence[NDArray[np.float64]], shape: tuple[int, ...]) -> A
 
 
 def _expected(parts: Sequence[Denoised], noisy: NDArray[np.float64]) -> Expected:
-    """Return what is expected of all classes of a term; nothing if it is not known of each."""
+    """Return the posterior of all classes of a term; None if that of one is not known."""
     means = [part.mean for part in parts if part.mean is not None]
     spreads = [part.spread for part in parts if part.spread is not None]
     if len(spreads) < len(parts):

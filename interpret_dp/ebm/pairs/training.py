@@ -168,7 +168,7 @@ def _coarse_bins(
     chosen: Sequence[tuple[int, int]],
     settings: BoostingSettings,
 ) -> dict[int, Bins]:
-    """Return how the bins of each feature are merged in its pairs.
+    """Return the merged bins of each feature in its pairs.
 
     Those of a number, to the grid. But an integer of few values keeps the bins of its own term, as
     a category keeps its levels, if one of its pairs can have so many cells: bins that are too
@@ -198,8 +198,8 @@ def _resume(rows: AdditiveRows, bins: Sequence[Bins], trained: BoostingResult) -
     width = max(b.n_codes for b in bins)
     updates = np.zeros((len(bins), width, 1), dtype=np.int32)
     for k, scores in enumerate(trained.scores):
-        whole = np.clip(np.rint(scores * LATTICE), -(2**29), 2**29)
-        updates[k, : len(scores)] = whole
+        change = np.clip(np.rint(scores * LATTICE), -(2**29), 2**29)
+        updates[k, : len(scores)] = change
     rows.begin(np.rint(trained.intercept * LATTICE).astype(np.int64))
     nothing = np.zeros(0, dtype=np.int64)
     rows.advance(np.arange(len(bins)), updates, nothing, width)
@@ -384,13 +384,13 @@ def interaction_size(sums: NDArray[np.int64]) -> int:
         size, so that it changes by at most the norm of what changes in ``sums``, rounded up.
     """
     n_first, n_second = sums.shape
-    whole: NDArray[Any] = sums.astype(object)
+    exact: NDArray[Any] = sums.astype(object)
     # n_first * n_second times the centred table: an integer.
     centred = (
-        n_first * n_second * whole
-        - n_first * whole.sum(axis=1, keepdims=True)
-        - n_second * whole.sum(axis=0, keepdims=True)
-        + whole.sum()
+        n_first * n_second * exact
+        - n_first * exact.sum(axis=1, keepdims=True)
+        - n_second * exact.sum(axis=0, keepdims=True)
+        + exact.sum()
     )
     square = int((centred**2).sum())
     n_cells = n_first * n_second

@@ -88,7 +88,7 @@ def covariance_by_units(updates, weights, curvature, averaged):
             change = centred_change(update, weights, sums)
             deviation += change
             if index >= len(updates) - averaged.rounds:
-                average += (deviation + averaged.ahead * change) / averaged.rounds
+                average += (deviation + averaged.extrapolation * change) / averaged.rounds
         average -= weights @ average / weights.sum()
         covariance += average @ average.T
     return covariance
