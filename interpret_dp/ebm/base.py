@@ -379,9 +379,7 @@ class PrivateEBM(ShowsGuarantee):
         model = self.to_released()
         ledger = self.ledger  # type: ignore[attr-defined]
         return EditSession(
-            model,
-            lambda released: type(self).from_released(released, ledger),
-            author=author,
+            model, lambda released: type(self).from_released(released, ledger), author=author
         )
 
     def remove_features(self, features: Any) -> Self:

@@ -18,11 +18,7 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.kernels import exponential_table
 from interpret_dp.backends.residual_tables import log_means, lowest_log_step
-from interpret_dp.fitting.account import (
-    gaussian_request,
-    neighbourhood_of,
-    refuse_unnamed_unit,
-)
+from interpret_dp.fitting.account import gaussian_request, neighbourhood_of, refuse_unnamed_unit
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
 from interpret_dp.schema.kinds import kind_of, refuse_mismatches, target_mismatch

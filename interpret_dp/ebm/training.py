@@ -32,13 +32,7 @@ from interpret_dp.ebm.trainer.partitions import movable_terms
 from interpret_dp.ebm.trainer.releases import release_bins, release_correlations
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseSession
-from interpret_dp.schema import (
-    Categorical,
-    Continuous,
-    FeatureSpec,
-    encode_classes,
-    encode_target,
-)
+from interpret_dp.schema import Categorical, Continuous, FeatureSpec, encode_classes, encode_target
 from interpret_dp.schema.encode import encode_features, encode_weights
 
 __all__ = ["TrainedTerms", "TrainingTask", "has_one_class", "train", "train_constant"]
@@ -253,11 +247,7 @@ def _loss(task: TrainingTask, *, has_start: bool) -> Loss:
 
 
 def _encoded(
-    private: PrivateRows,
-    task: TrainingTask,
-    config: TrainerConfig,
-    loss: Loss,
-    n_threads: int,
+    private: PrivateRows, task: TrainingTask, config: TrainerConfig, loss: Loss, n_threads: int
 ) -> AdditiveRows:
     """Encode the rows as integers, each by itself."""
     table, start = private.table, private.init_scores
@@ -289,12 +279,7 @@ def _encoded(
     if n_classes == 2:
         return LocalBinaryRows(codes, labels, weights=weights, offsets=offsets, n_threads=n_threads)
     return LocalMulticlassRows(
-        codes,
-        labels,
-        n_classes=n_classes,
-        weights=weights,
-        offsets=offsets,
-        n_threads=n_threads,
+        codes, labels, n_classes=n_classes, weights=weights, offsets=offsets, n_threads=n_threads
     )
 
 

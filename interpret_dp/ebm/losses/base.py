@@ -154,11 +154,7 @@ class Loss(ABC):
         return np.ones_like(centres)
 
     def leaf_steps(
-        self,
-        steps: FloatArray,
-        leaf: NDArray[np.uint16],
-        scores: FloatArray,
-        weights: FloatArray,
+        self, steps: FloatArray, leaf: NDArray[np.uint16], scores: FloatArray, weights: FloatArray
     ) -> FloatArray:
         """Return the step of each leaf, given those of leaves of average Hessian.
 

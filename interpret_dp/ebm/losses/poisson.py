@@ -61,11 +61,7 @@ class PoissonDeviance(LogLinkLoss):
         ]
 
     def leaf_steps(
-        self,
-        steps: FloatArray,
-        leaf: NDArray[np.uint16],
-        scores: FloatArray,
-        weights: FloatArray,
+        self, steps: FloatArray, leaf: NDArray[np.uint16], scores: FloatArray, weights: FloatArray
     ) -> FloatArray:
         """Return steps divided by each leaf's mean prediction.
 

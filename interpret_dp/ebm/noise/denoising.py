@@ -24,13 +24,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.noise.views import (
-    N_LENGTHS,
-    SCALE_PRIOR,
-    Curve,
-    View,
-    noise_variances_of,
-)
+from interpret_dp.ebm.noise.views import N_LENGTHS, SCALE_PRIOR, Curve, View, noise_variances_of
 
 __all__ = ["Curve", "Denoised", "denoise"]
 

@@ -26,12 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.trainer.curves import Averaged
-from interpret_dp.ebm.trainer.partitions import (
-    Partition,
-    TermUpdate,
-    centred_change,
-    without_total,
-)
+from interpret_dp.ebm.trainer.partitions import Partition, TermUpdate, centred_change, without_total
 
 __all__ = [
     "cells_of_bins",
@@ -84,10 +79,7 @@ def noise_covariance(
 
 
 def unit_covariance(
-    updates: Sequence[TermUpdate],
-    weights: FloatArray,
-    hessian: FloatArray,
-    averaged: Averaged,
+    updates: Sequence[TermUpdate], weights: FloatArray, hessian: FloatArray, averaged: Averaged
 ) -> tuple[FloatArray, FloatArray]:
     """Return the covariance for noise of one, and the response of the averaged curve.
 

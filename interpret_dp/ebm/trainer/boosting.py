@@ -113,12 +113,7 @@ class _Rounds:
             self._shifts += (1.0, self.settings.step, rate**2 * variance)
 
     def _update(
-        self,
-        slot: int,
-        k: int,
-        number: int,
-        exact: NDArray[np.int64],
-        hessian: NDArray[np.float64],
+        self, slot: int, k: int, number: int, exact: NDArray[np.int64], hessian: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], float]:
         """Update one term; return the noisy sum of all residuals, and its variance.
 
