@@ -149,17 +149,14 @@ def train(
         directions=task.directions,
         movable=movable,
         config=replace(config, n_movable=len(movable)),
-        unit=start.unit,
-        intercept=start.level,
-        n_rows=start.n_rows,
+        start=start,
         weight_noise=weight_noise,
-        loss=loss,
     )
-    significant = _significance(boosting, start, session)
+    significant = _significance(boosting, session)
     result = boost(rows, boosting, session, significant=significant, verbose=verbose)
     in_units = loss.score_unit
     correlations = _correlations(rows, result, boosting, session)
-    boosted = Boosted(result, boosting, start, session.public_choices)
+    boosted = Boosted(result, boosting, session.public_choices)
     scores, noise, expected = boosted.denoised(correlations)
     if loss.is_classification and not start.has_scores:
         result = replace(result, intercept=boosted.balanced_intercept(scores))
@@ -184,10 +181,8 @@ def train(
         task.pairs,
         config=config,
         session=session,
-        unit=start.unit,
-        n_rows=start.n_rows,
+        start=start,
         count_noise=count_noise,
-        loss=loss,
     )
     return replace(
         trained,
@@ -199,21 +194,19 @@ def train(
 
 
 def _significance(
-    boosting: BoostingTask, start: Start, session: ReleaseSession
+    boosting: BoostingTask, session: ReleaseSession
 ) -> Callable[[BoostingResult], set[int]] | None:
     """Return the midpoint decision, which finds the significant terms; None to keep all.
 
     All are kept where the caller chose the number of rounds, and where too little is known of the
     curves to denoise them.
     """
-    if boosting.config.rounds is not None or not boosting.config.can_denoise(
-        start.n_rows, start.unit
-    ):
+    bins, config, start = boosting.bins, boosting.config, boosting.start
+    if config.rounds is not None or not config.can_denoise(start.n_rows, start.unit):
         return None
-    bins = boosting.bins
 
     def significant(early: BoostingResult) -> set[int]:
-        added = Boosted(early, boosting, start, session.public_choices).added_noise()
+        added = Boosted(early, boosting, session.public_choices).added_noise()
         noise = with_noise_of_others(added, bins)
         curves = [start.loss.score_unit * scores for scores in early.scores]
         return significant_terms(curves, noise, bins, boosting.is_ordered)
@@ -232,7 +225,7 @@ def _correlations(
         if k not in result.pruned
     }
     largest_first = sorted(sizes, key=lambda k: -sizes[k])
-    arguments = bins, boosting.is_ordered, largest_first, boosting.n_rows
+    arguments = bins, boosting.is_ordered, largest_first, boosting.start.n_rows
     return release_correlations(rows, *arguments, boosting.config, session)
 
 
@@ -307,7 +300,7 @@ def _release_target(
         "target", rows.target_sums()[np.newaxis], row_norm=rows.target_norm, aligned=True
     )
     norm = session.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
-    return loss.start(released[0] / LATTICE, sigma / LATTICE, norm, config, has_scores=has_scores)
+    return loss.start(released[0] / LATTICE, sigma / LATTICE, norm, config, has_scores)
 
 
 def has_one_class(task: TrainingTask) -> bool:

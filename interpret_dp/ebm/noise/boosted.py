@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.losses import RegressionLoss, Start
+from interpret_dp.ebm.losses import RegressionLoss
 from interpret_dp.ebm.noise.intercepts import balanced_intercept, balanced_intercepts
 from interpret_dp.ebm.noise.uncertainty import (
     Expected,
@@ -61,15 +61,14 @@ class Boosted:
     ----------
     result : BoostingResult
     task : BoostingTask
-    start : Start
     rng : numpy.random.Generator
         For public choices.
     """
 
     def __init__(
-        self, result: BoostingResult, task: BoostingTask, start: Start, rng: np.random.Generator
+        self, result: BoostingResult, task: BoostingTask, rng: np.random.Generator
     ) -> None:
-        self._result, self._task, self._start, self._rng = result, task, start, rng
+        self._result, self._task, self._start, self._rng = result, task, task.start, rng
         # What rows are scored with.
         self._active_curves = [
             np.zeros_like(curve) if k in result.pruned else curve
@@ -181,7 +180,7 @@ class Boosted:
         """Return the noise in each curve, that from all others included."""
         noise, bins = self.added_noise(estimates), self._task.bins
         if estimates.correlations is not None:
-            full_steps = estimates.mean_slope * self._result.total_step / self._task.unit.step
+            full_steps = estimates.mean_slope * self._result.total_step / self._start.unit.step
             noise = with_coupling(noise, bins, estimates.correlations, full_steps=full_steps)
         return with_noise_of_others(noise, bins, self._result.pruned)
 
@@ -191,7 +190,7 @@ class Boosted:
             self._active_curves,
             self._result.intercept,
             [b.weights for b in self._task.bins],
-            average=self._start.unit.curvature * estimates.mean_slope,
+            self._start.unit.curvature * estimates.mean_slope,
         )
 
 

@@ -26,10 +26,9 @@ from interpret_dp.ebm.config import (
     SELECTION_GROUPS,
     BoostingSettings,
     TrainerConfig,
-    Unit,
     most_cells,
 )
-from interpret_dp.ebm.losses import Loss
+from interpret_dp.ebm.losses import Loss, Start
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.pairs.boosting import PairCells, boost_pairs, pair_noise, pair_updates
 from interpret_dp.ebm.pairs.interactions import PairTask
@@ -108,10 +107,8 @@ def train_pairs(
     *,
     config: TrainerConfig,
     session: ReleaseSession,
-    unit: Unit,
-    n_rows: float,
+    start: Start,
     count_noise: float,
-    loss: Loss,
 ) -> TrainedPairs:
     """Choose and train pairs on top of the trained features.
 
@@ -128,11 +125,10 @@ def train_pairs(
     config : TrainerConfig
     session : ReleaseSession
         Every release passes through it.
-    unit : Unit
-        Scale of the loss.
-    n_rows, count_noise : float
-        Released number of rows; standard deviation of a released count.
-    loss : Loss
+    start : Start
+        Loss and number of rows.
+    count_noise : float
+        Standard deviation of a released count.
     """
     _resume(rows, bins, trained)
     chosen = list(task.named)
@@ -140,7 +136,8 @@ def train_pairs(
         chosen += select_pairs(rows, bins, specs, trained.scores, task, session)
     # interpret's order of terms.
     chosen.sort(key=lambda pair: (*sorted(pair), *pair))
-    settings = config.pair_boosting(n_rows, unit)
+    n_rows = start.n_rows
+    settings = config.pair_boosting(n_rows, start.unit)
     coarse = _coarse_bins(bins, specs, chosen, settings)
     maps = [coarse[k].code_map if k in coarse else _no_codes() for k in range(len(bins))]
     widths = [coarse[k].n_codes if k in coarse else 0 for k in range(len(bins))]
@@ -150,7 +147,7 @@ def train_pairs(
         pair_updates(c, settings=settings, count_noise=count_noise, n_rows=n_rows) for c in cells
     ]
     scores, noise = boost_pairs(rows, cells, updates, config=config, session=session)
-    curvatures = _curvatures(trained, bins, coarse, cells, scores, loss)
+    curvatures = _curvatures(trained, bins, coarse, cells, scores, start.loss)
     noises = [
         _known(*pair_noise(u, c, noise=noise, config=config, rng=session.public_choices))
         for u, c in zip(updates, curvatures, strict=True)

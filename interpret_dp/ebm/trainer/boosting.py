@@ -70,7 +70,7 @@ class _Rounds:
         self._shifts = np.zeros(3)
         self._seen = np.zeros((len(task.bins), 3))
         self._width = max(b.n_codes for b in task.bins)
-        self._level = np.rint(task.intercept * LATTICE)
+        self._level = np.rint(task.start.level * LATTICE)
         self._level_sum = np.zeros(rows.n_scores)
         rows.begin(self._level.astype(np.int64))
         self._pending = np.zeros(0, dtype=np.int64)
@@ -106,7 +106,7 @@ class _Rounds:
                 own, of_noise = self._update(slot, k, number, exact[slot], hessian[k])
                 total, variance = total + own, variance + of_noise
             largest = self._largest_change
-            rate = self.settings.step / (len(block) * self._task.n_rows)
+            rate = self.settings.step / (len(block) * self._task.start.n_rows)
             shift = np.clip(np.rint(rate * total), -largest, largest)
             self._changes[0] += shift.astype(np.int32)
             self._level += shift
@@ -127,7 +127,7 @@ class _Rounds:
             number,
             by_tails=self.settings.by_tails,
         )
-        average = 0.0 if task.is_ordered[k] else task.n_rows / self.settings.leaves
+        average = 0.0 if task.is_ordered[k] else task.start.n_rows / self.settings.leaves
         leaf_weights = leaf_totals(part, weights)
         gain = leaf_gains(
             leaf_weights,
@@ -136,7 +136,7 @@ class _Rounds:
             lightest=max(self.settings.least_hessian, average),
             hessian=leaf_totals(part, hessian),
         )
-        gain = task.loss.leaf_steps(gain, part.leaf, self.terms.scores[k] / LATTICE, weights)
+        gain = task.start.loss.leaf_steps(gain, part.leaf, self.terms.scores[k] / LATTICE, weights)
         release = LeafRelease.of(gain, len(self.movable))
         gain *= release.has_leaves
         residual_norm = self._rows.residual_norm
@@ -183,7 +183,7 @@ class _Rounds:
         return BoostingResult(
             self.terms.averages(self._extrapolation),
             self.terms.averages(),
-            self._level_sum / count / LATTICE if count else self._task.intercept,
+            self._level_sum / count / LATTICE if count else self._task.start.level,
             self.terms.updates,
             self.terms.averaging(self._extrapolation),
             self.noise,
@@ -194,14 +194,14 @@ class _Rounds:
     @property
     def to_full_step(self) -> float:
         """Number of times that a change counts once more, to extrapolate to a full step."""
-        share = self.settings.step / self._task.unit.step
+        share = self.settings.step / self._task.start.unit.step
         return min(max(1.0 / share - 1.0, 0.0), TUNING.extrapolation) if share > 0 else 0.0
 
     @property
     def _n_blocks(self) -> int:
         # Were all terms of a block the same one, it would move by the sum of their steps.
-        full_steps = len(self.movable) * self.settings.step / self._task.unit.step
-        is_log_loss = self._task.unit.start is not None
+        full_steps = len(self.movable) * self.settings.step / self._task.start.unit.step
+        is_log_loss = self._task.start.unit.start is not None
         largest = _MAX_BLOCK_STEP_OF_LOG_LOSS if is_log_loss else _MAX_BLOCK_STEP
         return max(self._task.config.n_blocks, math.ceil(full_steps / largest))
 
@@ -216,8 +216,8 @@ class _Rounds:
         if at_start is None:
             return weights
         curves = [scores / LATTICE for scores in self.terms.scores]
-        curvatures = self._task.loss.curvatures(
-            curves, self._level / LATTICE, weights, average=at_start, is_rough=True
+        curvatures = self._task.start.loss.curvatures(
+            curves, self._level / LATTICE, weights, at_start, rough=True
         )
         return [
             # Of the class in which it is largest.

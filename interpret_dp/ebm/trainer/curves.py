@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.ebm.config import BoostingSettings, TrainerConfig, Unit
-from interpret_dp.ebm.losses import Loss
+from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
+from interpret_dp.ebm.losses import Start
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.monotone import monotone_change
 from interpret_dp.ebm.trainer.partitions import (
@@ -173,15 +173,10 @@ class BoostingTask:
     movable : sequence of int
         Terms to update. The others stay zero.
     config : TrainerConfig
-    unit : Unit
-        Scale of the loss.
-    intercept : ndarray of float64, shape (n_scores,)
-        Where the score of every row starts, in units of score.
-    n_rows : float
-        Released number of rows.
+    start : Start
+        Loss, number of rows, and score from which every row starts.
     weight_noise : float
         Standard deviation of the noise of a bin's weight; 0 where weights were shrunk.
-    loss : Loss
     """
 
     bins: Sequence[Bins]
@@ -189,12 +184,10 @@ class BoostingTask:
     directions: Sequence[int]
     movable: Sequence[int]
     config: TrainerConfig
-    unit: Unit
-    intercept: NDArray[np.float64]
-    n_rows: float
+    start: Start
     weight_noise: float
-    loss: Loss
 
     def settings(self, n_kept: int | None = None, *, late: bool = False) -> BoostingSettings:
         """Return the settings of the first rounds, or of the late ones with the kept terms."""
-        return replace(self.config, n_kept=n_kept).boosting(self.n_rows, self.unit, late=late)
+        config = replace(self.config, n_kept=n_kept)
+        return config.boosting(self.start.n_rows, self.start.unit, late=late)
