@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.config import TrainerConfig, Unit
-from interpret_dp.ebm.losses.base import Terms, Loss, Start
+from interpret_dp.ebm.losses.base import Loss, Start, Terms
 
 __all__ = ["LogLoss"]
 

@@ -30,7 +30,6 @@ from interpret_dp.ebm.trainer.partitions import Partition, TermUpdate, centred_c
 
 __all__ = [
     "cells_of_bins",
-    "noise_covariance",
     "noise_variances",
     "noises_of_sums",
     "run_starts",
@@ -47,37 +46,6 @@ _DRAWS = 512
 _DRAWS_AT_ONCE = 32
 
 
-def noise_covariance(
-    updates: Sequence[TermUpdate],
-    weights: FloatArray,
-    curvature: FloatArray,
-    *,
-    noise: float,
-    averaged: Averaged,
-) -> FloatArray:
-    """Propagate the noise of every round into the averaged curve of one term.
-
-    Parameters
-    ----------
-    updates : sequence of TermUpdate, shape (n_rounds,)
-        Public record of the term.
-    weights : ndarray of float64, shape (n_codes,)
-        Released bin weights.
-    curvature : ndarray of float64, shape (n_codes,)
-        Mean second derivative of the loss in each bin.
-    noise : float
-        Standard deviation of the noise of one residual sum.
-    averaged : Averaged
-        How the curve was made of the iterates.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_codes, n_codes)
-        In units of score squared.
-    """
-    return noise**2 * unit_covariance(updates, weights, curvature * weights, averaged)[0]
-
-
 def unit_covariance(
     updates: Sequence[TermUpdate], weights: FloatArray, hessian: FloatArray, averaged: Averaged
 ) -> tuple[FloatArray, FloatArray]:
@@ -85,8 +53,12 @@ def unit_covariance(
 
     Parameters
     ----------
-    updates, weights, averaged
-        As for :func:`noise_covariance`.
+    updates : sequence of TermUpdate, shape (n_rounds,)
+        Public record of the term.
+    weights : ndarray of float64, shape (n_codes,)
+        Released bin weights.
+    averaged : Averaged
+        Weights of the iterates in the curve.
     hessian : ndarray of float64, shape (n_codes,)
         Weight times curvature of each bin.
 
@@ -152,12 +124,16 @@ def noise_variances(
     averaged: Averaged,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return the diagonal of :func:`noise_covariance` in memory that grows with the bins alone.
+    """Return the diagonal of the covariance, in memory that grows with the bins alone.
 
     Parameters
     ----------
-    updates, weights, curvature, noise, averaged
-        As for :func:`noise_covariance`.
+    updates, weights, averaged
+        As for :func:`unit_covariance`.
+    curvature : ndarray of float64, shape (n_codes,)
+        Mean second derivative of the loss in each bin.
+    noise : float
+        Standard deviation of the noise of one residual sum.
     rng : numpy.random.Generator
         For public choices.
 
