@@ -20,7 +20,10 @@ endif
 NEWEST_PART := tests/contract tests/schema tests/explanation
 LOWEST_PART := $(NEWEST_PART) tests/mechanisms tests/accounting tests/ledger
 # One thread a worker: tables are small, and threads of two workers wait for each other's cores.
+# What goes to which worker, and when: tests/scheduling.py.
 RUN_TESTS := -m pytest -n $(PYTEST_WORKERS) --dist loadfile --durations=20 --durations-min=2
+# With other versions of libraries, few examples of each property: `make test` looks for rare ones.
+OTHER_VERSIONS := $(RUN_TESTS) --hypothesis-profile=fast -W default
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python $(RUN_TESTS)
 UNIT_TESTS := not slow and not statistical and not browser and not notebook and not benchmark \
 	and not thorough
@@ -68,7 +71,7 @@ test-newest:
 	.venv-newest/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[test]'
 	.venv-newest/bin/python scripts/installed_versions.py pyproject.toml
 	# Versions of tomorrow may warn about each other, so here a warning is no failure.
-	OMP_NUM_THREADS=1 .venv-newest/bin/python $(RUN_TESTS) -m "$(UNIT_TESTS)" -W default $(ARGS)
+	OMP_NUM_THREADS=1 .venv-newest/bin/python $(OTHER_VERSIONS) -m "$(UNIT_TESTS)" $(ARGS)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -136,10 +139,11 @@ audit: $(VENV)/.ready
 examples: $(VENV)/.ready chromium
 	$(BIN)/python scripts/run_examples.py $(ARGS)
 
-check-release: docs chromium postgres .venv-minimum/.ready
+# The slow tests build the documentation as `make docs` does: tests/docs/test_site.py.
+check-release: $(VENV)/.ready chromium postgres .venv-minimum/.ready
 	$(PYTEST) -m slow
 	# The lowest versions may warn about each other, so here a warning is no failure.
-	OMP_NUM_THREADS=1 .venv-minimum/bin/python $(RUN_TESTS) -m "$(UNIT_TESTS)" -W default $(LOWEST_PART)
+	OMP_NUM_THREADS=1 .venv-minimum/bin/python $(OTHER_VERSIONS) -m "$(UNIT_TESTS)" $(LOWEST_PART)
 	$(MAKE) test-newest ARGS="$(NEWEST_PART)"
 
 # Without the extra `llm`: that the package works without torch is tested here.

@@ -33,8 +33,8 @@ from sklearn.preprocessing import OrdinalEncoder
 from benchmarks.problems import DELTA, Problem, load_problem
 from interpret_dp import PrivateBackground
 from interpret_dp.fitting.rows import open_rows
-from interpret_dp.lime.dependence import _products
-from interpret_dp.lime.perturbations import Perturbations
+from interpret_dp.lime.background_releases import _products
+from interpret_dp.lime.local_effects import Perturbations
 from interpret_dp.released.background import Background
 from interpret_dp.released.copula import ColumnDependence
 

@@ -44,8 +44,8 @@ def fitted_explanation(folder: Path, n_features: int) -> tuple[Any, Any]:
 
 def callbacks(total: Any, local: Any) -> dict[str, Callable[[], Any]]:
     """Return what a user does, by name, each as a request to interpret's full dashboard."""
-    from tests.dashboard.client import AppClient
-    from tests.dashboard.editor_client import EditorClient
+    from tests.ui.dash.client import AppClient
+    from tests.ui.dash.editor.client import EditorClient
 
     app = AppClient([total, local])
     small = AppClient(total)

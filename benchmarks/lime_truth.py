@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lime_setting import C, Indices, Task
-from interpret_dp.lime.labels import LABEL_UNITS
-from interpret_dp.lime.paper.ball import minimum_on_ball
+from interpret_dp.lime.black_box import LABEL_UNITS
 from interpret_dp.lime.paper.coordinates import differences
-from interpret_dp.lime.paper.moments import (
+from interpret_dp.lime.paper.history import minimum_on_ball
+from interpret_dp.lime.paper.interactive import (
     PHI_UNITS,
     ExplanationData,
     Queries,
@@ -25,8 +25,6 @@ from interpret_dp.lime.paper.moments import (
 __all__ = ["Truth", "local_weights", "truth_of"]
 
 Floats = NDArray[np.float64]
-
-_MOST_ENTRIES = 2**24
 
 
 @dataclass(frozen=True)
@@ -90,12 +88,10 @@ def truth_of(task: Task, chosen: Indices, *, centered: bool = False) -> Truth:
     second = np.empty((len(chosen), n_coordinates, n_coordinates))
     first, best = np.empty((2, len(chosen), n_coordinates))
     scale = task.weights.scale * len(task)
-    start = 0
-    for part in asked.parts(_MOST_ENTRIES // n_coordinates**2):
-        for at, sums in enumerate(exact_moments(data, part, task.weights), start):
-            second[at], first[at] = sums.second / scale, sums.first / scale / PHI_UNITS
-            best[at] = _best(second[at], first[at])
-        start += len(part)
+    for at in range(len(asked)):
+        [sums] = exact_moments(data, asked.at([at]), task.weights)
+        second[at], first[at] = sums.second / scale, sums.first / scale / PHI_UNITS
+        best[at] = _best(second[at], first[at])
     truth = Truth(second, first, best)
     printed = _printed_gain(task, int(chosen[0]), best[0], centered=centered)
     if not np.isclose(truth.best_losses[0], printed, rtol=0.01):

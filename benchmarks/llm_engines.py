@@ -30,8 +30,7 @@ from benchmarks.llm_mnist import STANDARDS, load_mnist
 from benchmarks.stages import Stage, timed_stages
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.llm.config import TrainingSettings, default_settings
-from interpret_dp.llm.features import projected_features
-from interpret_dp.llm.projections import public_projections
+from interpret_dp.llm.features import projected_features, public_projections
 from interpret_dp.llm.request import GRADIENTS
 from interpret_dp.llm.training import Training
 from interpret_dp.mechanisms import SystemRandomness

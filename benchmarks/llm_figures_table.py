@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.lime_report import Report
-from benchmarks.llm_figures import Noiseless
+from benchmarks.llm_figures import Noiseless, class_scores
 from benchmarks.llm_tables import DELTA, TABLES, Table, load_table
 from interpret_dp import DPLocallyLinearClassifier
 from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.llm.request import settings_of
-from interpret_dp.llm.training import train
+from interpret_dp.llm.training import Training
 
 __all__ = ["Fits", "main"]
 
@@ -74,7 +74,7 @@ class Fits:
         classes = np.searchsorted(table.labels, table.y)
         inputs = table.inputs(table.X).astype(np.float32)
         session: Any = Noiseless(rate, seed)
-        fitted = train(
+        training = Training(
             inputs[self._train],
             classes[self._train].astype(np.int16),
             len(table.labels),
@@ -84,9 +84,9 @@ class Fits:
             image_shape=None,
             device="cpu",
             engine="closed_form",
-            verbose=False,
-        ).model
-        found = fitted.scores(inputs[self._test]).argmax(axis=1)
+        )
+        scores = class_scores(training.run(verbose=False), settings, inputs[self._test])
+        found = scores.argmax(axis=1)
         return 100 * float((found == classes[self._test]).mean())
 
 

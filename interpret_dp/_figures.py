@@ -1,11 +1,26 @@
-"""Figures and moments in text; figures are rounded so that what is printed holds as printed."""
+"""Figures, moments and small tables in text; figures are rounded so that they hold as printed."""
 
 from __future__ import annotations
 
 import datetime
+import html
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-__all__ = ["ceil_text", "floor_text", "left_for_selections", "moment", "selections_text"]
+__all__ = [
+    "ceil_text",
+    "floor_text",
+    "left_for_selections",
+    "moment",
+    "notebook_table",
+    "selections_text",
+]
+
+
+# Written inline: a notebook may drop style sheets of cells that it does not trust.
+_BOX = "max-width: 100%; overflow-x: auto; margin: 6px 0"
+_LEFT = "text-align: left; white-space: normal; vertical-align: top; overflow-wrap: anywhere"
+_HEAD = "text-align: left; white-space: nowrap; vertical-align: top"
 
 
 def ceil_text(value: float, digits: int = 3) -> str:
@@ -45,3 +60,35 @@ def left_for_selections(epsilon: float, delta_x: float, spent_delta: float) -> s
 def _rounded(value: float, digits: int, rounding: str) -> str:
     exact = Decimal(repr(float(value)))
     return f"{float(Context(prec=digits, rounding=rounding).plus(exact)):.{digits}g}"
+
+
+def notebook_table(
+    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = ""
+) -> str:
+    """Return a titled table of texts as a piece of HTML.
+
+    Parameters
+    ----------
+    title : str
+        Shown in bold above it.
+    head : sequence of str
+        Names of the columns.
+    rows : sequence of sequence of str, each as long as ``head``
+    note : str
+        One line below the table.
+
+    Returns
+    -------
+    str
+        One ``div`` without scripts or style sheets; every text is escaped.
+    """
+
+    def line(tag: str, style: str, texts: Sequence[str]) -> str:
+        cells = (f'<{tag} style="{style}">{html.escape(text)}</{tag}>' for text in texts)
+        return f"<tr>{''.join(cells)}</tr>"
+
+    body = "".join(line("td", _LEFT, row) for row in rows)
+    first = line("th", _HEAD, head)
+    table = f"<table><thead>{first}</thead><tbody>{body}</tbody></table>" if rows else ""
+    below = f"<div>{html.escape(note)}</div>" if note else ""
+    return f'<div style="{_BOX}"><div><b>{html.escape(title)}</b></div>{table}{below}</div>'

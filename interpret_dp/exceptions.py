@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import ClassVar
 
 from interpret_dp._figures import floor_text
 
 __all__ = [
+    "ApprovalNeededError",
     "BackendError",
     "BudgetExceededError",
+    "BudgetExpiredError",
+    "ConnectionLostError",
     "DeclarationWarning",
     "InterpretDPError",
     "LedgerError",
     "PrivacyWarning",
     "ReleaseError",
+    "RoleError",
     "SchemaError",
     "UndeclaredWarning",
 ]
@@ -158,30 +163,11 @@ class BudgetExceededError(InterpretDPError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild from the carried figures, so that the error crosses process borders."""
-        return (
-            _rebuild_budget_error,
-            (
-                self.dataset,
-                self.requested_epsilon,
-                self.requested_delta,
-                self.requested_mu,
-                self.remaining_mu,
-                self.largest_epsilon,
-            ),
-        )
+        return partial(BudgetExceededError, self.dataset, **self._figures()), ()
 
-
-def _rebuild_budget_error(
-    dataset: str, epsilon: float, delta: float, mu: float, remaining_mu: float, largest: float
-) -> BudgetExceededError:
-    return BudgetExceededError(
-        dataset,
-        requested_epsilon=epsilon,
-        requested_delta=delta,
-        requested_mu=mu,
-        remaining_mu=remaining_mu,
-        largest_epsilon=largest,
-    )
+    def _figures(self) -> dict[str, float]:
+        names = ("requested_epsilon", "requested_delta", "requested_mu", "remaining_mu")
+        return {name: getattr(self, name) for name in (*names, "largest_epsilon")}
 
 
 class PrivacyWarning(UserWarning):
@@ -200,3 +186,69 @@ class UndeclaredWarning(UserWarning):
 
     The promise holds all the same. Each text is said once in a process.
     """
+
+
+class ConnectionLostError(LedgerError):
+    """The connection was lost and nothing was written, so that it may be tried again."""
+
+
+class RoleError(LedgerError):
+    """The user may not do this; nothing was changed or spent.
+
+    Attributes
+    ----------
+    user : str
+        Who tried.
+    allowed : tuple of str
+        The users who may.
+    """
+
+    def __init__(self, message: str, user: str, allowed: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.user, self.allowed = user, allowed
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild with the attributes, so that the error crosses process borders."""
+        return RoleError, (str(self), self.user, self.allowed)
+
+
+class BudgetExpiredError(LedgerError):
+    """The time for which a budget was granted is over; nothing was spent.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the data set.
+    expired : str
+        The moment when it ended, ISO 8601.
+    """
+
+    def __init__(self, message: str, dataset: str, expired: str) -> None:
+        super().__init__(message)
+        self.dataset, self.expired = dataset, expired
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild with the attributes."""
+        return BudgetExpiredError, (str(self), self.dataset, self.expired)
+
+
+class ApprovalNeededError(LedgerError):
+    """An officer must approve the request first; nothing was spent.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the data set.
+    number : int
+        Of the request for approval, in the log.
+    state : {"waiting", "rejected"}
+        Whether an answer is still to come.
+    """
+
+    def __init__(self, message: str, dataset: str, number: int, state: str) -> None:
+        super().__init__(message)
+        self.dataset, self.number, self.state = dataset, number, state
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild with the attributes."""
+        return ApprovalNeededError, (str(self), self.dataset, self.number, self.state)

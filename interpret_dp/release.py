@@ -30,11 +30,13 @@ from interpret_dp.accounting.plans import (
     SamplingInProgress,
 )
 from interpret_dp.exceptions import BackendError, ReleaseError
-from interpret_dp.mechanisms.additive import gaussian_mechanism
-from interpret_dp.mechanisms.choice import exponential_mechanism
+from interpret_dp.mechanisms.additive import gaussian_mechanism, sampled_gaussian_mechanism
 from interpret_dp.mechanisms.entropy import Randomness, refuse_seed
-from interpret_dp.mechanisms.sampling import sampled_gaussian_mechanism
-from interpret_dp.mechanisms.selection import Selection, gaussian_thresholding
+from interpret_dp.mechanisms.selection import (
+    Selection,
+    exponential_mechanism,
+    gaussian_thresholding,
+)
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger, Reservation
@@ -175,6 +177,7 @@ class ReleaseSession:
 
     Attributes
     ----------
+    request : ReleaseRequest
     head : str
         Hash of the ledger after the commit.
     charged : GdpPair
@@ -184,7 +187,7 @@ class ReleaseSession:
     def __init__(
         self, request: ReleaseRequest, explainer: str, *, charges_used: bool = False
     ) -> None:
-        self._request = request
+        self.request = request
         self._explainer = explainer
         self._charges_used = charges_used
         self._randomness = request.randomness
@@ -229,7 +232,7 @@ class ReleaseSession:
 
     def __enter__(self) -> ReleaseSession:
         """Reserve the whole plan."""
-        request = self._request
+        request = self.request
         cost = request.plan.cost
         self._reservation = request.ledger.reserve(
             request.dataset,
@@ -458,7 +461,7 @@ class ReleaseSession:
             if error is None or self._anything_released:
                 self._commit(reservation, whole=error is not None or not self._charges_used)
             else:
-                self._request.ledger.cancel(reservation)
+                self.request.ledger.cancel(reservation)
         except BaseException as ledger_error:
             _cut_out(error, ledger_error)
             raise
@@ -472,14 +475,14 @@ class ReleaseSession:
         # Noted before the commit: if that fails the reservation stays open, which is spent too.
         self.charged = GdpPair(reservation.mu, reservation.delta)
         if whole:
-            self.head = self._request.ledger.commit(reservation)
+            self.head = self.request.ledger.commit(reservation)
             return
         used = compose_repeated(
             [(part.pair, part.count - self._left[name]) for name, part in self._planned.items()]
             + [(GdpPair(sampling.mu), 1) for sampling in self._sampled.values()]
         )
         self.charged = GdpPair(min(used.mu, reservation.mu), reservation.delta)
-        self.head = self._request.ledger.commit(reservation, charged_mu=self.charged.mu)
+        self.head = self.request.ledger.commit(reservation, charged_mu=self.charged.mu)
 
 
 def _raise_failure(charged: bool, reason: str | None) -> NoReturn:

@@ -28,7 +28,7 @@ _N_ROWS = 977
 
 def trace_fit() -> dict[str, dict[str, set[str]]]:
     """Return for ``"X"`` and ``"epsilon"`` the functions that receive it, by module."""
-    from interpret_dp.schema.tables import Table
+    from interpret_dp.schema.containers import Table
 
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.uniform(18, 90, _N_ROWS), "bmi": rng.uniform(15, 50, _N_ROWS)})

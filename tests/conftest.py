@@ -33,16 +33,16 @@ _LENGTHY = (
     *("audit", "cli", "contract"),
     *("backends/test_dask.py", "backends/test_local.py"),
     "benchmarks/test_rules.py",
-    *("dashboard/test_cards.py", "dashboard/test_editor_callbacks.py"),
     "docs/test_migration.py",
     *("ebm/noise/test_denoising.py", "ebm/noise/test_intercepts.py"),
     *("ebm/test_estimators.py", "ebm/test_evaluation.py", "ebm/test_memory.py"),
     *("ebm/test_multiclass.py", "ebm/test_wide_terms.py"),
-    "editor/test_notebook.py",
     *("fitting/test_declaring.py", "fitting/test_weights_and_scores.py"),
     *("ledger/test_adaptive_sequences.py", "ledger/test_team_sequences.py"),
     *("lime/paper/test_adaptive.py", "lime/test_surrogate.py"),
     *("llm/test_adversary.py", "llm/test_gradients.py"),
+    *("ui/dash/app/test_cards.py", "ui/dash/editor/test_callbacks.py"),
+    "ui/notebook/test_editor.py",
 )
 _TESTS = Path(__file__).parent
 
@@ -61,6 +61,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path in marked:
             item.add_marker("lengthy")
+    if hasattr(config, "workerinput"):
+        from tests.scheduling import longest_first
+
+        items[:] = longest_first(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out tests by the groups of tests/scheduling.py, wherever files are asked for."""
+    from tests.scheduling import scheduler
+
+    return scheduler(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -19,9 +19,8 @@ from interpret_dp import (
     ReleaseError,
 )
 from interpret_dp import release as release_module
-from interpret_dp.accounting.choices import mu_of_range
 from interpret_dp.accounting.composition import GdpPair
-from interpret_dp.accounting.gaussian import lattice_sigma
+from interpret_dp.accounting.gaussian import lattice_sigma, mu_of_range
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.mechanisms import Randomness, SeededRandomness, use_randomness

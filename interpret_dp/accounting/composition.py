@@ -14,9 +14,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_real
-from interpret_dp.accounting.choices import mu_of_range
 from interpret_dp.accounting.events import SMALLEST_MU, check_event_json, event_to_json
-from interpret_dp.accounting.gaussian import epsilon_of_mu
+from interpret_dp.accounting.gaussian import epsilon_of_mu, mu_of_range
 from interpret_dp.accounting.repeated import Repetitions, selection_mu
 from interpret_dp.accounting.rounding import reciprocal_up, sqrt_up
 from interpret_dp.accounting.sampled import covering_mu

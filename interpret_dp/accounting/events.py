@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import check_keys, open_document
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.accounting.choices import LARGEST_RANGE, SMALLEST_RANGE
+from interpret_dp.accounting.gaussian import LARGEST_RANGE, SMALLEST_RANGE
 from interpret_dp.accounting.rounding import reciprocal_down
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class ExponentialMechanismEvent:
     """One choice by the exponential mechanism, or by any mechanism of the same bounded range.
 
     dp_accounting has no event for it. Its pair is (mu, 0) with the mu of
-    :func:`interpret_dp.accounting.choices.mu_of_range`; statement and proof:
+    :func:`interpret_dp.accounting.gaussian.mu_of_range`; statement and proof:
     ``docs/proofs/exponential_mechanism.md``.
 
     Attributes
@@ -153,7 +153,7 @@ class PrivateSelectionEvent:
 
 @dataclass(frozen=True)
 class _Field:
-    """How one attribute of an event is checked, written and read back."""
+    """Rules by which one attribute of an event is checked, written and read back."""
 
     check: Callable[[str, Any, int], object]
     write: Callable[[Any], Any]
@@ -162,23 +162,19 @@ class _Field:
 
 @dataclass(frozen=True)
 class _Kind:
-    """One kind of event: its class and the attributes that define it.
+    """One kind of event: its class, or the name of dp_accounting's, and its attributes."""
 
-    The class is dp_accounting's of that name, unless it is one of ours.
-    """
-
-    class_name: str
+    event: type | str
     fields: Mapping[str, _Field]
-    own: type | None = None
 
     @property
     def event_class(self) -> Any:
         """The class; dp_accounting is imported only for one of its own."""
-        if self.own is not None:
-            return self.own
+        if not isinstance(self.event, str):
+            return self.event
         from dp_accounting import dp_event
 
-        return getattr(dp_event, self.class_name)
+        return getattr(dp_event, self.event)
 
 
 def event_to_json(event: dp_event.DpEvent) -> Node:
@@ -369,7 +365,7 @@ def _write_event(event: dp_event.DpEvent) -> Node:
     if name is None:
         raise TypeError(
             f"An event of type {type(event).__name__} was given; the ledger knows "
-            f"{', '.join(kind.class_name for kind in _KINDS.values())}."
+            f"{', '.join(kind.event_class.__name__ for kind in _KINDS.values())}."
         )
     fields = _KINDS[name].fields
     return {"kind": name} | {key: f.write(getattr(event, key)) for key, f in fields.items()}
@@ -387,33 +383,15 @@ def _kind_names() -> dict[type[dp_event.DpEvent], str]:
     return {kind.event_class: name for name, kind in _KINDS.items()}
 
 
-_NOISE_MULTIPLIER = _Field(
-    check=lambda name, value, _: check_real(name, value, low=SMALLEST_MU, high=1 / SMALLEST_MU),
-    write=float,
-    read=float,
-)
-_DELTA = _Field(
-    check=lambda name, value, _: check_real(
-        name, value, low=0, high=1, low_open=True, high_open=True
-    ),
-    write=float,
-    read=float,
-)
-_RANGE = _Field(
-    check=lambda name, value, _: check_real(name, value, low=SMALLEST_RANGE, high=LARGEST_RANGE),
-    write=float,
-    read=float,
-)
-_PROBABILITY = _Field(
-    check=lambda name, value, _: check_real(name, value, low=0, high=1, low_open=True),
-    write=float,
-    read=float,
-)
-_SHAPE = _Field(
-    check=lambda name, value, _: check_real(name, value, low=0, high=1),
-    write=float,
-    read=float,
-)
+def _real(**bounds: Any) -> _Field:
+    return _Field(lambda name, value, _: check_real(name, value, **bounds), float, float)
+
+
+_NOISE_MULTIPLIER = _real(low=SMALLEST_MU, high=1 / SMALLEST_MU)
+_DELTA = _real(low=0, high=1, low_open=True, high_open=True)
+_RANGE = _real(low=SMALLEST_RANGE, high=LARGEST_RANGE)
+_PROBABILITY = _real(low=0, high=1, low_open=True)
+_SHAPE = _real(low=0, high=1)
 _COUNT = _Field(
     check=lambda name, value, _: check_int(name, value, low=1, high=10**12),
     write=operator.index,
@@ -425,38 +403,27 @@ _EVENTS = _Field(
     write=lambda events: [_write_event(event) for event in events],
     read=lambda nodes: [_read_event(node) for node in nodes],
 )
+_PAIR = {"noise_multiplier": _NOISE_MULTIPLIER, "delta": _DELTA}
 
 _KINDS: dict[str, _Kind] = {
     "no_op": _Kind("NoOpDpEvent", {}),
     "gaussian": _Kind("GaussianDpEvent", {"noise_multiplier": _NOISE_MULTIPLIER}),
     "self_composed": _Kind("SelfComposedDpEvent", {"event": _EVENT, "count": _COUNT}),
     "composed": _Kind("ComposedDpEvent", {"events": _EVENTS}),
-    "gaussian_thresholding": _Kind(
-        "GaussianThresholdingEvent",
-        {"noise_multiplier": _NOISE_MULTIPLIER, "delta": _DELTA},
-        own=GaussianThresholdingEvent,
-    ),
+    "gaussian_thresholding": _Kind(GaussianThresholdingEvent, _PAIR),
     "sampled_gaussian": _Kind(
-        "SampledGaussianEvent",
+        SampledGaussianEvent,
         {
             "noise_multiplier": _NOISE_MULTIPLIER,
             "sampling_probability": _PROBABILITY,
             "count": _COUNT,
             "delta": _DELTA,
         },
-        own=SampledGaussianEvent,
     ),
-    "dominated": _Kind(
-        "DominatedEvent",
-        {"noise_multiplier": _NOISE_MULTIPLIER, "delta": _DELTA},
-        own=DominatedEvent,
-    ),
-    "exponential_mechanism": _Kind(
-        "ExponentialMechanismEvent", {"epsilon": _RANGE}, own=ExponentialMechanismEvent
-    ),
+    "dominated": _Kind(DominatedEvent, _PAIR),
+    "exponential_mechanism": _Kind(ExponentialMechanismEvent, {"epsilon": _RANGE}),
     "private_selection": _Kind(
-        "PrivateSelectionEvent",
+        PrivateSelectionEvent,
         {"noise_multiplier": _NOISE_MULTIPLIER, "shape": _SHAPE, "stopping": _DELTA},
-        own=PrivateSelectionEvent,
     ),
 }

@@ -4,6 +4,10 @@ A mechanism is mu-GDP if telling two neighbouring tables apart from its output i
 as telling N(0, 1) from N(mu, 1) (Dong, Roth and Su 2019, Definition 2.6). Nothing here sees data.
 Every function rounds so that the promise that follows is never stronger than the truth; the error
 bound and its proof are in ``docs/proofs/gaussian-accounting.md``.
+
+A mechanism is epsilon-bounded-range if its log-likelihood ratios for two neighbours differ by at
+most epsilon among outcomes; the exponential mechanism is. Statement and proof:
+``docs/proofs/exponential_mechanism.md``. Never sees data.
 """
 
 from __future__ import annotations
@@ -23,7 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "LARGEST_RANGE",
     "MINIMUM_LATTICE_SIGMA",
+    "SMALLEST_RANGE",
     "classic_mu",
     "delta_of_mu",
     "detection_power",
@@ -33,21 +39,24 @@ __all__ = [
     "lattice_sigma",
     "mu_of_budget",
     "mu_of_lattice",
+    "mu_of_range",
+    "range_of_mu",
 ]
 
 MINIMUM_LATTICE_SIGMA = 2.0**10
 """Smallest noise scale, in lattice units, for which the lattice rule is stated."""
-
 _SMOOTHING_VARIANCE = 9
 """The square of s = 3: the part of the variance that hides the lattice."""
-
 _CALIBRATION_SLACK = 1e-10
-"""How far below the limit a request is calibrated, so that its rounding errors fit inside."""
-
+"""Distance below the limit at which a request is calibrated, for its rounding errors."""
 _BISECTION_WIDTH = 2.0**-51
-
 _PROVABLY_NEGLIGIBLE = 40.0
 """Q(40) < 1e-349: below every float."""
+SMALLEST_RANGE, LARGEST_RANGE = 1e-100, 100.0
+"""Bounds epsilon to where the functions below are accurate; beyond, a choice is no secret."""
+_RANGE_ROUNDING = 1e-12
+# Up to here the middle of the normal distribution is inverted, above it the tail.
+_MIDDLE = 2.0
 
 
 def delta_of_mu(mu: float, epsilon: float) -> float:
@@ -389,10 +398,10 @@ def _deltas(mus: NDArray[np.float64], epsilons: NDArray[np.float64]) -> NDArray[
     tail = np.where(x > 0.0, density[~short] * _mills_ratio(np.maximum(x, 0.0)), ndtr(-x))
     value[~short] = tail - density[~short] * _mills_ratio(b[~short])
     margin = 2.0**-52 * (64.0 + 16.0 * (1.0 + np.maximum(a, 0.0)) * (1.0 + b))
-    found = np.minimum(1.0, value * (1.0 + margin) + _SUBNORMAL_MARGIN)
-    found[a >= _PROVABLY_NEGLIGIBLE] = _SUBNORMAL_MARGIN
-    found[mus == 0.0] = 0.0
-    return found
+    bound = np.minimum(1.0, value * (1.0 + margin) + _SUBNORMAL_MARGIN)
+    bound[a >= _PROVABLY_NEGLIGIBLE] = _SUBNORMAL_MARGIN
+    bound[mus == 0.0] = 0.0
+    return bound
 
 
 def _short_interval(a: float, mu: float) -> float:
@@ -431,3 +440,66 @@ def _quadrature() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
     nodes, weights = np.polynomial.legendre.leggauss(16)
     return 0.5 * (nodes + 1.0), 0.5 * weights
+
+
+def mu_of_range(epsilon: float) -> float:
+    """Return the mu of an epsilon-bounded-range mechanism, rounded up.
+
+    Parameters
+    ----------
+    epsilon : float
+        Between 1e-100 and 100: the exponential mechanism chooses outcome i with probability
+        proportional to ``exp(-epsilon * score_i / (2 * sensitivity))``.
+
+    Returns
+    -------
+    float
+        2 Phi^-1(e^(epsilon / 2) / (1 + e^(epsilon / 2))), too large by a relative 2e-12 at most.
+
+    Notes
+    -----
+    Dong, Durfee and Rogers (2020) for bounded range; that the extreme pair of outcomes is the
+    symmetric one is proved on the page.
+    """
+    epsilon = check_real("epsilon", epsilon, low=SMALLEST_RANGE, high=LARGEST_RANGE)
+    if epsilon < _MIDDLE:
+        return (
+            2.0 * math.sqrt(2.0) * _inverse_erf(math.tanh(epsilon / 4.0)) * (1.0 + _RANGE_ROUNDING)
+        )
+    # Q(mu / 2) = 1 / (1 + e^(epsilon / 2)).
+    return (
+        -2.0 * NormalDist().inv_cdf(1.0 / (1.0 + math.exp(epsilon / 2.0))) * (1.0 + _RANGE_ROUNDING)
+    )
+
+
+def range_of_mu(mu: float) -> float:
+    """Return an epsilon, rounded down, that is mu-GDP: the reverse of :func:`mu_of_range`.
+
+    Parameters
+    ----------
+    mu : float
+        Above 0. What more than epsilon 100 would take is not used.
+    """
+    mu = check_real("mu", mu, low=0, low_open=True)
+    half = mu / (2.0 * math.sqrt(2.0))
+    if half < 1.0:
+        epsilon = 4.0 * math.atanh(math.erf(half))
+    else:
+        # log of Phi / Q; erfc underflows beyond 26, where epsilon is far above its bound.
+        tail = 0.5 * math.erfc(min(half, 25.0))
+        epsilon = 2.0 * (math.log1p(-tail) - math.log(tail))
+    return check_real(
+        "epsilon of a choice",
+        min(epsilon * (1.0 - 8.0 * _RANGE_ROUNDING), LARGEST_RANGE),
+        low=SMALLEST_RANGE,
+        mend="Ask for a larger mu.",
+    )
+
+
+def _inverse_erf(value: float) -> float:
+    """Return y with erf(y) = value, for values below one half: Newton's method from below."""
+    slope = 2.0 / math.sqrt(math.pi)
+    y = value / slope
+    for _ in range(8):
+        y += (value - math.erf(y)) / (slope * math.exp(-y * y))
+    return y

@@ -1,4 +1,4 @@
-"""What a fit promises, as one value and as one plain sentence that is true as printed."""
+"""The guarantee of a fit: one value, and one plain sentence that is true as printed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from typing import Any
 from interpret_dp._documents import check_keys, open_document
 from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_choice, check_int, check_real
+from interpret_dp._version import __version__
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
 from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.registry import registry_record, registry_yaml
 
 __all__ = ["DEFAULT_ASSUMPTIONS", "UNDECLARED_ASSUMPTIONS", "Guarantee", "ReleaseShare"]
 
@@ -28,7 +30,7 @@ DEFAULT_ASSUMPTIONS = (
     "neighbouring tables have the same columns, of the same names and types",
     "the schema (names, types, bounds and levels) is public and was not read off the rows",
 )
-"""What every guarantee of this package assumes, as clauses of a sentence."""
+"""Assumptions of every guarantee of this package, as clauses of a sentence."""
 
 UNDECLARED_ASSUMPTIONS = (
     *DEFAULT_ASSUMPTIONS[:-1],
@@ -270,6 +272,103 @@ class Guarantee:
             del document["scope"]
         return document
 
+    def to_registry(self, **statements: Any) -> dict[str, Any]:
+        """Return a record of tier 3 for OpenDP's registry of deployments.
+
+        Costs no privacy. Nothing in it was computed from rows; their number is not in it.
+
+        Parameters
+        ----------
+        **statements : str or list of str
+            What only people know, by the registry's names. Required are ``name``,
+            ``data_curators``, ``description``, ``intended_use``, ``data_product_region``,
+            ``publication_date`` (YYYY-MM-DD), ``actors``, ``release_type_details``,
+            ``preprocessing_and_hyperparameter_tuning``, ``justification`` and
+            ``registry_authors``. Optional are ``data_product_type``, ``data_product_sector``,
+            ``release_type``, ``data_source_type``, ``sources`` and ``notes``.
+
+        Returns
+        -------
+        dict
+            Valid by the registry's schema of 15 July 2026, with the status "Draft".
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a statement is missing, unknown or of another form, or the noise came from a seed.
+
+        Examples
+        --------
+        >>> promise = Guarantee(epsilon=1.0, delta=1e-6, mu=0.2367, mechanism="Gaussian noise")
+        >>> promise.to_registry(name="Readmission")
+        Traceback (most recent call last):
+        ValueError: A record of tier 3 needs what no model knows: data_curators ...
+        """
+        if self.tests_only:
+            raise ValueError(
+                "The noise of this model came from a fixed seed, so nothing is promised and there "
+                "is nothing to register. Fit again with random_state=None."
+            )
+        return registry_record(self._registry_sections(), statements)
+
+    def to_registry_yaml(self, **statements: Any) -> str:
+        """Return the record of :meth:`to_registry` as YAML.
+
+        Parameters
+        ----------
+        **statements : str or list of str
+            As :meth:`to_registry` takes them.
+        """
+        return registry_yaml(self.to_registry(**statements))
+
+    def _registry_sections(self) -> dict[str, dict[str, Any]]:
+        """Return the fields of a record that the guarantee and the package know."""
+        tables = _PAIRS_OF_TABLES[self.neighboring].format(unit=self.unit)
+        account = "" if self.dataset is None else f" of data set {self.dataset!r}"
+        head = (
+            "" if self.ledger_head is None else f" Its head after this release: {self.ledger_head}."
+        )
+        return {
+            "dp_variant": {
+                "variant_name": "Approximate DP",
+                "data_domain": "All tables with the columns of the schema, of any number of rows.",
+                "unprotected_quantities": (
+                    "Names and types of the columns, declared bounds and levels, and the settings "
+                    "of the fit. They are public by declaration. The number of rows is protected."
+                ),
+            },
+            "privacy_loss": {
+                "privacy_unit": self.unit,
+                "privacy_unit_details": f"Neighbours are {tables}. {self.scope or ''}".strip(),
+                "privacy_parameters": {"epsilon": self.epsilon, "delta": self.delta},
+                "privacy_parameters_details": _bill_text(self),
+            },
+            "deployment_model": {
+                "model_name": "Central",
+                "model_name_details": f"Assumptions: {'; '.join(self.assumptions)}.",
+                "access_type": "Non-interactive",
+            },
+            "accounting": {
+                "post_processing": (
+                    "Everything that is shown is computed from the released numbers: curves and "
+                    "their bands, importances, explanations of single rows, edits."
+                ),
+                "composition": (
+                    "Gaussian differential privacy composes by the root of the sum of squares of "
+                    f"mu. Every request on the rows is charged to the ledger{account}, which "
+                    f"refuses what its budget does not cover.{head}"
+                ),
+            },
+            "implementation": {
+                "mechanisms": (
+                    f"{self.mechanism}, by interpret_dp {__version__}. Sums are exact integers and "
+                    "the noise is discrete, so that no floating-point error reaches a release. "
+                    "Rows cannot raise errors or change messages. The time that a fit takes is not "
+                    "protected."
+                ),
+            },
+        }
+
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Guarantee:
         """Return the guarantee of a document that :meth:`to_dict` wrote.
@@ -295,6 +394,16 @@ class Guarantee:
             check_keys("A release", share, ("name", "mu", "count"), ("delta",))
         fields["releases"] = tuple(ReleaseShare(**share) for share in fields["releases"])
         return cls(**fields)
+
+
+def _bill_text(guarantee: Guarantee) -> str:
+    """Return mu, and what of it each kind of release took."""
+    shares = ", ".join(f"{share.name} {_share_text(share)}" for share in guarantee.releases)
+    own = ""
+    if guarantee.mu is not None:
+        figure = ceil_text(guarantee.mu, digits=6)
+        own = f"{figure}-Gaussian differential privacy, which implies (epsilon, delta)."
+    return f"{own} Releases: {shares}.".strip() if shares else own or guarantee.sentence
 
 
 def _factor_text(epsilon: float) -> str:

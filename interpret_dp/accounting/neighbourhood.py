@@ -1,4 +1,4 @@
-"""Which tables are neighbours, and how far the sums of two neighbours can lie apart."""
+"""The neighbouring relation, and the sensitivity of sums under it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Neighbourhood:
 
     @property
     def unit_text(self) -> str:
-        """What is added, removed or replaced, in words."""
+        """The unit that is added, removed or replaced, in words."""
         if self.unit is None:
             return "one row"
         used = "one of them is" if self.max_rows == 1 else f"at most {self.max_rows} of them are"
@@ -90,6 +90,6 @@ class Neighbourhood:
 
     @property
     def protected(self) -> str:
-        """Whom the guarantee protects: losses of two requests add up only if this is the same."""
+        """The protected unit: losses of two requests compose only if this is the same."""
         what = "row" if self.unit is None else f"{self.unit!r}"
         return f"{self.relation}: one {what}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.accounting.choices import range_of_mu
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, reduce_event
 from interpret_dp.accounting.events import (
     composed_json,
@@ -15,6 +14,7 @@ from interpret_dp.accounting.events import (
     sampled_gaussian_node,
     thresholding_node,
 )
+from interpret_dp.accounting.gaussian import range_of_mu
 from interpret_dp.accounting.guarantee import ReleaseShare
 from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA, calibrated_noise, covering_mu
 
@@ -81,7 +81,7 @@ class PlannedRelease:
 
     @property
     def pair(self) -> GdpPair:
-        """What one of them costs: of the event, so that plan, charge and bill are one figure."""
+        """The cost of one of them: of the event, so that plan, charge and bill are one figure."""
         return reduce_event(composed_json([(self.node, 1)]))
 
     @property
@@ -263,7 +263,7 @@ class SamplingInProgress:
 
     @property
     def mu(self) -> float:
-        """What the steps begun cost, with the plan's own delta."""
+        """The cost of the steps begun, with the plan's own delta."""
         return 0.0 if self.steps is None else self.planned.mu_of_first(self.steps, self.used)
 
 
@@ -296,7 +296,7 @@ class ReleasePlan:
 
     @property
     def cost(self) -> GdpPair:
-        """What the whole plan costs, rounded up: sqrt(sum of squares) of mu, and sum of delta."""
+        """The cost of the whole plan, rounded up: sqrt(sum of squares) of mu, and sum of delta."""
         return reduce_event(self.event)
 
     @property

@@ -157,13 +157,13 @@ def _smallest(excess: Callable[[float], float], lower: float, upper: float) -> f
     """Return a point of no excess between the two, next to where excess ends."""
     from scipy.optimize import brentq
 
-    found = brentq(
+    root = brentq(
         lambda logarithm: excess(math.exp(logarithm)),
         math.log(lower),
         math.log(upper),
         xtol=0.25 * _NOISE_PRECISION,
     )
-    point = math.exp(found)
+    point = math.exp(root)
     while excess(point) > 0.0:
         point *= 1.0 + 0.25 * _NOISE_PRECISION
     return min(point, upper)

@@ -14,22 +14,22 @@ from interpret_dp.audit.bounds import (
 from interpret_dp.audit.explainers import (
     CanaryTables,
     canary_tables,
+    metric_facts,
+    model_facts,
     refit,
 )
-from interpret_dp.audit.facts import metric_facts, model_facts
-from interpret_dp.audit.map_canaries import MapsAudit, audit_maps
 from interpret_dp.audit.membership import MembershipReport, membership_attack
-from interpret_dp.audit.neighbours import replay
+from interpret_dp.audit.neighbours import differences, published_parts, replay
 from interpret_dp.audit.one_run import (
+    MapsAudit,
     OneRunBound,
+    audit_maps,
     guesses_for,
     judge_guesses,
     one_run_epsilon,
     one_run_p_value,
 )
-from interpret_dp.audit.published import differences, published_parts
-from interpret_dp.audit.replaying import ReleaseCheck, ReplayReport, Violation
-from interpret_dp.audit.watching import LessNoise, Watching
+from interpret_dp.audit.replaying import LessNoise, ReleaseCheck, ReplayReport, Violation, Watching
 
 __all__ = [
     "AttackBound",

@@ -1,11 +1,11 @@
-"""Our explainers in the form that audits take: a function of a private table, run anew each time.
+"""Explainers in the form of audits: a function of a private table, and figures of its result.
 
 The tables of an audit are made up: what is published about them protects nobody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int
-from interpret_dp.audit.published import explanation_parts
+from interpret_dp.audit.neighbours import explanation_parts
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, Continuous, Schema
 
@@ -22,11 +22,27 @@ if TYPE_CHECKING:
 
     from interpret_dp.lime.paper.explainer import PaperLimeTabular
 
-__all__ = ["Answers", "CanaryTables", "answering", "canary_tables", "published_answers", "refit"]
+__all__ = [
+    "ROW_COUNT",
+    "Answers",
+    "CanaryTables",
+    "answering",
+    "background_facts",
+    "canary_tables",
+    "metric_facts",
+    "model_facts",
+    "published_answers",
+    "refit",
+]
 
 # Each request reads the log of its ledger: a short one is faster.
 _FITS_A_LEDGER = 8
 DATASET = "audit"
+ROW_COUNT = "number of rows"
+"""Name of the fact that interpret's models publish without noise."""
+# Probabilities are turned into logits, which must stay finite.
+_SMALLEST_PROBABILITY = 1e-9
+Facts = Mapping[str, float]
 
 
 def refit(estimator: Any) -> Callable[[tuple[Any, ...]], Any]:
@@ -77,7 +93,7 @@ class _Ledgers:
 
 @dataclass(frozen=True)
 class Answers:
-    """What an explainer of a black box answered, which pays for each answer.
+    """Answers of an explainer of a black box, which pays for each answer.
 
     Attributes
     ----------
@@ -188,3 +204,85 @@ def _column(spec: Continuous | Categorical, n_others: int) -> NDArray[Any]:
     column = np.full(n_others + 1, spec.levels[0], dtype=object)
     column[-1] = spec.levels[-1]
     return column
+
+
+def model_facts(row: Any) -> Callable[[Any], Facts]:
+    """Return what reads a fitted classifier or regressor, ours or interpret's.
+
+    Parameters
+    ----------
+    row : array-like, shape (1, n_features)
+        The row that the attack is about, in the form that the model predicts.
+
+    Returns
+    -------
+    callable
+        Of a fitted model: its output at the row (a logit for each class but the first, or the
+        prediction). Of an additive one also the score and the weight of the row's bins, their
+        product, the intercept, and the published number of rows.
+    """
+
+    def facts(model: Any) -> Facts:
+        figures = _outputs(model, row)
+        if hasattr(model, "term_scores_") and hasattr(model, "bins_"):
+            figures |= _additive(model, np.asarray(row, dtype=object)[0])
+        return figures
+
+    return facts
+
+
+def metric_facts(metrics: Any) -> Facts:
+    """Read what :func:`interpret_dp.private_metrics` released: all figures and the row count."""
+    table = metrics.table
+    return {
+        f"{figure} of {model}": float(table.loc[model, figure])
+        for model in table.index
+        for figure in table.columns
+    } | {ROW_COUNT: float(metrics.n_rows)}
+
+
+def background_facts(background: Any) -> Facts:
+    """Read the counts of a released :class:`interpret_dp.PrivateBackground`."""
+    return {
+        f"count {at} of {column.feature.name}": float(count)
+        for column in background.to_released().columns
+        for at, count in enumerate(column.counts)
+    }
+
+
+def _outputs(model: Any, row: Any) -> dict[str, float]:
+    if not hasattr(model, "predict_proba"):
+        return {"prediction": float(np.ravel(model.predict(row))[0])}
+    probabilities = np.clip(np.asarray(model.predict_proba(row))[0], _SMALLEST_PROBABILITY, 1.0)
+    logits = np.log(probabilities[1:] / probabilities[0])
+    return {f"logit of class {at}": float(logit) for at, logit in enumerate(logits, start=1)}
+
+
+def _additive(model: Any, cells: Any) -> dict[str, float]:
+    """Return what an additive model says of the row's bins; of the last class where there are more.
+
+    The number of bins differs between fits, so that whole curves cannot be compared.
+    """
+    figures: dict[str, float] = {}
+    scores = weights = product = 0.0
+    for features, curve, weight in zip(
+        model.term_features_, model.term_scores_, model.bin_weights_, strict=True
+    ):
+        at = tuple(_bin(model.bins_[feature][0], cells[feature]) for feature in features)
+        score = float(np.ravel(curve[at])[-1])
+        scores += score
+        weights += float(weight[at])
+        product += score * float(weight[at])
+    figures["score of the bins"] = scores
+    figures["weight of the bins"] = weights
+    figures["score times weight"] = product
+    figures["intercept"] = float(np.ravel(model.intercept_)[-1])
+    figures[ROW_COUNT] = float(np.sum(model.bag_weights_))
+    return figures
+
+
+def _bin(bins: Any, cell: Any) -> int:
+    """Return the position of a cell in interpret's tables: 0 is the bin of missing values."""
+    if isinstance(bins, dict):
+        return int(bins.get(str(cell), max(bins.values(), default=0) + 1))
+    return int(np.searchsorted(bins, float(cell), side="right")) + 1

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.audit.bounds import attack_bound
-from interpret_dp.audit.watching import Watching, log_likelihood_ratio
+from interpret_dp.audit.replaying import Watching, log_likelihood_ratio
 from interpret_dp.mechanisms import use_randomness
 
 __all__ = ["MembershipReport", "membership_attack"]
@@ -33,7 +33,7 @@ _CHOOSING = 0.2
 
 @dataclass(frozen=True)
 class MembershipReport:
-    """What an attack on one row proved.
+    """Bounds proved by an attack on one row.
 
     Attributes
     ----------
@@ -135,10 +135,10 @@ def membership_attack(
     delta = check_real("delta", delta, low=0, high=1, high_open=True)
     runs = check_int("runs", runs, low=20)
     confidence = check_real("confidence", confidence, low=0, high=1, low_open=True, high_open=True)
-    found: tuple[list[dict[str, float]], list[dict[str, float]]] = ([], [])
+    figures: tuple[list[dict[str, float]], list[dict[str, float]]] = ([], [])
     worlds = ((with_row, without_row, 1.0), (without_row, with_row, -1.0))
     for _ in progress(range(runs)):
-        for world, (table, other, sign) in zip(found, worlds, strict=True):
+        for world, (table, other, sign) in zip(figures, worlds, strict=True):
             source = noise()
             with use_randomness(source):
                 values = dict(facts(fit(table)))
@@ -146,7 +146,7 @@ def membership_attack(
             if source.record:
                 values[ALL_RELEASES] = sign * log_likelihood_ratio(fit, other, source)
             world.append(values)
-    samples = _samples(found, runs // 2)
+    samples = _samples(figures, runs // 2)
     judged = 1.0 - (1.0 - confidence) / (1 if mu is None else 2)
     by_epsilon, by_mu = _best(samples, delta)
     bound = attack_bound(*samples[by_epsilon], delta=delta, confidence=judged)
@@ -171,17 +171,17 @@ Samples = dict[str, tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]
 
 
 def _samples(
-    found: tuple[list[dict[str, float]], list[dict[str, float]]], n_choice: int
+    figures: tuple[list[dict[str, float]], list[dict[str, float]]], n_choice: int
 ) -> Samples:
     """Return for each statistic the pairs (with, without) of both halves."""
-    names = list(found[0][0])
-    for values in (*found[0], *found[1]):
+    names = list(figures[0][0])
+    for values in (*figures[0], *figures[1]):
         if list(values) != names:
             raise ValueError(
                 f"A fit has the facts {list(values)}, and another has {names}; they must be the "
                 "same. Leave out what only some fits have."
             )
-    worlds = [np.array([list(values.values()) for values in world]) for world in found]
+    worlds = [np.array([list(values.values()) for values in world]) for world in figures]
     samples: Samples = {}
     for at, name in enumerate(names):
         samples[name] = _halves(worlds[0][:, at], worlds[1][:, at], n_choice)

@@ -1,21 +1,26 @@
-"""Frozen noise: a fit's releases, recorded and replayed to another fit, and what that found."""
+"""Frozen noise: a fit's releases, recorded, compared with those of another fit, and replayed to it.
+
+The ledger charges for all releases of a fit, also for those that the model does not show. So an
+attack may use them all, and by the likelihood ratio of one row nothing is lost.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.accounting.choices import mu_of_range
+from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import GdpPair, compose
-from interpret_dp.accounting.gaussian import mu_of_lattice
-from interpret_dp.mechanisms import Randomness, SeededRandomness
+from interpret_dp.accounting.gaussian import mu_of_lattice, mu_of_range
+from interpret_dp.mechanisms import Randomness, SeededRandomness, SystemRandomness, use_randomness
 
 __all__ = [
+    "LessNoise",
     "Recorded",
     "Recorder",
     "Recording",
@@ -23,13 +28,15 @@ __all__ = [
     "ReplayReport",
     "Replaying",
     "Violation",
+    "Watching",
+    "log_likelihood_ratio",
 ]
 
 Integers: TypeAlias = NDArray[np.int64]
 Keys: TypeAlias = tuple[str | float, ...]
-
 # Below every threshold: a value that the first table lacks is not released on the second.
 _NEVER_RELEASED = -(2**62)
+_Table = TypeVar("_Table")
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class ReleaseCheck:
 
 @dataclass(frozen=True)
 class ReplayReport:
-    """What a replay found. Private: the ratios come from sums without noise.
+    """The result of a replay. Private: the ratios come from sums without noise.
 
     Attributes
     ----------
@@ -163,7 +170,7 @@ class Recorded:
 
     @property
     def kind(self) -> str:
-        """What was released."""
+        """The kind of release."""
         if self.epsilon:
             return "choice"
         return "sums" if self.keys is None else "selection"
@@ -289,8 +296,8 @@ class Replaying(SeededRandomness):
         its = dict(zip(twin.keys, twin.exact.tolist(), strict=True))
         every = mine.keys() | its.keys()
         self._check(twin, sigma, [sum((mine.get(k, 0) - its.get(k, 0)) ** 2 for k in every)])
-        lone = [mine.get(key, 0) + its.get(key, 0) for key in mine.keys() ^ its.keys()]
-        if max(lone, default=0) > newcomer:
+        unshared = [mine.get(key, 0) + its.get(key, 0) for key in mine.keys() ^ its.keys()]
+        if max(unshared, default=0) > newcomer:
             self._report("sensitivity", name, "a new value counts more than was declared")
         answers = dict(zip(twin.keys, twin.output.tolist(), strict=True))
         return np.array([answers.get(key, _NEVER_RELEASED) for key in keys], dtype=np.int64)
@@ -304,8 +311,8 @@ class Replaying(SeededRandomness):
             return super().choose(name, scores, sensitivity, epsilon)
         if epsilon != twin.epsilon:
             self._report("sequence", name, "its epsilon differs")
-        apart = _scores(scores) - twin.exact
-        self._check(twin, 0.0, [max(int(abs(change)) for change in apart) ** 2], epsilon)
+        changes = _scores(scores) - twin.exact
+        self._check(twin, 0.0, [max(int(abs(change)) for change in changes) ** 2], epsilon)
         return int(twin.output[0])
 
     def _note(self, name: str, exact: Integers, twin: Recorded | None) -> None:
@@ -374,3 +381,97 @@ def _squared_distance(one: Integers, other: Integers) -> int:
         (int(a) - int(b)) ** 2
         for a, b in zip(one[changed].tolist(), other[changed].tolist(), strict=True)
     )
+
+
+class Watching(Recorder, SystemRandomness):
+    """The operating system's noise, as in every fit, and a record of what it was added to.
+
+    Attributes
+    ----------
+    record : list of Recorded
+        Each release beside its exact sums, which are private: for tables that somebody made up.
+    seed : int
+        Of the public coin flips, and of nothing else: with them a fit can be replayed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.record = []
+        self.seed = self.below(2**128)
+        self.public = SeededRandomness(self.seed).public
+
+
+class LessNoise(Watching):
+    """The negative control of an audit: a share of the noise that is declared and charged.
+
+    For tests of audits only; guarantees that are made with it say so.
+
+    Parameters
+    ----------
+    share : float
+        0.5 for half of the noise.
+    """
+
+    tests_only = True
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self._share = check_real("share", share, low=0, low_open=True, high=1)
+
+    def noise(self, sigma: float, size: int) -> Integers:
+        """Draw a share of what was asked for."""
+        return super().noise(sigma * self._share, size)
+
+
+def log_likelihood_ratio(
+    fit: Callable[[_Table], Any], neighbour: _Table, watched: Watching
+) -> float:
+    """Return how much likelier the releases of a fit are on its own table than on a neighbour.
+
+    Parameters
+    ----------
+    fit : callable
+        As :func:`interpret_dp.audit.replay` takes it; run on the neighbour with what was released
+        in place of its own releases, so that each sum is asked for after the same ones.
+    neighbour : object
+        What ``fit`` takes.
+    watched : Watching
+        The source of the fit's noise.
+
+    Returns
+    -------
+    float
+        Logarithm of the ratio of the densities of all noisy sums, given those before each: no
+        attacker can do better (Neyman and Pearson), however sums depend on earlier noise.
+        Selections, choices and sums of private samples count as nothing, and so does what one of
+        the tables is not asked for.
+    """
+    replaying = _Comparing(watched.seed, watched)
+    with use_randomness(replaying):
+        fit(neighbour)
+    return replaying.ratio
+
+
+class _Comparing(Replaying):
+    """Adds up by how much likelier the recorded sums are on the first table than on this one."""
+
+    def __init__(self, seed: int, recording: Recorder) -> None:
+        super().__init__(seed, recording)
+        self.ratio = 0.0
+
+    def perturb_sampled(
+        self, name: str, exact: Integers, sensitivity: int, sigma: float
+    ) -> Integers:
+        """Leave the ratio as it is: who is in a private sample is no attacker's to know."""
+        before = self.ratio
+        noisy = super().perturb_sampled(name, exact, sensitivity, sigma)
+        self.ratio = before
+        return noisy
+
+    def _note(self, name: str, exact: Integers, twin: Recorded | None) -> None:
+        if twin is None or twin.name != name or twin.exact.shape != exact.shape:
+            return
+        difference = (twin.exact - exact).ravel().astype(np.float64)
+        # Twice as far as the output is from halfway between both.
+        twice_offset = (2 * twin.output - twin.exact - exact).ravel().astype(np.float64)
+        self.ratio += float(difference @ twice_offset) / (2.0 * twin.sigma**2)

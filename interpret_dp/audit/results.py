@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 STANDS, REFUTED = "stands", "refuted"
-"""What is expected of a claim: no attack may refute it, or the attack must (a control)."""
+"""Expected verdicts on a claim: no attack may refute it, or the attack must (a control)."""
 
 _BELOW, _ABOVE = "#2471a3", "#c0392b"
 

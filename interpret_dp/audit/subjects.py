@@ -1,22 +1,44 @@
-"""What ``interpret-dp audit`` attacks: each of our explainers where one row stands out most.
+"""The explainers that ``interpret-dp audit`` attacks and replays.
 
-Everything here is made up, so that nothing is private. The settings are those in which a row's
-influence reaches the sensitivities, and the noise is the operating system's.
+Everything here is made up, so that nothing is private. Attacks take the settings in which a row's
+influence reaches the sensitivities, and the operating system's noise. Replays with frozen noise
+take simulated patients; a neighbour lacks the last row. That row is an ordinary one, one in which
+nothing is as declared, or one in which everything is missing: what it does to anybody else's
+integers, to the public coin flips, to errors and warnings or to a published part shows as a
+violation.
 """
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, Literal
 
+import numpy as np
+import pandas as pd
 from interpret import privacy
 
 from interpret_dp.accounting.gaussian import mu_of_budget
-from interpret_dp.audit.explainers import DATASET, canary_tables, refit
-from interpret_dp.audit.facts import ROW_COUNT, background_facts, metric_facts, model_facts
+from interpret_dp.audit.explainers import (
+    DATASET,
+    ROW_COUNT,
+    answering,
+    background_facts,
+    canary_tables,
+    metric_facts,
+    model_facts,
+    published_answers,
+    refit,
+)
+from interpret_dp.audit.neighbours import published_parts, replay
+from interpret_dp.audit.replaying import ReplayReport
+from interpret_dp.audit.results import ReplayLine
+from interpret_dp.datasets import Cohort, make_cohort
 from interpret_dp.ebm.estimators import (
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
@@ -24,12 +46,24 @@ from interpret_dp.ebm.estimators import (
 from interpret_dp.ebm.evaluation import private_metrics
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.lime.background import PrivateBackground
+from interpret_dp.lime.paper.explainer import PaperLimeTabular
+from interpret_dp.lime.private_surrogate import PrivateSurrogate
+from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 from interpret_dp.schema import Categorical, Continuous, Schema
 
-__all__ = ["DELTA", "Subject", "background", "classifier", "metrics", "reference", "regressor"]
+__all__ = [
+    "DELTA",
+    "REPLAYS",
+    "Subject",
+    "background",
+    "classifier",
+    "metrics",
+    "reference",
+    "regressor",
+    "replay_explainer",
+]
 
 DELTA = 1e-5
-
 # Of two levels the canary has one to itself, whatever the noise: how cut points of a number merge
 # depends on it.
 _FEATURE = {"feature_0000": Categorical(["a", "b"])}
@@ -41,6 +75,16 @@ _NUMBERS = Schema({"feature_0000": Continuous(0, 1)}, target=Continuous(*_RANGE)
 _ONE_ROUND: dict[str, Any] = {"max_rounds": 1, "learning_rate": 1.0, "n_jobs": 1, "delta": DELTA}
 _OTHERS = 100
 _REFERENCE_OTHERS = 400
+_ROWS = 60
+_LIME_METHODS = ("interactive", "adaptive", "enhanced")
+_LOG_LINKS = ("poisson_deviance", "gamma_deviance")
+_AMOUNTS = Continuous(1_000.0, 50_000.0)
+_QUERIES = 2
+_EXPLAINED = ("age", "insurance")
+_PAIRS = [("age", "insurance"), (0, 1)]
+# Of so few rows, cells of pairs move only where there is next to no noise.
+_LITTLE_NOISE = 300.0
+Task = Literal["classification", "regression"]
 
 
 @dataclass(frozen=True)
@@ -171,3 +215,167 @@ def background(epsilon: float) -> Subject:
         epsilon,
         mu_of_budget(epsilon, DELTA),
     )
+
+
+def replay_explainer(name: str) -> ReplayLine:
+    """Replay one explainer on three pairs of tables, both ways.
+
+    Parameters
+    ----------
+    name : str
+        One of ``REPLAYS``.
+    """
+    start = time.process_time()
+    reports = list(REPLAYS[name]())
+    return ReplayLine.of(name, reports, time.process_time() - start)
+
+
+def _both_ways(
+    fit: Callable[[Any], Any],
+    pairs: Iterator[tuple[Any, Any]],
+    published: Callable[[Any], Mapping[str, Any]] = published_parts,
+) -> Iterator[ReplayReport]:
+    for with_row, without_row in pairs:
+        yield replay(fit, with_row, without_row, published=published)
+        yield replay(fit, without_row, with_row, published=published)
+
+
+def _last_rows(cohort: Cohort) -> Iterator[tuple[pd.DataFrame, Any]]:
+    """Yield tables whose last row is ordinary, undeclared, and missing."""
+    table, target = cohort.X, pd.Series(cohort.y)
+    yield table, target
+    specs = cohort.schema.features
+    for number, label in ((np.inf, "undeclared"), (np.nan, None)):
+        last = {
+            name: [label if isinstance(spec, Categorical) else number]
+            for name, spec in specs.items()
+        }
+        is_text = isinstance(cohort.schema.target, Categorical)
+        label_column = pd.Series([label if is_text else number], dtype=object)
+        yield (
+            pd.concat([table.astype(object), pd.DataFrame(last, dtype=object)], ignore_index=True),
+            pd.concat([target.astype(object), label_column], ignore_index=True),
+        )
+
+
+def _neighbours(cohort: Cohort) -> Iterator[tuple[Any, Any]]:
+    for X, y in _last_rows(cohort):
+        yield (X, y), (X.iloc[:-1], y.iloc[:-1])
+
+
+def _cohort(task: Task = "classification") -> Cohort:
+    return make_cohort(_ROWS, seed=0, task=task)
+
+
+def _additive(
+    task: Task, target: Continuous | None = None, **parameters: Any
+) -> Iterator[ReplayReport]:
+    cohort = _cohort(task)
+    schema = cohort.schema if target is None else Schema(cohort.schema.features, target=target)
+    classifies = task == "classification"
+    kind = DPExplainableBoostingClassifier if classifies else DPExplainableBoostingRegressor
+    model = kind(schema=schema, max_rounds=3, n_jobs=1, **parameters)
+    return _both_ways(refit(model), _neighbours(cohort))
+
+
+def _metrics() -> Iterator[ReplayReport]:
+    cohort = _cohort()
+    model = DPExplainableBoostingClassifier(schema=cohort.schema, max_rounds=3, n_jobs=1)
+    fitted = {"a model": refit(model)((cohort.X, cohort.y))}
+
+    def measure(table: tuple[Any, Any]) -> Any:
+        ledger = PrivacyLedger.in_memory()
+        return private_metrics(
+            fitted, *table, epsilon=1.0, delta=1e-6, ledger=ledger, dataset=DATASET
+        )
+
+    return _both_ways(measure, _neighbours(cohort))
+
+
+def _background() -> Iterator[ReplayReport]:
+    cohort = _cohort()
+    background = PrivateBackground(cohort.schema, epsilon=1.0)
+    pairs = (((X,), (X.iloc[:-1],)) for X, _ in _last_rows(cohort))
+    return _both_ways(refit(background), pairs)
+
+
+class _Risk:
+    """A black box that looks at each row alone, and knows two labels."""
+
+    classes_ = np.array(["low", "high"])
+
+    def predict_proba(self, X: pd.DataFrame) -> Any:
+        """Return a probability that rises with age."""
+        age = pd.to_numeric(X["age"], errors="coerce").fillna(50.0).clip(0.0, 110.0).to_numpy()
+        high = 0.1 + 0.7 * age / 110.0
+        return np.column_stack([1.0 - high, high])
+
+
+def _explained_cohort() -> tuple[Cohort, Schema]:
+    cohort = _cohort()
+    return cohort, Schema({name: cohort.schema.features[name] for name in _EXPLAINED})
+
+
+def _explained_pairs(cohort: Cohort) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    for X, _ in _last_rows(cohort):
+        own = X[list(_EXPLAINED)]
+        yield own, own.iloc[:-1]
+
+
+def _surrogate() -> Iterator[ReplayReport]:
+    cohort, schema = _explained_cohort()
+    fit = refit(PrivateSurrogate(_Risk(), schema, epsilon=2.0, trained_on_same_people=False))
+    return _both_ways(lambda X: fit((X,)), _explained_pairs(cohort))
+
+
+def _explained(method: str) -> Iterator[ReplayReport]:
+    cohort, schema = _explained_cohort()
+
+    def make(data: Any, ledger: Any) -> PaperLimeTabular:
+        return PaperLimeTabular(
+            _Risk(),
+            data,
+            trained_on_same_people=False,
+            schema=schema,
+            method=method,
+            epsilon=2.0,
+            per_query=0.5,
+            steps=24,
+            ledger=ledger,
+            dataset=DATASET,
+        )
+
+    queries = cohort.X[list(_EXPLAINED)].iloc[:_QUERIES]
+    return _both_ways(answering(make, queries), _explained_pairs(cohort), published_answers)
+
+
+def _maps() -> Iterator[ReplayReport]:
+    cohort = _cohort()
+    model = DPLocallyLinearClassifier(
+        schema=cohort.schema, epochs=2, sampling_rate=0.1, n_maps=2, device="cpu"
+    )
+    return _both_ways(refit(model), _neighbours(cohort))
+
+
+_amounts = partial(_additive, "regression", _AMOUNTS, monotone_constraints={"age": 1})
+REPLAYS: dict[str, Callable[[], Iterator[ReplayReport]]] = {
+    "DPExplainableBoostingClassifier": partial(_additive, "classification"),
+    "DPExplainableBoostingRegressor": partial(_additive, "regression"),
+    **{
+        f"DPExplainableBoostingRegressor ({name})": partial(_amounts, objective=name)
+        for name in _LOG_LINKS
+    },
+    "DPExplainableBoostingClassifier (chosen pairs)": partial(
+        _additive, "classification", interactions=2, epsilon=_LITTLE_NOISE
+    ),
+    "DPExplainableBoostingRegressor (named pairs)": partial(
+        _additive, "regression", interactions=_PAIRS, epsilon=_LITTLE_NOISE
+    ),
+    "private_metrics": _metrics,
+    "PrivateBackground": _background,
+    "PrivateSurrogate": _surrogate,
+    **{f"PaperLimeTabular ({method})": partial(_explained, method) for method in _LIME_METHODS},
+}
+"""Replays by name; DP-LLM only where torch is installed."""
+if find_spec("torch") is not None:
+    REPLAYS["DPLocallyLinearClassifier"] = _maps

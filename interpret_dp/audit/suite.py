@@ -12,13 +12,12 @@ from typing import TypeAlias
 from interpret_dp._validate import check_choice, check_int
 from interpret_dp.accounting.gaussian import epsilon_of_mu
 from interpret_dp.audit import subjects
-from interpret_dp.audit.map_canaries import audit_maps
+from interpret_dp.audit.bounds import loss_found_by_guesses, loss_found_by_runs
 from interpret_dp.audit.membership import membership_attack
-from interpret_dp.audit.power import loss_found_by_guesses, loss_found_by_runs
-from interpret_dp.audit.replays import REPLAYS, replay_explainer
+from interpret_dp.audit.one_run import audit_maps
+from interpret_dp.audit.replaying import LessNoise, Watching
 from interpret_dp.audit.results import REFUTED, STANDS, AttackLine, ReplayLine
-from interpret_dp.audit.subjects import DELTA, Subject
-from interpret_dp.audit.watching import LessNoise, Watching
+from interpret_dp.audit.subjects import DELTA, REPLAYS, Subject, replay_explainer
 
 __all__ = ["EFFORTS", "AuditTask", "Effort", "run_tasks", "tasks_of"]
 
@@ -31,7 +30,7 @@ Progress: TypeAlias = Callable[[Iterable[int]], Iterable[int]]
 
 @dataclass(frozen=True)
 class Effort:
-    """How many fits with a row, and as many without, each attack takes.
+    """Numbers of fits with a row, and as many without, of each attack.
 
     Attributes
     ----------
@@ -83,7 +82,7 @@ class AuditTask:
 
     @property
     def title(self) -> str:
-        """What is under way, for a progress bar."""
+        """Title of the task, for a progress bar."""
         claim = f", epsilon {self.epsilon:g}" if self.epsilon else ""
         return f"{self.kind}: {self.subject}{claim}"
 
@@ -131,15 +130,15 @@ def tasks_of(effort: str) -> list[AuditTask]:
         If there is no such effort.
     """
     size = EFFORTS[check_choice("effort", effort, tuple(EFFORTS))]
-    found = [("control", "regressor", 1.0)] if size.control_at_1 else []
-    found += [("attack", subject, claim) for subject in _MAKERS for claim in _CLAIMS]
-    found += [("reference", subject, 1.0) for subject in _REFERENCES]
-    found += [("control", "regressor", 4.0)]
+    tasks = [("control", "regressor", 1.0)] if size.control_at_1 else []
+    tasks += [("attack", subject, claim) for subject in _MAKERS for claim in _CLAIMS]
+    tasks += [("reference", subject, 1.0) for subject in _REFERENCES]
+    tasks += [("control", "regressor", 4.0)]
     if find_spec("torch") is not None:
-        found += [("maps", "DPLocallyLinearClassifier", claim) for claim in _CLAIMS]
-        found += [("maps control", "DPLocallyLinearClassifier", 4.0)]
-    found += [("replay", name, 0.0) for name in REPLAYS]
-    return [AuditTask(*task, effort) for task in found]
+        tasks += [("maps", "DPLocallyLinearClassifier", claim) for claim in _CLAIMS]
+        tasks += [("maps control", "DPLocallyLinearClassifier", 4.0)]
+    tasks += [("replay", name, 0.0) for name in REPLAYS]
+    return [AuditTask(*task, effort) for task in tasks]
 
 
 def run_tasks(

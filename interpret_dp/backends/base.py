@@ -1,4 +1,4 @@
-"""What a trainer may ask of the rows: exact integer sums, and nothing else.
+"""The protocol between trainers and rows: exact integer sums, and nothing else.
 
 Every sum is an integer, so it does not depend on the order of rows, threads or workers. Every
 row contributes through a rule that looks at that row and at public numbers alone.

@@ -1,4 +1,4 @@
-"""Several features' bins as one grid, so that the loops over rows look up once for all of them.
+"""Grids of several features' bins, so that the loops over rows look up once for all of them.
 
 A sum over the bins of two features is twice a look-up and an addition a row. A sum over the cells
 of both is one, and the sums of each feature are sums of cells: the same integers.
@@ -64,13 +64,13 @@ class Grids:
             members[-1].append(place)
             cells *= width
         longest = max(map(len, members), default=1)
-        found = np.full((len(members), longest), -1, dtype=np.int64)
+        grouped = np.full((len(members), longest), -1, dtype=np.int64)
         for group, places in enumerate(members):
-            found[group, : len(places)] = features[places]
+            grouped[group, : len(places)] = features[places]
         return cls(
             tuple(map(tuple, members)),
             tuple(tuple(int(widths[features[place]]) for place in group) for group in members),
-            found,
+            grouped,
         )
 
     @property
@@ -86,13 +86,13 @@ class Grids:
         updates : ndarray of int32, shape (n_features, n_bins)
             Their sums must be within 32 bits.
         """
-        found = np.zeros((len(self.members), self.n_cells), dtype=np.int32)
+        changes = np.zeros((len(self.members), self.n_cells), dtype=np.int32)
         for group, (places, shape) in enumerate(zip(self.members, self.shapes, strict=True)):
             total = updates[places[0], : shape[0]]
             for place, width in zip(places[1:], shape[1:], strict=True):
                 total = (total[:, np.newaxis] + updates[place, :width]).reshape(-1)
-            found[group, : len(total)] = total
-        return found
+            changes[group, : len(total)] = total
+        return changes
 
     def sums(self, cells: NDArray[np.int64], n_bins: int) -> NDArray[np.int64]:
         """Add the cells of each bin of each feature, shape (n_features, n_bins).
@@ -103,12 +103,12 @@ class Grids:
         n_bins : int
             Width of the answer.
         """
-        found = np.zeros((sum(map(len, self.members)), n_bins), dtype=np.int64)
+        sums = np.zeros((sum(map(len, self.members)), n_bins), dtype=np.int64)
         for group, (places, shape) in enumerate(zip(self.members, self.shapes, strict=True)):
             left = cells[group, : math.prod(shape)]
             # From the last feature to the first: what is left are the sums over those behind it.
             for place, width in zip(places[:0:-1], shape[:0:-1], strict=True):
                 grid = left.reshape(-1, width)
-                found[place, :width], left = grid.sum(axis=0), grid.sum(axis=1)
-            found[places[0], : shape[0]] = left
-        return found
+                sums[place, :width], left = grid.sum(axis=0), grid.sum(axis=1)
+            sums[places[0], : shape[0]] = left
+        return sums

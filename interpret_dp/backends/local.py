@@ -96,8 +96,8 @@ class _LocalRows:
                 counts += np.bincount(codes[rows], minlength=width) * LATTICE
             else:
                 # NumPy adds floats here: exact and free of order up to 2**53.
-                found = np.bincount(codes[rows], weights=self._weights[rows], minlength=width)
-                counts += found.astype(np.int64)
+                sums = np.bincount(codes[rows], weights=self._weights[rows], minlength=width)
+                counts += sums.astype(np.int64)
         return counts
 
     def merge_bins(self, maps: Sequence[NDArray[np.uint16]]) -> None:
@@ -136,7 +136,7 @@ class _LocalRows:
         saturate = self._reach > MAX_SCORE
         widths = self._widths_within(n_bins)
         moved = Grids.of(updated, widths, most_cells=0) if saturate else Grids.of(updated, widths)
-        changes, asked = moved.changes(updates[..., 0]), Grids.of(wanted, widths)
+        changes, requested = moved.changes(updates[..., 0]), Grids.of(wanted, widths)
 
         def run(first: int, last: int, sums: NDArray[np.int64]) -> None:
             self._kernel(
@@ -150,15 +150,15 @@ class _LocalRows:
                 moved.features,
                 changes,
                 saturate,
-                asked.features,
+                requested.features,
                 self._scores,
                 first,
                 last,
                 sums,
             )
 
-        cells = self._in_parts((len(asked.members), asked.n_cells), run)
-        return asked.sums(cells, n_bins)[..., np.newaxis]
+        cells = self._in_parts((len(requested.members), requested.n_cells), run)
+        return requested.sums(cells, n_bins)[..., np.newaxis]
 
     def _widths_within(self, n_bins: int) -> NDArray[np.int64]:
         """Return how many codes each feature may have, if the widest one has ``n_bins``."""

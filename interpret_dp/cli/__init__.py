@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from interpret_dp._version import __version__
-from interpret_dp.cli import audit, demo, fit, ledger_team, schema, show
+from interpret_dp.cli import audit, demo, fit, ledger_team, registry, schema, show
 from interpret_dp.cli.console import Group, discard_unwritten_output
 from interpret_dp.exceptions import InterpretDPError
 
@@ -44,7 +44,10 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _command in (demo.demo, schema.schema, fit.fit, show.show, ledger_team.group, audit.audit):
+for _command in (
+    *(demo.demo, schema.schema, fit.fit, show.show),
+    *(registry.registry, ledger_team.group, audit.audit),
+):
     commands.add_command(_command)
 
 

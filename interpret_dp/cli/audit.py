@@ -60,8 +60,8 @@ def audit(quick: bool, only: str | None, jobs: int, out: Path | None) -> None:
     def bar(task: AuditTask) -> Progress:
         return partial(progress, verbose=True, desc=task.title, leave=False, position=1)
 
-    found = run_tasks(tasks, jobs=jobs, progress=bar)
-    lines = list(progress(found, verbose=True, total=len(tasks), desc="attacks", unit="attack"))
+    results = run_tasks(tasks, jobs=jobs, progress=bar)
+    lines = list(progress(results, verbose=True, total=len(tasks), desc="attacks", unit="attack"))
     markdown = to_markdown(lines)
     if out is not None:
         write_file(out / "audit.md", markdown)

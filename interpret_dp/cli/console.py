@@ -64,7 +64,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class CommandError(click.ClickException):
-    """What was given cannot be used; the message is all that the user sees."""
+    """The input cannot be used; the message is all that the user sees."""
 
     exit_code = 2
 
@@ -328,7 +328,7 @@ def default_ledger() -> str:
     path = str(_folder() / "privacy.db")
     if path.isascii() and not set(path) & set("%?#"):
         return f"sqlite:///{path}"
-    from interpret_dp.ledger.core.database import resolve_url
+    from interpret_dp.ledger.core.store import resolve_url
 
     return resolve_url("sqlite:///privacy.db").set(database=path).render_as_string()
 
@@ -370,7 +370,7 @@ def other_ledgers(file: str, url: str) -> list[str]:
 
 def _missing_file(url: str) -> str | None:
     """Return the file that an SQLite ledger should be in, if it is not there."""
-    from interpret_dp.ledger.core.database import resolve_url
+    from interpret_dp.ledger.core.store import resolve_url
 
     parsed = resolve_url(url)
     path = parsed.database or ""

@@ -32,7 +32,7 @@ def _directions(
     _context: click.Context, _option: click.Parameter, texts: Sequence[str]
 ) -> dict[str, int]:
     """Read each COLUMN=DIRECTION of ``--monotone``."""
-    found: dict[str, int] = {}
+    directions: dict[str, int] = {}
     for text in texts:
         column, _, direction = text.rpartition("=")
         if not column or direction not in _DIRECTIONS:
@@ -40,9 +40,9 @@ def _directions(
                 f"{text!r} is no direction of a column. Write COLUMN=increasing or "
                 "COLUMN=decreasing."
             )
-        if found.setdefault(column, _DIRECTIONS[direction]) != _DIRECTIONS[direction]:
+        if directions.setdefault(column, _DIRECTIONS[direction]) != _DIRECTIONS[direction]:
             raise click.BadParameter(f"{column!r} has two directions. Give one.")
-    return found
+    return directions
 
 
 def _objective(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
@@ -203,7 +203,7 @@ def _open_ledger(options: SimpleNamespace) -> PrivacyLedger:
 
 
 def _declare_budget(options: SimpleNamespace, ledger: PrivacyLedger) -> None:
-    """Declare the budget, if it is asked for and nobody has."""
+    """Declare the budget, if it is wanted and nobody has."""
     if options.budget is None:
         return
     name, epsilon = options.dataset, options.budget

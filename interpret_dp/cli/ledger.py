@@ -90,7 +90,7 @@ def create(ledger: str, dataset: str, epsilon: float, delta: float, **details: A
     Everything that is ever released about the data set is together (epsilon, delta)-differentially
     private.
     """
-    from interpret_dp.ledger.core.clock import moment_text
+    from interpret_dp.ledger.core.names import moment_text
 
     opened = console.open_to_spend(ledger)
     verb = "declared" if opened.budget(dataset) is None else "was declared before"
@@ -122,18 +122,18 @@ def verify(ledger: str, head: str | None, file: str | None) -> None:
     cut off.
     """
     if file is None:
-        found = console.open_existing(ledger).verify(head)
+        entry_head = console.open_existing(ledger).verify(head)
     else:
         from interpret_dp.ledger import verify_archive
 
-        found = verify_archive(file, head)
+        entry_head = verify_archive(file, head)
     checked = (
         "whole, and it holds the head that was given"
         if head
         else "whole as it stands. Entries cut off its end show only with --head"
     )
     console.say_item("Log", checked)
-    console.say_item("Head", found or "none: the log is empty")
+    console.say_item("Head", entry_head or "none: the log is empty")
 
 
 @console.command("ledger report --html report.html --json report.json", group)
@@ -208,7 +208,7 @@ def export(ledger: PrivacyLedger, out: str, overwrite: bool) -> None:
 
 
 def _say_account(account: Mapping[str, Any]) -> None:
-    from interpret_dp.ledger.core.clock import moment_text
+    from interpret_dp.ledger.core.names import moment_text
 
     budget, spent = account["budget"], account["spent"]
     console.say_item("Data set", " = ".join(map(repr, account["names"])))
@@ -257,7 +257,7 @@ def _say_requests(requests: list[dict[str, Any]]) -> None:
             (
                 request["time"],
                 request["explainer"],
-                request["user"] or "not told",
+                request["user"] or "unknown",
                 f"{request['epsilon']:g}",
                 f"{request['epsilon_delta']:g}",
                 ceil_text(request["mu"]),

@@ -75,7 +75,7 @@ def renew(ledger: PrivacyLedger, dataset: str, **details: Any) -> None:
 
     This is a logged act of an officer. It gives time, not room: what was spent goes on to count.
     """
-    from interpret_dp.ledger.core.clock import moment_text
+    from interpret_dp.ledger.core.names import moment_text
 
     budget = ledger.renew_budget(dataset, **details)
     spent = ledger.spent(dataset)
@@ -204,12 +204,12 @@ def request(
 @console.existing_ledger
 def approvals(ledger: PrivacyLedger, dataset: str | None, waiting: bool) -> None:
     """Show requests for approval, and what became of them."""
-    found = [
+    listed = [
         approval
         for approval in ledger.approvals(dataset)
         if approval.status == "waiting" or not waiting
     ]
-    if not found:
+    if not listed:
         console.say("There are no requests for approval" + (" that wait." if waiting else "."))
         return
     console.say_table(
@@ -226,7 +226,7 @@ def approvals(ledger: PrivacyLedger, dataset: str | None, waiting: bool) -> None
                 approval.decided_by,
                 approval.purpose,
             )
-            for approval in found
+            for approval in listed
         ],
     )
 
@@ -286,7 +286,7 @@ def _say_answer(approval: Approval) -> None:
 
 
 def _words(approval: Approval) -> str:
-    from interpret_dp.ledger.core.clock import moment_text
+    from interpret_dp.ledger.core.names import moment_text
 
     words = (
         f"epsilon {approval.epsilon:.4g} at delta {approval.delta:g} on {approval.dataset!r} by "

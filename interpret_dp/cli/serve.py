@@ -39,7 +39,7 @@ def serve(explanations: Any, *, port: int | None, no_browser: bool) -> None:
     import interpret
     from interpret.provider import DashProvider
 
-    from interpret_dp.dashboard.guarded_server import GuardedServer
+    from interpret_dp.ui.dash.app.guard import GuardedServer
 
     port = _claim_port(port)
     provider = DashProvider.from_address((_HOST, port))

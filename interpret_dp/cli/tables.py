@@ -1,4 +1,4 @@
-"""Reads table files, each cell by itself: one row's text never changes what another row means."""
+"""Reader of table files, cell by cell: no row's text changes the meaning of another row."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._validate import did_you_mean
+from interpret_dp._validate import did_you_mean, name_faults, shortened
 from interpret_dp.cli.console import CommandError
 from interpret_dp.schema import Categorical, Schema
-from interpret_dp.schema.names import name_faults, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +45,7 @@ class DeclaredTable:
         stays in Arrow's types: pandas would turn integers into floats for the sake of one missing
         cell.
     y : Series or pyarrow.ChunkedArray, shape (n_rows,), or None
-        Private. The target, if one was asked for.
+        Private. The target, if one was named.
     undeclared : tuple of str
         Features whose levels or bounds a fit finds privately.
     absent : tuple of str
@@ -60,7 +59,7 @@ class DeclaredTable:
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know of the columns before a fit is paid for."""
+        """Notes on the columns, for before a fit is paid for."""
         notes = []
         if self.undeclared:
             notes.append(
@@ -197,7 +196,7 @@ def read_declared(
     others = [name for name in names if name not in (target, unit)]
     unlisted = [name for name in others if name not in schema.features]
     features = [*(name for name in schema.features if name in others), *unlisted]
-    faults = name_faults(schema, features, unlisted)
+    faults = name_faults(schema.features, features, unlisted)
     if faults:
         raise CommandError(" ".join(faults))
     undeclared = unlisted if schema.default is None else []
@@ -209,8 +208,8 @@ def read_declared(
         X = table.select([*features, *units])
         y = None if target is None else table.column(target)
         # The type of a column of bools says which values there are.
-        found = tuple(name for name in undeclared if str(X.schema.field(name).type) != "bool")
-        return DeclaredTable(X, y, found, absent)
+        unknown = tuple(name for name in undeclared if str(X.schema.field(name).type) != "bool")
+        return DeclaredTable(X, y, unknown, absent)
     if undeclared:
         mend = "" if target is not None or schema.target is None else "Name the target: --target. "
         raise CommandError(

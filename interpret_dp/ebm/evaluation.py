@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._validate import listed
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.kernels import exponential_table
@@ -21,9 +22,8 @@ from interpret_dp.backends.residual_tables import log_means, lowest_log_step
 from interpret_dp.fitting.account import gaussian_request, neighbourhood_of, refuse_unnamed_unit
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
+from interpret_dp.schema.containers import Values
 from interpret_dp.schema.kinds import kind_of, refuse_mismatches, target_mismatch
-from interpret_dp.schema.names import listed
-from interpret_dp.schema.tables import Values
 
 if TYPE_CHECKING:
     import pandas as pd

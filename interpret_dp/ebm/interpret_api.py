@@ -232,7 +232,7 @@ def predict_lazily(model: Any, method: str, X: Any, init_score: Any = None) -> A
         If the columns do not fit, or the collections are not cut alike.
     """
     from interpret_dp.backends.dask import open_pieces
-    from interpret_dp.backends.dask.mapping import mapped_array
+    from interpret_dp.backends.dask.collections import mapped_array
 
     given = {"X": X}
     model_of_scores = None

@@ -20,6 +20,7 @@ from interpret_dp.ebm.training import TrainingTask
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.fitting.account import (
     account_of,
+    checked_budget,
     neighbourhood_of,
     randomness_of,
     refuse_unnamed_unit,
@@ -125,7 +126,7 @@ def open_request(
     TypeError, ValueError, SchemaError, LedgerError
         If a parameter, the table's form or the declaration is wrong. Nothing was spent.
     """
-    epsilon, delta = _budget(estimator)
+    epsilon, delta = checked_budget(estimator.epsilon, estimator.delta)
     _refuse_bags(estimator)
     _check_verbose(estimator.verbose)
     _refuse_start_of_logarithms(estimator, init_score)
@@ -152,9 +153,9 @@ def open_request(
     directions = constrained_directions(
         estimator.monotone_constraints, names, tuple(schema.features.values()), target
     )
-    kept = tuple(directions[column] for column in columns)
+    of_terms = tuple(directions[column] for column in columns)
     objective = _objective(estimator)
-    task = _training_task(schema, columns, kept, objective, declaring.largest_weight)
+    task = _training_task(schema, columns, of_terms, objective, declaring.largest_weight)
     task = replace(task, pairs=_pairs(estimator, names, task, declaring))
     target = None if declaring.partial.target_gap is not None else task.target
     start = open_init_score(init_score, X, rows.table.n_rows, target, task=estimator._task)
@@ -192,22 +193,6 @@ def _refuse_start_of_logarithms(estimator: Any, init_score: Any) -> None:
             "cannot start from scores of their own. Pass it as a column of X, or use "
             "objective='rmse'."
         )
-
-
-def _budget(estimator: Any) -> tuple[float, float]:
-    epsilon = check_real(
-        "epsilon", estimator.epsilon, low=0, low_open=True, mend="1 is a usual start."
-    )
-    delta = check_real(
-        "delta",
-        estimator.delta,
-        low=0,
-        high=1,
-        low_open=True,
-        high_open=True,
-        mend="Choose it well below one over the number of people, such as 1e-6.",
-    )
-    return epsilon, delta
 
 
 def _objective(estimator: Any) -> str:
@@ -292,9 +277,7 @@ def _pairs(
         target_is_declared=declaring.partial.target_gap is None,
         excluded=excluded_pairs(estimator.exclude, names),
         constrained=[
-            column
-            for column, direction in zip(task.columns, task.directions, strict=True)
-            if direction
+            column for column, sign in zip(task.columns, task.directions, strict=True) if sign
         ],
         objective=task.objective,
     )
@@ -400,10 +383,10 @@ def _included_columns(names: Sequence[str], exclude: Any) -> tuple[int, ...]:
                 f"exclude has {item!r}; each item must be the name or index of one feature (of "
                 f"{', '.join(map(repr, names))}), or a pair of them.{did_you_mean(feature, names)}"
             )
-    kept = tuple(index for index in range(len(names)) if index not in dropped)
-    if not kept:
+    included = tuple(index for index in range(len(names)) if index not in dropped)
+    if not included:
         raise ValueError(
             "exclude leaves no feature; keep at least one, or release the mean of the target with "
             "a library for private statistics."
         )
-    return kept
+    return included

@@ -1,7 +1,8 @@
-"""Bins of a term: their names and positions, and how a selection names some of them.
+"""Bins of a curve and cells of a heat map: their names, positions and selections.
 
-Indices count as in ``AdditiveTerm.scores``: 0 is the missing bin, the last is the unseen bin, and
-those between are the regular bins.
+Indices count as in ``AdditiveTerm.scores``. Of a curve 0 is the missing bin, the last is the
+unseen bin, and those between are the regular bins. Cells of a heat map count row by row, the first
+feature's bins being the rows.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.released import AdditiveFeature, Band
+from interpret_dp.released import AdditiveFeature, Band, FeaturePair
 from interpret_dp.schema import Categorical, Continuous
 from interpret_dp.schema.declarations import integers_text
 
-__all__ = ["Selection", "TermView", "bin_edges", "bin_labels", "bin_positions", "range_text"]
-__all__ += ["between_text", "checked_indices", "range_ends", "scale_positions", "select_bins"]
+__all__ = ["Selection", "Subject", "TermView", "between_text", "bin_edges", "bin_labels"]
+__all__ += ["bin_positions", "code_labels", "code_positions", "codes_text", "label_index"]
+__all__ += ["range_ends"]
+__all__ += ["range_text", "scale_positions", "select_bins", "select_codes"]
 
 FloatArray = NDArray[np.float64]
+Subject = AdditiveFeature | FeaturePair
 
 
 class Selection(TypedDict, total=False):
@@ -143,9 +147,9 @@ def range_text(feature: AdditiveFeature, bins: Sequence[int]) -> str:
         names = [repr(feature.labels[index - 1]) for index in regular]
         parts = [f"for {_listed(names)}" if len(names) <= 4 else f"for {len(names)} levels"]
     elif regular:
-        whole = regular[-1] - regular[0] + 1 == len(regular)
+        has_gaps = regular[-1] - regular[0] + 1 > len(regular)
         ends = range_ends(feature, regular[0] - 1, regular[-1] - 1)
-        inside = "" if whole else f"in {len(regular)} bins "
+        inside = f"in {len(regular)} bins " if has_gaps else ""
         parts = [f"{inside}{between_text(*ends)}"]
     if special:
         parts.append(f"for {_listed(special)} values")
@@ -153,7 +157,7 @@ def range_text(feature: AdditiveFeature, bins: Sequence[int]) -> str:
 
 
 def range_ends(feature: AdditiveFeature, first: int, last: int) -> tuple[str, str]:
-    """Return where regular bins of a number begin and end; of integers, the outer values.
+    """Return the outer values of a range of regular bins of a number, as texts.
 
     Parameters
     ----------
@@ -203,16 +207,13 @@ def select_bins(
     TypeError, ValueError
         If more than one is given, one does not suit the feature, or nothing is selected.
     """
-    given = [
-        name
-        for name, value in (("between", between), ("levels", levels), ("bins", bins))
-        if value is not None
-    ]
-    if len(given) > 1:
+    selections = {"between": between, "levels": levels, "bins": bins}
+    names = [name for name, value in selections.items() if value is not None]
+    if len(names) > 1:
         raise ValueError(
-            f"{' and '.join(given)} were given; at most one selection is allowed. Leave one out."
+            f"{' and '.join(names)} were given; at most one selection is allowed. Leave one out."
         )
-    if not given:
+    if not names:
         edge = 0 if everything else 1
         chosen = list(range(edge, feature.n_codes - edge))
     elif between is not None:
@@ -220,10 +221,10 @@ def select_bins(
     elif levels is not None:
         chosen = _levels(feature, levels)
     else:
-        return checked_indices(feature.name, bins, feature.n_codes)
+        return _checked_indices(feature.name, bins, feature.n_codes)
     if not chosen:
         raise ValueError(
-            f"The selection {given[0] if given else 'of regular bins'} of {feature.name!r} is "
+            f"The selection {names[0] if names else 'of regular bins'} of {feature.name!r} is "
             "empty, so that there is nothing to edit. Select at least one bin; leave the selection "
             "out for the whole curve."
         )
@@ -271,57 +272,170 @@ def _levels(feature: AdditiveFeature, levels: Any) -> list[int]:
         raise TypeError(f"levels is {levels!r}; it must be a list of levels, such as [{levels!r}].")
     chosen = []
     for level in levels:
-        same = [
-            index
-            for index, declared in enumerate(spec.levels, start=1)
-            if isinstance(declared, str) == isinstance(level, str) and declared == level
-        ]
-        if not same:
+        index = label_index(spec.levels, level)
+        if index is None:
             raise ValueError(
                 f"{feature.name!r} has no level {level!r}; its levels are "
                 f"{_shown(spec.levels)}. The missing and unseen bins are bins=0 and "
                 f"bins={feature.n_codes - 1}."
             )
-        chosen += same
+        chosen.append(index + 1)
     return chosen
 
 
-def checked_indices(name: str, bins: Any, n_codes: int) -> tuple[int, ...]:
-    """Return indices of bins or cells that were given themselves, increasing and unique.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is no integer or out of range, or there is none.
-    """
-    chosen = _indices(name, bins, n_codes)
-    if not chosen:
-        raise ValueError(
-            f"The selection bins of {name!r} is empty, so that there is nothing to edit. Select at "
-            "least one bin; leave the selection out for the whole curve."
-        )
-    return tuple(sorted(set(chosen)))
+def label_index(labels: Sequence[Any], label: Any) -> int | None:
+    """Return the position of a level or class, or None; the text "1" is not the number 1."""
+    for index, declared in enumerate(labels):
+        if isinstance(declared, str) == isinstance(label, str) and declared == label:
+            return index
+    return None
 
 
-def _indices(name: str, bins: Any, n_codes: int) -> list[int]:
+def _checked_indices(name: str, bins: Any, n_codes: int) -> tuple[int, ...]:
+    """Return the caller's indices of bins or cells, increasing and unique."""
     allowed = f"0 (missing) to {n_codes - 1} (unseen)"
     if isinstance(bins, slice):
         try:
-            return list(range(n_codes)[bins])
+            bins = range(n_codes)[bins]
         except TypeError:
             raise TypeError(f"bins is {bins!r}; a slice must be made of integers.") from None
     if isinstance(bins, str | bytes) or not isinstance(bins, Iterable | numbers.Integral):
         raise TypeError(f"bins is {bins!r}; it must be an index, a slice or a list of indices.")
-    chosen = []
+    chosen = set()
     for index in [bins] if isinstance(bins, numbers.Integral) else bins:
         if isinstance(index, bool | np.bool_) or not isinstance(index, numbers.Integral):
             raise TypeError(f"bins holds {index!r}; each must be an integer, {allowed}.")
         if not 0 <= int(index) < n_codes:
             raise ValueError(f"bins holds {index!r}; {name!r} has the bins {allowed}.")
-        chosen.append(int(index))
-    return chosen
+        chosen.add(int(index))
+    if not chosen:
+        raise ValueError(
+            f"The selection bins of {name!r} is empty, so that there is nothing to edit. Select at "
+            "least one bin; leave the selection out for the whole curve."
+        )
+    return tuple(sorted(chosen))
 
 
 def _shown(levels: Sequence[Any]) -> str:
     names = ", ".join(repr(level) for level in levels[:12])
     return names if len(levels) <= 12 else f"{names} and {len(levels) - 12} more"
+
+
+# ---------------------------------------------------------------------------- bins or cells
+
+# Far beyond any smoothing length: nothing relates one level of a nominal feature to another.
+_UNRELATED = 1e6
+
+
+def select_codes(
+    subject: Subject,
+    *,
+    between: Any = None,
+    levels: Any = None,
+    bins: Any = None,
+    everything: bool = False,
+) -> tuple[int, ...]:
+    """Return the indices of the selected bins or cells, increasing and unique.
+
+    Parameters
+    ----------
+    subject : AdditiveFeature or FeaturePair
+    between, levels : default=None
+        Of a curve as :func:`~interpret_dp.editor.bins.select_bins` takes them. Of a heat map
+        mappings by the name of the feature, such as ``{"age": (40, 60)}``; both may be given, and
+        a feature that is not named is selected whole.
+    bins : int, slice or sequence of int, default=None
+        Indices themselves.
+    everything : bool, default=False
+        What no selection means: everything, or all but the missing and the unseen bins.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the selection does not suit the term, or is empty.
+    """
+    if not isinstance(subject, FeaturePair):
+        return select_bins(
+            subject, between=between, levels=levels, bins=bins, everything=everything
+        )
+    if bins is not None:
+        if between is not None or levels is not None:
+            raise ValueError(
+                "bins was given together with between or levels; at most one selection is "
+                "allowed. Leave one out."
+            )
+        return _checked_indices(subject.name, bins, subject.n_codes)
+    ranges = _by_feature(subject, "between", between)
+    names = _by_feature(subject, "levels", levels)
+    sides = [
+        select_bins(
+            feature,
+            between=ranges.get(feature.name),
+            levels=names.get(feature.name),
+            everything=everything,
+        )
+        for feature in (subject.first, subject.second)
+    ]
+    width = subject.second.n_codes
+    return tuple(row * width + column for row in sides[0] for column in sides[1])
+
+
+def _by_feature(pair: FeaturePair, argument: str, value: Any) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    first, second = pair.first.name, pair.second.name
+    if not isinstance(value, Mapping) or not set(value) <= {first, second}:
+        raise ValueError(
+            f"{argument} is {value!r}; for {pair.name!r} it must be a mapping by feature "
+            f"({first!r}, {second!r}), such as {{{first!r}: ...}}."
+        )
+    return value
+
+
+def code_labels(subject: Subject) -> tuple[str, ...]:
+    """Return the name of every bin or cell, shape (n_codes,)."""
+    if not isinstance(subject, FeaturePair):
+        return bin_labels(subject)
+    firsts, seconds = bin_labels(subject.first), bin_labels(subject.second)
+    return tuple(f"{first} & {second}" for first in firsts for second in seconds)
+
+
+def code_positions(subject: Subject, codes: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
+    """Return the positions of bins or cells, in the feature's units and on its scale from 0 to 1.
+
+    Of cells, positions on both scales, shape (n_chosen, 2), twice: they have no common unit.
+    """
+    if not isinstance(subject, FeaturePair):
+        inner = np.clip(codes - 1, 0, subject.n_codes - 3)
+        return bin_positions(subject)[inner], scale_positions(subject)[inner]
+    places = np.column_stack(
+        [
+            _scale_of(feature)[np.clip(side - 1, 0, feature.n_codes - 3)]
+            for feature, side in zip(
+                (subject.first, subject.second), np.divmod(codes, subject.shape[1]), strict=True
+            )
+        ]
+    )
+    return places, places
+
+
+def _scale_of(feature: AdditiveFeature) -> FloatArray:
+    if feature.kind == "nominal":
+        return np.asarray(_UNRELATED * bin_positions(feature))
+    return scale_positions(feature)
+
+
+def codes_text(subject: Subject, codes: Sequence[int]) -> str:
+    """Return a selection in words: "between 40 and 60", or "where 'age' is ..." of a heat map."""
+    if not isinstance(subject, FeaturePair):
+        return range_text(subject, codes)
+    if list(codes) == subject.regular:
+        return "for all values"
+    width = subject.second.n_codes
+    rows, columns = sorted({c // width for c in codes}), sorted({c % width for c in codes})
+    if len(rows) * len(columns) != len(codes):
+        return f"in {len(codes)} cells"
+    sides = zip((subject.first, subject.second), (rows, columns), strict=True)
+    return " and ".join(
+        f"{range_text(feature, side)} of {feature.name!r}" for feature, side in sides
+    )

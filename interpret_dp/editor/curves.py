@@ -117,10 +117,10 @@ class Smoothing:
 
 def _kernel(positions: FloatArray, length: float) -> FloatArray:
     """Matern kernel of order 3/2: curves whose slope has no jumps."""
-    apart = np.abs(positions[:, np.newaxis] - positions)
-    if apart.ndim == 3:  # cells of a heat map
-        apart = np.sqrt((apart**2).sum(axis=2))
-    distance = np.sqrt(3.0) * apart / length
+    gaps = np.abs(positions[:, np.newaxis] - positions)
+    if gaps.ndim == 3:  # cells of a heat map
+        gaps = np.sqrt((gaps**2).sum(axis=2))
+    distance = np.sqrt(3.0) * gaps / length
     kernel: FloatArray = (1.0 + distance) * np.exp(-distance)
     kernel[np.diag_indices_from(kernel)] += _JITTER
     return kernel

@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_int
-from interpret_dp.editor.cells import Subject, code_positions, codes_text, select_codes
+from interpret_dp.editor.bins import (
+    Subject,
+    code_positions,
+    codes_text,
+    label_index,
+    select_codes,
+)
 from interpret_dp.editor.recipes import (
     KINDS,
     Curve,
@@ -157,68 +163,72 @@ def edited_term(feature: Subject, term: AdditiveTerm, operation: Operation) -> A
     run = KINDS[operation.kind].run
     bins = np.array(operation.bins)
     scores = np.array(term.scores).reshape(len(term.scores), -1)
-    known: dict[str, Any] = {
+    carried: dict[str, Any] = {
         name: None if getattr(term, name) is None else np.array(getattr(term, name))
         for name in _CARRIED
     }
     for position, column in enumerate(operation.classes):
         curve = _curve(feature, term, operation.bins, column)
         parameters = of_class(operation.kind, operation.parameters, position)
-        fitted, kept = run(curve, parameters)
+        fitted, linear = run(curve, parameters)
         if np.array_equal(fitted, curve.scores):
             continue
         scores[bins, column] = fitted
-        # What a projection does to noise depends on the curve below it, which is not known.
-        known = {
+        # The effect of a projection on noise depends on the curve below it, which is not known.
+        carried = {
             name: None
-            if array is None or kept is None
-            else _CARRIED[name](array, column, _Map(bins, kept, curve.scores, fitted))
-            for name, array in known.items()
+            if array is None or linear is None
+            else _CARRIED[name](array, column, _AffineMap(bins, linear, curve.scores, fitted))
+            for name, array in carried.items()
         }
-    return dataclasses.replace(term, scores=scores.reshape(term.scores.shape), **known)
+    return dataclasses.replace(term, scores=scores.reshape(term.scores.shape), **carried)
 
 
 @dataclass(frozen=True)
-class _Map:
+class _AffineMap:
     """An edit of some bins as an affine map: the matrix or factor, and one curve with its image."""
 
     bins: IntArray
-    kept: FloatArray | float
+    linear: FloatArray | float
     scores: FloatArray
     fitted: FloatArray
 
+    @property
+    def is_matrix(self) -> bool:
+        return isinstance(self.linear, np.ndarray)
+
     def image(self, curve: FloatArray) -> FloatArray:
-        """Return what becomes of another curve."""
-        apart = curve - self.scores
-        moved = self.kept @ apart if isinstance(self.kept, np.ndarray) else self.kept * apart
-        return self.fitted + moved
+        """Return the image of another curve."""
+        change = curve - self.scores
+        return self.fitted + (self.linear @ change if self.is_matrix else self.linear * change)
 
 
-def _carried_scores(scores: FloatArray, column: int, edit: _Map) -> FloatArray:
+def _carried_scores(scores: FloatArray, column: int, edit: _AffineMap) -> FloatArray:
     columns = scores.reshape(len(scores), -1).copy()
     columns[edit.bins, column] = edit.image(columns[edit.bins, column])
     return columns.reshape(scores.shape)
 
 
-def _carried_covariance(covariance: FloatArray, column: int, edit: _Map) -> FloatArray:
+def _carried_covariance(covariance: FloatArray, column: int, edit: _AffineMap) -> FloatArray:
     """Return the covariances after a linear map of the selected bins of one class."""
     size = covariance.shape[-1]
     layers = np.array(covariance).reshape(-1, size, size)
-    whole, kept = np.eye(size), edit.kept
-    square = kept if isinstance(kept, np.ndarray) else kept * np.eye(len(edit.bins))
-    whole[np.ix_(edit.bins, edit.bins)] = square
-    carried = whole @ layers[column] @ whole.T
+    matrix = np.eye(size)
+    matrix[np.ix_(edit.bins, edit.bins)] = (
+        edit.linear if edit.is_matrix else edit.linear * np.eye(len(edit.bins))
+    )
+    carried = matrix @ layers[column] @ matrix.T
     # Rounding must not make it asymmetric: a file keeps one triangle.
     layers[column] = np.tril(carried) + np.tril(carried, -1).T
     return layers.reshape(covariance.shape)
 
 
-def _carried_variances(variances: FloatArray, column: int, edit: _Map) -> FloatArray | None:
+def _carried_variances(variances: FloatArray, column: int, edit: _AffineMap) -> FloatArray | None:
     """Return the variances if the covariances are not needed for it."""
-    if isinstance(edit.kept, np.ndarray):
+    if edit.is_matrix:
         return None
     columns = variances.reshape(len(variances), -1).copy()
-    columns[edit.bins, column] *= edit.kept**2
+    columns[edit.bins, column] *= edit.linear**2
     return columns.reshape(variances.shape)
 
 
@@ -328,20 +338,16 @@ def _select_classes(model: AdditiveModel, classes: Any) -> tuple[int, ...]:
             f"classes is {classes!r}; only a model of more than two classes has scores of its own "
             "for each. Leave classes out."
         )
-    given = [classes] if isinstance(classes, str) or not isinstance(classes, Iterable) else classes
+    is_label = isinstance(classes, str) or not isinstance(classes, Iterable)
     chosen = []
-    for label in given:
-        same = [
-            column
-            for column, known in enumerate(model.classes)
-            if isinstance(known, str) == isinstance(label, str) and known == label
-        ]
-        if not same:
+    for label in [classes] if is_label else classes:
+        column = label_index(model.classes, label)
+        if column is None:
             raise ValueError(
                 f"The model has no class {label!r}; its classes are "
                 f"{', '.join(map(repr, model.classes))}."
             )
-        chosen += same
+        chosen.append(column)
     if not chosen:
         raise ValueError("classes is empty, so that there is nothing to edit. Name at least one.")
     return tuple(sorted(set(chosen)))
@@ -349,12 +355,12 @@ def _select_classes(model: AdditiveModel, classes: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """What an edit would do; the session is as it was.
+    """Result of an edit that was not made.
 
     Attributes
     ----------
     record : EditRecord
-        What would be written into the history.
+        Its entry in the history.
     before, after : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
         Scores of the term.
     intercept : ndarray of float64, shape (1,) or (n_classes,)

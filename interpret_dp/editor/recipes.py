@@ -1,4 +1,4 @@
-"""What each kind of operation does to the scores of one class, and what its parameters may be."""
+"""The kinds of operation: parameters, requirements, and effect on the scores of one class."""
 
 from __future__ import annotations
 
@@ -39,9 +39,8 @@ class Curve:
     covariance: FloatArray | None
 
 
-# New scores, and what they keep of the noise in the old ones: the matrix of a linear map, which
-# carries a covariance along, or just a factor, such as 1.0 (all of it) or 0.0 (nothing); None if
-# that is not known.
+# New scores, and the linear part of the map from the old ones, which carries their noise along: a
+# matrix, or a factor such as 1.0 (all of the noise) or 0.0 (none); None if it is not linear.
 Result = tuple[FloatArray, "FloatArray | float | None"]
 Runner = Callable[[Curve, Mapping[str, Any]], Result]
 
@@ -79,7 +78,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What one kind of operation needs, does and says.
+    """One kind of operation: its effect, its text and its requirements.
 
     ``resolve`` decides the per-class parameters from the scores of one class.
     """
@@ -160,6 +159,14 @@ def of_class(kind: str, parameters: Mapping[str, Any], position: int) -> dict[st
     }
 
 
+def _real(name: str, **limits: Any) -> Callable[[Any, int], float]:
+    return lambda value, n_bins: check_real(name, value, **limits)
+
+
+def _choice(name: str, *allowed: str) -> Callable[[Any, int], str]:
+    return lambda value, n_bins: check_choice(name, value, allowed)
+
+
 # ------------------------------------------------------------------------------------- shapes
 
 
@@ -197,19 +204,13 @@ def _concave(curve: Curve, parameters: Mapping[str, Any]) -> Result:
     return -convex(-curve.scores, curve.weights, curve.positions), None
 
 
-def _check_length(length: Any, n_bins: int) -> float:
-    return check_real(
-        "length",
-        length,
-        low=0.0,
-        high=100.0,
-        low_open=True,
-        mend="It is a share of the feature's range; None chooses it.",
-    )
-
-
-def _check_amplitude(amplitude: Any, n_bins: int) -> float:
-    return check_real("amplitude", amplitude, low=0.0, low_open=True)
+_LENGTH = _real(
+    "length",
+    low=0.0,
+    high=100.0,
+    low_open=True,
+    mend="It is a share of the feature's range; None chooses it.",
+)
 
 
 def _check_noise(noise: Any, n_bins: int) -> float | None:
@@ -233,10 +234,6 @@ def _smoothing_text(parameters: Mapping[str, Any]) -> str:
     return f"smoothed (length {' or '.join(shares)} of the range)"
 
 
-def _check_line(method: Any, n_bins: int) -> str:
-    return check_choice("method", method, ("ends", "fit"))
-
-
 def _line(curve: Curve, parameters: Mapping[str, Any]) -> Result:
     def fit(scores: FloatArray) -> FloatArray:
         return line(scores, curve.weights, curve.positions, method=parameters["method"])
@@ -251,10 +248,6 @@ def _line_text(parameters: Mapping[str, Any]) -> str:
 
 
 # ------------------------------------------------------------------------------------- levels
-
-
-def _check_side(to: Any, n_bins: int) -> str:
-    return check_choice("to", to, ("left", "right", "mean"))
 
 
 def _align(curve: Curve, parameters: Mapping[str, Any]) -> Result:
@@ -315,48 +308,20 @@ def _set_text(parameters: Mapping[str, Any]) -> str:
     return f"set to {values.pop():.4g}" if len(values) == 1 else "set to given scores"
 
 
-def _check_shift(by: Any, n_bins: int) -> float:
-    return check_real("by", by)
-
-
 def _shift(curve: Curve, parameters: Mapping[str, Any]) -> Result:
     return curve.scores + parameters["by"], 1.0
-
-
-def _shift_text(parameters: Mapping[str, Any]) -> str:
-    return f"shifted by {parameters['by']:+.4g}"
-
-
-def _check_factor(factor: Any, n_bins: int) -> float:
-    return check_real("factor", factor)
 
 
 def _scale(curve: Curve, parameters: Mapping[str, Any]) -> Result:
     return curve.scores * parameters["factor"], parameters["factor"]
 
 
-def _scale_text(parameters: Mapping[str, Any]) -> str:
-    return f"scaled by {parameters['factor']:.4g}"
-
-
-def _check_magnitude(magnitude: Any, n_bins: int) -> float:
-    return check_real("magnitude", magnitude, low=0.0)
-
-
 def _cap(curve: Curve, parameters: Mapping[str, Any]) -> Result:
     return np.clip(curve.scores, -parameters["magnitude"], parameters["magnitude"]), None
 
 
-def _cap_text(parameters: Mapping[str, Any]) -> str:
-    return f"capped at {parameters['magnitude']:.4g} in magnitude"
-
-
 def _remove(curve: Curve, parameters: Mapping[str, Any]) -> Result:
     return np.zeros(len(curve.scores)), 0.0
-
-
-def _fixed(text: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda parameters: text
 
 
 KINDS: Mapping[str, Recipe] = MappingProxyType(
@@ -370,17 +335,19 @@ KINDS: Mapping[str, Recipe] = MappingProxyType(
             resolve=_resolve_direction,
         ),
         "make_convex": Recipe(
-            _convex, _fixed("made convex"), needs="distance", smallest=3, largest=2048
+            _convex, "made convex".format_map, needs="distance", smallest=3, largest=2048
         ),
         "make_concave": Recipe(
-            _concave, _fixed("made concave"), needs="distance", smallest=3, largest=2048
+            _concave, "made concave".format_map, needs="distance", smallest=3, largest=2048
         ),
         "smooth": Recipe(
             _smooth,
             _smoothing_text,
             {
-                "length": Parameter(_check_length, None, None, per_class=True),
-                "amplitude": Parameter(_check_amplitude, per_class=True, is_argument=False),
+                "length": Parameter(_LENGTH, None, None, per_class=True),
+                "amplitude": Parameter(
+                    _real("amplitude", low=0.0, low_open=True), per_class=True, is_argument=False
+                ),
                 "noise": Parameter(_check_noise, per_class=True, is_argument=False),
             },
             needs="order",
@@ -389,19 +356,32 @@ KINDS: Mapping[str, Recipe] = MappingProxyType(
             resolve=_resolve_smoothing,
         ),
         "interpolate": Recipe(
-            _line, _line_text, {"method": Parameter(_check_line, "ends")}, "order", smallest=3
+            _line,
+            _line_text,
+            {"method": Parameter(_choice("method", "ends", "fit"), "ends")},
+            "order",
+            smallest=3,
         ),
-        "flatten": Recipe(_flatten, _fixed("flattened")),
-        "align": Recipe(_align, _align_text, {"to": Parameter(_check_side)}),
+        "flatten": Recipe(_flatten, "flattened".format_map),
+        "align": Recipe(
+            _align, _align_text, {"to": Parameter(_choice("to", "left", "right", "mean"))}
+        ),
         "set_scores": Recipe(
             _set,
             _set_text,
             {"scores": Parameter(_check_scores, per_class=True, split=_split_scores)},
         ),
-        "shift": Recipe(_shift, _shift_text, {"by": Parameter(_check_shift)}),
-        "scale": Recipe(_scale, _scale_text, {"factor": Parameter(_check_factor)}),
-        "cap": Recipe(_cap, _cap_text, {"magnitude": Parameter(_check_magnitude)}, everything=True),
-        "remove_effect": Recipe(_remove, _fixed("effect removed"), everything=True),
+        "shift": Recipe(_shift, "shifted by {by:+.4g}".format_map, {"by": Parameter(_real("by"))}),
+        "scale": Recipe(
+            _scale, "scaled by {factor:.4g}".format_map, {"factor": Parameter(_real("factor"))}
+        ),
+        "cap": Recipe(
+            _cap,
+            "capped at {magnitude:.4g} in magnitude".format_map,
+            {"magnitude": Parameter(_real("magnitude", low=0.0))},
+            everything=True,
+        ),
+        "remove_effect": Recipe(_remove, "effect removed".format_map, everything=True),
     }
 )
-"""What can be done to a term, by the name of the session's method."""
+"""All kinds of operations, by the name of the session's method."""

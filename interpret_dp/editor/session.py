@@ -12,21 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._documents import read_json, write_sealed
-from interpret_dp.editor.bins import TermView, bin_edges, bin_positions
-from interpret_dp.editor.cells import code_labels
+from interpret_dp.editor.bins import TermView, bin_edges, bin_positions, code_labels
 from interpret_dp.editor.document import steps_of, write_document
 from interpret_dp.editor.history import EditHistory
 from interpret_dp.editor.operations import Preview
-from interpret_dp.editor.repairs import Suggestion, suggest_repairs
-from interpret_dp.editor.state import find_term, plan_operation, term_names
+from interpret_dp.editor.state import find_term, plan_operation
 from interpret_dp.editor.tables import changes_table, metrics_table
-from interpret_dp.editor.verdict import ALPHA, Verdict, judge
+from interpret_dp.editor.verdict import ALPHA, Suggestion, Verdict, judge, suggest_repairs
 from interpret_dp.released import AdditiveModel, EditRecord, FeaturePair
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from interpret_dp.editor.notebook import NotebookEditor
+    from interpret_dp.ui.notebook.editor import NotebookEditor
 
 __all__ = ["EditSession", "Editable", "Preview", "shared_session"]
 
@@ -102,7 +100,7 @@ class EditSession(EditHistory):
     @property
     def terms(self) -> tuple[str, ...]:
         """Names of the terms."""
-        return term_names(self._base)
+        return self._base.term_names
 
     @property
     def class_labels(self) -> tuple[Any, ...]:
@@ -136,17 +134,14 @@ class EditSession(EditHistory):
             index = find_term(self._base, term)
             original = self._base.terms[index]
             feature = self._base.subject(original)
+            curve = None if isinstance(feature, FeaturePair) else feature
             return TermView(
                 name=feature.name,
                 kind=feature.kind,
                 labels=code_labels(feature),
-                edges=None
-                if isinstance(feature, FeaturePair) or feature.cuts is None
-                else bin_edges(feature),
-                integers=None if isinstance(feature, FeaturePair) else feature.integers,
-                positions=np.zeros(0)
-                if isinstance(feature, FeaturePair)
-                else bin_positions(feature),
+                edges=None if curve is None or curve.cuts is None else bin_edges(curve),
+                integers=None if curve is None else curve.integers,
+                positions=np.zeros(0) if curve is None else bin_positions(curve),
                 weights=original.weights,
                 original=original.scores,
                 last=self._state_before_last.terms[index].scores,
@@ -156,7 +151,7 @@ class EditSession(EditHistory):
             )
 
     def preview(self, kind: str, term: str | int, **arguments: Any) -> Preview:
-        """Return what an operation would do, without doing it.
+        """Return the result of an operation, without doing it.
 
         Parameters
         ----------
@@ -207,7 +202,7 @@ class EditSession(EditHistory):
             )
 
     def diff(self) -> pd.DataFrame:
-        """Return what changed against the base model, one row a changed term (and class).
+        """Return the changes against the base model, one row a changed term (and class).
 
         Returns
         -------
@@ -240,13 +235,13 @@ class EditSession(EditHistory):
         TypeError, ValueError
             If there is no such term.
         """
-        from interpret_dp.editor.notebook import NotebookEditor
+        from interpret_dp.ui.notebook.editor import NotebookEditor
 
         return NotebookEditor(self, term)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Show the live editor in a notebook, and a list of the edits where it cannot run."""
-        from interpret_dp.editor.notebook import session_mimebundle
+        from interpret_dp.ui.notebook.editor import session_mimebundle
 
         bundle, self._shown = session_mimebundle(self, self._shown)
         return bundle
@@ -355,21 +350,21 @@ class EditSession(EditHistory):
         """
         with self._lock:
             steps = steps_of(document, self._base, self._start)
-            mine = self.to_dict()["edits"]
-            theirs = write_document(self._base, steps)["edits"]
-            if not all(map(_is_same_edit, mine, theirs)) or len(mine) > len(theirs):
+            edits = self.to_dict()["edits"]
+            read = write_document(self._base, steps)["edits"]
+            if not all(map(_is_same_edit, edits, read)) or len(edits) > len(read):
                 raise ValueError(
-                    f"The document does not begin with the {len(mine)} edits of this session, "
+                    f"The document does not begin with the {len(edits)} edits of this session, "
                     "which would be lost. Save them and undo them first; or read the document into "
                     "a session of its own with EditSession.from_dict."
                 )
-            if mine == theirs:
+            if edits == read:
                 return 0
             self._steps = steps
             self._undone.clear()
             self._version += 1
         self._notify()
-        return len(theirs) - len(mine)
+        return len(read) - len(edits)
 
     # ------------------------------------------------------------------------- signal or noise
 
@@ -456,7 +451,7 @@ class EditSession(EditHistory):
     # --------------------------------------------------------------------------------- metrics
 
     def metrics(self, X: Any, y: Any, *, public: bool = False) -> pd.DataFrame:
-        """Return how well the original, the last and the current model predict public rows.
+        """Return metrics of the original, the last and the current model on public rows.
 
         Parameters
         ----------
@@ -483,9 +478,9 @@ class EditSession(EditHistory):
         return metrics_table(models, self._build, X, y, public=public)
 
 
-def _is_same_edit(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+def _is_same_edit(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
     """Return whether two entries of a document are one edit, which may have got a message since."""
-    return mine["why"] in ("", theirs["why"]) and {**mine, "why": ""} == {**theirs, "why": ""}
+    return earlier["why"] in ("", later["why"]) and {**earlier, "why": ""} == {**later, "why": ""}
 
 
 _lock = threading.Lock()

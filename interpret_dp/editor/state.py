@@ -1,4 +1,4 @@
-"""The terms of a model between two edits, and how an operation leads from one state to the next."""
+"""States of a model's terms between two edits, and the steps from one to the next."""
 
 from __future__ import annotations
 
@@ -15,16 +15,8 @@ from interpret_dp._validate import did_you_mean
 from interpret_dp.editor.operations import Operation, edited_term, operation_text, plan
 from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord
 
-__all__ = [
-    "RESET",
-    "State",
-    "Step",
-    "as_in_file",
-    "find_term",
-    "operation_in_words",
-    "plan_operation",
-]
-__all__ += ["term_names"]
+__all__ = ["RESET", "State", "Step", "as_in_file", "find_term", "operation_in_words"]
+__all__ += ["plan_operation"]
 
 FloatArray = NDArray[np.float64]
 
@@ -73,13 +65,13 @@ class State:
     def same_scores(self, other: State) -> bool:
         """Return whether both predict alike, bit for bit."""
         return np.array_equal(self.moved, other.moved) and all(
-            mine is theirs or np.array_equal(mine.scores, theirs.scores)
-            for mine, theirs in zip(self.terms, other.terms, strict=True)
+            term is another or np.array_equal(term.scores, another.scores)
+            for term, another in zip(self.terms, other.terms, strict=True)
         )
 
     def after(self, base: AdditiveModel, operation: Operation) -> State:
         """Return the state that an operation leads to."""
-        index = term_names(base).index(operation.term)
+        index = base.term_names.index(operation.term)
         term = self.terms[index]
         if operation.kind == RESET:
             return self._with(index, base.terms[index], np.zeros(self.moved.shape[1]))
@@ -103,7 +95,7 @@ class State:
 
     def with_result(self, base: AdditiveModel, name: str, scores: Any, moved: Any) -> State:
         """Return this state with the given scores of one term: those that a file recorded."""
-        index = term_names(base).index(name)
+        index = base.term_names.index(name)
         term = self.terms[index]
         if not np.array_equal(term.scores, scores):
             term = dataclasses.replace(term, scores=scores)
@@ -138,11 +130,6 @@ def as_in_file(base: AdditiveModel, index: int) -> AdditiveTerm:
     return AdditiveModel.from_dict(document).terms[0]
 
 
-def term_names(model: AdditiveModel) -> tuple[str, ...]:
-    """Return the name of each term: that of its feature, or of its pair of features."""
-    return model.term_names
-
-
 def find_term(model: AdditiveModel, term: Any) -> int:
     """Return the number of a term given by name or number.
 
@@ -151,7 +138,7 @@ def find_term(model: AdditiveModel, term: Any) -> int:
     TypeError, ValueError
         If there is no such term.
     """
-    names = term_names(model)
+    names = model.term_names
     shown = ", ".join(repr(name) for name in names[:12]) + (", ..." if len(names) > 12 else "")
     if isinstance(term, str):
         if term in names:
@@ -183,7 +170,7 @@ def plan_operation(
 
 
 def operation_in_words(base: AdditiveModel, operation: Operation) -> str:
-    """Return what an operation does, such as "made increasing between 40 and 60"."""
+    """Return an operation in words, such as "made increasing between 40 and 60"."""
     if operation.kind == RESET:
         return "reset to the original"
     feature = base.subject(base.terms[find_term(base, operation.term)])

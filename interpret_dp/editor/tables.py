@@ -1,4 +1,4 @@
-"""Tables about a session: what changed, and how well its models predict public rows."""
+"""Tables about a session: its changes, and the fit of its models to public rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpret_dp.editor.cells import code_labels
-from interpret_dp.editor.state import State, term_names
+from interpret_dp.editor.bins import code_labels
+from interpret_dp.editor.state import State
 from interpret_dp.released import AdditiveModel
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def changes_table(base: AdditiveModel, state: State) -> pd.DataFrame:
     n_scores = len(base.intercept)
     labels = base.classes if base.classes is not None and n_scores > 1 else (None,)
     rows = []
-    for index, name in enumerate(term_names(base)):
+    for index, name in enumerate(base.term_names):
         feature = base.subject(base.terms[index])
         change = state.terms[index].scores - base.terms[index].scores
         columns = change.reshape(len(change), n_scores)

@@ -12,7 +12,7 @@ manner of Duembgen and Spokoiny (2001, Annals of Statistics 29, 124-152), with w
 ... bins and without their penalty for scale. The p-value is that of a Monte Carlo test: one plus
 the number of simulated values that are as large, over one plus their number.
 
-What it does not take into account: sampling error (that other patients would have given another
+The test does not take into account: sampling error (that other patients would have given another
 curve), noise that reached the term through other, correlated terms, and that of the bin weights.
 A departure that is called signal may be chance among the patients.
 """
@@ -20,6 +20,8 @@ A departure that is called signal may be chance among the patients.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -28,14 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_real
-from interpret_dp.editor.bins import between_text, range_ends
-from interpret_dp.editor.cells import code_labels
-from interpret_dp.editor.noise import N_SIMULATIONS, simulated_noise, tested_cells
-from interpret_dp.editor.state import as_in_file
+from interpret_dp.editor.bins import between_text, code_labels, label_index, range_ends
+from interpret_dp.editor.state import State, as_in_file, find_term
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.released.isotonic import isotonic, positive_weights
 
-__all__ = ["ALPHA", "SHAPES", "Bump", "Verdict", "judge"]
+__all__ = ["ALPHA", "N_SIMULATIONS", "SHAPES", "Bump", "Suggestion", "Verdict", "judge"]
+__all__ += ["suggest_repairs"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -43,11 +44,16 @@ IntArray = NDArray[np.int64]
 ALPHA = 0.05
 SHAPES = ("monotone", "increasing", "decreasing", "flat")
 
+N_SIMULATIONS = 1_999
+# The normals are no source of randomness: they are the same for everybody, protect nobody and
+# decide nothing but the third digit of a p-value. They come from SHAKE-256, so that a p-value can
+# be recomputed bit for bit by anyone, whatever version of a generator they have.
+_SEQUENCE = b"interpret_dp editor: standard normals, version 1"
 # Bins without rows have no noise but that of rounding; differences between bins are not held to
 # be known better than this share of the largest standard deviation.
-_LEAST_DEVIATION = 1e-4
+_MIN_DEVIATION = 1e-4
 # A sentence with more of them is not read; `bumps` has them all.
-_BUMPS_TOLD = 3
+_MAX_BUMPS_IN_TEXT = 3
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Bump:
     Attributes
     ----------
     bins : tuple of int
-        Indices into the term's scores: what ``EditSession.make_monotone`` would change.
+        Indices into the term's scores that ``EditSession.make_monotone`` would change.
     start, end : str
         Where the clearest fall (or rise) in it begins and ends: values, or levels.
     size : float
@@ -84,7 +90,7 @@ class Bump:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the known noise says about one curve.
+    """Result of the test of one curve.
 
     Attributes
     ----------
@@ -171,14 +177,14 @@ def judge(model: AdditiveModel, index: int, shape: str, class_label: Any, alpha:
     column = _column(model, class_label)
     if isinstance(feature, FeaturePair):
         return _tested_pair(feature, term, alpha)
-    curve = _TestedCurve.of_term(feature, term, column)
+    curve = _tested_curve(term, column, feature.kind != "nominal")
     shapes = ("increasing", "decreasing") if shape == "monotone" else (shape,)
     verdicts = [_tested(feature, class_label, curve, each, alpha) for each in shapes]
-    found = max(verdicts, key=lambda verdict: verdict.p_value)
+    verdict = max(verdicts, key=lambda verdict: verdict.p_value)
     if term.too_few_rows[1:-1].all():
         text = f"Every bin of {feature.name!r} has too few rows to be learned: its curve is zero."
-        return dataclasses.replace(found, text=text)
-    return found
+        return dataclasses.replace(verdict, text=text)
+    return verdict
 
 
 def _column(model: AdditiveModel, class_label: Any) -> int:
@@ -189,17 +195,13 @@ def _column(model: AdditiveModel, class_label: Any) -> int:
                 "curve for each. Leave it out."
             )
         return 0
-    same = [
-        column
-        for column, known in enumerate(model.classes)
-        if isinstance(known, str) == isinstance(class_label, str) and known == class_label
-    ]
-    if not same:
+    column = label_index(model.classes, class_label)
+    if column is None:
         raise ValueError(
             f"class_label is {class_label!r}; it must be one of "
             f"{', '.join(map(repr, model.classes))}."
         )
-    return same[0]
+    return column
 
 
 # ------------------------------------------------------------------------------------ windows
@@ -234,10 +236,6 @@ class _TestedCurve:
     falls: FloatArray  # (N_SIMULATIONS,) largest standardised fall of noise alone
     swings: FloatArray  # the same for falls and rises
 
-    @classmethod
-    def of_term(cls, feature: AdditiveFeature, term: AdditiveTerm, column: int) -> _TestedCurve:
-        return _tested_curve(term, column, feature.kind != "nominal")
-
     def pairs(self) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
         """Return fall, deviation, first and last bin of every pair of windows."""
         falls, deviations, starts, ends = [], [], [], []
@@ -249,8 +247,8 @@ class _TestedCurve:
                 starts.append(windows.first[:-lag])
                 ends.append(windows.first[lag:] + windows.width - 1)
         if not falls:
-            nothing = np.zeros(0)
-            return nothing, nothing, nothing.astype(np.int64), nothing.astype(np.int64)
+            empty = np.zeros(0)
+            return empty, empty, empty.astype(np.int64), empty.astype(np.int64)
         return (
             np.concatenate(falls),
             np.concatenate(deviations),
@@ -275,9 +273,9 @@ def _tested_curve(term: AdditiveTerm, column: int, is_ordered: bool) -> _TestedC
         windows.append(_windows(weights, covariance, width))
         width *= 2
     largest = float(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)).max())
-    floor = max(_LEAST_DEVIATION * largest, np.finfo(float).tiny ** 0.5)
+    floor = max(_MIN_DEVIATION * largest, np.finfo(float).tiny ** 0.5)
     # One simulation a column, so that the maxima run along contiguous memory.
-    noise = simulated_noise(covariance).T
+    noise = _simulated_noise(covariance).T
     falls = np.full(noise.shape[1], -np.inf)
     rises = np.full(noise.shape[1], -np.inf)
     for family in windows:
@@ -323,49 +321,55 @@ def _tested(
         p_value = float((1 + np.count_nonzero(null >= clearest)) / (1 + N_SIMULATIONS))
         word = "fall" if falls[best] > 0 else "rise"
         low, high, place = _place(feature, int(starts[best]), int(ends[best]))
-        outcome = "is within the noise" if p_value > alpha else "is more than noise explains"
-        bumps.append(
-            Bump(
-                bins=tuple(range(first + 1, last + 2)),
-                start=low,
-                end=high,
-                size=float(departures[best]),
-                deviation=float(deviations[best]),
-                p_value=p_value,
-                within_noise=p_value > alpha,
-                text=f"the {word} {place} {outcome}: p = {p_value:.2g}",
-            )
+        bump = _bump(
+            f"{word} {place}",
+            alpha,
+            bins=tuple(range(first + 1, last + 2)),
+            start=low,
+            end=high,
+            size=float(departures[best]),
+            deviation=float(deviations[best]),
+            p_value=p_value,
         )
-    p_value = min((bump.p_value for bump in bumps), default=1.0)
-    text = _sentence(feature.name, class_label, shape, bumps)
-    return Verdict(feature.name, class_label, shape, alpha, p_value, tuple(bumps), text)
+        bumps.append(bump)
+    return _verdict(feature.name, class_label, shape, alpha, bumps)
 
 
 def _tested_pair(pair: FeaturePair, term: AdditiveTerm, alpha: float) -> Verdict:
     """Test whether noise explains every cell of a heat map; a bump is a cell that it does not."""
-    test = tested_cells(term)
+    codes, deviations, p_values = _tested_cells(term)
     labels = code_labels(pair)
-    order = np.argsort(test.p_values, kind="stable")
-    chosen = [at for at in order if test.p_values[at] <= alpha] or list(order[:1])
-    bumps = []
-    for at in chosen:
-        code, p_value = int(test.codes[at]), float(test.p_values[at])
-        outcome = "is within the noise" if p_value > alpha else "is more than noise explains"
-        bumps.append(
-            Bump(
-                bins=(code,),
-                start=labels[code],
-                end=labels[code],
-                size=float(abs(test.scores[at])),
-                deviation=float(test.deviations[at]),
-                p_value=p_value,
-                within_noise=p_value > alpha,
-                text=f"the effect at {labels[code]} {outcome}: p = {p_value:.2g}",
-            )
+    order = np.argsort(p_values, kind="stable")
+    chosen = [at for at in order if p_values[at] <= alpha] or list(order[:1])
+    bumps = [
+        _bump(
+            f"effect at {labels[codes[at]]}",
+            alpha,
+            bins=(int(codes[at]),),
+            start=labels[codes[at]],
+            end=labels[codes[at]],
+            size=float(abs(term.scores[codes[at]])),
+            deviation=float(deviations[at]),
+            p_value=float(p_values[at]),
         )
+        for at in chosen
+    ]
+    return _verdict(pair.name, None, "flat", alpha, bumps, "heat map")
+
+
+def _bump(departure: str, alpha: float, *, p_value: float, **figures: Any) -> Bump:
+    is_noise = p_value > alpha
+    outcome = "is within the noise" if is_noise else "is more than noise explains"
+    text = f"the {departure} {outcome}: p = {p_value:.2g}"
+    return Bump(p_value=p_value, within_noise=is_noise, text=text, **figures)
+
+
+def _verdict(
+    name: str, label: Any, shape: str, alpha: float, bumps: list[Bump], subject: str = "curve"
+) -> Verdict:
     p_value = min((bump.p_value for bump in bumps), default=1.0)
-    text = _sentence(pair.name, None, "flat", bumps, "heat map")
-    return Verdict(pair.name, None, "flat", alpha, p_value, tuple(bumps), text)
+    text = _sentence(name, label, shape, bumps, subject)
+    return Verdict(name, label, shape, alpha, p_value, tuple(bumps), text)
 
 
 def _changed_runs(scores: FloatArray, fitted: FloatArray) -> list[tuple[int, int]]:
@@ -378,7 +382,7 @@ def _changed_runs(scores: FloatArray, fitted: FloatArray) -> list[tuple[int, int
 
 
 def _place(feature: AdditiveFeature, start: int, end: int) -> tuple[str, str, str]:
-    """Return where a departure begins and ends, and both in words; bins count from 0."""
+    """Return the ends of a departure, and both in words; bins count from 0."""
     if feature.cuts is None:
         low, high = repr(feature.labels[start]), repr(feature.labels[end])
         return low, high, f"from {low} to {high}"
@@ -386,17 +390,147 @@ def _place(feature: AdditiveFeature, start: int, end: int) -> tuple[str, str, st
     return low, high, between_text(low, high)
 
 
-def _sentence(
-    name: str, class_label: Any, shape: str, bumps: list[Bump], what: str = "curve"
-) -> str:
+def _sentence(name: str, class_label: Any, shape: str, bumps: list[Bump], subject: str) -> str:
     whose = repr(name) if class_label is None else f"{name!r} for class {class_label!r}"
     article = "an increasing" if shape == "increasing" else f"a {shape}"
     if not bumps:
         return f"{whose} is {shape} as it was released."
-    clearest = sorted(bumps, key=lambda bump: bump.p_value)[:_BUMPS_TOLD]
+    clearest = sorted(bumps, key=lambda bump: bump.p_value)[:_MAX_BUMPS_IN_TEXT]
     words = "; ".join(bump.text for bump in clearest)
     if len(bumps) > len(clearest):
         words += f"; and {len(bumps) - len(clearest)} more"
     if all(bump.within_noise for bump in bumps):
-        return f"{whose} departs from {article} {what}, but noise alone could do that: {words}."
-    return f"{whose} departs from {article} {what} by more than noise explains: {words}."
+        return f"{whose} departs from {article} {subject}, but noise alone could do that: {words}."
+    return f"{whose} departs from {article} {subject} by more than noise explains: {words}."
+
+
+# ------------------------------------------------------------------------------------- repairs
+
+_DIRECTIONS = {"+": True, "-": False}
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """One curve whose bumps noise explains.
+
+    Attributes
+    ----------
+    term : str
+        Name of the term.
+    class_label : object
+        The class whose curve it is; None unless there are more than two.
+    increasing : bool
+        Declared direction.
+    bins : tuple of int
+        Bins to repair: those of the bumps that noise explains, or all regular ones if it explains
+        every bump.
+    p_value : float
+        The smallest p-value among these bumps.
+    text : str
+        The verdict on the whole curve, in words.
+    """
+
+    term: str
+    class_label: Any
+    increasing: bool
+    bins: tuple[int, ...]
+    p_value: float
+    text: str
+
+
+def suggest_repairs(
+    base: AdditiveModel, state: State, monotone: Mapping[str, Any], alpha: float
+) -> tuple[Suggestion, ...]:
+    """Return a suggestion for each declared curve that noise bent; see the session's method."""
+    if not isinstance(monotone, Mapping):
+        raise TypeError(
+            f"monotone is {monotone!r}; it must be a mapping of terms to directions, such as "
+            '{"age": "+"}.'
+        )
+    suggestions = []
+    for name, declared in monotone.items():
+        index = find_term(base, name)
+        directions = declared if isinstance(declared, Mapping) else {None: declared}
+        for class_label, sign in directions.items():
+            if not isinstance(sign, str) or sign not in _DIRECTIONS:
+                raise ValueError(
+                    f"monotone[{name!r}] is {sign!r}; it must be '+' (increasing) or '-' "
+                    "(decreasing), or a mapping of class labels to these."
+                )
+            suggestion = _suggestion(base, state, index, class_label, _DIRECTIONS[sign], alpha)
+            suggestions += [] if suggestion is None else [suggestion]
+    return tuple(suggestions)
+
+
+def _suggestion(
+    base: AdditiveModel, state: State, index: int, class_label: Any, increasing: bool, alpha: float
+) -> Suggestion | None:
+    shape = "increasing" if increasing else "decreasing"
+    verdict = judge(base, index, shape, class_label, alpha)
+    noisy = [bump for bump in verdict.bumps if bump.within_noise]
+    if not noisy:
+        return None
+    term = state.terms[index]
+    bins = tuple(sorted(code for bump in noisy for code in bump.bins))
+    if verdict.within_noise:
+        # The same result, and a plainer history.
+        bins = tuple(range(1, len(term.scores) - 1))
+    column = 0
+    if class_label is not None and base.classes is not None:
+        column = base.classes.index(class_label)
+    now = term.scores.reshape(len(term.scores), -1)[list(bins), column]
+    weights = term.weights[list(bins)]
+    if np.array_equal(isotonic(now, weights, increasing=increasing), now):
+        return None
+    p_value = min(bump.p_value for bump in noisy)
+    return Suggestion(verdict.term, class_label, increasing, bins, p_value, verdict.text)
+
+
+# ----------------------------------------------------------------------------- simulated noise
+
+
+@lru_cache(maxsize=4)
+def _standard_normals(n_columns: int) -> FloatArray:
+    """Return the sequence as a matrix, shape (N_SIMULATIONS, n_columns)."""
+    from scipy.special import ndtri
+
+    n_bytes = 8 * N_SIMULATIONS * n_columns
+    words = np.frombuffer(hashlib.shake_256(_SEQUENCE).digest(n_bytes), dtype="<u8")
+    # The 53 highest bits, moved off 0 and 1.
+    uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    normals: FloatArray = ndtri(uniform).reshape(N_SIMULATIONS, n_columns)
+    normals.setflags(write=False)
+    return normals
+
+
+def _simulated_noise(covariance: FloatArray) -> FloatArray:
+    """Return draws of a normal vector of mean 0, shape (N_SIMULATIONS, n_bins).
+
+    The covariance is symmetric; eigenvalues below zero, which rounding makes, count as zero.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    factor = vectors * np.sqrt(np.maximum(values, 0.0))
+    noise: FloatArray = _standard_normals(len(covariance)) @ factor.T
+    return noise
+
+
+def _tested_cells(term: AdditiveTerm) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return index, deviation and p-value of each cell of a heat map that noise was added to.
+
+    A pair is made of interactions alone, so that without any all of its scores would be those of
+    the noise, which is normal with the released covariance. The largest standardised score of any
+    cell is compared with that of simulated noise: p-values hold for all cells at once
+    (familywise).
+    """
+    assert term.covariance is not None  # judge() has checked it
+    variances = np.diagonal(term.covariance)
+    codes = np.flatnonzero(variances > 0)
+    if not len(codes):
+        return codes, np.zeros(0), np.zeros(0)
+    deviations = np.sqrt(variances[codes])
+    deviations = np.maximum(deviations, _MIN_DEVIATION * deviations.max())
+    noise = _simulated_noise(term.covariance[np.ix_(codes, codes)])
+    null = (np.abs(noise) / deviations).max(axis=1)
+    clear = np.abs(term.scores[codes]) / deviations
+    counts = (null[:, np.newaxis] >= clear).sum(axis=0)
+    return codes, deviations, np.asarray((1.0 + counts) / (1.0 + N_SIMULATIONS))

@@ -1,4 +1,4 @@
-"""interpret's explanation of a black box as a whole: its partial dependence on each column.
+"""interpret's global explanation of a black box: its partial dependence on each column.
 
 Curves are drawn as the terms of an additive model, which they are.
 """
@@ -64,7 +64,7 @@ def dependence_explanation(
     fidelity : float
         Share of the variance of the outputs that all curves explain together.
     lines : sequence of sequence of ndarray, shaped as ``curves``
-        Of single rows, which are the asker's own.
+        Of single rows, which are the caller's own.
     output : str
         What is explained.
     classes : sequence or None

@@ -1,4 +1,4 @@
-"""A released linear explanation of one row, as the figures read it: effects and their noise."""
+"""Effects of one row's features, with their noise, as the figures show them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FADED = 0.32
 GREY = "#8a97a4"
 
 VEIL = "rgba(255, 255, 255, 0.72)"
-"""What lies over the cells of a map that noise alone could give."""
+"""Colour over the cells of a map that noise alone could give."""
 
 _CHANCE = 0.05
 _PARTS = ("names", "scores", "values", "standard_errors")
@@ -114,7 +114,7 @@ class RowInfluence:
     ----------
     features : Influence
     values : tuple, shape (n_features,)
-        The row's cells: the asker's own, and protected by nothing.
+        The row's cells: the caller's own, and protected by nothing.
     output : str
         What is explained, such as ``"probability of yes"``.
     predicted, actual : float
@@ -178,7 +178,7 @@ class RowInfluence:
 
     @property
     def outcome(self) -> str:
-        """What the model says of the row, and what came true if that is known."""
+        """Prediction for the row, and what came true if that is known."""
         text = f"{_capital(self.output)}: {self._figure(self.predicted)}"
         if math.isnan(self.actual):
             return text
@@ -189,7 +189,7 @@ class RowInfluence:
 
     @property
     def heading(self) -> str:
-        """Where it comes from and, below, how many effects are real; for a figure's heading."""
+        """Source and, below, the number of significant effects; for a figure's heading."""
         words = self.features.words
         if self.fit is not None:
             value, share = self.fit["prediction"], self.fit["fidelity"]
@@ -202,18 +202,18 @@ class RowInfluence:
 
     @property
     def change(self) -> str:
-        """What an effect is a change of."""
+        """Quantity that an effect changes."""
         scale = "" if self.scale is None else f", in {self.scale}"
         return f"change of the {self.output}{scale}"
 
     @property
     def axis(self) -> str:
-        """What an effect is, as the title of an axis in two lines."""
+        """Meaning of an effect, as the title of an axis in two lines."""
         return f"{literal(self.change)}<br>{literal(self.meaning)}"
 
     @property
     def raised(self) -> tuple[str, str]:
-        """What positive and negative effects do, for a legend."""
+        """Meaning of positive and of negative effects, for a legend."""
         return f"raises the {literal(self.output)}", "lowers it"
 
     @property

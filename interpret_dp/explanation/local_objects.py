@@ -61,7 +61,7 @@ def local_explanation(
         ``image_shape`` (None, or height and width). ``meaning`` says what an effect is the result
         of, if it is not the usual, ``scale`` on which scale effects are, if it is not that of the
         output, and ``fit`` what a local fit or a surrogate predicts and how faithful it is.
-        The values are the asker's own: nothing protects them.
+        The values are the caller's own: nothing protects them.
     privacy : PrivacySpend
         With one entry of ``rows`` for each record, or none.
     name : str

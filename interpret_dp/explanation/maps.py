@@ -1,4 +1,4 @@
-"""What the maps of a released locally linear model say: of a class, and of one row."""
+"""Readings of the maps of a released locally linear model: of a class, and of one row."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NOISE_WORDS = (
 """Why no figure of maps has a noise band."""
 
 CLASS_WORDS = "Only differences between the classes' scores count: compare with another class"
-"""How to read what belongs to one class: what raises all scores alike decides nothing."""
+"""Note on figures of one class: a change of all scores alike decides nothing."""
 
 _MOST_OFFERED = 10
 _LONGEST_LABEL = 30
@@ -47,7 +47,7 @@ _LONGEST_LABEL = 30
 
 @dataclass(frozen=True)
 class MapUse:
-    """How often each map is the one of its class that counts most, over given public rows.
+    """Shares of given public rows at which each map is the one of its class that counts most.
 
     Attributes
     ----------

@@ -132,7 +132,7 @@ def rows_explanation(
     inputs : array-like of float, shape (n_rows, n_inputs)
         Standardised; at least one row.
     values : sequence, shape (n_rows, n_features)
-        The rows' cells, which are the asker's own: nothing protects them.
+        The rows' cells, which are the caller's own: nothing protects them.
     privacy : PrivacySpend
     name : str
     actual : sequence of int or None, shape (n_rows,), default=None
@@ -249,7 +249,7 @@ class PrivateMapsExplanation(PrivateExplanation):
         Raises
         ------
         TypeError, ValueError
-            If there is no such class or row, or a class is asked for where no row is drawn.
+            If there is no such class or row, or a class is given where no row is drawn.
         """
         line = self.privacy.line if line is None else line
         if key is not None:

@@ -24,7 +24,7 @@ __all__ = [
     "shares_text",
 ]
 
-# Wong's palette: told apart by people who do not see red and green as different, and in grey.
+# Wong's palette: distinct to the colour-blind, and in grey.
 _MODEL, _OTHERS, _LEFT = "#0072b2", "#e69f00", "#e4e9ee"
 _HELD, _VOID = "#0072b2", "#d55e00"
 
@@ -161,7 +161,7 @@ def budget_bar(parts: Sequence[tuple[str, float, str]]) -> Element:
     """
     left = max(0.0, 1.0 - sum(share for _, share, _ in parts))
     shown = [part for part in parts if part[1] > 0]
-    told = ", ".join(f"{name} {share_text(share)}" for name, share, _ in shown)
+    spent = ", ".join(f"{name} {share_text(share)}" for name, share, _ in shown)
     bar = element(
         "div",
         *(
@@ -176,7 +176,7 @@ def budget_bar(parts: Sequence[tuple[str, float, str]]) -> Element:
         f"background: {_LEFT}; border: 1px solid #c6d0d9",
         css_class="interpret-dp-bar",
         role="img",
-        title=f"{told or 'nothing spent'}; left {share_text(left, down=True)}",
+        title=f"{spent or 'nothing spent'}; left {share_text(left, down=True)}",
     )
     entries = [
         *((f"{name} {share_text(share)}", colour) for name, share, colour in shown),
@@ -391,8 +391,8 @@ def _composition(guarantee: Mapping[str, Any]) -> str:
 
 def _share(guarantee: Mapping[str, Any], share: Mapping[str, Any]) -> str:
     count = f"{share['count']:,} release{'' if share['count'] == 1 else 's'}"
-    whole = sum(other["mu"] ** 2 for other in guarantee["releases"])
-    part = f", {100 * share['mu'] ** 2 / whole:.3g} % of the spend" if whole else ""
+    total = sum(other["mu"] ** 2 for other in guarantee["releases"])
+    part = f", {100 * share['mu'] ** 2 / total:.3g} % of the spend" if total else ""
     own = f", own delta {ceil_text(share['delta'])}" if share.get("delta") else ""
     return f"{count}{part}{own}"
 
@@ -447,10 +447,10 @@ def _query_tiles(document: Mapping[str, Any], at_delta: str) -> list[tuple[str, 
     """
     many = len(document["rows"]) > 1
     own = ceil_text(document["explanation_epsilon"])
-    whole = ceil_text(document["guarantee"]["epsilon"])
+    total = ceil_text(document["guarantee"]["epsilon"])
     tiles = [
         ("These explanations" if many else "This explanation", f"epsilon {own}", at_delta),
-        ("The explainer's whole budget", f"epsilon {whole}", at_delta),
+        ("The explainer's whole budget", f"epsilon {total}", at_delta),
     ]
     queries = document["queries"]
     if queries is None:

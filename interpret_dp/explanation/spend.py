@@ -1,4 +1,4 @@
-"""What an explanation cost: the figures that go with every picture."""
+"""Privacy cost of an explanation: the figures that go with every picture."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["ORIGINS", "SUBJECTS", "Account", "PrivacySpend", "QueryBudget", "RowSpend"]
 
 SUBJECTS = ("model", "background", "surrogate", "explainer")
-"""What the guarantee promises for: a model or a background, paid for when it was fitted, or an
-explainer, whose budget its answers use up."""
+"""Subjects of a guarantee: a model or a background, paid for when it was fitted, or an explainer,
+whose budget its answers use up."""
 
 # Costs of rows and of all of them together come from the same figures on two ways.
 _ROUNDING = 1e-9
@@ -134,7 +134,7 @@ class PrivacySpend:
 
     @property
     def unit(self) -> str:
-        """What is added or removed between neighbouring tables."""
+        """Unit that is added or removed between neighbouring tables."""
         return self.guarantee.unit
 
     @property
@@ -144,12 +144,12 @@ class PrivacySpend:
 
     @property
     def mechanism(self) -> str:
-        """How the noise was made."""
+        """Source of the noise."""
         return self.guarantee.mechanism
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the promise assumes."""
+        """Assumptions of the promise."""
         return self.guarantee.assumptions
 
     @property
@@ -158,10 +158,10 @@ class PrivacySpend:
         if self.guarantee.tests_only:
             return "For tests only: seeded noise, no privacy promise"
         is_explainer = self.subject == "explainer"
-        whole = "budget of the explainer" if is_explainer else f"of the {self.subject}"
+        total = "budget of the explainer" if is_explainer else f"of the {self.subject}"
         parts = [
             f"Privacy cost of this explanation: {ceil_text(self.explanation_epsilon)}",
-            f"{whole}: epsilon {ceil_text(self.epsilon)}",
+            f"{total}: epsilon {ceil_text(self.epsilon)}",
         ]
         if self.spent_on_queries is not None:
             parts.append(f"spent on explanations so far: {ceil_text(self.spent_on_queries)}")
@@ -208,7 +208,7 @@ class PrivacySpend:
 
     @property
     def per_row(self) -> pd.DataFrame:
-        """What each explained row cost: origin, method, epsilon, and what was left after it."""
+        """Cost of each explained row: origin, method, epsilon, and what was left after it."""
         import pandas as pd
 
         fields = [field.name for field in dataclasses.fields(RowSpend)]
@@ -229,7 +229,7 @@ class PrivacySpend:
             If there is no such row.
         """
         if not self.rows:
-            raise ValueError("The cost of this explanation is not told by row: rows is empty.")
+            raise ValueError("The cost of this explanation is not known by row: rows is empty.")
         row = self.rows[check_int("index", index, low=0, high=len(self.rows) - 1)]
         return dataclasses.replace(
             self, explanation_epsilon=row.epsilon, origin=row.origin, rows=(row,)
@@ -237,7 +237,7 @@ class PrivacySpend:
 
     @property
     def more_like_this(self) -> int | None:
-        """How many more models or explainers of this cost the data set's budget covers, or None."""
+        """Number of further models or explainers of this cost that the budget covers, or None."""
         pair = self.guarantee.pair
         if self.budget is None or pair is None or not (pair.mu or pair.delta):
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_int, check_real, describe_argument
 from interpret_dp.accounting.gaussian import mu_of_budget
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "account_of",
+    "checked_budget",
     "gaussian_request",
     "ledger_of",
     "neighbourhood_of",
@@ -71,7 +72,8 @@ def ledger_of(value: PrivacyLedger | str | None, *, must_exist: bool = False) ->
 
 def _refuse_password(url: str) -> None:
     """Raise ValueError if a parameter holds a password: it is shown and pickled with the model."""
-    from interpret_dp.ledger.core.database import resolve_url, without_password
+    from interpret_dp.ledger.core.store import resolve_url
+    from interpret_dp.ledger.core.tables import without_password
 
     resolved = resolve_url(url)
     if resolved.password is not None:
@@ -115,6 +117,29 @@ def account_of(
     return opened, dataset
 
 
+def checked_budget(epsilon: Any, delta: Any, *, least_delta: float = 0.0) -> tuple[float, float]:
+    """Return epsilon and delta as numbers, or raise TypeError or ValueError.
+
+    Parameters
+    ----------
+    epsilon, delta : object
+        As a caller passed them.
+    least_delta : float, default=0.0
+        Least delta of the request; 0 itself is refused.
+    """
+    epsilon = check_real("epsilon", epsilon, low=0, low_open=True, mend="1 is a usual start.")
+    delta = check_real(
+        "delta",
+        delta,
+        low=least_delta,
+        high=1,
+        low_open=least_delta == 0.0,
+        high_open=True,
+        mend="Choose it well below one over the number of people, such as 1e-6.",
+    )
+    return epsilon, delta
+
+
 def gaussian_request(
     name: str,
     count: int = 1,
@@ -140,8 +165,7 @@ def gaussian_request(
     neighbourhood : Neighbourhood
         Whom the guarantee protects; by default one row.
     """
-    epsilon = check_real("epsilon", epsilon, low=0, low_open=True)
-    delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
+    epsilon, delta = checked_budget(epsilon, delta)
     account, dataset = account_of(ledger, dataset, neighbourhood)
     mu = mu_of_budget(epsilon, delta) / math.sqrt(count)
     return ReleaseRequest(

@@ -202,20 +202,20 @@ def declare(task: DeclaringTask, rows: PrivateRows, session: ReleaseSession) -> 
     which is what one row adds to each release (docs/proofs/partition_selection.md and
     docs/proofs/approximate_bounds.md).
     """
-    asked = _questions(task)
+    grids = _counting_grids(task)
     # All from one pass over the rows, which may be on disk.
-    exact = rows.total(_counted, tuple(asked.values())) if asked else []
-    found = dict(zip(asked, exact, strict=True))
+    exact = rows.total(_counted, tuple(grids.items())) if grids else []
+    counts = dict(zip(grids, exact, strict=True))
     target: FeatureSpec | None = None
     gap = task.partial.target_gap
     if isinstance(gap, UndeclaredCategorical):
-        target = _labels(found[_TARGET], number_kind(rows.y), session)
+        target = _labels(counts[_TARGET], number_kind(rows.y), session)
     elif gap is not None:
-        bounds = _released_bounds("target bounds", found[_TARGET], _TARGET_GRID, session)
+        bounds = _released_bounds("target bounds", counts[_TARGET], _TARGET_GRID, session)
         target = _unknown_target(gap) if bounds is None else _between(gap, *bounds)
     largest_weight = task.largest_weight
     if task.lacks_weight:
-        bounds = _released_bounds("largest weight", found[_WEIGHTS], _TARGET_GRID, session)
+        bounds = _released_bounds("largest weight", counts[_WEIGHTS], _TARGET_GRID, session)
         if bounds is not None and bounds[1] > 0:
             largest_weight = bounds[1]
     filled: dict[str, FeatureSpec] = {}
@@ -226,16 +226,16 @@ def declare(task: DeclaringTask, rows: PrivateRows, session: ReleaseSession) -> 
         column = task.names.index(name)
         if isinstance(spec, UndeclaredCategorical):
             kind = number_kind(rows.table.column(column))
-            filled[name] = _levels(found[column], kind, spec, session)
+            filled[name] = _levels(counts[column], kind, spec, session)
         else:
-            bounds = _released_bounds("bounds", found[column], _FEATURE_GRID, session)
+            bounds = _released_bounds("bounds", counts[column], _FEATURE_GRID, session)
             if bounds is not None:
                 filled[name] = _between(spec, *bounds)
     return Declared(task.partial.completed(filled, target), largest_weight)
 
 
-def _questions(task: DeclaringTask) -> dict[_Place, tuple[_Place, MagnitudeGrid | None]]:
-    """Return where to count what: magnitudes on a grid, or, for None, the values that occur."""
+def _counting_grids(task: DeclaringTask) -> dict[_Place, MagnitudeGrid | None]:
+    """Return the grid of the magnitudes to count in each place; None counts the values."""
     grids: dict[_Place, MagnitudeGrid | None] = {}
     gap = task.partial.target_gap
     if gap is not None:
@@ -245,15 +245,13 @@ def _questions(task: DeclaringTask) -> dict[_Place, tuple[_Place, MagnitudeGrid 
     for name, spec in task.gaps.items():
         is_nominal = isinstance(spec, UndeclaredCategorical)
         grids[task.names.index(name)] = None if is_nominal else _FEATURE_GRID
-    return {place: (place, grid) for place, grid in grids.items()}
+    return grids
 
 
-def _counted(
-    rows: PrivateRows, questions: Sequence[tuple[_Place, MagnitudeGrid | None]]
-) -> list[Any]:
-    """Return what each question counts: an array, or counts by value. Private."""
-    found: list[Any] = []
-    for place, grid in questions:
+def _counted(rows: PrivateRows, grids: Sequence[tuple[_Place, MagnitudeGrid | None]]) -> list[Any]:
+    """Return the counts of each place: an array, or a mapping from values. Private."""
+    counts: list[Any] = []
+    for place, grid in grids:
         values = (
             rows.y
             if place == _TARGET
@@ -261,8 +259,8 @@ def _counted(
             if place == _WEIGHTS
             else rows.table.column(int(place))
         )
-        found.append(count_occurring(values) if grid is None else grid.counts(values))
-    return found
+        counts.append(count_occurring(values) if grid is None else grid.counts(values))
+    return counts
 
 
 def _levels(
@@ -307,8 +305,8 @@ def _released_bounds(
 ) -> tuple[float, float] | None:
     exact = counts * LATTICE
     noisy, sigma = session.gaussian(name, exact[np.newaxis], row_norm=LATTICE, aligned=True)
-    found = occupied_range(noisy[0], sigma)
-    return None if found is None else grid.bounds(*found)
+    occupied = occupied_range(noisy[0], sigma)
+    return None if occupied is None else grid.bounds(*occupied)
 
 
 def _between(

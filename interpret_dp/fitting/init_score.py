@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec, open_table
 from interpret_dp.schema.cells import in_chunks, numbers_of
-from interpret_dp.schema.containers import elements_of
+from interpret_dp.schema.containers import Values, elements_of, open_column
 from interpret_dp.schema.kinds import refuse_texts
-from interpret_dp.schema.tables import Values, open_column
 
 __all__ = ["INIT_SCORE_ASSUMPTION", "open_init_score"]
 
@@ -151,8 +150,8 @@ def _other_shape(shape: tuple[int, int], task: str) -> SchemaError:
 def _finite(values: Values) -> NDArray[np.float64]:
     """Read each cell by itself: what is not a finite number is 0."""
     numbers = np.empty(len(values), dtype=np.float64)
-    for rows, found in in_chunks(values, numbers_of):
-        numbers[rows] = np.where(np.isfinite(found), found, 0.0)
+    for rows, chunk in in_chunks(values, numbers_of):
+        numbers[rows] = np.where(np.isfinite(chunk), chunk, 0.0)
     return numbers
 
 

@@ -23,8 +23,7 @@ from interpret_dp.fitting.init_score import open_init_score
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.schema import FeatureSpec, Schema
 from interpret_dp.schema.containers import is_dask
-from interpret_dp.schema.people import has_other_index
-from interpret_dp.schema.units import deal_units, kept_of_units, noted_units
+from interpret_dp.schema.units import deal_units, has_other_index, kept_of_units, noted_units
 
 if TYPE_CHECKING:
     from interpret_dp.backends.dask import Partitions, Pieces

@@ -1,11 +1,11 @@
 """A warning for what learns from the private rows before the model does, or around it.
 
 A scaler, an imputer or a feature selection that is fitted on the same rows is a release that
-nobody pays for, and through it one row moves all others, which breaks every sensitivity. A
-calibration or a search around the model reads the rows once more. An estimator is told nothing
-about what it is in, so the calling frames are looked at. They do not reach across threads and
-processes: the parts of a VotingClassifier(n_jobs=2) inside a pipeline do not see it, whereas a
-pipeline inside cross_val_score(n_jobs=2) is seen.
+nobody pays for. Through it one row changes all others, which breaks every sensitivity. A
+calibration or a search around the model reads the rows once more. scikit-learn does not say which
+object fits an estimator, so the calling frames are read. They end at threads and processes: the
+parts of a VotingClassifier(n_jobs=2) inside a pipeline do not see it, whereas a pipeline inside
+cross_val_score(n_jobs=2) is seen.
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ def warn_of_learning_steps() -> None:
         enclosing = _first_argument(frame)
         if enclosing is not None and id(enclosing) not in seen:
             seen.add(id(enclosing))
-            found = _learning_before(enclosing, frame)
-            learning |= dict.fromkeys(found)
+            names = _learning_before(enclosing, frame)
+            learning |= dict.fromkeys(names)
             if _learns_around(enclosing):
-                found = [type(enclosing).__name__]
-                wrappers |= dict.fromkeys(found)
-            where = 1 if found else where
+                names = [type(enclosing).__name__]
+                wrappers |= dict.fromkeys(names)
+            where = 1 if names else where
         if where == 1 and _package(frame) not in _FRAMEWORKS:
             where = level
         frame = frame.f_back

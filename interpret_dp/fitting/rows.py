@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.schema import PrivacyUnit, Schema, Table, open_target
+from interpret_dp.schema.containers import Values, open_column
 from interpret_dp.schema.kinds import refuse_texts
-from interpret_dp.schema.people import open_people
-from interpret_dp.schema.tables import Values, open_column
-from interpret_dp.schema.units import kept_rows
+from interpret_dp.schema.units import kept_rows, open_people
 
 __all__ = ["PrivateRows", "open_rows"]
 

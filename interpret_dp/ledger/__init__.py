@@ -5,9 +5,9 @@ Importing this is light: SQLAlchemy is imported when a ledger is built.
 
 from __future__ import annotations
 
+from interpret_dp.exceptions import ApprovalNeededError, BudgetExpiredError, RoleError
 from interpret_dp.ledger.core.account import Account, Approval, Budget, Request, Spent
-from interpret_dp.ledger.core.archive import verify_archive
-from interpret_dp.ledger.core.errors import ApprovalNeededError, BudgetExpiredError, RoleError
+from interpret_dp.ledger.core.chain import verify_archive
 from interpret_dp.ledger.core.filter import DeltaExceededError
 from interpret_dp.ledger.ledger import PrivacyLedger, Reservation, default_ledger
 from interpret_dp.ledger.team.roles import Roles

@@ -19,14 +19,12 @@ from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.events import check_new_event
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.exceptions import LedgerError
+from interpret_dp.exceptions import BudgetExpiredError, LedgerError
 from interpret_dp.ledger.core.account import Account, Wanted
-from interpret_dp.ledger.core.clock import moment_text
-from interpret_dp.ledger.core.errors import BudgetExpiredError
 from interpret_dp.ledger.core.filter import admits, refusal, within_limits
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import append_act, check_name, check_text, user_of
-from interpret_dp.ledger.core.reader import account_of, refuse_unlimited
+from interpret_dp.ledger.core.names import check_name, check_text, moment_text
+from interpret_dp.ledger.core.reader import refuse_unlimited
 from interpret_dp.ledger.team.approving import (
     LedgerApprovals,
     approval_needed_error,
@@ -34,8 +32,7 @@ from interpret_dp.ledger.team.approving import (
     needs_approval,
 )
 from interpret_dp.ledger.team.budgets import LedgerBudgets, other_promise
-from interpret_dp.ledger.team.oversight import LedgerOversight
-from interpret_dp.ledger.team.roles import LedgerRoles, read_roles
+from interpret_dp.ledger.team.roles import LedgerOversight, LedgerRoles, read_roles
 
 __all__ = ["PrivacyLedger", "Reservation", "default_ledger"]
 
@@ -177,9 +174,9 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         pair = _charged_pair(GdpPair(mu, delta), event)
         with self._opened().writing() as log:
             roles = read_roles(log)
-            user = user_of(log)
+            user = log.user()
             roles.require_spender(user, dataset)
-            account = account_of(log, dataset)
+            account = log.account(dataset)
             refuse_unlimited(log, account, persistent=self.persistent)
             if account.protected not in (None, protected):
                 raise other_promise(account, protected)
@@ -192,7 +189,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
             # What is refused here waits in the log for an officer, so the error comes after it.
             approval = ask_for(log, account, wanted) if needs_approval(account, wanted) else None
             if approval is None or approval.status == "approved":
-                facts = {
+                details = {
                     "protected": protected,
                     "approval": approval and approval.number,
                     # Two processes may make the same request on the same day. Each knows its own
@@ -201,9 +198,8 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     # It took the whole budget: a commit charges all of it.
                     "whole_budget": None if within_limits(account, pair) else True,
                 }
-                entry = append_act(
-                    log,
-                    facts,
+                entry = log.append_act(
+                    details,
                     kind="reserve",
                     dataset=dataset,
                     mu=pair.mu,
@@ -280,14 +276,14 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     f"Reservation {reservation.number} of data set {reservation.dataset!r} is not "
                     f"in {self!r}. Close it on the ledger that made it."
                 )
-            account = account_of(log, entry.dataset)
+            account = log.account(entry.dataset)
             state = next(r.state for r in account.requests if r.number == entry.number)
             if state != "open":
                 raise LedgerError(
                     f"Reservation {entry.number} of data set {entry.dataset!r} is {state} already; "
                     "a reservation is closed once. Make a new one for a new request."
                 )
-            if kind == "commit" and entry.facts.get("whole_budget"):
+            if kind == "commit" and entry.details.get("whole_budget"):
                 mu = entry.mu
             if mu < entry.mu and entry.hash not in _made_here:
                 raise LedgerError(
@@ -296,8 +292,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     "became of that process. Leave it open, or charge all of it with "
                     "commit(reservation)."
                 )
-            closing = append_act(
-                log,
+            closing = log.append_act(
                 kind=kind,
                 dataset=entry.dataset,
                 reservation=entry.number,

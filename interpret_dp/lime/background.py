@@ -15,12 +15,11 @@ from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.fitting.declaring import declare
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
-from interpret_dp.lime.asking import PublicModel
 from interpret_dp.lime.background_explanation import explain_model, explain_rows
+from interpret_dp.lime.background_releases import release_dependence, release_histograms
 from interpret_dp.lime.background_request import background_promise, open_background_request
-from interpret_dp.lime.dependence import release_dependence
-from interpret_dp.lime.histograms import release_histograms
-from interpret_dp.lime.perturbations import Perturbations
+from interpret_dp.lime.black_box import PublicModel
+from interpret_dp.lime.local_effects import Perturbations
 from interpret_dp.released.background import Background
 from interpret_dp.released.summary import warn_after_fit
 from interpret_dp.schema import Schema

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._validate import shortened
 from interpret_dp.explanation.budget import BACKGROUND, RowSpend
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.progress import progress
-from interpret_dp.lime.asked import Outputs, actual_values, document_of
-from interpret_dp.lime.asking import PublicModel, replaced, tried_model
-from interpret_dp.lime.opening import open_asked_rows
-from interpret_dp.lime.partial_dependence import asked_lines, partial_dependence
-from interpret_dp.lime.perturbations import Perturbations
-from interpret_dp.lime.shap_values import ShapValues
+from interpret_dp.lime.black_box import PublicModel, tried_model
+from interpret_dp.lime.local_effects import Perturbations, ShapValues
+from interpret_dp.lime.opening import open_query_rows
+from interpret_dp.lime.outputs import ExplainedRows, Outputs
+from interpret_dp.lime.partial_dependence import ice_lines, partial_dependence
+from interpret_dp.lime.public_rows import with_replaced_cells
 from interpret_dp.released.background import Background
-from interpret_dp.schema.names import shortened
-from interpret_dp.schema.tables import read_source
+from interpret_dp.schema.containers import read_source
 
 __all__ = ["explain_model", "explain_rows"]
 
@@ -56,26 +56,22 @@ def explain_rows(
     verbose : bool
         Show a progress bar over the rows.
     """
-    opened = open_asked_rows(X, background.names, background.schema)
+    opened = open_query_rows(X, background.names, background.schema)
     n_rows = opened.table.n_rows
-    asked = PublicModel.of(model)
-    predicted = asked.outputs(opened.X, n_rows)
-    outputs = Outputs.of_answers(model, predicted, gives_probabilities=asked.gives_probabilities)
-    chosen = outputs.chosen(explained_class, predicted)
-    actual = np.full(n_rows, np.nan) if y is None else actual_values(y, outputs, chosen)
+    box = PublicModel.of(model)
+    predictions = box.outputs(opened.X, n_rows)
+    outputs = Outputs.of_predictions(box, model, predictions)
+    explained = outputs.explained(explained_class, predictions)
+    rows = ExplainedRows.of(opened, outputs, explained, predictions, y)
     places = _places(opened.X, background.names)
     documents = []
     for row in progress(range(n_rows), verbose=verbose, desc="Rows"):
-        fit = method.explain(partial(_output, asked, opened.X, places, row, chosen[row]))
+        fit = method.explain(partial(_output, box, opened.X, places, row, explained[row]))
         documents.append(
-            document_of(
-                opened,
+            rows.document(
                 row,
                 fit.effects,
                 fit.standard_errors,
-                output=outputs.text(chosen[row]),
-                predicted=float(predicted[row, chosen[row]]),
-                actual=float(actual[row]),
                 method=BACKGROUND,
                 origin=_FREE,
                 baseline=("Baseline", fit.baseline),
@@ -118,43 +114,36 @@ def explain_model(
     verbose : bool
         Show a progress bar over the columns.
     """
-    asked = PublicModel.of(model)
+    box = PublicModel.of(model)
     if rows is None:
-        n_rows, first = 0, _example(background, model)
+        n_rows, X = 0, _example(background, model)
         mend = f"It has {shortened(background.names)}. Pass rows= if the model reads other columns."
         with tried_model("a row of the background", mend):
-            answer = asked.outputs(first, 1)
+            predictions = box.outputs(X, 1)
     else:
-        opened = open_asked_rows(rows, background.names, background.schema)
-        n_rows, first = opened.table.n_rows, opened.X
-        answer = asked.outputs(first, n_rows)
-    places = _places(first, background.names)
-    outputs = Outputs.of_answers(model, answer, gives_probabilities=asked.gives_probabilities)
-    if explained_class is None and answer.shape[1] > 2:
-        chosen = list(range(answer.shape[1]))
+        opened = open_query_rows(rows, background.names, background.schema)
+        n_rows, X = opened.table.n_rows, opened.X
+        predictions = box.outputs(X, n_rows)
+    places = _places(X, background.names)
+    outputs = Outputs.of_predictions(box, model, predictions)
+    if explained_class is None and predictions.shape[1] > 2:
+        explained = list(range(predictions.shape[1]))
     else:
-        chosen = [outputs.chosen(explained_class, answer)[0]]
-
-    def ask(values: Sequence[NDArray[Any]]) -> Any:
-        kept = np.zeros((len(values[0]), len(values)), dtype=bool)
-        return _output(asked, first, places, 0, chosen, kept, values)
-
-    n_lines = min(n_rows, max(1, _MOST_LINES // len(chosen)))
+        explained = [outputs.explained(explained_class, predictions)[0]]
+    outputs_at = [partial(_output, box, X, places, row, explained) for row in range(max(n_rows, 1))]
+    n_lines = min(n_rows, max(1, _MOST_LINES // len(explained)))
     from interpret_dp.explanation.dependence_objects import dependence_explanation
 
-    found = partial_dependence(background, ask, verbose=verbose)
+    dependence = partial_dependence(background, outputs_at[0], verbose=verbose)
     return dependence_explanation(
         background,
-        found.intercept,
-        found.curves,
-        found.variances,
-        fidelity=found.fidelity,
-        lines=[
-            asked_lines(background, partial(_output, asked, first, places, row, chosen))
-            for row in range(n_lines)
-        ],
-        output=outputs.text(chosen[0] if len(chosen) == 1 else None),
-        classes=None if len(chosen) == 1 else outputs.classes,
+        dependence.intercept,
+        dependence.curves,
+        dependence.variances,
+        fidelity=dependence.fidelity,
+        lines=[ice_lines(background, outputs_at[row]) for row in range(n_lines)],
+        output=outputs.text(explained[0] if len(explained) == 1 else None),
+        classes=None if len(explained) == 1 else outputs.classes,
         privacy=privacy,
         name=name,
     )
@@ -173,11 +162,13 @@ def _output(
     places: Sequence[int],
     row: int,
     output: int | Sequence[int],
-    kept: NDArray[np.bool_],
+    is_original: NDArray[np.bool_],
     values: Sequence[NDArray[Any]],
 ) -> Any:
-    """Return what the model says of copies of one row in which some cells are replaced."""
-    return model.outputs(replaced(X, row, places, kept, values), len(kept))[:, output]
+    """Return the model's output for copies of one row in which some cells are replaced."""
+    return model.outputs(
+        with_replaced_cells(X, row, places, is_original, values), len(is_original)
+    )[:, output]
 
 
 def _places(X: Any, names: Sequence[str]) -> list[int]:

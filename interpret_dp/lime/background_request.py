@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.exceptions import NotFittedError
 
-from interpret_dp._validate import check_flag, check_real
+from interpret_dp._validate import check_flag
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.guarantee import (
     DEFAULT_ASSUMPTIONS,
@@ -17,6 +17,7 @@ from interpret_dp.accounting.guarantee import (
 )
 from interpret_dp.fitting.account import (
     account_of,
+    checked_budget,
     neighbourhood_of,
     randomness_of,
     refuse_unnamed_unit,
@@ -29,10 +30,10 @@ from interpret_dp.fitting.partitioned import (
     partitioned,
 )
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.lime.asking import PublicModel, example_row, tried_model
-from interpret_dp.lime.dependence import DEPENDENCE_SHARE, dependence_plan
-from interpret_dp.lime.histograms import histogram_plan
+from interpret_dp.lime.background_releases import DEPENDENCE_SHARE, dependence_plan, histogram_plan
+from interpret_dp.lime.black_box import PublicModel, tried_model
 from interpret_dp.lime.opening import open_model_rows
+from interpret_dp.lime.public_rows import example_row
 from interpret_dp.release import ReleasePlan, ReleaseRequest
 from interpret_dp.schema.kinds import kinds_of
 from interpret_dp.schema.partial import partial_schema_of_columns
@@ -69,8 +70,7 @@ def open_background_request(
     estimator: Any, X: Any, unit: Any, model: PublicModel | None = None
 ) -> BackgroundRequest:
     """Check the parameters, the form of the data and a model, never a value in a private row."""
-    epsilon = check_real("epsilon", estimator.epsilon, low=0, low_open=True)
-    delta = check_real("delta", estimator.delta, low=0, high=1, low_open=True, high_open=True)
+    epsilon, delta = checked_budget(estimator.epsilon, estimator.delta)
     dependence = check_flag("dependence", estimator.dependence)
     given = {"X": X, "unit": unit}
     collections = open_collections(estimator.backend, given)

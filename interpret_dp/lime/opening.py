@@ -16,12 +16,11 @@ import numpy as np
 from interpret_dp._validate import check_int
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import PrivacyUnit, Schema, Table, open_table
-from interpret_dp.schema.containers import Source
+from interpret_dp.schema.containers import Source, Values, read_source
 from interpret_dp.schema.kinds import warn_of_mismatches
-from interpret_dp.schema.people import open_people
-from interpret_dp.schema.tables import Values, read_source
+from interpret_dp.schema.units import open_people
 
-__all__ = ["OpenedRows", "kind_of_container", "open_asked_rows", "open_model_rows"]
+__all__ = ["OpenedRows", "kind_of_container", "open_model_rows", "open_query_rows"]
 
 # scipy's other sparse formats cannot be sliced by rows.
 _SLICED_FORMATS = ("csr", "csc")
@@ -114,19 +113,19 @@ def open_model_rows(
             f"{shape[0] * shape[1]}, one a pixel. Pass the height and width of these images."
         )
     own_names = feature_names if source.names is None else source.names
-    kept = [at for at, name in enumerate(own_names or ()) if name != column]
-    if own_names is not None and len(kept) < len(own_names):
-        X = _columns(X, kept)
+    places = [at for at, name in enumerate(own_names or ()) if name != column]
+    if own_names is not None and len(places) < len(own_names):
+        X = _columns(X, places)
     return OpenedRows(table, X, identifiers), declared
 
 
-def open_asked_rows(
+def open_query_rows(
     X: Any,
     feature_names: Sequence[str | None] | None,
     schema: Schema,
     image_shape: tuple[int, int] | None = None,
 ) -> OpenedRows:
-    """Open the rows that a user asks about, which are public to whoever sees the explanation.
+    """Open the rows to explain, which are public to everyone who sees the explanation.
 
     Raises
     ------
@@ -148,7 +147,7 @@ def open_asked_rows(
 
 
 def kind_of_container(X: Any) -> str:
-    """Say in words what a container is, as far as a model would notice."""
+    """Return the kind of a container in words."""
     if isinstance(X, list | tuple):
         return "list"
     if isinstance(X, np.ndarray):
@@ -218,17 +217,17 @@ def _without_unit(
     return [name for name in feature_names if name is None or name != column]
 
 
-def _columns(X: Any, kept: list[int]) -> Any:
+def _columns(X: Any, places: list[int]) -> Any:
     """Return some of the columns in a container of the same kind."""
     if isinstance(X, list | tuple):
-        return [[row[at] for at in kept] for row in X]
+        return [[row[at] for at in places] for row in X]
     if hasattr(X, "iloc"):
-        return X.iloc[:, kept]
+        return X.iloc[:, places]
     # Arrow's tables have names that may repeat, and narwhals does not read those.
     if hasattr(X, "num_columns"):
-        return X.select(kept)
+        return X.select(places)
     if hasattr(X, "columns"):
         import narwhals as nw
 
-        return nw.from_native(X, eager_only=True)[:, kept].to_native()
-    return X[:, kept]
+        return nw.from_native(X, eager_only=True)[:, places].to_native()
+    return X[:, places]

@@ -10,7 +10,7 @@ All of it follows from the released background and the model (post-processing).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.fitting.progress import progress
-from interpret_dp.lime.background_rows import BackgroundRows
+from interpret_dp.lime.local_effects import Ask, BackgroundRows
 from interpret_dp.released.background import Background
 
-__all__ = ["Dependence", "asked_lines", "partial_dependence"]
+__all__ = ["Dependence", "ice_lines", "partial_dependence"]
 
 FloatArray = NDArray[np.float64]
-# Outputs of the model, shape (n_rows, n_outputs), for columns of values.
-_Ask = Callable[[Sequence[NDArray[Any]]], FloatArray]
 
 _PER_COLUMN = 4_096  # rows that the model is asked about
 _FEWEST_ROWS, _MOST_ROWS = 32, 1_024  # of the background, in each cell
@@ -55,7 +53,7 @@ class Dependence:
 
 
 def partial_dependence(
-    background: Background, ask: _Ask, *, seed: int = 0, verbose: bool = False
+    background: Background, ask: Ask, *, seed: int = 0, verbose: bool = False
 ) -> Dependence:
     """Return the partial dependence of a model on each column.
 
@@ -63,15 +61,16 @@ def partial_dependence(
     ----------
     background : Background
     ask : callable
-        Returns the model's outputs, shape (n, n_outputs), for n values of each column.
+        Returns the model's outputs, shape (n, n_outputs), for copies of a row: which cells stay,
+        shape (n, n_columns), and the other cells, column by column. No cell stays here.
     seed : int, default=0
         Of the rows. Curves of one seed are the same in every call.
     verbose : bool
         Show a progress bar over the columns.
     """
     rows = BackgroundRows(background, _MOST_ROWS, seed)
-    found = ask(rows.values)
-    intercept, unexplained = found.mean(axis=0), found - found.mean(axis=0)
+    outputs = ask(_none_original(rows.values), rows.values)
+    intercept, unexplained = outputs.mean(axis=0), outputs - outputs.mean(axis=0)
     spread = float((unexplained**2).sum())
     curves, variances = [], []
     for place in progress(range(len(background.columns)), verbose=verbose, desc="Columns"):
@@ -79,12 +78,12 @@ def partial_dependence(
         unexplained = unexplained - curve[rows.cells[place]]
         curves.append(curve)
         variances.append(variance)
-    left = float((unexplained**2).sum())
-    return Dependence(intercept, curves, variances, 1.0 - left / spread if spread > 0 else 1.0)
+    residual = float((unexplained**2).sum())
+    return Dependence(intercept, curves, variances, 1.0 - residual / spread if spread > 0 else 1.0)
 
 
 def _curve(
-    background: Background, rows: BackgroundRows, place: int, ask: _Ask
+    background: Background, rows: BackgroundRows, place: int, ask: Ask
 ) -> tuple[FloatArray, FloatArray]:
     """Return the partial dependence on one column, and its error variance.
 
@@ -100,7 +99,7 @@ def _curve(
     # One value in each of n equal parts of a cell: a step of the model inside it is not missed.
     parts = rows.generator.permuted(np.tile(np.arange(n_rows), (len(codes), 1)), axis=1).ravel()
     values[place] = column.values(cells, (parts + rows.generator.random(len(cells))) / n_rows)
-    outputs = ask(values).reshape(len(codes), n_rows, -1)
+    outputs = ask(_none_original(values), values).reshape(len(codes), n_rows, -1)
     effects = outputs - np.tensordot(rows.shares[place][codes], outputs, axes=1)
     effects[np.abs(effects) <= _ROUNDING * np.abs(outputs).max()] = 0.0
     curve = effects.mean(axis=1)
@@ -110,22 +109,23 @@ def _curve(
     shifts = np.einsum("dn,cno->dco", weights, residuals) / n_rows
     shifts -= (rows.share_changes[place][:, codes] @ curve)[:, np.newaxis]
     shape = (column.feature.n_codes, curve.shape[1])
-    whole, variance = np.zeros(shape), np.zeros(shape)
-    whole[codes], variance[codes] = curve, sampling + shifts.var(axis=0)
-    return whole, variance
+    all_cells, variance = np.zeros(shape), np.zeros(shape)
+    all_cells[codes], variance[codes] = curve, sampling + shifts.var(axis=0)
+    return all_cells, variance
 
 
-def asked_lines(
-    background: Background, ask: Callable[[NDArray[np.bool_], Sequence[NDArray[Any]]], FloatArray]
-) -> list[FloatArray]:
-    """Return what a model says of one row if one value is replaced by one of each cell (ICE).
+def _none_original(values: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
+    return np.zeros((len(values[0]), len(values)), dtype=bool)
+
+
+def ice_lines(background: Background, ask: Ask) -> list[FloatArray]:
+    """Return a model's outputs for one row with one value replaced by one of each cell (ICE).
 
     Parameters
     ----------
     background : Background
     ask : callable
-        Returns the model's outputs for copies of the row: which cells stay, shape (n, n_columns),
-        and what stands in the other places, column by column.
+        As :func:`partial_dependence` takes it.
 
     Returns
     -------
@@ -134,18 +134,18 @@ def asked_lines(
     """
     drawn = [_drawn_codes(background, place) for place in range(len(background.columns))]
     replaced = np.repeat(np.arange(len(drawn)), [len(codes) for codes in drawn])
-    kept = replaced[:, np.newaxis] != np.arange(len(drawn))
+    is_original = replaced[:, np.newaxis] != np.arange(len(drawn))
     values = []
     for place, column in enumerate(background.columns):
         cells = np.full(len(replaced), drawn[place][0])
         cells[replaced == place] = drawn[place]
         values.append(column.values(cells, np.full(len(cells), 0.5)))
-    outputs = ask(kept, values)
+    outputs = ask(is_original, values)
     lines = []
     for place, shares in enumerate(background.shares()):
-        found = outputs[replaced == place]
+        own = outputs[replaced == place]
         line = np.zeros((background.columns[place].feature.n_codes, outputs.shape[1]))
-        line[drawn[place]] = found - shares[drawn[place]] @ found
+        line[drawn[place]] = own - shares[drawn[place]] @ own
         lines.append(line)
     return lines
 

@@ -116,8 +116,7 @@ class Patches:
         ndarray of float64, shape (n_rows, n_pixels)
         """
         own = self.of_pixel
-        shared: NDArray[np.float64] = (values / np.bincount(own))[:, own]
-        return shared
+        return np.asarray((values / np.bincount(own))[:, own])
 
     def _pixels(self, patch: int) -> NDArray[np.intp]:
         return np.flatnonzero(self.of_pixel == patch)

@@ -6,7 +6,6 @@ import dataclasses
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,12 +15,11 @@ from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
-from interpret_dp.lime.asked import actual_values, document_of
-from interpret_dp.lime.labels import BlackBox, black_box
-from interpret_dp.lime.opening import open_asked_rows
-from interpret_dp.lime.surrogate import fit_surrogate
+from interpret_dp.lime.black_box import BlackBox, black_box
+from interpret_dp.lime.opening import open_query_rows
+from interpret_dp.lime.outputs import ExplainedRows
+from interpret_dp.lime.surrogate import fit_surrogate, open_surrogate_request
 from interpret_dp.lime.surrogate_model import Surrogate
-from interpret_dp.lime.surrogate_request import open_surrogate_request
 from interpret_dp.released.summary import ModelSummary
 from interpret_dp.schema import Continuous, Schema, interpret_type
 
@@ -226,36 +224,33 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
         from interpret_dp.explanation.local_objects import local_explanation
 
         surrogate = self.to_released()
-        opened = open_asked_rows(X, self.feature_names_in_, self.schema_, self.image_shape)
+        opened = open_query_rows(X, self.feature_names_in_, self.schema_, self.image_shape)
         n_rows = opened.table.n_rows
-        predicted, _ = self._box.ask(opened.X, n_rows)
-        outputs = surrogate.outputs
-        chosen = outputs.chosen(explained_class, predicted)
-        actual = np.full(n_rows, np.nan) if y is None else actual_values(y, outputs, chosen)
-        found = surrogate.explain(opened.table, chosen)
+        predictions, _ = self._box.ask(opened.X, n_rows)
+        explained = surrogate.outputs.explained(explained_class, predictions)
+        rows = ExplainedRows.of(opened, surrogate.outputs, explained, predictions, y)
+        local = surrogate.explain(opened.table, explained)
         shares = surrogate.fidelity.table["r2"].to_numpy()
         documents = [
-            document_of(
-                opened,
+            rows.document(
                 row,
-                found.effects[row],
-                found.standard_errors[row],
-                output=outputs.text(output),
-                predicted=float(predicted[row, output]),
+                local.effects[row],
+                local.standard_errors[row],
                 method=SURROGATE,
                 origin=_FREE,
-                actual=float(actual[row]),
-                baseline=("Intercept", float(found.intercepts[row])),
-                fit={"prediction": float(said), "fidelity": float(shares[output])},
+                baseline=("Intercept", float(local.intercepts[row])),
+                fit={"prediction": float(prediction), "fidelity": float(shares[output])},
                 scale="log-odds" if surrogate.has_logits else None,
                 image_shape=None if self.image_shape is None else list(self.image_shape),
             )
-            for row, (output, said) in enumerate(zip(chosen, found.predictions, strict=True))
+            for row, (output, prediction) in enumerate(
+                zip(explained, local.predictions, strict=True)
+            )
         ]
-        rows = (RowSpend(0.0, _FREE, SURROGATE),) * n_rows
+        free = (RowSpend(0.0, _FREE, SURROGATE),) * n_rows
         return local_explanation(
             documents,
-            privacy=dataclasses.replace(self.privacy_spend_, subject="surrogate", rows=rows),
+            privacy=dataclasses.replace(self.privacy_spend_, subject="surrogate", rows=free),
             name=name or type(self).__name__,
             feature_names=self.feature_names_in_,
             feature_types=[interpret_type(spec) for spec in self.schema_.features.values()],

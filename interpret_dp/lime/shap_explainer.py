@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpret_dp.lime.explainer import BackgroundExplainer
-from interpret_dp.lime.shap_values import ShapValues, load_shap
+from interpret_dp.lime.local_effects import ShapValues, load_shap
 
 __all__ = ["DPShapTabular"]
 

@@ -16,8 +16,8 @@ from interpret_dp.ebm.estimators import (
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
 )
-from interpret_dp.lime.asked import Outputs
 from interpret_dp.lime.fidelity import Fidelity
+from interpret_dp.lime.outputs import Outputs
 from interpret_dp.lime.patches import Patches
 from interpret_dp.schema import Continuous, Table, open_table
 
@@ -145,8 +145,7 @@ class Surrogate:
     def _predictions(self, scores: Floats) -> Floats:
         if not self.has_logits:
             return np.clip(scores, self.bounds.lower, self.bounds.upper)
-        shares: Floats = 1.0 / (1.0 + np.exp(-np.clip(scores, -500.0, 500.0)))
-        return shares
+        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(scores, -500.0, 500.0))))
 
     @property
     def _sum_of_outputs(self) -> float:

@@ -26,9 +26,8 @@ from interpret_dp.fitting.declaring import declare
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
 from interpret_dp.fitting.tags import estimator_tags, with_substitutes
 from interpret_dp.llm.config import TrainingSettings
-from interpret_dp.llm.explaining import ExplainedMaps
+from interpret_dp.llm.explaining import ExplainedMaps, class_array, json_value, plain_value
 from interpret_dp.llm.inputs import InputCoding, input_coding
-from interpret_dp.llm.maps import LocallyLinearMaps, softmax
 from interpret_dp.llm.request import (
     CENTRE,
     COUNT,
@@ -40,6 +39,7 @@ from interpret_dp.llm.request import (
     with_schema,
 )
 from interpret_dp.release import ReleaseSession, SampledSteps
+from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.summary import warn_after_fit
 from interpret_dp.schema import Schema, encode_classes, open_table
 from interpret_dp.schema.kinds import warn_of_mismatches
@@ -59,6 +59,8 @@ _IDEAL_OPACUS = (
     "that moves them by far less than the room that clipping leaves"
 )
 _DECLARED_ROWS = "the number of rows that was declared is public"
+# What is in the schema or the guarantee, or belongs to the machine.
+_NOT_SAVED = {"dataset", "device", "feature_names", "ledger", "random_state", "schema", "verbose"}
 
 
 class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, BaseEstimator):
@@ -140,8 +142,8 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         The declared labels, sorted.
     guarantee_ : Guarantee
         The promise, its assumptions, and the ledger's head.
-    model_ : LocallyLinearMaps
-        The released weights, in the space of the standardised inputs.
+    model_ : LocallyLinearModel
+        What was released: weights, biases, schema, settings and guarantee.
     coding_ : InputCoding
         How columns become inputs.
     settings_ : TrainingSettings
@@ -171,7 +173,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
     """
 
     guarantee_: Guarantee
-    model_: LocallyLinearMaps
+    model_: LocallyLinearModel
     coding_: InputCoding
     settings_: TrainingSettings
     steps_: SampledSteps | None
@@ -281,8 +283,8 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
             rows = request.rows.drawn(request.neighbourhood.max_rows, session.public_choices)
             request = dataclasses.replace(request, rows=rows)
             if request.declaring.is_needed:
-                found = declare(request.declaring, rows, session)
-                request = with_schema(request, found.schema, self)
+                declared = declare(request.declaring, rows, session)
+                request = with_schema(request, declared.schema, self)
             steps = _steps(request, session)
             trained = self._train(request, steps, session)
         if trained is not None and trained.interrupted and not self.keep_on_interrupt:
@@ -290,21 +292,21 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
                 f"Training was stopped in step {trained.steps_begun} of {steps.count}, and the "
                 "steps begun were charged. keep_on_interrupt=True keeps the weights so far."
             )
-        self._publish(request, steps, trained, session.head)
-        warn_after_fit(self.to_released())
+        self._hold(self._released(request, steps, trained, session.head))
+        warn_after_fit(self.model_)
         return self
 
     def _train(
         self, request: FitRequest, steps: SampledSteps, session: ReleaseSession
     ) -> TrainedMaps | None:
         """Encode and train inside the session; None where fewer than two labels were found."""
-        from interpret_dp.llm.training import train
+        from interpret_dp.llm.training import Training
 
         target = in_class_order(request.schema.target)
         if len(target.levels) < 2:
             return None
         coding = input_coding(request.schema, self.standardize)
-        return train(
+        training = Training(
             coding.encode(request.rows.table),
             encode_classes(request.rows.y, target),
             len(target.levels),
@@ -314,32 +316,38 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
             image_shape=request.image_shape,
             device=self.device,
             engine=self.engine,
-            verbose=bool(self.verbose),
         )
+        return training.run(verbose=bool(self.verbose))
 
-    def _publish(
+    def _released(
         self, request: FitRequest, steps: SampledSteps, trained: TrainedMaps | None, head: str
-    ) -> None:
-        """Fill the fitted attributes."""
-        labels = in_class_order(request.schema.target).levels
-        mixed = len({isinstance(label, str) for label in labels}) > 1
-        self.classes_ = np.array(labels, dtype=object if mixed else None)
-        self.schema_ = request.schema
-        self.coding_ = input_coding(request.schema, self.standardize)
-        self.settings_ = request.settings
-        self.steps_ = None if trained is None else steps
-        self.model_ = (
-            trained.model
-            if trained is not None
-            else LocallyLinearMaps(np.zeros((1, 1, self.coding_.n_inputs)), np.zeros((1, 1)), 1.0)
-        )
-        self.image_shape_ = request.image_shape
-        self.n_features_in_ = len(request.schema.features)
-        self.feature_names_in_ = np.array(list(request.schema.features), dtype=object)
+    ) -> LocallyLinearModel:
+        """Return the released model; with one label alone, a model of zeros."""
+        coding = input_coding(request.schema, self.standardize)
         more = [_IDEAL_OPACUS] if self.engine == "opacus" else []
         if self.n_rows is not None:
             more.append(_DECLARED_ROWS)
-        self.guarantee_ = _promise(request, steps, trained, more, head)
+        return LocallyLinearModel(
+            schema=request.schema,
+            centres=np.array(coding.centres),
+            spreads=np.array(coding.spreads),
+            weights=np.zeros((1, 1, coding.n_inputs)) if trained is None else trained.weights,
+            biases=np.zeros((1, 1)) if trained is None else trained.biases,
+            inverse_temperature=1.0 if trained is None else request.settings.inverse_temperature,
+            classes=tuple(
+                plain_value(label)
+                for label in class_array(in_class_order(request.schema.target).levels)
+            ),
+            guarantee=_promise(request, steps, trained, more, head),
+            image_shape=request.image_shape,
+            settings=dataclasses.asdict(request.settings),
+            steps=None if trained is None else dataclasses.asdict(steps),
+            parameters={
+                name: json_value(value)
+                for name, value in self.get_params(deep=False).items()
+                if name not in _NOT_SAVED
+            },
+        )
 
     # ------------------------------------------------------------------------- predictions
 
@@ -351,7 +359,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         X : DataFrame, array or list of rows, shape (n_rows, n_features) or as images
             Rows to predict; nothing protects them, and nothing is charged.
         """
-        scores = self._scores(X)
+        scores = self.to_released().scores(self._inputs(X))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -362,7 +370,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         X : DataFrame, array or list of rows, shape (n_rows, n_features) or as images
             Rows to predict; nothing protects them, and nothing is charged.
         """
-        return softmax(self._scores(X))
+        return self.to_released().predict_proba(self._inputs(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row.
@@ -372,12 +380,8 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         X : DataFrame, array or list of rows, shape (n_rows, n_features) or as images
             Rows to predict; nothing protects them, and nothing is charged.
         """
-        scores = self._scores(X)
+        scores = self.to_released().scores(self._inputs(X))
         return np.asarray(self.classes_[scores.argmax(axis=1)])
-
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        inputs = self._inputs(X)
-        return self.model_.scores(inputs)
 
     def _inputs(self, X: Any) -> NDArray[np.float32]:
         """Return the standardised inputs of rows to predict."""
@@ -402,11 +406,11 @@ def _steps(request: FitRequest, session: ReleaseSession) -> SampledSteps:
         raise ValueError("Neither a rate nor a batch size is known.")
     exact = np.array([[request.rows.table.n_rows * LATTICE]], dtype=np.int64)
     noisy, sigma = session.gaussian(COUNT, exact, row_norm=LATTICE, aligned=True)
-    # A count below its own noise says nothing but that there are few rows.
-    found = max(float(noisy[0, 0]), sigma) / LATTICE
+    # A count below its own noise is uninformative, except that there are few rows.
+    n_rows = max(float(noisy[0, 0]), sigma) / LATTICE
     # Many rows and a small batch would need more steps than can be accounted, which would show
     # only now that the count is paid for: then each sample is larger.
-    rate = min(1.0, max(request.batch_size / found, request.settings.epochs / MOST_STEPS))
+    rate = min(1.0, max(request.batch_size / n_rows, request.settings.epochs / MOST_STEPS))
     return session.settle(GRADIENTS, probability=rate, count=request.settings.n_steps(rate))
 
 

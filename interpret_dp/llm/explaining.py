@@ -1,34 +1,39 @@
-"""Explanations and files of a fitted DP-LLM classifier, from released weights. Needs no torch."""
+"""Explanations of a fitted DP-LLM classifier, and files of released models. Needs no torch."""
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from interpret_dp._documents import write_sealed
+from interpret_dp._documents import read_json, write_sealed
 from interpret_dp.accounting.plans import SampledSteps
+from interpret_dp.ebm.estimators import from_document
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.inputs import InputCoding
-from interpret_dp.llm.maps import LocallyLinearMaps
 from interpret_dp.llm.request import flat_rows
-from interpret_dp.released.locally_linear import LocallyLinearModel
+from interpret_dp.released.background import BACKGROUND_FORMAT
+from interpret_dp.released.locally_linear import MAPS_FORMAT, LocallyLinearModel
 from interpret_dp.schema import encode_classes, open_table
 
 if TYPE_CHECKING:
+    from interpret_dp.ebm.estimators import (
+        DPExplainableBoostingClassifier,
+        DPExplainableBoostingRegressor,
+    )
     from interpret_dp.explanation.spend import PrivacySpend
+    from interpret_dp.ledger import PrivacyLedger
+    from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 
-__all__ = ["ExplainedMaps"]
+__all__ = ["ExplainedMaps", "class_array", "json_value", "load_model", "plain_value"]
 
-# What is in the schema or the guarantee, or belongs to the machine.
-_NOT_SAVED = {"dataset", "device", "feature_names", "ledger", "random_state", "schema", "verbose"}
 _names = itertools.count()
 
 
@@ -40,6 +45,7 @@ class ExplainedMaps:
 
     guarantee_: Any
     ledger: Any
+    model_: LocallyLinearModel
 
     # ------------------------------------------------------------------------ explanations
 
@@ -101,7 +107,7 @@ class ExplainedMaps:
         flat, _ = flat_rows(X, model.image_shape)
         table = open_table(flat, list(model.feature_names))
         columns = [table.column(index) for index in range(len(model.feature_names))]
-        values = [[_plain(column[row]) for column in columns] for row in range(table.n_rows)]
+        values = [[plain_value(column[row]) for column in columns] for row in range(table.n_rows)]
         actual = None
         if y is not None:
             codes = encode_classes(y, list(model.classes), table.n_rows)
@@ -115,25 +121,7 @@ class ExplainedMaps:
     def to_released(self) -> LocallyLinearModel:
         """Return what the fit released, as one immutable value that needs no torch."""
         check_is_fitted(self, "model_")
-        fitted: Any = self
-        return LocallyLinearModel(
-            schema=fitted.schema_,
-            centres=fitted.coding_.centres,
-            spreads=fitted.coding_.spreads,
-            weights=fitted.model_.weights,
-            biases=fitted.model_.biases,
-            inverse_temperature=fitted.model_.inverse_temperature,
-            classes=tuple(_plain(label) for label in fitted.classes_),
-            guarantee=fitted.guarantee_,
-            image_shape=fitted.image_shape_,
-            settings=dataclasses.asdict(fitted.settings_),
-            steps=None if fitted.steps_ is None else dataclasses.asdict(fitted.steps_),
-            parameters={
-                name: _json_value(value)
-                for name, value in fitted.get_params(deep=False).items()
-                if name not in _NOT_SAVED
-            },
-        )
+        return self.model_
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the released model as JSON: no row, no pickle. ``load_model`` reads it.
@@ -196,9 +184,8 @@ class ExplainedMaps:
         fitted.coding_ = InputCoding(
             features, tuple(model.centres.tolist()), tuple(model.spreads.tolist())
         )
-        fitted.model_ = LocallyLinearMaps(model.weights, model.biases, model.inverse_temperature)
-        mixed = len({isinstance(label, str) for label in model.classes}) > 1
-        fitted.classes_ = np.array(model.classes, dtype=object if mixed else None)
+        fitted.model_ = model
+        fitted.classes_ = class_array(model.classes)
         fitted.schema_ = model.schema
         fitted.guarantee_ = model.guarantee
         fitted.image_shape_ = model.image_shape
@@ -217,14 +204,72 @@ def _named(name: str | None) -> str:
     return name
 
 
-def _plain(value: Any) -> Any:
+def class_array(labels: Sequence[Any]) -> NDArray[Any]:
+    """Return class labels as an array; numbers beside texts stay what they are."""
+    is_mixed = len({isinstance(label, str) for label in labels}) > 1
+    return np.array(labels, dtype=object if is_mixed else None)
+
+
+def plain_value(value: Any) -> Any:
+    """Return a scalar of NumPy as one of Python, and other values as they are."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a constructor parameter as JSON holds it."""
     if isinstance(value, Mapping):
-        return {str(key): _json_value(entry) for key, entry in value.items()}
+        return {str(key): json_value(entry) for key, entry in value.items()}
     if isinstance(value, tuple | list | np.ndarray):
-        return [_json_value(entry) for entry in value]
-    return _plain(value)
+        return [json_value(entry) for entry in value]
+    return plain_value(value)
+
+
+def load_model(
+    path: str | os.PathLike[str], ledger: PrivacyLedger | str | None = None
+) -> DPExplainableBoostingClassifier | DPExplainableBoostingRegressor | DPLocallyLinearClassifier:
+    """Load a model that ``save`` wrote, as a fitted estimator.
+
+    Parameters
+    ----------
+    path : path
+        A JSON file; it is validated, nothing in it is executed. Its own text says which kind of
+        model it holds.
+    ledger : PrivacyLedger or str, default=None
+        Where the data set's account can be read, for the privacy line of explanations.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not a model of this package, was changed after it was written, or is
+        incomplete or contradicts itself. A file of a version before seals is only checked for
+        the latter two.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from interpret_dp import DPExplainableBoostingClassifier, load_model
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(1_000)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema)
+    >>> with TemporaryDirectory() as folder:
+    ...     model.fit(patients.X, patients.y).save(f"{folder}/model.json")
+    ...     again = load_model(f"{folder}/model.json")
+    >>> bool((again.predict(patients.X) == model.predict(patients.X)).all())
+    True
+    """
+    document = read_json(path)
+    written = document.get("format") if isinstance(document, dict) else None
+    if written == BACKGROUND_FORMAT:
+        raise ValueError(
+            f"{os.fspath(path)!r} holds a background, which is no model. Use "
+            "PrivateBackground.load(path)."
+        )
+    if written == MAPS_FORMAT:
+        from interpret_dp.llm.estimator import DPLocallyLinearClassifier
+
+        return DPLocallyLinearClassifier.from_released(
+            LocallyLinearModel.from_dict(document), ledger
+        )
+    return from_document(document, ledger)

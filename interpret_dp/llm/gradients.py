@@ -6,7 +6,7 @@ c_km P_m, with P_m = R_m x. So its squared norm is sum_km c_km^2 (||P_m||^2 + 1)
 clipped gradients is a matrix product of c and x, then one with R_m: nothing of size
 batch x parameters is ever made.
 
-Rows are bytes (``rows``). A step's weights are rounded to integers as well, so that values are
+Rows are bytes (``integers``). A step's weights are rounded to integers as well, so that values are
 exact, and the c of a row to integers whose norm, with that of the row, is checked in integers. So
 a row adds the same integers beside any others, of a norm that nothing in floating point can raise
 (docs/proofs/dp_llm.md).
@@ -22,15 +22,18 @@ import torch
 
 from interpret_dp.llm.config import CLIP_SHARE, GRID_BITS, PROJECTION_BITS, rows_at_a_time
 from interpret_dp.llm.integers import (
+    BIAS_COLUMNS,
     LARGEST_BYTE,
+    TrainingRows,
     byte_product,
     byte_products,
     joined,
+    joined_bias,
     largest_whole,
+    rounded_rows,
     split,
 )
 from interpret_dp.llm.kernels import clipped_limbs
-from interpret_dp.llm.rows import BIAS_COLUMNS, TrainingRows, joined_bias, rounded_rows
 
 __all__ = ["ClosedForm", "map_gradients"]
 

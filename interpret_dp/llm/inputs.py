@@ -19,7 +19,6 @@ from interpret_dp.schema import (
     Schema,
     Table,
     encode_column,
-    level_labels,
 )
 from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.declarations import SYMLOG_UNIT
@@ -71,17 +70,6 @@ class InputCoding:
         return sum(
             isinstance(spec, Categorical) or spec.lower < spec.upper for _, spec in self.features
         )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Name of each input: that of its column, with the level for a categorical one."""
-        found: list[str] = []
-        for name, spec in self.features:
-            if isinstance(spec, Categorical):
-                found += [f"{name}={label}" for label in level_labels(spec)]
-            else:
-                found.append(name)
-        return tuple(found)
 
     def encode(self, table: Table) -> NDArray[np.float32]:
         """Return the inputs, shape (n_rows, n_inputs). Private if the table is; never raises."""

@@ -18,7 +18,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
 from interpret_dp.llm.config import CLIP_SHARE, lattice_points, rows_at_a_time
-from interpret_dp.llm.rows import TrainingRows, rounded_rows
+from interpret_dp.llm.integers import TrainingRows, rounded_rows
 
 __all__ = ["MapLayer", "OpacusSums"]
 
@@ -46,7 +46,7 @@ def _map_layer_gradients(
 
 
 class LocallyLinearModule(nn.Module):
-    """The model of :class:`~interpret_dp.llm.maps.LocallyLinearMaps`, for training by autograd."""
+    """Locally linear maps as a torch module, for training by autograd."""
 
     def __init__(
         self,

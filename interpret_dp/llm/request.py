@@ -1,22 +1,23 @@
-"""Everything that is checked and decided before the first row is read."""
+"""Checks of a DP-LLM fit and its plan, made before the first row is read."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from interpret_dp._validate import check_choice, check_int, check_real
+from interpret_dp._validate import check_choice, check_flag, check_int, check_real
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, gaussian_part
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE
 from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA, calibrated_noise
 from interpret_dp.fitting.account import (
     account_of,
+    checked_budget,
     neighbourhood_of,
     randomness_of,
     refuse_unnamed_unit,
@@ -52,6 +53,16 @@ _COUNT_SHARE = 0.005
 # The pair's own delta: where the noise that is needed is about least, from epsilon 0.5 to 8.
 _OWN_DELTA_SHARE = 0.1
 _RULE = "None leaves it to the rule."
+_LIMITS: dict[str, dict[str, Any]] = {
+    "inverse_temperature": {"low": 1e-9, "high": 1e9},
+    "epochs": {"low": 1e-9, "high": 1e9},
+    "learning_rate": {"low": 1e-9, "high": 1e9},
+    "clip_norm": {"low": 1e-9, "high": 1e9},
+    "smoothing": {"low": 0},
+    "averaging": {"low": 0, "high": 1, "high_open": True},
+    "centring": {"low": 0, "high": 0.5, "mend": "0.01 is usual; 0: none."},
+}
+"""Limits of the real parameters, as :func:`check_real` takes them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,13 +116,13 @@ def flat_rows(X: Any, image_shape: Sequence[int] | None) -> tuple[Any, tuple[int
     shape = None if image_shape is None else _checked_shape("image_shape", image_shape)
     if not isinstance(X, np.ndarray) or X.ndim <= 2:
         return X, shape
-    found = _checked_shape("The shape of the images in X", X.shape[1:])
-    if shape is not None and found != shape:
+    own = _checked_shape("The shape of the images in X", X.shape[1:])
+    if shape is not None and own != shape:
         raise ValueError(
-            f"X has images of shape {found}, and image_shape is {shape}; they must agree. Leave "
+            f"X has images of shape {own}, and image_shape is {shape}; they must agree. Leave "
             "image_shape out for an array of images."
         )
-    return X.reshape(len(X), math.prod(found)), found
+    return X.reshape(len(X), math.prod(own)), own
 
 
 def _checked_shape(what: str, shape: Any) -> tuple[int, ...]:
@@ -131,7 +142,8 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
     TypeError, ValueError, SchemaError, LedgerError
         If a parameter, the table's form or the declaration is wrong. Nothing was spent.
     """
-    epsilon, delta = _asked(estimator)
+    least = 2 * SMALLEST_OWN_DELTA
+    epsilon, delta = checked_budget(estimator.epsilon, estimator.delta, least_delta=least)
     _check_choices(estimator)
     flat, image_shape = flat_rows(X, estimator.image_shape)
     rows, privacy_unit = open_rows(
@@ -148,7 +160,15 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
             f"image_shape is {image_shape}, which is {math.prod(image_shape)} pixels, and X has "
             f"{len(names)} columns; they must agree."
         )
-    declaring = _declaring_task(estimator, rows)
+    partial = partial_schema_from_arguments(
+        names,
+        kinds_of(rows.table),
+        kind_of(rows.y),
+        schema=estimator.schema,
+        classes=estimator.classes,
+        task="classification",
+    )
+    declaring = DeclaringTask(partial, names, names)
     schema = declaring.without_rows()
     settings = settings_of(estimator, input_coding(schema, estimator.standardize), image_shape)
     batch_size, rate = _sampling(estimator, settings)
@@ -175,21 +195,6 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
     return request
 
 
-def _asked(estimator: Any) -> tuple[float, float]:
-    epsilon = check_real(
-        "epsilon", estimator.epsilon, low=0, low_open=True, mend="1 is a usual start."
-    )
-    delta = check_real(
-        "delta",
-        estimator.delta,
-        low=2 * SMALLEST_OWN_DELTA,
-        high=1,
-        high_open=True,
-        mend="Choose it well below one over the number of people, such as 1e-6.",
-    )
-    return epsilon, delta
-
-
 def _check_choices(estimator: Any) -> None:
     check_choice("device", estimator.device, ("auto", "cpu", "cuda"))
     check_choice(
@@ -199,31 +204,16 @@ def _check_choices(estimator: Any) -> None:
         mend="'closed_form' is the fast one; 'opacus' is there to compare with.",
     )
     for name in ("keep_on_interrupt", "verbose"):
-        value = getattr(estimator, name)
-        if not isinstance(value, bool | np.bool_):
-            raise TypeError(
-                f"{name} is {value!r} ({type(value).__name__}); it must be True or False."
-            )
-
-
-def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
-    table = rows.table
-    partial = partial_schema_from_arguments(
-        table.names,
-        kinds_of(table),
-        kind_of(rows.y),
-        schema=estimator.schema,
-        classes=estimator.classes,
-        task="classification",
-    )
-    return DeclaringTask(partial, table.names, table.names)
+        check_flag(name, getattr(estimator, name))
 
 
 def settings_of(
     estimator: Any, coding: InputCoding, image_shape: tuple[int, ...] | None
 ) -> TrainingSettings:
     """Return the rule's settings with those that the estimator's parameters fix."""
-    settings = default_settings(coding.n_inputs, image_shape, coding.n_varying, _signal(estimator))
+    n_rows = _declared_rows(estimator)
+    signal = None if n_rows is None else float(estimator.epsilon) * n_rows
+    settings = default_settings(coding.n_inputs, image_shape, coding.n_varying, signal)
     given: dict[str, Any] = {}
     if estimator.n_maps is not None:
         given["n_maps"] = check_int("n_maps", estimator.n_maps, low=1, high=10_000, mend=_RULE)
@@ -231,41 +221,34 @@ def settings_of(
         mend = "0 is for no projection, None for the rule."
         dimension = check_int("projection_dim", estimator.projection_dim, low=0, mend=mend)
         given["projection_dim"] = min(dimension, coding.n_inputs) or None
-    for name in ("inverse_temperature", "epochs", "learning_rate", "clip_norm"):
+    for name, limits in _LIMITS.items():
         value = getattr(estimator, name)
         if value is not None:
-            given[name] = check_real(name, value, low=1e-9, high=1e9, mend=_RULE)
-    if estimator.smoothing is not None:
-        given["smoothing"] = check_real("smoothing", estimator.smoothing, low=0, mend=_RULE)
-        if given["smoothing"] > 0 and image_shape is None:
-            raise ValueError(
-                f"smoothing is {estimator.smoothing!r}, and rows are no images; it must be 0 or "
-                "None. Give image_shape if columns are the pixels of images."
-            )
-    if estimator.averaging is not None:
-        given["averaging"] = check_real(
-            "averaging", estimator.averaging, low=0, high=1, high_open=True, mend=_RULE
-        )
+            given[name] = check_real(name, value, **{"mend": _RULE, **limits})
     if estimator.projection is not None:
         given["projection"] = check_choice(
             "projection", estimator.projection, ("cosine", "gaussian", "orthonormal"), mend=_RULE
         )
-        if given["projection"] == "cosine" and image_shape is None:
-            raise ValueError(
-                "projection is 'cosine', and rows are no images; it must be 'gaussian', "
-                "'orthonormal' or None. Give image_shape if columns are the pixels of images."
-            )
-    if estimator.centring is not None:
-        given["centring"] = check_real(
-            "centring", estimator.centring, low=0, high=0.5, mend="0.01 is usual; 0: none."
+    if image_shape is None and given.get("smoothing", 0) > 0:
+        raise ValueError(
+            f"smoothing is {estimator.smoothing!r}, and rows are no images; it must be 0 or "
+            "None. Give image_shape if columns are the pixels of images."
         )
-    return _with_centring(dataclasses.replace(settings, **given), asked="centring" in given)
-
-
-def _signal(estimator: Any) -> float | None:
-    """Return epsilon times the declared number of rows, if there is one."""
-    n_rows = _declared_rows(estimator)
-    return None if n_rows is None else float(estimator.epsilon) * n_rows
+    if image_shape is None and given.get("projection") == "cosine":
+        raise ValueError(
+            "projection is 'cosine', and rows are no images; it must be 'gaussian', "
+            "'orthonormal' or None. Give image_shape if columns are the pixels of images."
+        )
+    settings = dataclasses.replace(settings, **given)
+    if settings.centring == 0 or settings.shares_features:
+        return settings
+    # Each map sees a row by features of its own.
+    if "centring" in given:
+        raise ValueError(
+            f"centring is {settings.centring!r}, and each map has a random projection of its own; "
+            "it must be 0 or None. Centring needs projection='cosine', or projection_dim=0."
+        )
+    return dataclasses.replace(settings, centring=0.0)
 
 
 def _declared_rows(estimator: Any) -> int | None:
@@ -274,18 +257,6 @@ def _declared_rows(estimator: Any) -> int | None:
     return check_int(
         "n_rows", estimator.n_rows, low=1, high=10**15, mend="None if it is not public."
     )
-
-
-def _with_centring(settings: TrainingSettings, *, asked: bool) -> TrainingSettings:
-    """Return settings that centre only where all maps see a row by the same features."""
-    if settings.centring == 0 or settings.shares_features:
-        return settings
-    if asked:
-        raise ValueError(
-            f"centring is {settings.centring!r}, and each map has a random projection of its own; "
-            "it must be 0 or None. Centring needs projection='cosine', or projection_dim=0."
-        )
-    return dataclasses.replace(settings, centring=0.0)
 
 
 def _sampling(estimator: Any, settings: TrainingSettings) -> tuple[int | None, float | None]:
@@ -348,4 +319,4 @@ def with_schema(request: FitRequest, schema: Schema, estimator: Any) -> FitReque
     settings = settings_of(estimator, coding, request.image_shape)
     # The number of steps was planned with these epochs.
     settings = dataclasses.replace(settings, epochs=request.settings.epochs)
-    return replace(request, schema=schema, settings=settings)
+    return dataclasses.replace(request, schema=schema, settings=settings)

@@ -6,8 +6,9 @@ and the weights that an interruption leaves.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,50 +16,42 @@ from numpy.typing import NDArray
 
 from interpret_dp.fitting.progress import progress
 from interpret_dp.llm.config import TrainingSettings
-from interpret_dp.llm.features import Frame, projected_features, released_frame
+from interpret_dp.llm.features import (
+    Frame,
+    projected_features,
+    public_projections,
+    released_frame,
+)
 from interpret_dp.llm.gradients import ClosedForm
-from interpret_dp.llm.maps import LocallyLinearMaps
-from interpret_dp.llm.projections import public_projections
+from interpret_dp.llm.integers import TrainingRows
 from interpret_dp.llm.request import GRADIENTS
-from interpret_dp.llm.rows import TrainingRows
 from interpret_dp.release import ReleaseSession, SampledSteps
 
-__all__ = ["TrainedMaps", "Training", "compute_device", "train"]
+if TYPE_CHECKING:
+    from interpret_dp.llm.opacus_engine import OpacusSums
+
+__all__ = ["TrainedMaps", "Training", "compute_device"]
 
 # Kingma and Ba's own constants; the last keeps a division by zero away.
 _FIRST_MOMENT, _SECOND_MOMENT, _TINY = 0.9, 0.999, 1e-8
 
 
-class ClippedSums(Protocol):
-    """Engine that sums the clipped gradients of some rows.
-
-    Attributes
-    ----------
-    row_norm : int
-        Bound on the norm of the integers that a row adds.
-    """
-
-    row_norm: int
-
-    def lattice_sum(
-        self, weights: torch.Tensor, biases: torch.Tensor, positions: torch.Tensor
-    ) -> torch.Tensor:
-        """Return the sum in integers, int64, shape (n_parameters,). Private."""
-
-
 @dataclass(frozen=True)
 class TrainedMaps:
-    """Released result of a training.
+    """Released result of a training; public.
 
     Attributes
     ----------
-    model : LocallyLinearMaps
+    weights : ndarray of float64, shape (n_classes, n_maps, n_inputs)
+        Of the standardised inputs: centring and projections are multiplied out.
+    biases : ndarray of float64, shape (n_classes, n_maps)
     steps_begun : int
         Fewer than planned after an interruption.
     interrupted : bool
     """
 
-    model: LocallyLinearMaps
+    weights: NDArray[np.float64]
+    biases: NDArray[np.float64]
     steps_begun: int
     interrupted: bool
 
@@ -120,43 +113,71 @@ class Training:
         device: str,
         engine: str,
     ) -> None:
-        where = compute_device(device)
-        rows = TrainingRows(
-            torch.from_numpy(inputs).to(where), torch.from_numpy(classes.astype(np.int64)).to(where)
-        )
-        start = _start(inputs.shape[1], n_classes, settings, image_shape, session.public_choices)
-        projections = None if start.projections is None else torch.from_numpy(start.projections)
-        if projections is not None:
-            projections = projections.to(where)
-        self._frame = None
-        if settings.shares_features:
-            rows, self._frame = _shared(rows, projections, settings, session)
+        self._device = compute_device(device)
+        with self._full_precision():
+            rows = TrainingRows(
+                torch.from_numpy(inputs).to(self._device),
+                torch.from_numpy(classes.astype(np.int64)).to(self._device),
+            )
+            start = _start(
+                inputs.shape[1], n_classes, settings, image_shape, session.public_choices
+            )
             projections = None
-        self._sums = _engine(engine, rows, projections, settings, len(start.parameters))
-        self._adam = _Adam(torch.from_numpy(start.parameters).to(where), settings.averaging)
+            if start.projections is not None:
+                projections = torch.from_numpy(start.projections).to(self._device)
+            self._frame = None
+            if settings.shares_features:
+                rows, self._frame = _shared_features(rows, projections, settings, session)
+                projections = None
+            self._sums = _engine(engine, rows, projections, settings, len(start.parameters))
+            parameters = torch.from_numpy(start.parameters).to(self._device)
+            self._adam = _Adam(parameters, settings.averaging)
         self._start, self._settings, self._steps, self._session = start, settings, steps, session
         self._n_rows = len(inputs)
         self._steps_begun = 0
+
+    def run(self, *, verbose: bool) -> TrainedMaps:
+        """Take all steps; an interruption ends them early.
+
+        Parameters
+        ----------
+        verbose : bool
+            Show steps and time, never a loss.
+        """
+        interrupted = False
+        try:
+            for _ in progress(
+                range(self._steps.count), verbose=verbose, unit="step", desc="DP-LLM"
+            ):
+                self.step()
+        except KeyboardInterrupt:
+            # No private number was shown, so that the moment of the interruption is public.
+            interrupted = True
+        average = self._adam.average.cpu().numpy()
+        weights, biases = self._start.maps(average, self._frame)
+        return TrainedMaps(weights, biases, self._steps_begun, interrupted)
 
     def step(self) -> None:
         """Release the sum of one sample and follow it."""
         step = self._steps_begun
         # A step counts from its beginning: an interruption may come after its noise.
         self._steps_begun += 1
-        gradient = torch.from_numpy(self._release()).to(self._adam.parameters.device)
-        rate = self._settings.learning_rate_at(step, self._steps.count)
-        self._adam.update(gradient, rate)
+        with self._full_precision():
+            gradient = torch.from_numpy(self._release()).to(self._device)
+            rate = self._settings.learning_rate_at(step, self._steps.count)
+            self._adam.update(gradient, rate)
 
-    def trained(self, *, interrupted: bool) -> TrainedMaps:
-        """Return the model of the steps so far."""
-        average = self._adam.average.cpu().numpy()
-        model = self._start.model(average, self._frame, self._settings.inverse_temperature)
-        return TrainedMaps(model, self._steps_begun, interrupted)
+    def _full_precision(self) -> torch.autocast:
+        """Return a context without the caller's automatic mixed precision.
+
+        In it, the lengths by which rows are clipped would be right to two digits only.
+        """
+        return torch.autocast(self._device.type, enabled=False)
 
     def _release(self) -> NDArray[np.float32]:
         """Release one step's sum, in units of its noise."""
         parameters, shape = self._adam.parameters, self._start.shape
-        n_weights = int(np.prod(shape))
+        n_weights = math.prod(shape)
         weights = parameters[:n_weights].reshape(shape)
         biases = parameters[n_weights:].reshape(shape[:2])
 
@@ -171,53 +192,7 @@ class Training:
         return (noisy / sigma).astype(np.float32)
 
 
-def train(
-    inputs: NDArray[np.float32],
-    classes: NDArray[np.int16],
-    n_classes: int,
-    settings: TrainingSettings,
-    steps: SampledSteps,
-    session: ReleaseSession,
-    *,
-    image_shape: tuple[int, ...] | None,
-    device: str,
-    engine: str,
-    verbose: bool,
-) -> TrainedMaps:
-    """Take all steps of a :class:`Training`; an interruption ends them early.
-
-    Parameters
-    ----------
-    inputs, classes, n_classes, settings, steps, session, image_shape, device, engine
-        As :class:`Training` takes them.
-    verbose : bool
-        Show steps and time, never a loss.
-    """
-    # The caller may be in a block of torch's automatic mixed precision, in which the lengths by
-    # which rows are clipped would be right to two digits only.
-    with torch.autocast(compute_device(device).type, enabled=False):
-        training = Training(
-            inputs,
-            classes,
-            n_classes,
-            settings,
-            steps,
-            session,
-            image_shape=image_shape,
-            device=device,
-            engine=engine,
-        )
-        interrupted = False
-        try:
-            for _ in progress(range(steps.count), verbose=verbose, unit="step", desc="DP-LLM"):
-                training.step()
-        except KeyboardInterrupt:
-            # Nothing private was on display: when the user stops says nothing about the rows.
-            interrupted = True
-    return training.trained(interrupted=interrupted)
-
-
-def _shared(
+def _shared_features(
     rows: TrainingRows,
     projections: torch.Tensor | None,
     settings: TrainingSettings,
@@ -243,7 +218,7 @@ def _engine(
     projections: torch.Tensor | None,
     settings: TrainingSettings,
     n_parameters: int,
-) -> ClippedSums:
+) -> ClosedForm | OpacusSums:
     arguments = (rows, projections, settings.inverse_temperature, settings.clip_norm)
     if name == "opacus":
         from interpret_dp.llm.opacus_engine import OpacusSums
@@ -263,11 +238,11 @@ class _Start:
     shape: tuple[int, int, int]
     projections: NDArray[np.float32] | None
 
-    def model(
-        self, parameters: NDArray[np.float32], frame: Frame | None, temperature: float
-    ) -> LocallyLinearMaps:
-        """Return the model of some parameters, the frame and the projections multiplied out."""
-        n_weights = int(np.prod(self.shape))
+    def maps(
+        self, parameters: NDArray[np.float32], frame: Frame | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return weights and biases, with the frame and the projections multiplied out."""
+        n_weights = math.prod(self.shape)
         weights = parameters[:n_weights].reshape(self.shape).astype(np.float64)
         biases = parameters[n_weights:].reshape(self.shape[:2]).astype(np.float64)
         if frame is not None:
@@ -278,11 +253,7 @@ class _Start:
         # would be explained by it.
         weights -= weights.mean(axis=(0, 1))
         biases -= biases.mean()
-        return LocallyLinearMaps(
-            np.ascontiguousarray(weights.transpose(1, 0, 2)),
-            np.ascontiguousarray(biases.T),
-            temperature,
-        )
+        return np.ascontiguousarray(weights.transpose(1, 0, 2)), np.ascontiguousarray(biases.T)
 
 
 def _start(
@@ -301,7 +272,7 @@ def _start(
     dimension = n_inputs if projections is None else projections.shape[1]
     shape = (settings.n_maps, n_classes, dimension)
     limit = 1.0 / np.sqrt((dimension + 1) * n_classes)
-    size = int(np.prod(shape)) + settings.n_maps * n_classes
+    size = math.prod(shape) + settings.n_maps * n_classes
     parameters = public.uniform(-limit, limit, size=size).astype(np.float32)
     return _Start(parameters, shape, projections)
 

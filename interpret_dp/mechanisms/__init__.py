@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from interpret_dp.mechanisms.additive import gaussian_mechanism
-from interpret_dp.mechanisms.choice import exponential_mechanism
 from interpret_dp.mechanisms.entropy import (
     Randomness,
     SeededRandomness,
@@ -11,7 +10,11 @@ from interpret_dp.mechanisms.entropy import (
     active_randomness,
     use_randomness,
 )
-from interpret_dp.mechanisms.selection import Selection, gaussian_thresholding
+from interpret_dp.mechanisms.selection import (
+    Selection,
+    exponential_mechanism,
+    gaussian_thresholding,
+)
 
 __all__ = [
     "Randomness",

@@ -1,4 +1,4 @@
-"""Where random numbers come from: the operating system, or, in tests only, a seed.
+"""The sources of random numbers: the operating system, or, in tests only, a seed.
 
 A :class:`Randomness` answers two needs that must not be mixed up. ``public`` makes choices that
 are published with the model and protect nobody (where a random split falls). ``perturb`` is the
@@ -16,8 +16,13 @@ from contextvars import ContextVar
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.mechanisms.choice import choice_rate, draw_exponentially
-from interpret_dp.mechanisms.sampling import ByteSource, sampled_rows, system_bytes
+from interpret_dp.mechanisms.draws import (
+    ByteSource,
+    choice_rate,
+    draw_exponentially,
+    sampled_rows,
+    system_bytes,
+)
 from interpret_dp.mechanisms.vectorised import discrete_gaussian
 
 __all__ = [

@@ -33,11 +33,11 @@ def _propose(
     shift: np.uint64,
     widths: NDArray[np.uint64],
     inner: NDArray[np.uint64],
-    found: NDArray[np.int64],
+    points: NDArray[np.int64],
     open_at: NDArray[np.int64],
     open_layers: NDArray[np.int64],
 ) -> tuple[int, int]:
-    n_found = n_open = 0
+    n_points = n_open = 0
     mask = (_ONE << shift) - _ONE
     from_same = low_words.shape[0] == 0
     for i in range(words.shape[0]):
@@ -57,13 +57,13 @@ def _propose(
         # Zero has two signs and counts once.
         if magnitude < minus:
             continue
-        found[n_found] = (magnitude ^ -minus) + minus
+        points[n_points] = (magnitude ^ -minus) + minus
         if step >= inner[layer]:
-            open_at[n_open] = n_found
+            open_at[n_open] = n_points
             open_layers[n_open] = layer
             n_open += 1
-        n_found += 1
-    return n_found, n_open
+        n_points += 1
+    return n_points, n_open
 
 
 def propose(
@@ -85,19 +85,19 @@ def propose(
     shift : int
         A step is 2**shift integers.
     widths, inner : ndarray of uint64, shape (256,)
-        As :class:`~interpret_dp.mechanisms.layers.Layers` has them.
+        As :class:`~interpret_dp.mechanisms.vectorised.Layers` has them.
 
     Returns
     -------
-    found : ndarray of int64, shape (n_found,)
+    points : ndarray of int64, shape (n_points,)
         Points, with their signs, in order; a few words make none.
     open_at : ndarray of int64, shape (n_open,)
-        Positions in ``found`` of those that are not surely below the curve; increasing.
+        Positions in ``points`` of those that are not surely below the curve; increasing.
     open_layers : ndarray of int64, shape (n_open,)
         Their layers.
     """
-    found, open_at, open_layers = np.empty((3, len(words)), dtype=np.int64)
+    points, open_at, open_layers = np.empty((3, len(words)), dtype=np.int64)
     bits = np.uint64(shift)
-    given: Any = (words, low_words, bits, widths, inner, found, open_at, open_layers)
-    n_found, n_open = _propose(*given)
-    return found[:n_found], open_at[:n_open], open_layers[:n_open]
+    given: Any = (words, low_words, bits, widths, inner, points, open_at, open_layers)
+    n_points, n_open = _propose(*given)
+    return points[:n_points], open_at[:n_open], open_layers[:n_open]

@@ -1,13 +1,15 @@
-"""Values and ranges whose noisy counts exceed a threshold.
+"""Private selection: of a candidate, of values that occur often, and of an occupied range.
 
-Partition selection names the values that occur often enough, by Gaussian thresholding. Approximate
-bounds of a column follow from a released histogram over signed powers of two, by post-processing.
+The exponential mechanism chooses a candidate by its integer score. Gaussian thresholding (partition
+selection) names the values that occur often enough. Approximate bounds of a column follow from a
+released histogram over signed powers of two, by post-processing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int, check_real
+from interpret_dp.accounting.gaussian import LARGEST_RANGE, SMALLEST_RANGE
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.mechanisms.entropy import Randomness
@@ -23,6 +26,7 @@ __all__ = [
     "FALSE_ALARM",
     "Key",
     "Selection",
+    "exponential_mechanism",
     "gaussian_thresholding",
     "normal_tail_quantile",
     "occupied_range",
@@ -30,7 +34,7 @@ __all__ = [
     "threshold",
 ]
 
-#: What occurring values are told apart by: a text, or a number.
+#: The key of an occurring value: a text, or a number.
 Key = str | float
 
 _ROUNDING = 1e-12
@@ -57,6 +61,61 @@ class Selection:
     counts: NDArray[np.int64]
     sigma: float
     threshold: int
+
+
+def exponential_mechanism(
+    name: str,
+    scores: Sequence[int],
+    *,
+    sensitivity: int,
+    epsilon: float,
+    randomness: Randomness,
+) -> int:
+    """Release the index of a candidate, the likelier the lower its score.
+
+    Parameters
+    ----------
+    name : str
+        Name of the release, for audits.
+    scores : sequence of int, shape (n_candidates,)
+        Private; the number of candidates is public. Python's or 64-bit integers.
+    sensitivity : int
+        Bound on the change of any one score between neighbouring tables. It must hold for the
+        integers themselves.
+    epsilon : float
+        Bounded range of the choice, 1e-100 to 100.
+    randomness : Randomness
+        Source of the draw.
+
+    Returns
+    -------
+    int
+        i with a probability proportional to ``exp(-epsilon * scores[i] / (2 * sensitivity))``,
+        exactly; epsilon is the rational number that the float is.
+
+    Raises
+    ------
+    TypeError
+        If a score is anything but an integer, for which nothing is proved.
+    ValueError
+        If there is no candidate, or a figure is out of range.
+
+    Notes
+    -----
+    McSherry and Talwar (2007). Epsilon-bounded-range, hence mu-GDP with the mu of
+    :func:`~interpret_dp.accounting.gaussian.mu_of_range` (docs/proofs/exponential_mechanism.md).
+    Mechanisms that are only epsilon-differentially private, such as permute-and-flip or noisy
+    maxima with exponential noise, would cost up to twice as much.
+    """
+    sensitivity = check_int("sensitivity", sensitivity, low=1)
+    epsilon = check_real("epsilon", epsilon, low=SMALLEST_RANGE, high=LARGEST_RANGE)
+    if len(scores) == 0:
+        raise ValueError(
+            f"The choice {name!r} has no candidates; it must have at least one. Leave the choice "
+            "out where there is nothing to choose from."
+        )
+    integers = [operator.index(score) for score in scores]
+    return randomness.choose(name, integers, sensitivity, epsilon)
 
 
 def gaussian_thresholding(
@@ -115,8 +174,8 @@ def gaussian_thresholding(
     noisy = randomness.perturb_occurring(
         name, keys, exact, newcomer=unit_rows * LATTICE, sensitivity=sensitivity, sigma=sigma
     )
-    kept = np.flatnonzero(noisy > limit)
-    return Selection(tuple(keys[at] for at in kept), noisy[kept], sigma, limit)
+    passed = np.flatnonzero(noisy > limit)
+    return Selection(tuple(keys[at] for at in passed), noisy[passed], sigma, limit)
 
 
 def threshold(unit_rows: int, sigma: float, delta: float) -> int:

@@ -1,26 +1,34 @@
 """Exact discrete Gaussian noise: rejection sampling over whole arrays.
 
 A point is drawn in one of 256 layers of equal area that together cover the curve
-exp(-z**2 / (2 sigma**2)), and kept where it lies below it (``layers``, ``proposals``): most points
-surely do. For the others the curve is computed in floating point together with a bound on its
-error; a height that falls within the bound is extended, and compared with the curve in integer
-arithmetic, until the comparison is decided. So no rounding takes part in the law of a draw
+exp(-z**2 / (2 sigma**2)), and accepted where it lies below it: most points surely do. For the
+others the curve is computed in floating point together with a bound on its error; a height that
+falls within the bound is extended, and compared with the curve in integer arithmetic, until the
+comparison is decided. So no rounding takes part in the law of a draw
 (docs/proofs/vectorised_sampler.md).
+
+Layer i reaches from 0 to ``width_i`` and from the height where the layer below it ends to about
+``area / width_i`` above that (after Marsaglia and Tsang). The top of the curve is 1, and a uniform
+point of a uniformly chosen layer lies below the curve with the probability of its z, up to one
+factor for all.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import ssl
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.mechanisms.layers import Layers, layers_of
 
-__all__ = ["LARGEST_SIGMA", "discrete_gaussian"]
+__all__ = ["LARGEST_SIGMA", "N_LAYERS", "Layers", "discrete_gaussian", "layers_of"]
 
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -42,6 +50,19 @@ _BATCH = 2**15
 # only keeps z / sigma in range.
 _SMALLEST_SIGMA = 2.0**-10
 LARGEST_SIGMA = 2.0**56
+
+N_LAYERS = 256
+# That say a step: all of 32 bits.
+_WORDS = 2**32
+
+# Scales are at most 2**12 steps, so that a place in a layer is a step, of few bits, and low bits
+# that are uniform as they come.
+_BITS_OF_STEPS = 12
+# The lowest layer ends here; the curve beyond weighs less than 2**-2900.
+_REACH = 64
+# The layers end surely, not just about, above the top of the curve.
+_TOP = 1.0 + 2.0**-20
+_CLOSE = 1.0 + 2.0**-14
 
 
 def discrete_gaussian(sigma: float, size: int) -> Integers:
@@ -103,9 +124,9 @@ def _draw(layers: Layers, size: int, source: WordSource) -> Integers:
         # How many are proposed depends on how many were kept, never on which.
         missing = size - filled
         count = min(_BATCH, missing + missing // 16 + 64)
-        kept = _kept_proposals(layers, count, source)[:missing]
-        draws[filled : filled + len(kept)] = kept
-        filled += len(kept)
+        accepted = _kept_proposals(layers, count, source)[:missing]
+        draws[filled : filled + len(accepted)] = accepted
+        filled += len(accepted)
     return draws
 
 
@@ -115,12 +136,12 @@ def _kept_proposals(layers: Layers, count: int, source: WordSource) -> Integers:
 
     words = source(count)
     low_words = source(count if layers.shift > LOW_BITS else 0)
-    found, open_at, open_layers = propose(
+    points, open_at, open_layers = propose(
         words, low_words, layers.shift, layers.widths, layers.inner
     )
     prefix = source(len(open_at)) >> np.uint64(64 - _UNIFORM_BITS)
-    below = _is_below(layers, np.abs(found[open_at]), open_layers, prefix, source)
-    return np.delete(found, open_at[~below])
+    below = _is_below(layers, np.abs(points[open_at]), open_layers, prefix, source)
+    return np.delete(points, open_at[~below])
 
 
 def _is_below(
@@ -212,3 +233,93 @@ def _exp_bounds(exponent: Fraction, bits: int) -> tuple[int, int]:
 
 def _divide_up(dividend: int, divisor: int) -> int:
     return -(-dividend // divisor)
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Layers for one scale, from the lowest, which is the widest, to that at the curve's top.
+
+    Attributes
+    ----------
+    sigma : float
+    shift : int
+        A step is 2**shift integers.
+    area : float
+        What a point that is proposed stands for: heights are ``area`` times the share of words of
+        32 bits that say one given step of the layer, which is a little less than one by its width.
+    widths : ndarray of uint64, shape (N_LAYERS,)
+        In steps, at least 1 and below 2**19.
+    inner : ndarray of uint64, shape (N_LAYERS,)
+        The curve is above the layer in all of so many first steps.
+    bottoms, heights : ndarray of float64, shape (N_LAYERS,)
+        Right to 2**-44.
+    """
+
+    sigma: float
+    shift: int
+    area: float
+    widths: NDArray[np.uint64]
+    inner: NDArray[np.uint64]
+    bottoms: NDArray[np.float64]
+    heights: NDArray[np.float64]
+
+    @cached_property
+    def exact(self) -> list[tuple[Fraction, Fraction]]:
+        """Bottom and height of each layer, as the rational numbers that they are."""
+        area = Fraction(self.area)
+        heights = [area * _words_of_a_step(int(width)) / _WORDS for width in self.widths]
+        bottoms = itertools.accumulate(heights, initial=Fraction(0))
+        return list(zip(bottoms, heights, strict=False))
+
+
+@lru_cache(maxsize=32)
+def layers_of(sigma: float) -> Layers:
+    """Return the layers for a scale from 2**-10 to 2**56, which takes some milliseconds once."""
+    _, exponent = math.frexp(sigma)
+    shift = max(0, exponent - _BITS_OF_STEPS)
+    scale = math.ldexp(sigma, -shift)
+    low, high = math.sqrt(math.pi / 2) * scale / N_LAYERS, float(math.ceil(_REACH * scale))
+    while high > low * _CLOSE:
+        area = math.sqrt(low * high)
+        _, levels = _stacked(area, scale)
+        low, high = (low, area) if levels[-1] >= _TOP else (area, high)
+    widths, levels = _stacked(high, scale)
+    # Two steps and a bit inside of where the next layer begins, see _width.
+    inner = [max(0, width - 3) for width in widths[1:]] + [0]
+    return Layers(
+        sigma,
+        shift,
+        high,
+        np.array(widths, dtype=np.uint64),
+        np.array(inner, dtype=np.uint64),
+        np.array(levels[:-1]),
+        np.array([_height(high, width) for width in widths]),
+    )
+
+
+def _stacked(area: float, scale: float) -> tuple[list[int], list[float]]:
+    """Return the widths of layers of this area, and the heights between which they lie."""
+    widths, levels = [math.ceil(_REACH * scale)], [0.0]
+    for _ in range(N_LAYERS - 1):
+        levels.append(levels[-1] + _height(area, widths[-1]))
+        widths.append(_width(levels[-1], scale))
+    levels.append(levels[-1] + _height(area, widths[-1]))
+    return widths, levels
+
+
+def _words_of_a_step(width: int) -> int:
+    """Return how many words say one step of a layer; up to ``width - 1`` words say none."""
+    return _WORDS // width
+
+
+def _height(area: float, width: int) -> float:
+    return area * (_words_of_a_step(width) / _WORDS)
+
+
+def _width(level: float, scale: float) -> int:
+    """Return a number of steps at whose end, and beyond, the curve is surely below the level.
+
+    It is between one and two steps more than where the curve crosses the level: far more than what
+    rounding moves.
+    """
+    return 1 if level >= 1 else math.ceil(scale * math.sqrt(-2 * math.log(level))) + 1

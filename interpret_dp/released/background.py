@@ -1,4 +1,4 @@
-"""The released background: how the values of each column are spread, as one immutable value."""
+"""The released background: the distribution of each column, as one immutable value."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 
 ZERO_ENDS = float(np.finfo(np.float64).tiny)
-"""Where the cell of the value 0 ends: it holds no other number."""
+"""End of the cell of the value 0, which holds no other number."""
 
 BACKGROUND_FORMAT = "interpret_dp.background"
-"""What a file says that it holds."""
+"""The format that a file of a background names."""
 
 _VERSION = 1
 _KEYS = ("schema", "columns", "n_rows", "dependence", "guarantee")
@@ -120,12 +120,12 @@ class BackgroundColumn:
             Without undeclared cells, which have no value to draw, and without missing ones unless
             :attr:`has_missing`. They add up to 1.
         """
-        kept = shares[..., : len(self.counts) - 1].copy()
-        kept[..., 0] *= self.has_missing
+        drawn = shares[..., : len(self.counts) - 1].copy()
+        drawn[..., 0] *= self.has_missing
         # A column of which all is left out has no more to say than its declaration.
-        empty = kept.sum(axis=-1, keepdims=True) <= 0
-        kept[..., 1:] = np.where(empty, 1.0, kept[..., 1:])
-        return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
+        empty = drawn.sum(axis=-1, keepdims=True) <= 0
+        drawn[..., 1:] = np.where(empty, 1.0, drawn[..., 1:])
+        return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True))
 
     def values(self, cells: NDArray[np.int64], places: FloatArray) -> NDArray[Any]:
         """Return a value in each of some cells.
@@ -147,13 +147,13 @@ class BackgroundColumn:
             # The integers of a cell are alike, and each has the same share of it.
             starts = np.concatenate(([spec.lower], np.ceil(cuts), [spec.upper + 1.0]))
             first, after = starts[np.maximum(cells - 1, 0)], starts[cells]
-            found = np.minimum(first + np.floor(places * (after - first)), after - 1.0)
+            numbers = np.minimum(first + np.floor(places * (after - first)), after - 1.0)
         else:
             borders = np.concatenate(([spec.lower], cuts, [spec.upper]))
             first, last = borders[np.maximum(cells - 1, 0)], borders[cells]
-            found = first * (1.0 - places) + last * places
-            found[np.abs(found) <= ZERO_ENDS] = 0.0
-        return np.where(cells == 0, np.nan, found)
+            numbers = first * (1.0 - places) + last * places
+            numbers[np.abs(numbers) <= ZERO_ENDS] = 0.0
+        return np.where(cells == 0, np.nan, numbers)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

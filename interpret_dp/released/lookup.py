@@ -109,7 +109,7 @@ def intercept_key(model: AdditiveModel) -> str:
 
 
 def score_suffixes(model: AdditiveModel) -> list[str]:
-    """Return what tells apart the columns of each score: nothing if there is one."""
+    """Return the suffixes of the columns of each score: empty if there is one."""
     n_scores = len(model.intercept)
     return [""] if n_scores == 1 else [f"_{index}" for index in range(n_scores)]
 

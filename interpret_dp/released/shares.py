@@ -49,8 +49,8 @@ class SharePosterior:
         likely = _log_likelihoods(self._counts)
         frequencies = _START
         for _ in range(_STEPS):
-            found = _normalised(likely + np.log(frequencies))
-            frequencies = found.sum(axis=0) + _PRIOR_CELLS * _START
+            posterior = _normalised(likely + np.log(frequencies))
+            frequencies = posterior.sum(axis=0) + _PRIOR_CELLS * _START
             frequencies /= frequencies.sum()
         self._components = _normalised(likely + np.log(frequencies))
 

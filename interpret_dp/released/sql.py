@@ -91,18 +91,18 @@ def scoring_sql(
         )
     parts = tuple(_checked_name("a part of table", part) for part in parts)
     column_of = _checked_columns(model, columns)
-    kept = [_checked_name("a name in keep", name) for name in _sequence("keep", keep)]
+    kept_columns = [_checked_name("a name in keep", name) for name in _sequence("keep", keep)]
 
     steps = _steps(model, writer, column_of)
     made = {name for step in steps for name in step}
-    if made.intersection(kept) or len(set(kept)) < len(kept):
+    if made.intersection(kept_columns) or len(set(kept_columns)) < len(kept_columns):
         raise ValueError(
-            f"keep is {kept!r}; its names must differ from one another and from those that the "
-            f"statement itself makes, {sorted(made)!r}. Rename the column in a view."
+            f"keep is {kept_columns!r}; its names must differ from one another and from those "
+            f"that the statement itself makes, {sorted(made)!r}. Rename the column in a view."
         )
     source: exp.Expr = writer.table(parts)
     for step in steps:
-        chosen = [writer.column(name) for name in kept]
+        chosen = [writer.column(name) for name in kept_columns]
         chosen += [
             writer.column(name) if value is None else exp.alias_(value, name, quoted=True)
             for name, value in step.items()
@@ -177,8 +177,8 @@ def _steps(model: AdditiveModel, writer: Writer, column_of: Mapping[str, str]) -
         ]
     suffixes = score_suffixes(model)
     scores, odds = [f"score{s}" for s in suffixes], [f"odds{s}" for s in suffixes]
-    kept: Step = {}
-    kept.update(dict.fromkeys(scores))
+    passed_on: Step = {}
+    passed_on.update(dict.fromkeys(scores))
     # The first class with the largest score is the prediction, as numpy's argmax has it.
     is_top = [
         exp.EQ(this=writer.column(name), expression=writer.column("top_score")) for name in scores
@@ -186,11 +186,11 @@ def _steps(model: AdditiveModel, writer: Writer, column_of: Mapping[str, str]) -
     prediction = _case(list(zip(is_top, labels, strict=True))[:-1], labels[-1])
     return [
         dict(zip(scores, sums, strict=True)),
-        kept | {"top_score": _largest(writer, scores)},
-        kept
+        passed_on | {"top_score": _largest(writer, scores)},
+        passed_on
         | {o: _odds(writer, s) for o, s in zip(odds, scores, strict=True)}
         | {"prediction": prediction},
-        kept
+        passed_on
         | {f"probability{s}": _share(writer, f"odds{s}", odds) for s in suffixes}
         | {"prediction": None},
     ]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpret_dp._notebook import notebook_table
+from interpret_dp._figures import notebook_table
 from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.background import Background, BackgroundColumn
@@ -35,7 +35,7 @@ _SURELY = 0.75
 # Deviations of noise beyond which a count is significant.
 _SIGNIFICANT = 3.0
 # One bin is said to be too few where so many rows, in deviations of a count's noise, are in it: a
-# second bin of one row in thirty would have been found then.
+# second bin of one row in thirty would have been seen then.
 _ROWS_OF_MANY_BINS = 100.0
 # The number of rows is said to be near zero if it surely is below this. A healthy table that is so
 # small is of no use either, and what noise makes of larger ones must not raise an alarm.

@@ -1,4 +1,4 @@
-"""What is public before any row is seen: types, names, bounds and levels; and the coding by them.
+"""Public declarations of a table: types, names, bounds and levels; and the coding by them.
 
 A :class:`Schema` is the only thing that decides how a row becomes integers. Nothing in this
 package draws noise or spends budget.
@@ -22,6 +22,7 @@ from interpret_dp.schema.schema import (
 
 if TYPE_CHECKING:
     from interpret_dp.schema.arguments import schema_from_arguments
+    from interpret_dp.schema.containers import Table, open_table, open_target
     from interpret_dp.schema.encode import (
         canonical_frame,
         encode_classes,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     )
     from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges, search_edges, unseen_label
     from interpret_dp.schema.report import ColumnReport, SchemaReport
-    from interpret_dp.schema.tables import Table, open_table, open_target
 
 __all__ = [
     "Categorical",
@@ -63,7 +63,7 @@ __all__ = [
 _LAZY = {
     "ColumnReport": "report",
     "SchemaReport": "report",
-    "Table": "tables",
+    "Table": "containers",
     "canonical_frame": "encode",
     "encode_classes": "encode",
     "encode_column": "encode",
@@ -72,8 +72,8 @@ _LAZY = {
     "fine_bin_count": "fine_bins",
     "fine_edges": "fine_bins",
     "search_edges": "fine_bins",
-    "open_table": "tables",
-    "open_target": "tables",
+    "open_table": "containers",
+    "open_target": "containers",
     "schema_from_arguments": "arguments",
     "unseen_label": "fine_bins",
 }

@@ -6,11 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interpret_dp._validate import check_choice
+from interpret_dp._validate import check_choice, name_faults
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.column_arguments import ColumnArgument, column_arguments, read_bound
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec
-from interpret_dp.schema.names import name_faults
 from interpret_dp.schema.schema import Schema
 
 __all__ = ["ReadArguments", "read_arguments", "schema_from_arguments"]
@@ -77,7 +76,7 @@ def schema_from_arguments(
 
 @dataclass(frozen=True)
 class ReadArguments:
-    """What a schema and the arguments declare, and what they leave open.
+    """Declarations of a schema and the arguments, and the gaps they leave.
 
     Attributes
     ----------
@@ -129,16 +128,16 @@ def read_arguments(
     undeclared: dict[str, ColumnArgument] = {}
     for name, argument, is_row in column_arguments(names, feature_types, privacy_bounds, integers):
         declared = base.features.get(name, base.default)
-        said = _without_array_row(argument, declared) if is_row else argument
-        faults += _conflicts(name, said, declared)
-        spec = declared or _argued(name, said)
+        declared_argument = _without_array_row(argument, declared) if is_row else argument
+        faults += _conflicts(name, declared_argument, declared)
+        spec = declared or _argued(name, declared_argument)
         if spec is None:
-            undeclared[name] = said
+            undeclared[name] = declared_argument
         else:
             features[name] = spec
     by_default = base.default is not None
     unlisted = [n for n in names if n not in base.features and (by_default or n in undeclared)]
-    faults += name_faults(base, names, unlisted)
+    faults += name_faults(base.features, names, unlisted)
     bounds = (
         read_bound("privacy_target_min", target_min),
         read_bound("privacy_target_max", target_max),
@@ -229,7 +228,9 @@ def _target_conflicts(
 
 def _undeclared_message(read: ReadArguments, task: str | None) -> str:
     missing = [f"column {name!r}" for name in read.undeclared]
-    lines = "".join(f"    {name!r}: {said.example()},\n" for name, said in read.undeclared.items())
+    lines = "".join(
+        f"    {name!r}: {argument.example()},\n" for name, argument in read.undeclared.items()
+    )
     example = f"Schema({{\n{lines}}}" if lines else "Schema({...}"
     if read.target is None:
         missing.append("the target")

@@ -1,4 +1,4 @@
-"""Scalar rules: what one cell means, whatever the other cells of its column are.
+"""Scalar rules: the meaning of one cell, whatever the other cells of its column are.
 
 Columns are read in chunks through functions of one cell (or of one category). Nothing here
 looks for common types, unique values, minima or orders of a column, so that no cell can change
@@ -220,15 +220,15 @@ class LevelTable:
             return self._positions_of_numbers(numbers_of(values))
         return self._positions_of_cells(cells_of(values))
 
-    def _positions_of_numbers(self, found: FloatArray) -> CodeArray:
-        positions = np.full(len(found), self._unseen, dtype=np.uint16)
+    def _positions_of_numbers(self, numbers: FloatArray) -> CodeArray:
+        positions = np.full(len(numbers), self._unseen, dtype=np.uint16)
         if len(self._numbers):
-            nearest = np.searchsorted(self._numbers, found)
+            nearest = np.searchsorted(self._numbers, numbers)
             # A number beyond every level is compared with the last one.
             np.minimum(nearest, len(self._numbers) - 1, out=nearest)
-            equal = self._numbers[nearest] == found
+            equal = self._numbers[nearest] == numbers
             positions[equal] = self._positions[nearest[equal]]
-        positions[np.isnan(found)] = 0
+        positions[np.isnan(numbers)] = 0
         return positions
 
     def _positions_of_cells(self, cells: npt.NDArray[np.object_]) -> CodeArray:
@@ -236,8 +236,8 @@ class LevelTable:
         if not types <= _PLAIN_CELLS:
             with np.errstate(all="ignore"):
                 return np.fromiter(map(self._position, cells), np.uint16, count=len(cells))
-        found = map(self._by_key.get, cells, repeat(self._unseen))
-        positions = np.fromiter(found, dtype=np.uint16, count=len(cells))
+        positions_by_key = map(self._by_key.get, cells, repeat(self._unseen))
+        positions = np.fromiter(positions_by_key, dtype=np.uint16, count=len(cells))
         if types & _PLAIN_FLOATS:
             # NaN equals no key, not even itself: it is among the unseen so far.
             rows = np.flatnonzero(positions == self._unseen)

@@ -1,4 +1,4 @@
-"""What ``feature_types`` and ``privacy_bounds`` of interpret's DP-EBMs say about each column."""
+"""Declarations in ``feature_types`` and ``privacy_bounds`` of interpret's DP-EBMs, by column."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BOUNDS_ALLOWED = "an array of (minimum, maximum), one a column, or a mapping to
 
 @dataclass(frozen=True)
 class ColumnArgument:
-    """What feature_types and privacy_bounds say about one column.
+    """The declaration of one column in feature_types and privacy_bounds.
 
     Attributes
     ----------
@@ -96,8 +96,8 @@ def column_arguments(
     if feature_types is not None:
         types = check_sequence("feature_types", feature_types, allowed)
     if len(types) != len(names):
-        said = describe_argument("feature_types", feature_types)
-        raise ValueError(f"{said}; it must be a list of {allowed}.")
+        description = describe_argument("feature_types", feature_types)
+        raise ValueError(f"{description}; it must be a list of {allowed}.")
     pairs, is_array = _pairs(names, privacy_bounds)
     for name, given in zip(names, types, strict=True):
         kind, levels = _type(name, given)

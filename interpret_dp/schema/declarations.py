@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 from interpret_dp._validate import check_choice, check_int, check_real, describe_argument
 from interpret_dp.exceptions import SchemaError
@@ -21,6 +22,7 @@ __all__ = [
     "Integer",
     "Level",
     "PrivacyUnit",
+    "Source",
     "UndeclaredCategorical",
     "UndeclaredContinuous",
     "bounds_integers",
@@ -34,6 +36,9 @@ __all__ = [
 ]
 
 Level: TypeAlias = str | int | float | bool
+
+#: A path, or an open file of text or bytes.
+Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
 
 #: Most bins that a feature can have: codes are 16 bits, and two of them mean missing and unseen.
 MAX_BINS = 2**16 - 2
@@ -230,7 +235,7 @@ FeatureSpec: TypeAlias = Continuous | Categorical
 
 @dataclass(frozen=True)
 class PrivacyUnit:
-    """Whom the promise protects, where one person may have several rows.
+    """The unit of privacy where one person may have several rows.
 
     Parameters
     ----------

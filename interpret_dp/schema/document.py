@@ -18,16 +18,16 @@ from interpret_dp.schema.declarations import (
     FeatureSpec,
     Integer,
     PrivacyUnit,
+    Source,
 )
-from interpret_dp.schema.schema import Schema, Source
 
 __all__ = [
-    "from_dict",
+    "declarations_from_dict",
+    "declarations_to_dict",
     "from_json",
     "from_toml",
     "read",
     "suffix_of",
-    "to_dict",
     "to_json",
     "to_toml",
     "write",
@@ -52,20 +52,25 @@ _CLASSES: dict[str, type[Continuous] | type[Categorical]] = {
 }
 
 
-def to_dict(schema: Schema) -> dict[str, Any]:
-    """Return the schema as plain dicts, lists, strings and numbers."""
+def declarations_to_dict(
+    features: Mapping[str, FeatureSpec],
+    target: FeatureSpec | None,
+    default: FeatureSpec | None,
+    unit: PrivacyUnit | None,
+) -> dict[str, Any]:
+    """Return a schema's declarations as plain dicts, lists, strings and numbers."""
     document: dict[str, Any] = {"format": _FORMAT, "version": _VERSION}
-    for role, spec in (("target", schema.target), ("default", schema.default)):
+    for role, spec in (("target", target), ("default", default)):
         if spec is not None:
             document[role] = _spec_to_dict(spec)
-    if schema.unit is not None:
-        document["unit"] = {"column": schema.unit.column, "max_rows": schema.unit.max_rows}
-    document["features"] = {name: _spec_to_dict(spec) for name, spec in schema.features.items()}
+    if unit is not None:
+        document["unit"] = {"column": unit.column, "max_rows": unit.max_rows}
+    document["features"] = {name: _spec_to_dict(spec) for name, spec in features.items()}
     return document
 
 
-def from_dict(document: Mapping[str, Any]) -> Schema:
-    """Rebuild a schema from what :func:`to_dict` returned.
+def declarations_from_dict(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the schema that :func:`declarations_to_dict` wrote.
 
     Raises
     ------
@@ -77,59 +82,60 @@ def from_dict(document: Mapping[str, Any]) -> Schema:
         content = open_document(
             "schema", document, _FORMAT, (_VERSION,), (), _KEYS, writer=writer, mend=_MEND_FILE
         )
-        return _from_content(content)
+        return _arguments(content)
     except SchemaError:
         raise
     except ValueError as error:
         raise SchemaError(str(error)) from error
 
 
-def _from_content(document: Mapping[str, Any]) -> Schema:
-    features = document.get("features", {})
+def _arguments(content: Mapping[str, Any]) -> dict[str, Any]:
+    features = content.get("features", {})
     if not isinstance(features, Mapping):
         raise SchemaError(
             f"features is of type {type(features).__name__}; it must map each column's name to "
             'its declaration. Write {"age": {"type": ...}}.'
         )
-    roles = {
-        role: _spec_from_dict(role, document[role])
+    arguments: dict[str, Any] = {
+        role: _spec_from_dict(role, content[role])
         for role in ("target", "default")
-        if role in document
+        if role in content
     }
-    specs = {name: _spec_from_dict(f"features.{name}", spec) for name, spec in features.items()}
-    unit = _unit_from_dict(document["unit"]) if "unit" in document else None
-    return Schema(specs, **roles, unit=unit)
+    arguments["features"] = {
+        name: _spec_from_dict(f"features.{name}", spec) for name, spec in features.items()
+    }
+    if "unit" in content:
+        arguments["unit"] = _unit_from_dict(content["unit"])
+    return arguments
 
 
-def to_json(schema: Schema) -> str:
-    """Return the schema as indented JSON text."""
-    return json.dumps(to_dict(schema), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def to_json(document: Mapping[str, Any]) -> str:
+    """Return a document as indented JSON text."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def from_json(text: str) -> Schema:
-    """Read a schema from JSON text; SchemaError if it is not a valid one."""
+def from_json(text: str) -> Any:
+    """Return a document from JSON text; SchemaError if it is not valid."""
     try:
-        document = parse_json(text, "The schema", _MEND_FILE)
+        return parse_json(text, "The schema", _MEND_FILE)
     except ValueError as error:
         raise SchemaError(str(error)) from error
-    return from_dict(document)
 
 
-def to_toml(schema: Schema) -> str:
-    """Return the schema as TOML text."""
+def to_toml(document: Mapping[str, Any]) -> str:
+    """Return a document as TOML text."""
     import tomli_w
 
-    return tomli_w.dumps(to_dict(schema))
+    return tomli_w.dumps(document)
 
 
-def from_toml(text: str) -> Schema:
-    """Read a schema from TOML text; SchemaError if it is not a valid one."""
+def from_toml(text: str) -> dict[str, Any]:
+    """Return a document from TOML text; SchemaError if it is not valid."""
     try:
-        document = tomllib.loads(text)
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         # Not only TOML's own: dates that are none, numbers of very many digits, deep nesting.
         raise SchemaError(f"The schema is not valid TOML: {error}. {_MEND_FILE}") from error
-    return from_dict(document)
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:

@@ -15,7 +15,7 @@ from interpret_dp.exceptions import PrivacyWarning, SchemaError
 from interpret_dp.schema.cells import FloatArray, in_chunks, level_key, numbers_of
 from interpret_dp.schema.column_arguments import ColumnArgument
 from interpret_dp.schema.columns import Values, category_values, is_category_coded, refuse_dtype
-from interpret_dp.schema.containers import read_column
+from interpret_dp.schema.containers import open_table, read_column
 from interpret_dp.schema.declarations import (
     Categorical,
     Continuous,
@@ -25,24 +25,20 @@ from interpret_dp.schema.declarations import (
     bounds_integers,
 )
 from interpret_dp.schema.kinds import kind_of
-from interpret_dp.schema.schema import Schema
-from interpret_dp.schema.tables import open_table
 
-__all__ = ["draft_schema", "skeleton_text"]
+__all__ = ["draft_declarations", "skeleton_text"]
 
 _TASKS = ("auto", "classification", "regression")
 
 
-def draft_schema(
+def draft_declarations(
     frame: Any, target: str | None, max_levels: int, task: str, unit: PrivacyUnit | None
-) -> Schema:
+) -> tuple[dict[str, FeatureSpec], FeatureSpec | None]:
     """Write down minima, maxima and levels of a public table; see :meth:`Schema.draft`."""
     check_int("max_levels", max_levels, low=1)
     check_choice("task", task, _TASKS)
     table = open_table(frame)
     if unit is not None:
-        # Before anything else: a wrong type is told apart from a missing column.
-        Schema(unit=unit)
         if unit.column not in table.names or unit.column == target:
             raise SchemaError(
                 f"unit names the column {unit.column!r}; it must be one of "
@@ -82,7 +78,7 @@ def draft_schema(
             "raise max_levels where all levels are needed, or write the schema by hand."
         )
     target_spec = specs.pop(target) if target is not None else None
-    return Schema(specs, target=target_spec, unit=unit)
+    return specs, target_spec
 
 
 class _UndraftableError(Exception):
@@ -117,10 +113,10 @@ def _holds_numbers(values: Values) -> bool:
 
 
 def _has_many_numbers(values: Values) -> bool:
-    found: set[float] = set()
+    distinct: set[float] = set()
     for _, numbers in in_chunks(values, numbers_of):
-        found.update(np.unique(numbers[~np.isnan(numbers)]).tolist())
-    return len(found) > 2
+        distinct.update(np.unique(numbers[~np.isnan(numbers)]).tolist())
+    return len(distinct) > 2
 
 
 def _number(values: Values) -> Continuous:

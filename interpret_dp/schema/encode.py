@@ -1,4 +1,4 @@
-"""Table to integer codes, by the schema alone: a row decides its own codes and no others.
+"""Integer codes of a table, by the schema alone: a row decides its own codes and no others.
 
 Codes follow interpret's layout. A feature with F fine bins has code 0 for a missing cell, 1 to F
 for its bins and F + 1 for a level that the schema does not declare. Codes are private: they are
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from interpret_dp.schema.cells import FloatArray, LevelTable, in_chunks, numbers_of
+from interpret_dp.schema.containers import Table, Values, open_table, open_target
 from interpret_dp.schema.declarations import (
     Categorical,
     Continuous,
@@ -28,7 +29,6 @@ from interpret_dp.schema.declarations import (
 from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges, unseen_label
 from interpret_dp.schema.kinds import warn_of_mismatches
 from interpret_dp.schema.schema import Schema
-from interpret_dp.schema.tables import Table, Values, open_table, open_target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,15 +98,15 @@ def encode_column(
             codes[rows] = positions
         return codes
     edges = fine_edges(spec, n_bins) if edges is None else edges
-    for rows, found in in_chunks(values, numbers_of):
+    for rows, numbers in in_chunks(values, numbers_of):
         # The cuts lie inside the bounds: clipping first would not change any bin.
         if len(values) < _COMPILED_FROM:
-            codes[rows] = np.searchsorted(edges, found, side="right") + 1
-            codes[rows][np.isnan(found)] = 0
+            codes[rows] = np.searchsorted(edges, numbers, side="right") + 1
+            codes[rows][np.isnan(numbers)] = 0
         else:
             from interpret_dp.schema.bisection import write_bins
 
-            write_bins(found, edges, codes[rows])
+            write_bins(numbers, edges, codes[rows])
     return codes
 
 
@@ -261,8 +261,8 @@ def encode_target(y: Any, spec: Continuous, n_rows: int | None = None) -> FloatA
     """
     values = open_target(y, n_rows)
     target = np.empty(len(values), dtype=np.float64)
-    for rows, found in in_chunks(values, numbers_of):
-        np.clip(found, spec.lower, spec.upper, out=target[rows])
+    for rows, numbers in in_chunks(values, numbers_of):
+        np.clip(numbers, spec.lower, spec.upper, out=target[rows])
     return target
 
 
@@ -284,8 +284,8 @@ def encode_weights(values: Values, maximum: float, unit: int) -> npt.NDArray[np.
         0 to ``unit``, rounded down; 0 for a weight that is missing. Private.
     """
     weights = np.empty(len(values), dtype=np.int32)
-    for rows, found in in_chunks(values, numbers_of):
-        shares = np.clip(np.nan_to_num(found, nan=0.0), 0.0, maximum) / maximum
+    for rows, numbers in in_chunks(values, numbers_of):
+        shares = np.clip(np.nan_to_num(numbers, nan=0.0), 0.0, maximum) / maximum
         weights[rows] = np.minimum(np.floor(shares * unit), unit)
     return weights
 

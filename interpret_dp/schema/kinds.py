@@ -1,4 +1,4 @@
-"""What the type of a column says about its cells: public, and known before a row is read.
+"""The kind of cells that a column's type implies: public, and known before a row is read.
 
 A declaration that no cell of the type can meet is refused here, before anything is charged.
 """
@@ -14,8 +14,8 @@ import numpy as np
 from interpret_dp.exceptions import DeclarationWarning, SchemaError
 from interpret_dp.schema.cells import in_chunks, level_key, numbers_of
 from interpret_dp.schema.columns import CodedColumn, Values, is_category_coded
+from interpret_dp.schema.containers import Table
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, level_labels
-from interpret_dp.schema.tables import Table
 
 __all__ = [
     "ColumnKind",
@@ -34,7 +34,7 @@ _NUMBERS = {"i": "integers", "u": "integers", "f": "floats", "b": "bools"}
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What a column's type says; no cell is looked at.
+    """The kind of a column by its type; no cell is looked at.
 
     Attributes
     ----------
@@ -174,20 +174,20 @@ def warn_of_mismatches(table: Table, specs: Sequence[FeatureSpec]) -> None:
     DeclarationWarning
     """
     kinds = kinds_of(table)
-    found = [
+    faults = [
         fault
         for index, (name, kind, spec) in enumerate(zip(table.names, kinds, specs, strict=True))
         if (fault := mismatch(f"Column {name!r}", kind, spec))
         and not (kind.is_number and _are_missing(table.column(index)))
     ]
-    if found:
-        text = f"{' '.join(found)} All cells count as undeclared."
+    if faults:
+        text = f"{' '.join(faults)} All cells count as undeclared."
         warnings.warn(text, DeclarationWarning, stacklevel=5)
 
 
 def _are_missing(values: Values) -> bool:
     return len(values) > 0 and all(
-        np.isnan(found).all() for _, found in in_chunks(values, numbers_of)
+        np.isnan(numbers).all() for _, numbers in in_chunks(values, numbers_of)
     )
 
 

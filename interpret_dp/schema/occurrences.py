@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import FloatArray, cells_of, chunks, level_key, numbers_of
-from interpret_dp.schema.columns import Values, is_category_coded
+from interpret_dp.schema.columns import Values, category_values, is_category_coded
 from interpret_dp.schema.declarations import Categorical, Level, level_label
 
 __all__ = [
@@ -58,12 +58,10 @@ def count_occurring(values: Values) -> dict[str | float, int]:
 
 
 def _count_categories(values: Values) -> dict[str | float, int]:
-    index = values.categories
-    cells = index.to_numpy() if isinstance(index.dtype, np.dtype) else index.array
     codes = np.asarray(values.codes)
-    counts = np.bincount(codes[codes >= 0], minlength=len(index)).tolist()
+    counts = np.bincount(codes[codes >= 0], minlength=len(values.categories)).tolist()
     total: Counter[Any] = Counter()
-    for cell, count in zip(cells, counts, strict=True):
+    for cell, count in zip(category_values(values), counts, strict=True):
         if count:
             total[level_key(cell)] += count
     return {key: count for key, count in total.items() if _could_be_level(key)}
@@ -213,8 +211,8 @@ class MagnitudeGrid:
         """
         total = np.zeros(self.n_bins, dtype=np.int64)
         for rows in chunks(len(values)):
-            found = numbers_of(values[rows])
-            codes = self._codes(found[np.isfinite(found)])
+            numbers = numbers_of(values[rows])
+            codes = self._codes(numbers[np.isfinite(numbers)])
             total += np.bincount(codes, minlength=self.n_bins)
         return total
 

@@ -51,17 +51,12 @@ class PartialSchema:
     @property
     def gaps(self) -> dict[str, Gap]:
         """The undeclared columns by name; the target is not among them."""
-        return {
-            name: spec
-            for name, spec in self.features.items()
-            if isinstance(spec, UndeclaredContinuous | UndeclaredCategorical)
-        }
+        return {name: spec for name, spec in self.features.items() if isinstance(spec, Gap)}
 
     @property
     def target_gap(self) -> Gap | None:
         """The target, if it is undeclared."""
-        is_gap = isinstance(self.target, UndeclaredContinuous | UndeclaredCategorical)
-        return self.target if is_gap else None  # type: ignore[return-value]
+        return self.target if isinstance(self.target, Gap) else None
 
     def completed(self, features: Mapping[str, FeatureSpec], target: FeatureSpec | None) -> Schema:
         """Return the schema in which the gaps are filled.
@@ -74,10 +69,10 @@ class PartialSchema:
             That of the target, if it is undeclared.
         """
         filled = {
-            name: spec if isinstance(spec, Continuous | Categorical) else features[name]
+            name: features[name] if isinstance(spec, Gap) else spec
             for name, spec in self.features.items()
         }
-        declared = self.target if isinstance(self.target, Continuous | Categorical) else target
+        declared = self.target if isinstance(self.target, FeatureSpec) else target
         return Schema(filled, target=declared, unit=self.unit)
 
 
@@ -137,11 +132,11 @@ def partial_schema_from_arguments(
         raise SchemaError(" ".join(faults))
     if task == "classification" and isinstance(read.target, Categorical):
         _check_classes(read.target)
-    said = ColumnArgument(
+    argument = ColumnArgument(
         "continuous" if task == "regression" else "nominal", None, *read.target_bounds
     )
     unit = None if schema is None else schema.unit
-    return PartialSchema(features, read.target or _undeclared(said, target_kind), unit)
+    return PartialSchema(features, read.target or _undeclared(argument, target_kind), unit)
 
 
 def partial_schema_of_columns(
@@ -227,15 +222,19 @@ def _check_classes(labels: Categorical) -> None:
     check_most_classes(labels)
 
 
-def _undeclared(said: ColumnArgument, kind: ColumnKind) -> FeatureSpec | Gap:
-    is_ordinal = said.kind == "ordinal"
-    if kind.cells == "bools" and said.kind != "continuous" and not said.has_bounds:
+def _undeclared(argument: ColumnArgument, kind: ColumnKind) -> FeatureSpec | Gap:
+    is_ordinal = argument.kind == "ordinal"
+    if kind.cells == "bools" and argument.kind != "continuous" and not argument.has_bounds:
         return Categorical([False, True], ordered=is_ordinal)
-    if kind.cells == "bools" and not said.has_bounds:
+    if kind.cells == "bools" and not argument.has_bounds:
         return Continuous(0, 1)
     is_number = kind.is_number and not kind.is_category
-    if said.kind == "continuous" or said.has_bounds or (said.kind is None and is_number):
-        return UndeclaredContinuous(said.lower, said.upper, said.is_integer)
+    if (
+        argument.kind == "continuous"
+        or argument.has_bounds
+        or (argument.kind is None and is_number)
+    ):
+        return UndeclaredContinuous(argument.lower, argument.upper, argument.is_integer)
     # A dtype's order counts unless the caller says that there is none.
-    order = None if said.kind == "nominal" else kind.order
+    order = None if argument.kind == "nominal" else kind.order
     return UndeclaredCategorical(is_ordinal or order is not None, order)

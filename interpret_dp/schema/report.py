@@ -1,24 +1,32 @@
-"""The curator's own look at what a schema changes in a table; outside the privacy promise."""
+"""Exact counts of what a schema changes in a table, for the curator; no privacy promise."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interpret_dp._validate import listed, name_faults
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import LevelTable, in_chunks, numbers_of
-from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, Integer
+from interpret_dp.schema.containers import Values, open_table, open_target
+from interpret_dp.schema.declarations import (
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    Integer,
+    PrivacyUnit,
+)
 from interpret_dp.schema.kinds import kind_of
-from interpret_dp.schema.names import listed, name_faults
-from interpret_dp.schema.schema import Schema
-from interpret_dp.schema.tables import Values, open_table, open_target
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["ColumnReport", "SchemaReport", "check_table"]
+
+_HEAD = ("column", "kind", "missing", "clipped", "unseen")
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class ColumnReport:
 
 @dataclass(frozen=True)
 class SchemaReport:
-    """What a schema changes in a table, in exact counts. Private: do not publish it.
+    """Exact counts of the cells of a table that a schema changes. Private: do not publish it.
 
     Attributes
     ----------
@@ -76,29 +84,19 @@ class SchemaReport:
         """Return the counts as a table indexed by column name. Private."""
         import pandas as pd
 
-        rows = [
-            (column.kind, column.missing, column.clipped, column.unseen) for column in self.columns
-        ]
-        return pd.DataFrame(
-            rows,
-            index=pd.Index([column.name for column in self.columns], name="column"),
-            columns=["kind", "missing", "clipped", "unseen"],
-        )
+        table = pd.DataFrame(map(astuple, self.columns), columns=list(_HEAD))
+        return table.set_index("column")
 
     def __str__(self) -> str:
         """Return the counts as aligned text."""
-        head = ("column", "kind", "missing", "clipped", "unseen")
-        body = [
-            (column.name, column.kind, *map(str, (column.missing, column.clipped, column.unseen)))
-            for column in self.columns
-        ]
-        widths = [max(map(len, cells)) for cells in zip(head, *body, strict=True)]
+        body = [tuple(map(str, astuple(column))) for column in self.columns]
+        widths = [max(map(len, cells)) for cells in zip(_HEAD, *body, strict=True)]
         lines = [
             "  ".join(
                 cell.ljust(width) if place < 2 else cell.rjust(width)
                 for place, (cell, width) in enumerate(zip(line, widths, strict=True))
             )
-            for line in (head, *body)
+            for line in (_HEAD, *body)
         ]
         title = f"{self.n_rows} rows. Exact counts, private: for the curator's eyes only."
         return "\n".join([title, *lines, *self._notes()])
@@ -116,26 +114,34 @@ class SchemaReport:
         return notes
 
 
-def check_table(schema: Schema, X: Any, y: Any = None) -> SchemaReport:
-    """Count what ``schema`` would change in a table; see :meth:`Schema.check`."""
+def check_table(
+    X: Any,
+    y: Any,
+    *,
+    features: Mapping[str, FeatureSpec],
+    target: FeatureSpec | None,
+    default: FeatureSpec | None,
+    unit: PrivacyUnit | None,
+) -> SchemaReport:
+    """Count what a schema would change in a table; see :meth:`Schema.check`."""
     table = open_table(X)
-    if schema.unit is not None:
-        table = table.without(schema.unit.column)
+    if unit is not None:
+        table = table.without(unit.column)
     names = table.names
-    faults = name_faults(schema, names, [name for name in names if name not in schema.features])
+    faults = name_faults(features, names, [name for name in names if name not in features])
     if faults:
         raise SchemaError(" ".join(faults))
     columns = [
-        _count(name, table.column(index), schema.features.get(name, schema.default))
+        _count(name, table.column(index), features.get(name, default))
         for index, name in enumerate(names)
     ]
     if y is not None:
-        if schema.target is None:
+        if target is None:
             raise SchemaError(
                 "y is given, but the schema declares no target. Declare Schema(target=...)."
             )
-        columns.append(_count("(target)", open_target(y, table.n_rows), schema.target))
-    absent = tuple(name for name in schema.features if name not in names)
+        columns.append(_count("(target)", open_target(y, table.n_rows), target))
+    absent = tuple(name for name in features if name not in names)
     return SchemaReport(table.n_rows, tuple(columns), absent)
 
 
@@ -149,9 +155,9 @@ def _count(name: str, values: Values, spec: FeatureSpec | None) -> ColumnReport:
             missing += int((positions == 0).sum())
         return ColumnReport(name, "undeclared", missing, clipped, unseen)
     if isinstance(spec, Continuous):
-        for _, found in in_chunks(values, numbers_of):
-            missing += int(np.isnan(found).sum())
-            clipped += int(((found < spec.lower) | (found > spec.upper)).sum())
+        for _, numbers in in_chunks(values, numbers_of):
+            missing += int(np.isnan(numbers).sum())
+            clipped += int(((numbers < spec.lower) | (numbers > spec.upper)).sum())
         kind = "integer" if isinstance(spec, Integer) else "continuous"
         return ColumnReport(name, kind, missing, clipped, unseen)
     levels = LevelTable(spec.levels)

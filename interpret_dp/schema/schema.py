@@ -1,4 +1,4 @@
-"""The declaration of a table: what is public about it before any row is seen."""
+"""The declaration of a table: all that is public before any row is seen."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import EllipsisType, MappingProxyType
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from interpret_dp._notebook import notebook_table
-from interpret_dp._validate import check_sequence, describe_argument, did_you_mean
+from interpret_dp._figures import notebook_table
+from interpret_dp._validate import (
+    check_sequence,
+    describe_argument,
+    did_you_mean,
+    listed,
+    name_faults,
+    shortened,
+)
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.declarations import (
     MAX_BINS,
@@ -20,11 +27,11 @@ from interpret_dp.schema.declarations import (
     Integer,
     Level,
     PrivacyUnit,
+    Source,
     check_text,
     interpret_type,
     level_labels,
 )
-from interpret_dp.schema.names import listed, name_faults, shortened
 
 if TYPE_CHECKING:
     from interpret_dp.schema.report import SchemaReport
@@ -38,12 +45,9 @@ __all__ = [
     "Level",
     "PrivacyUnit",
     "Schema",
-    "Source",
     "interpret_type",
     "level_labels",
 ]
-
-Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,7 +161,7 @@ class Schema:
             another table. All such columns are named.
         """
         unlisted = [name for name in names if name not in self.features]
-        faults = name_faults(self, names, unlisted)
+        faults = name_faults(self.features, names, unlisted)
         if unlisted and self.default is None:
             faults.append(
                 f"The schema does not declare {listed(unlisted)}. Declare each as "
@@ -186,8 +190,8 @@ class Schema:
         """
         given = check_sequence("names", names, "names of columns")
         unit = None if self.unit is None else self.unit.column
-        kept = self._known([str(name) for name in given if name != unit])
-        return dataclasses.replace(self, features={name: self.features[name] for name in kept})
+        chosen = self._known([str(name) for name in given if name != unit])
+        return dataclasses.replace(self, features={name: self.features[name] for name in chosen})
 
     def drop(self, names: Iterable[str]) -> Schema:
         """Return the schema without some columns; target, default and unit stay.
@@ -203,8 +207,8 @@ class Schema:
         """
         given = check_sequence("names", names, "names of columns")
         dropped = self._known([str(name) for name in given])
-        kept = {name: spec for name, spec in self.features.items() if name not in dropped}
-        return dataclasses.replace(self, features=kept)
+        remaining = {name: spec for name, spec in self.features.items() if name not in dropped}
+        return dataclasses.replace(self, features=remaining)
 
     def replace(
         self,
@@ -273,7 +277,9 @@ class Schema:
         """
         from interpret_dp.schema.report import check_table
 
-        return check_table(self, X, y)
+        return check_table(
+            X, y, features=self.features, target=self.target, default=self.default, unit=self.unit
+        )
 
     @classmethod
     def draft(
@@ -317,9 +323,13 @@ class Schema:
             If a column has no value, more than ``max_levels`` levels, or cells that are neither
             text nor numbers; all such columns are named.
         """
-        from interpret_dp.schema.draft import draft_schema
+        from interpret_dp.schema.draft import draft_declarations
 
-        return draft_schema(frame, target, max_levels, task, unit)
+        if unit is not None:
+            # Before anything else: a wrong type is told apart from a missing column.
+            cls(unit=unit)
+        features, target_spec = draft_declarations(frame, target, max_levels, task, unit)
+        return cls(features, target=target_spec, unit=unit)
 
     @staticmethod
     def skeleton(dtypes: Any) -> str:
@@ -362,9 +372,9 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain dicts, lists, strings and numbers."""
-        from interpret_dp.schema.document import to_dict
+        from interpret_dp.schema.document import declarations_to_dict
 
-        return to_dict(self)
+        return declarations_to_dict(self.features, self.target, self.default, self.unit)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Schema:
@@ -374,9 +384,9 @@ class Schema:
         ----------
         document : mapping
         """
-        from interpret_dp.schema.document import from_dict
+        from interpret_dp.schema.document import declarations_from_dict
 
-        return from_dict(document)
+        return cls(**declarations_from_dict(document))
 
     def to_json(self, destination: Source | None = None) -> str:
         """Return the schema as JSON text, written to a path or file object if one is given.
@@ -387,7 +397,7 @@ class Schema:
         """
         from interpret_dp.schema.document import to_json, write
 
-        return write(to_json(self), destination)
+        return write(to_json(self.to_dict()), destination)
 
     @classmethod
     def from_json(cls, source: Source) -> Schema:
@@ -399,7 +409,7 @@ class Schema:
         """
         from interpret_dp.schema.document import from_json, read
 
-        return from_json(read(source))
+        return cls.from_dict(from_json(read(source)))
 
     def to_toml(self, destination: Source | None = None) -> str:
         """Return the schema as TOML text, written to a path or file object if one is given.
@@ -410,7 +420,7 @@ class Schema:
         """
         from interpret_dp.schema.document import to_toml, write
 
-        return write(to_toml(self), destination)
+        return write(to_toml(self.to_dict()), destination)
 
     @classmethod
     def from_toml(cls, source: Source) -> Schema:
@@ -422,7 +432,7 @@ class Schema:
         """
         from interpret_dp.schema.document import from_toml, read
 
-        return from_toml(read(source))
+        return cls.from_dict(from_toml(read(source)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema to ``path``, as TOML or JSON by its suffix.

@@ -21,13 +21,13 @@ from interpret_dp.accounting import (
     event_to_json,
     reduce_event,
 )
-from interpret_dp.accounting.choices import mu_of_range, range_of_mu
 from interpret_dp.accounting.events import (
     ExponentialMechanismEvent,
     check_event_json,
     composed_json,
     exponential_node,
 )
+from interpret_dp.accounting.gaussian import mu_of_range, range_of_mu
 
 EPSILONS = st.floats(-6, 1.9).map(lambda power: 10.0**power)
 

@@ -57,7 +57,7 @@ class Stopping:
 
     def _entering(self, enter: Callable[[Any], Any]) -> Any:
         def entered(session: Any) -> Any:
-            cost = session._plan.cost
+            cost = session.request.plan.cost
             self.requests.append(
                 {"mu": cost.mu, "delta": cost.delta, "used": session._charges_used, "begun": 0}
             )

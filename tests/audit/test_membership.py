@@ -26,8 +26,8 @@ from interpret_dp.audit import (
     model_facts,
     refit,
 )
-from interpret_dp.audit.power import loss_found_by_runs
-from interpret_dp.audit.watching import log_likelihood_ratio
+from interpret_dp.audit.bounds import loss_found_by_runs
+from interpret_dp.audit.replaying import log_likelihood_ratio
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.mechanisms import active_randomness, gaussian_mechanism, use_randomness
 

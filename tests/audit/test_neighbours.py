@@ -31,7 +31,7 @@ from interpret_dp.audit import (
     ReplayReport,
     replay,
 )
-from interpret_dp.backends import kernels, local
+from interpret_dp.backends import local
 from interpret_dp.ebm import training
 from interpret_dp.ebm.trainer.partitions import LeafRelease
 from interpret_dp.mechanisms import (
@@ -52,6 +52,7 @@ from tests.audit.fits import (
     objects,
     regressor,
 )
+from tests.audit.planted_kernels import without_clip
 
 FITS: dict[str, Fit] = {"classification": classifier, "regression": regressor}
 
@@ -192,36 +193,13 @@ EXTREME = (99, 1e6, "rare", 3, 5, 1e9)
 
 
 def test_control_residuals_without_a_clip(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unclipped(
-        codes: Any,
-        widths: Any,
-        weights: Any,
-        target: Any,
-        table: Any,
-        lowest: int,
-        largest: int,
-        updated: Any,
-        updates: Any,
-        saturate: bool,
-        wanted: Any,
-        scores: Any,
-        first: int,
-        last: int,
-        sums: Any,
-    ) -> None:
-        rows, cells = (first, last), np.empty(last - first, dtype=np.uint16)
-        kernels._add_updates(codes, widths, updated, updates, saturate, scores, *rows, cells)
-        for slot, group in enumerate(wanted):
-            kernels._fill_cells(codes, group, widths, *rows, cells)
-            np.add.at(sums[slot], cells, (target - scores)[first:last])
-
     def fit(table: Table) -> Any:
         # With little noise the intercept is near the mean, and the added target far from it.
         return regressor(table, epsilon=100.0)
 
     tables = neighbours("regression", (99, 1e6, "rare", 3, 5, -10))
     assert replay(fit, *tables).ok
-    monkeypatch.setattr(local.LocalRegressionRows, "_kernel", staticmethod(unclipped))
+    monkeypatch.setattr(local.LocalRegressionRows, "_kernel", staticmethod(without_clip))
     report = replay(fit, *tables)
     assert kinds(report) == {"sensitivity"}
     assert {v.where.split()[0] for v in report.violations} == {"boosting"}

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
 from interpret_dp import (
     Categorical,
@@ -141,11 +139,6 @@ def test_cells_count_rows_that_have_a_target_once() -> None:
     cells = [exact for name, exact in sums.items() if name.startswith("pair bins")]
     counted = [exact for name, exact in sums.items() if name.startswith("target")]
     assert {int(exact.sum()) for exact in cells} == {int(counted[0][0, 0])}
-
-
-tables = st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
-    lambda shape: arrays.arrays(np.int64, shape, elements=st.integers(-(2**45), 2**45))
-)
 
 
 def _people(n_people: int) -> list[dict[str, Any]]:

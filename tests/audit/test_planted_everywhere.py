@@ -25,7 +25,7 @@ from interpret_dp import (
     Schema,
 )
 from interpret_dp.audit.explainers import Answers, answering, published_answers
-from interpret_dp.audit.published import explanation_parts
+from interpret_dp.audit.neighbours import explanation_parts
 from interpret_dp.ebm.evaluation import private_metrics
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms import SeededRandomness, use_randomness

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.audit_page import BEGIN, END, from_json, put_into_page
-from interpret_dp.audit.replays import REPLAYS, replay_explainer
 from interpret_dp.audit.results import AttackLine
+from interpret_dp.audit.subjects import REPLAYS, replay_explainer
 from interpret_dp.audit.suite import EFFORTS, AuditTask, Effort, run_tasks, tasks_of
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.dashboard.conftest import shown
+from tests.ui.dash.conftest import shown
 
 __all__ = ["shown"]
 

@@ -1,4 +1,4 @@
-"""What a user does with the editor, for the browser tests."""
+"""The editor's page as a user drives it, for the browser tests."""
 
 from __future__ import annotations
 

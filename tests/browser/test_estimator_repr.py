@@ -1,4 +1,4 @@
-"""What a notebook shows for a fitted estimator, as a browser lays it out."""
+"""The picture of a fitted estimator in a notebook, as a browser lays it out."""
 
 from __future__ import annotations
 

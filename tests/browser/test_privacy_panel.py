@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interpret_dp.accounting import gaussian_events_json
+from tests.ledger.requests import reserve
 
 pytestmark = pytest.mark.browser
 
@@ -82,11 +82,8 @@ def test_the_local_view_and_the_privacy_tab(dashboard, shown):
 
     # What is charged elsewhere is there as soon as the tab is opened again.
     before = shown.ledger.spent("costs").n_requests
-    reservation = shown.ledger.reserve(
-        "costs", mu=0.05, delta=0.0, event=gaussian_events_json([(0.05, 1)]), epsilon=0.1,
-        epsilon_delta=1e-6, explainer="another process", purpose="a look <at> ages",
-    )  # fmt: skip
-    shown.ledger.commit(reservation)
+    named = {"explainer": "another process", "purpose": "a look <at> ages"}
+    shown.ledger.commit(reserve(shown.ledger, "costs", mu=0.05, **named))
     page.open_tab("Overview")
     assert "another process" not in page.text()
     page.open_tab("Privacy")

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from interpret_dp import PrivacyLedger, load_model
-from interpret_dp.accounting import gaussian_events_json
+from tests.ledger.requests import reserve
 
 FAST = ["--rows", 1_500, "--no-serve"]
 
@@ -46,10 +46,7 @@ def test_runs_on_one_ledger_are_charged_together_until_it_refuses(command, folde
     ledger = PrivacyLedger("sqlite:///here/privacy.db")
     (dataset,) = ledger.datasets()
     mu = 0.99 * (ledger.budget(dataset).mu ** 2 - ledger.spent(dataset).mu ** 2) ** 0.5
-    event = gaussian_events_json([(mu, 1)])
-    ledger.reserve(
-        dataset, mu=mu, delta=0.0, event=event, epsilon=3, epsilon_delta=1e-6, explainer="Other"
-    )
+    reserve(ledger, dataset, mu=mu, epsilon=3, explainer="Other")
     outcome = command(*words)
     assert outcome.code == 1
     assert "This is the ledger at work" in outcome.err

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from interpret_dp import PrivacyLedger
-from interpret_dp.accounting import gaussian_events_json, mu_of_budget
+from tests.ledger.requests import reserve_epsilon
 
 
 @pytest.fixture
@@ -13,19 +13,8 @@ def ledger(folder):
     """Return the default ledger with one committed and one open request."""
     made = PrivacyLedger()
     made.create_budget("ward", epsilon=4, delta=1e-6, purpose="board")
-    mu = mu_of_budget(1, 1e-6)
-    for closes in (True, False):
-        reservation = made.reserve(
-            "ward",
-            mu=mu,
-            delta=0.0,
-            event=gaussian_events_json([(mu, 1)]),
-            epsilon=1,
-            epsilon_delta=1e-6,
-            explainer="Model" if closes else "Crashed",
-        )
-        if closes:
-            made.commit(reservation)
+    made.commit(reserve_epsilon(made, 1.0, 1e-6, "ward", explainer="Model"))
+    reserve_epsilon(made, 1.0, 1e-6, "ward", explainer="Crashed")
     return made
 
 

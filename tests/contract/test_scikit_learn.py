@@ -1,4 +1,4 @@
-"""Clones, pickles, parameters, routing, pipelines and diagrams: scikit-learn's own machinery."""
+"""Tags, diagrams of pipelines, and models that are shown: scikit-learn's own machinery."""
 
 from __future__ import annotations
 
@@ -51,9 +51,6 @@ def ledger(tmp_path: Path) -> PrivacyLedger:
     return ledger
 
 
-# -------------------------------------------------------------------- clones and parameters
-
-
 @EITHER
 def test_tags_say_what_the_model_can_read(kind: Any) -> None:
     tags = get_tags(small(kind))
@@ -65,9 +62,6 @@ def test_tags_say_what_the_model_can_read(kind: Any) -> None:
     X, y = table(kind)
     X["dose"] = np.nan
     small(kind).fit(X, y).predict(X)
-
-
-# --------------------------------------------------------------------------------- pickles
 
 
 # ------------------------------------------------------------------- pipelines and diagrams

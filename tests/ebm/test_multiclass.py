@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from interpret_dp import Categorical, DPExplainableBoostingClassifier, Schema, load_model
+from interpret_dp import Categorical, DPExplainableBoostingClassifier, Schema
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows
 
@@ -48,19 +47,6 @@ def test_a_class_that_nobody_has_gets_a_small_probability(ranked):
         ranked.X, ranked.y
     )
     assert model.predict_proba(ranked.X)[:, 0].mean() < 0.05
-
-
-def test_explanations_and_files(model, ranked, tmp_path):
-    total = model.explain_global()
-    for key in (None, 0, len(model.term_names_) - 1):
-        assert any("Privacy cost" in note.text for note in total.visualize(key).layout.annotations)
-    local = model.explain_local(ranked.X.head(3), ranked.y[:3])
-    local.visualize(0)
-    assert np.array(local.visualize(None).data[0].z).shape == (len(model.term_names_), 3)
-    model.save(tmp_path / "model.json")
-    for again in (load_model(tmp_path / "model.json"), pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(again.predict_proba(ranked.X), model.predict_proba(ranked.X))
-    assert load_model(tmp_path / "model.json").released_.digest == model.released_.digest
 
 
 def test_uncertainty_has_one_column_a_class(model, ranked):

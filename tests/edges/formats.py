@@ -29,7 +29,7 @@ from interpret_dp.cli.console import pending_file
 from interpret_dp.explanation import PrivacySpend
 from interpret_dp.explanation.pages.model import render_html
 from interpret_dp.ledger import verify_archive
-from interpret_dp.ledger.core.archive import read_archive
+from interpret_dp.ledger.core.chain import read_archive
 from tests.editor.models import Holder, build_model
 from tests.explanation.maps_models import table_model
 from tests.ledger.requests import reserve

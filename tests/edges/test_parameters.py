@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,9 @@ from hypothesis import strategies as st
 
 from interpret_dp import Categorical, Continuous, Schema
 from tests.contract.explainers.registry import EXPLAINERS, ONE_EACH, attempt, names, new_ledger
+
+# What a user is told about preprocessing, undeclared columns and shapes.
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 FRAME = pd.DataFrame({"a": np.linspace(0, 1, 8), "b": ["x", "y"] * 4})
 Y = [0, 1] * 4
@@ -30,13 +31,6 @@ ODD = st.sampled_from(
 # What a request is about, and counts whose large values are only slow: 10**6 rounds are allowed.
 _FIXED = {"self", "X", "y", "models", "model", "data", "ledger", "dataset", "schema"}
 _SLOW = {"max_rounds", "steps", "epochs", "n_maps", "sampling_rate", "batch_size", "n_jobs"}
-
-
-@pytest.fixture(autouse=True)
-def _hints() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _schema(name: str) -> Schema:

@@ -6,8 +6,6 @@ is wrong and what to do, and that leaves the ledger as it was.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -37,6 +35,9 @@ from tests.edges.tables import (
     specs,
 )
 
+# What a user is told about preprocessing, undeclared columns and shapes.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 EXAMPLES = {
     "binary": 20,
     "regression": 15,
@@ -46,14 +47,6 @@ EXAMPLES = {
     "maps": 8,
     "metrics": 8,
 }
-
-
-@pytest.fixture(autouse=True)
-def _hints() -> Iterator[None]:
-    """Let pass what a user is told about preprocessing, undeclared columns and shapes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 @pytest.fixture(params=names(only=ONE_EACH))

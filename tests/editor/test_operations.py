@@ -1,4 +1,4 @@
-"""What each operation does to a term, and what it refuses."""
+"""The operations on a term, and their refusals."""
 
 from __future__ import annotations
 

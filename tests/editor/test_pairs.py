@@ -144,17 +144,17 @@ def test_the_notebook_shows_the_heat_map(session):
     try:
         heat = editor.heat_map
         assert heat.data[0].type == "heatmap"
-        assert editor.controls.actions["Increasing"].disabled
-        assert not editor.controls.actions["Smooth"].disabled
+        assert editor.controls.tools["increasing"].disabled
+        assert not editor.controls.tools["smooth"].disabled
         assert "heat map" in editor.controls.verdict.value
         editor.controls.bins.value = (2, 2)
         assert editor.selected == (11, 12, 13)
-        editor.controls.actions["Remove effect"].click()
+        editor.controls.tools["remove"].click()
         assert not table(session)[2, 1:4].any()
         assert len(editor.heat_map.layout.shapes) == 3
         editor._click_cell(None, type("Points", (), {"xs": [0], "ys": [1]})(), None)
         assert editor.selected == (7, 11, 12, 13)
-        editor.controls.undo.click()
+        editor.controls.history_buttons["undo"].click()
         assert not session.history
         editor.controls.term.value = 0
         assert editor._shown.children == (editor.figure,)

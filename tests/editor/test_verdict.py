@@ -8,8 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from interpret_dp.editor.noise import N_SIMULATIONS
-from interpret_dp.editor.verdict import judge
+from interpret_dp.editor.verdict import N_SIMULATIONS, judge
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.schema import Continuous
 from tests.editor.models import Holder, build_model, session, without_rows

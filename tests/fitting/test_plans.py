@@ -19,7 +19,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.release import ReleaseSession
-from tests.golden.write_golden import FEATURES, FILES, BlackBox, rows
+from tests.golden.kinds import FEATURES, FILES, BlackBox, rows
 
 X, IDS, TWO = rows(3), np.arange(3), Categorical([0, 1])
 MODEL = interpret_dp.load_model(FILES / "classification.json")
@@ -106,8 +106,11 @@ def test_what_is_charged_can_be_carried_out(name: str, epsilon: float, delta: fl
             (session,) = entered.call_args.args
         except ValueError:
             return
-    (epsilon, delta), shares, cost = session._asked, session._plan.shares, session._plan.cost
-    Guarantee(epsilon=epsilon, delta=delta, mu=None, mechanism="any", releases=shares)
+    request = session.request
+    shares, cost = request.plan.shares, request.plan.cost
+    Guarantee(
+        epsilon=request.epsilon, delta=request.delta, mu=None, mechanism="any", releases=shares
+    )
     billed = compose(GdpPair(share.mu, share.delta) for share in shares)
     assert (billed.mu, billed.delta) == pytest.approx((cost.mu, cost.delta), rel=1e-12)
     if "DPExplainable" in asked.get("estimator", ""):

@@ -26,7 +26,7 @@ from interpret_dp import (
 )
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from tests.golden.write_golden import FEATURES, FILES, BlackBox, additive, maps, rows, score
+from tests.golden.kinds import FEATURES, FILES, BlackBox, additive, maps, rows, score
 
 NUMBERS = FILES / "fits.numbers.json"
 

@@ -30,4 +30,5 @@ def test_a_fit_with_frozen_noise_releases_the_stored_numbers(name: str) -> None:
         if part == "deviations":
             # Bins with too few rows had no deviation when these were stored.
             given, stored = given[stored > 1e-9], stored[stored > 1e-9]
-        np.testing.assert_allclose(given, stored, rtol=1e-6, atol=1e-9, err_msg=part)
+        # Scores are near 1; with next to no noise, processors differ by 1e-8.
+        np.testing.assert_allclose(given, stored, rtol=1e-6, atol=1e-7, err_msg=part)

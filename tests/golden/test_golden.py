@@ -15,7 +15,7 @@ from dp_accounting import dp_event
 
 from interpret_dp import EditSession, PrivacyLedger, PrivateBackground, Schema, load_model
 from interpret_dp.accounting import event_from_json, reduce_event
-from tests.golden.write_golden import FILES, GONE, WRITERS, asked, predictions, schemas
+from tests.golden.kinds import FILES, asked, predictions, schemas
 
 MODELS = sorted(
     path.name.removesuffix(".expected.json")
@@ -30,10 +30,16 @@ def _expected(name: str) -> Any:
     return json.loads((FILES / f"{name}.expected.json").read_text(encoding="utf-8"))
 
 
+OTHERS = {
+    *("background", "ledger", "ledger_search", "schema_default", "schema_full"),
+    *("session", "session_pair"),
+}
+
+
 def test_every_kind_has_its_files() -> None:
     assert len(MODELS) == 11
     # The numbers of fits are written by tests/golden/fits.py.
-    assert {path.name.split(".")[0] for path in FILES.iterdir()} == {*WRITERS, *GONE, "fits"}
+    assert {path.name.split(".")[0] for path in FILES.iterdir()} == {*MODELS, *OTHERS, "fits"}
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -18,7 +18,6 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -158,14 +157,6 @@ class PostgresServer:
         name = f"ledger_{os.getpid()}_{next(_names)}"
         self.execute(f"CREATE DATABASE {name} {options}")
         return name
-
-    def wait_until_idle(self, database: str) -> None:
-        """Wait until no session is left in a database."""
-        query = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{database}'"
-        deadline = time.monotonic() + 10
-        while self.execute(query)[0][0]:
-            assert time.monotonic() < deadline, "a session is still there"
-            time.sleep(0.05)
 
 
 @contextlib.contextmanager

@@ -25,9 +25,10 @@ def reserve(ledger: PrivacyLedger, dataset: str = "adult", **changes: Any) -> Re
 
 
 def reserve_epsilon(
-    ledger: PrivacyLedger, epsilon: float, delta: float, dataset: str = "adult"
+    ledger: PrivacyLedger, epsilon: float, delta: float, dataset: str = "adult", **changes: Any
 ) -> Reservation:
     """Reserve as an estimator does: calibrated, and split over four releases."""
     mu = mu_of_budget(epsilon, delta)
     event = gaussian_events_json([(mu / 2, 4)])
-    return reserve(ledger, dataset, mu=mu, event=event, epsilon=epsilon, epsilon_delta=delta)
+    request = {"mu": mu, "event": event, "epsilon": epsilon, "epsilon_delta": delta}
+    return reserve(ledger, dataset, **(request | changes))

@@ -7,7 +7,7 @@ import datetime
 from collections.abc import Iterator
 from unittest import mock
 
-from interpret_dp.ledger.core import clock, names
+from interpret_dp.ledger.core import names
 
 
 @contextlib.contextmanager
@@ -21,5 +21,5 @@ def acting_as(user: str) -> Iterator[None]:
 def days_later(days: float) -> Iterator[None]:
     """Let the machine's clock show another day."""
     moment = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days)
-    with mock.patch.object(clock, "now", return_value=moment):
+    with mock.patch.object(names, "now", return_value=moment):
         yield

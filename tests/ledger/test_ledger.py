@@ -26,9 +26,8 @@ from interpret_dp.ledger import (
     Reservation,
     default_ledger,
 )
-from interpret_dp.ledger.core import clock
-from interpret_dp.ledger.core.clock import today
-from interpret_dp.ledger.core.names import current_host, user_of
+from interpret_dp.ledger.core import names
+from interpret_dp.ledger.core.names import current_host, today
 from tests.ledger.requests import reserve, reserve_epsilon
 
 
@@ -248,7 +247,7 @@ def test_entries_hold_what_the_audit_needs(ledger: PrivacyLedger) -> None:
     assert (request["explainer"], request["purpose"]) == ("ebm", "tuning")
     assert (request["epsilon"], request["epsilon_delta"]) == (0.4, 1e-6)
     with ledger._opened().reading() as log:
-        user = user_of(log)
+        user = log.user()
     assert request["context"] == {
         "protected": "add_or_remove_one: one row",
         "user": user,
@@ -270,10 +269,10 @@ def test_no_entry_says_how_long_a_request_ran(monkeypatch: pytest.MonkeyPatch) -
     found = []
     for seconds in (1, 100):
         ledger = PrivacyLedger.in_memory()
-        monkeypatch.setattr(clock, "now", lambda: start)
+        monkeypatch.setattr(names, "now", lambda: start)
         ledger.create_budget("adult", 1.0, 1e-6)
         requests = [reserve(ledger), reserve(ledger)]
-        monkeypatch.setattr(clock, "now", lambda s=seconds: start + datetime.timedelta(seconds=s))
+        monkeypatch.setattr(names, "now", lambda s=seconds: start + datetime.timedelta(seconds=s))
         ledger.commit(requests[0])
         ledger.cancel(requests[1])
         found.append((ledger.entries(), ledger.head, ledger.report().to_dict("list")))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interpret_dp import PrivacyLedger
-from interpret_dp.accounting import gaussian_events_json
-from interpret_dp.accounting.gaussian import mu_of_budget
+from tests.ledger.requests import reserve_epsilon
 
 
 @pytest.fixture
@@ -14,24 +13,10 @@ def ledger(tmp_path):
     return PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
 
 
-def spend(ledger, dataset, epsilon):
-    mu = mu_of_budget(epsilon, 1e-6)
-    reservation = ledger.reserve(
-        dataset,
-        mu=mu,
-        delta=0.0,
-        event=gaussian_events_json([(mu, 1)]),
-        epsilon=epsilon,
-        epsilon_delta=1e-6,
-        explainer="Test",
-    )
-    ledger.commit(reservation)
-
-
 def test_a_ledger_is_a_table_of_budgets(ledger):
     ledger.create_budget("<b>ward", 4, 1e-6)
     ledger.create_budget("other", 2, 1e-6)
-    spend(ledger, "<b>ward", 1)
+    ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "<b>ward"))
     page = ledger._repr_html_()
     assert page.count("<tr>") == 3
     assert "&lt;b&gt;ward" in page
@@ -45,7 +30,7 @@ def test_a_ledger_is_a_table_of_budgets(ledger):
 def test_a_ledger_without_a_limit_says_so():
     ledger = PrivacyLedger.in_memory()
     assert "Nothing was declared or spent yet" in ledger._repr_html_()
-    spend(ledger, "ward", 1)
+    ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "ward"))
     page = ledger._repr_html_()
     assert "no limit declared" in page
     assert "mu " in page

@@ -13,8 +13,7 @@ from interpret_dp.exceptions import LedgerError
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.ledger.core.chain import Entry
-from interpret_dp.ledger.core.database import resolve_url
-from interpret_dp.ledger.core.store import Log, Store
+from interpret_dp.ledger.core.store import Log, Store, resolve_url
 from tests.ledger.cut_wire import Cut, CutWire
 from tests.ledger.postgres_server import PostgresServer, running_server, why_not
 from tests.ledger.requests import reserve

@@ -8,9 +8,9 @@ import pickle
 import pytest
 
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
-from interpret_dp.ledger import BudgetExpiredError, PrivacyLedger
-from interpret_dp.ledger.core.clock import until
-from tests.ledger.requests import reserve
+from interpret_dp.ledger import BudgetExpiredError, PrivacyLedger, Reservation
+from interpret_dp.ledger.core.names import until
+from tests.ledger.requests import reserve, reserve_epsilon
 from tests.ledger.team import days_later
 
 SOON = datetime.date.today() + datetime.timedelta(days=10)
@@ -25,20 +25,9 @@ def ledger() -> PrivacyLedger:
     return ledger
 
 
-def reserve_patient(ledger: PrivacyLedger, epsilon: float) -> object:
-    from interpret_dp.accounting import gaussian_events_json, mu_of_budget
-
-    mu = mu_of_budget(epsilon, 1e-6)
-    return ledger.reserve(
-        "ward",
-        mu=mu,
-        delta=0.0,
-        event=gaussian_events_json([(mu, 1)]),
-        epsilon=epsilon,
-        epsilon_delta=1e-6,
-        explainer="test",
-        protected="add_or_remove_one: one 'patient_id'",
-    )
+def reserve_patient(ledger: PrivacyLedger, epsilon: float) -> Reservation:
+    protected = "add_or_remove_one: one 'patient_id'"
+    return reserve_epsilon(ledger, epsilon, 1e-6, "ward", protected=protected)
 
 
 def test_an_expired_budget_refuses_and_nothing_is_spent(ledger: PrivacyLedger) -> None:

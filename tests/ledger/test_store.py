@@ -19,9 +19,8 @@ from interpret_dp._documents import canonical_json
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.ledger.core.chain import Entry
-from interpret_dp.ledger.core.database import resolve_url
 from interpret_dp.ledger.core.postgres import SCHEMA
-from interpret_dp.ledger.core.store import Store
+from interpret_dp.ledger.core.store import Store, resolve_url
 from tests.ledger.requests import reserve
 
 ENTRIES = "interpret_dp_ledger_entries"

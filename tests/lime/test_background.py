@@ -14,15 +14,13 @@ from interpret_dp import (
     Continuous,
     DeclarationWarning,
     Integer,
-    PrivacyLedger,
-    PrivacyUnit,
     PrivateBackground,
     Schema,
     SchemaError,
     UndeclaredWarning,
 )
 from interpret_dp.audit import replay
-from interpret_dp.lime import dependence, histograms
+from interpret_dp.lime import background_releases
 from interpret_dp.mechanisms import Randomness, use_randomness
 
 SCHEMA = Schema(
@@ -134,15 +132,7 @@ def test_few_rows_have_few_cells() -> None:
     for epsilon in (0.01, 0.1, 1.0):
         own = PrivateBackground(SCHEMA, epsilon=epsilon).fit(patients()).background_
         sizes.append(own.columns[0].feature.n_codes)
-    assert sizes[0] < sizes[1] < sizes[2] <= 2 * histograms._MOST_CELLS
-
-
-def test_rows_of_one_person_are_limited() -> None:
-    X = patients(1000)
-    ids = np.repeat(np.arange(100), 10)
-    schema = Schema(SCHEMA.features, unit=PrivacyUnit("person", max_rows=2))
-    assert counted(X, schema, unit=ids).n_rows == pytest.approx(200)
-    assert counted(X.assign(person=ids), schema).n_rows == pytest.approx(200)
+    assert sizes[0] < sizes[1] < sizes[2] <= 2 * background_releases._MOST_CELLS
 
 
 def test_what_is_not_declared_is_released() -> None:
@@ -182,31 +172,18 @@ def test_the_figures_show_what_was_released() -> None:
     assert bars.customdata[2].startswith("above 0 to ")
     assert bars.y[1] == pytest.approx(100 * 0.76, abs=3)
     assert len(released.error_y.array) == len(bars.y)
-    paid = PrivateBackground(SCHEMA).fit(patients()).explain_data().privacy
+    released = PrivateBackground(SCHEMA).fit(patients())
+    assert "Explanations take the model as given" in released.guarantee_.sentence
+    paid = released.explain_data().privacy
     assert "explanation: 0 · of the background: epsilon 0.1" in paid.line
+    local = released.explain_local(lambda X: X["age"] / 100, patients(9)).privacy
+    assert {row.words for row in local.rows} == {"From the background: free"}
     assert "Background" in repr(pickle.loads(pickle.dumps(explanation)))
 
 
-def test_explanations_leave_the_ledger_as_it_is() -> None:
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("people", 1.0, 1e-6)
-    own = PrivateBackground(SCHEMA, epsilon=0.5, ledger=ledger, dataset="people").fit(patients())
-    head = ledger.head
-    explanation = own.explain_local(lambda X: X["age"] / 100, patients(1000)[:100])
-    own.explain_global(lambda X: X["age"] / 100, rows=patients(1000)[:2]).visualize(0)
-    own.explain_data().visualize(0)
-    own.sample(10)
-    assert ledger.head == head == own.guarantee_.ledger_head
-    assert explanation.privacy.explanation_epsilon == 0
-    assert "Explanations take the model as given" in own.guarantee_.sentence
-    assert {row.words for row in explanation.privacy.rows} == {"From the background: free"}
-
-
-@pytest.mark.parametrize(
-    ("module", "name"), [(histograms, "_counted"), (dependence, "_products")], ids=str
-)
+@pytest.mark.parametrize("name", ["_counted", "_products"])
 def test_a_sum_that_a_row_moves_by_more_than_declared_is_found(
-    module: Any, name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of the replay in the audit's run of all explainers."""
 
@@ -216,13 +193,13 @@ def test_a_sum_that_a_row_moves_by_more_than_declared_is_found(
     # The last row has a value in every column, so that it adds to all sums.
     X = patients(300).query("site != 'undeclared'")
     assert replay(fit, X, X[:-1]).ok
-    honest = getattr(module, name)
+    honest = getattr(background_releases, name)
 
     def twice(*arguments: Any) -> Any:
         sums = honest(*arguments)
         return 2 * sums if isinstance(sums, np.ndarray) else [2 * own for own in sums]
 
-    monkeypatch.setattr(module, name, twice)
+    monkeypatch.setattr(background_releases, name, twice)
     assert not replay(fit, X, X[:-1]).ok
 
 

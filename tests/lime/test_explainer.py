@@ -44,19 +44,6 @@ def test_it_explains_what_the_background_explains() -> None:
     assert ledger.head == head
 
 
-def test_more_classes_explain_the_predicted_one_or_the_chosen_one() -> None:
-    own = explainer(Three(), feature_types=["continuous", "nominal", None])
-    query = pd.DataFrame({"age": [10.0, 99.0], "site": ["b", "a"], "noise": [0.0, 0.0]})
-    first = own.explain_local(query)
-    assert [first.data(row)["output"] for row in (0, 1)] == ["probability of z"] * 2
-    chosen = own.explain_local(query, explained_class="x")
-    assert [chosen.data(row)["output"] for row in (0, 1)] == ["probability of x"] * 2
-    with pytest.raises(
-        ValueError, match=r"explained_class is 'w'; it must be one of 'x', 'y', 'z'"
-    ):
-        own.explain_local(query, explained_class="w")
-
-
 @pytest.mark.parametrize(
     ("classes", "y"),
     [

@@ -11,10 +11,10 @@ import pytest
 
 from interpret_dp import Categorical, Continuous, DPShapTabular, Integer, PrivateBackground
 from interpret_dp.lime.background_explanation import explain_rows
+from interpret_dp.lime.local_effects import ShapValues
 from interpret_dp.lime.partial_dependence import partial_dependence
-from interpret_dp.lime.shap_values import ShapValues
 from interpret_dp.released.background import ZERO_ENDS
-from tests.lime.test_perturbations import ROWS, Classifier, additive, errors, known, numbers, scores
+from tests.lime.test_local_effects import ROWS, Classifier, additive, errors, known, numbers, scores
 from tests.released.test_background import background, column
 
 # Of the additive function, in the middle of each cell, against its mean.

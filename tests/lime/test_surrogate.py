@@ -30,7 +30,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import ReplayReport, replay
 from interpret_dp.lime import fidelity as fidelity_module
 from interpret_dp.lime import surrogate as surrogate_module
-from interpret_dp.lime.asking import example_row
+from interpret_dp.lime.public_rows import example_row
 from interpret_dp.mechanisms import SeededRandomness, active_randomness, use_randomness
 from tests.lime.paper.explanation_sets import EXTREMES, RELATIONS, SCHEMA, Record, cells, records
 
@@ -190,22 +190,6 @@ def test_a_surrogate_that_says_little_warns() -> None:
 # ------------------------------------------------------------------------------- what it costs
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("model", [second, both, three])
-@pytest.mark.parametrize("epsilon", [0.02, 6.0])
-def test_the_ledger_is_charged_once_and_never_more_than_asked(
-    epsilon: float, model: Any, relation: str
-) -> None:
-    ledger = PrivacyLedger.in_memory()
-    found = fitted(frame(50), model, epsilon=epsilon, ledger=ledger, neighboring=relation)
-    spent, mu = ledger.spent("explained"), mu_of_budget(epsilon, 1e-6)
-    assert mu * (1 - 1e-9) < spent.mu <= mu
-    assert spent.delta == 0.0
-    assert spent.n_requests == 1
-    assert found.guarantee_.mu == spent.mu
-    assert found.guarantee_.ledger_head == ledger.head
-
-
 @given(
     mu=st.floats(0.01, 100),
     delta=st.sampled_from([1e-12, 1e-6, 1e-4]),
@@ -216,8 +200,8 @@ def test_the_ledger_is_charged_once_and_never_more_than_asked(
 def test_no_split_exceeds_what_may_be_spent(
     mu: float, delta: float, n_models: int, n_terms: int, has_logits: bool
 ) -> None:
-    scale = surrogate_module.LabelScale(Continuous(0, 1), has_logits)
-    estimator, each = surrogate_module._estimator(ACROSS, scale, mu, delta, n_models)
+    targets = surrogate_module.label_targets(Continuous(0, 1), has_logits)
+    estimator, each = surrogate_module._template(ACROSS, targets, mu, delta, n_models)
     request = surrogate_module.open_request(estimator, np.zeros((1, n_terms)), [0.0])
     whole = surrogate_module._whole_request(request, each, n_models)
     assert whole.plan.cost.mu <= mu
@@ -436,37 +420,6 @@ def test_a_model_that_fails_on_the_example_is_found_out_for_nothing() -> None:
         needs_other, SCHEMA, trained_on_same_people=False, dataset="explained", **given
     )
     assert one.fit(X, example=frame(1, seed=5).assign(other=2.0)).surrogate_.n_outputs == 1
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
-        ({"model": 3}, TypeError, "has no predict_proba"),
-        ({"model": lambda X: second(X) + 1}, ValueError, r"not a probability.*output_bounds"),
-        ({"epsilon": 1e-9}, ValueError, "means epsilon 0|larger epsilon"),
-        ({"output_bounds": 3}, TypeError, r"must be \(lower, upper\)"),
-        ({"output_bounds": (1, 1)}, SchemaError, "must differ"),
-        ({"schema": "schema.toml"}, TypeError, "must be a Schema"),
-        ({"schema": Schema({"age": Continuous(0, 1)})}, SchemaError, "does not declare"),
-        ({"schema": None}, SchemaError, "does not declare"),
-        ({"image_shape": (2, 3)}, ValueError, "must be 6, one a pixel"),
-        ({"image_shape": (2, 2)}, SchemaError, "pixels must be Continuous"),
-        ({"trained_on_same_people": "no"}, TypeError, "trained_on_same_people is 'no'"),
-        ({"model_guarantee": 1.0}, TypeError, "model_guarantee is 1.0"),
-        ({"X": np.zeros((3, 1025)), "schema": ACROSS}, ValueError, "takes at most 1024"),
-    ],
-)
-def test_wrong_arguments_are_refused_and_cost_nothing(
-    changes: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    ledger = PrivacyLedger.in_memory()
-    settings = {"model": second, "schema": SCHEMA, "trained_on_same_people": False, **changes}
-    X = settings.pop("X", frame(20))
-    if "X" in changes:
-        settings["model"] = lambda X: X[:, 0]
-    with pytest.raises(error, match=message):
-        PrivateSurrogate(**settings, ledger=ledger, dataset="explained").fit(X)
-    assert ledger.datasets() == []
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,13 @@ from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.audit import replay
 from interpret_dp.llm import training
 from interpret_dp.llm.gradients import ClosedForm
+from interpret_dp.llm.integers import TrainingRows
 from interpret_dp.llm.opacus_engine import OpacusSums
-from interpret_dp.llm.rows import TrainingRows
-from interpret_dp.llm.training import ClippedSums
 from tests.llm.tables import classifier, three_classes
 
 CLIP_NORM = 0.5
 ENGINES = [ClosedForm, OpacusSums]
+ClippedSums = ClosedForm | OpacusSums
 
 
 def made(

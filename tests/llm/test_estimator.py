@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -172,17 +171,3 @@ def test_neighbours_differ_only_where_they_are_charged(
 
 
 # What is declared, and what is not
-
-
-def test_values_never_raise_and_unlabelled_rows_add_nothing() -> None:
-    frame = pd.DataFrame(
-        {"a": [1.0, np.nan, np.inf, -1e400] * 50, "b": ["x", None, "never declared", "y"] * 50}
-    )
-    schema = Schema(
-        {"a": Continuous(0, 2), "b": Categorical(["x", "y"])}, target=Categorical([0, 1])
-    )
-    y = pd.Series([0, 1, None, 7] * 50, dtype=object)
-    model = classifier(schema=schema).fit(frame, y)
-    assert list(model.coding_.names) == ["a", "b=x", "b=y"]
-    assert np.isfinite(model.predict_proba(frame)).all()
-    assert model.predict(frame[["b", "a"]]).tolist() == model.predict(frame).tolist()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -15,12 +15,10 @@ import pytest
 import torch
 from interpret.ext.extension import _is_valid_glassbox_explainer
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema, load_model
 from interpret_dp.cli import main
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
-from interpret_dp.llm.maps import LocallyLinearMaps, softmax
 from tests.llm.tables import classifier, three_classes
 
 MIXED = Schema(
@@ -129,17 +127,6 @@ def test_pictures_are_drawn_as_pictures(pictures: Any) -> None:
     )
 
 
-def test_the_cost_is_read_from_the_ledger_and_nothing_is_spent(numbers: Any) -> None:
-    model, X, y = numbers
-    before = model.ledger.spent("d")
-    for explanation in (model.explain_global(), model.explain_local(X[:2], y[:2])):
-        assert explanation.privacy.epsilon == 4.0
-        assert explanation.privacy.explanation_epsilon == 0
-        assert explanation.privacy.total_epsilon is not None
-        assert explanation.privacy.total_epsilon <= 4.0
-    assert model.ledger.spent("d") == before
-
-
 def test_maps_are_counted_on_given_rows_alone(numbers: Any) -> None:
     model, X, _ = numbers
     assert model.explain_global("classes").use is None
@@ -187,16 +174,8 @@ def test_the_command_line_shows_the_promise_of_a_file_and_writes_no_page(
     assert not page.exists()
 
 
-def test_other_files_are_refused(numbers: Any, tmp_path: Path) -> None:
+def test_settings_of_another_version_are_refused(numbers: Any, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
-    for text, message in (
-        ("{", "not valid JSON"),
-        ("[1]", "not a model file of interpret_dp"),
-        ('{"format": "interpret_dp.locally_linear_model", "version": 1}', "lacks 'schema'"),
-    ):
-        path.write_text(text)
-        with pytest.raises(ValueError, match=message):
-            load_model(path)
     document = numbers[0].to_released().to_dict()
     document["settings"]["unheard_of"] = 1
     path.write_text(json.dumps(document))
@@ -248,17 +227,10 @@ def test_maps_tell_what_sets_classes_apart_and_nothing_that_they_share(numbers: 
     model, X, _ = numbers
     assert np.abs(model.model_.weights.mean(axis=(0, 1))).max() < 1e-12
     weights, biases = model.model_.weights + 0.7, model.model_.biases + 3.0
-    shifted = LocallyLinearMaps(weights, biases, model.model_.inverse_temperature)
-    proba = softmax(shifted.scores(model._inputs(X)))
+    shifted = dataclasses.replace(model.model_, weights=weights, biases=biases)
+    proba = shifted.predict_proba(model._inputs(X))
     assert proba == pytest.approx(model.predict_proba(X), abs=1e-9)
 
 
-def test_it_is_a_glassbox_of_interpret(numbers: Any) -> None:
+def test_it_is_a_glassbox_of_interpret() -> None:
     assert _is_valid_glassbox_explainer(DPLocallyLinearClassifier)
-    model, X, _ = numbers
-    with pytest.raises(NotFittedError):
-        classifier().explain_global()
-    with pytest.raises(NotFittedError):
-        classifier().predict(X)
-    again = pickle.loads(pickle.dumps(model.explain_local(X[:2])))
-    assert again.figure(1).data

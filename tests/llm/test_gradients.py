@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from interpret_dp.llm import gradients, integers
 from interpret_dp.llm.config import CLIP_SHARE, GRID_BITS, PROJECTION_BITS
 from interpret_dp.llm.gradients import ClosedForm
+from interpret_dp.llm.integers import TrainingRows, rounded_rows
 from interpret_dp.llm.opacus_engine import OpacusSums
-from interpret_dp.llm.rows import TrainingRows, rounded_rows
 
 CLIP_NORM = 4.0
 TEMPERATURE = 0.7

@@ -17,8 +17,7 @@ from interpret_dp.llm.config import (
     lattice_points,
     rows_at_a_time,
 )
-from interpret_dp.llm.maps import LocallyLinearMaps
-from interpret_dp.llm.projections import public_projections
+from interpret_dp.llm.features import public_projections
 
 IMAGE = (12, 10)
 SETTINGS = dataclasses.replace(
@@ -73,14 +72,3 @@ def test_device_auto_is_the_processor_where_there_is_no_other() -> None:
         assert training.compute_device("auto").type == "cpu"
         with pytest.raises(ValueError, match="device is 'cuda'"):
             training.compute_device("cuda")
-
-
-def test_scores_are_weighted_sums_of_maps() -> None:
-    rng = np.random.default_rng(0)
-    model = LocallyLinearMaps(rng.normal(size=(3, 4, 5)), rng.normal(size=(3, 4)), 0.5)
-    inputs = rng.normal(size=(9_000, 5))
-    values = np.einsum("kmd,nd->nkm", model.weights, inputs) + model.biases
-    shares = np.exp(0.5 * values) / np.exp(0.5 * values).sum(axis=2, keepdims=True)
-    assert model.map_values(inputs) == pytest.approx(values)
-    assert model.map_shares(inputs) == pytest.approx(shares)
-    assert model.scores(inputs) == pytest.approx((shares * values).sum(axis=2))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from interpret_dp.accounting.choices import mu_of_range
+from interpret_dp.accounting.gaussian import mu_of_range
 from interpret_dp.audit import ReleaseCheck, replay
 from interpret_dp.mechanisms import (
     Randomness,
@@ -22,7 +22,7 @@ from interpret_dp.mechanisms import (
     active_randomness,
     exponential_mechanism,
 )
-from interpret_dp.mechanisms.choice import draw_exponentially, falls_heads
+from interpret_dp.mechanisms.draws import draw_exponentially, falls_heads
 from tests.statistical.noise_checks import LEVEL
 
 SCORES = [7_000, 7_300, 6_500, 9_000, 6_501]

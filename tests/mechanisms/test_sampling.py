@@ -11,7 +11,8 @@ import pytest
 from scipy.stats import binom, norm
 
 from interpret_dp.mechanisms import SeededRandomness, SystemRandomness
-from interpret_dp.mechanisms.sampling import sampled_gaussian_mechanism, sampled_rows
+from interpret_dp.mechanisms.additive import sampled_gaussian_mechanism
+from interpret_dp.mechanisms.draws import sampled_rows
 from tests.statistical.noise_checks import LEVEL
 
 

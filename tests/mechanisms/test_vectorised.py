@@ -22,9 +22,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpret_dp.mechanisms import vectorised
-from interpret_dp.mechanisms.layers import N_LAYERS, Layers, layers_of
 from interpret_dp.mechanisms.proposals import _LAYER, LOW_BITS, propose
-from interpret_dp.mechanisms.vectorised import discrete_gaussian
+from interpret_dp.mechanisms.vectorised import N_LAYERS, Layers, discrete_gaussian, layers_of
 
 sigmas = st.floats(2.0**-10, 2.0**56)
 

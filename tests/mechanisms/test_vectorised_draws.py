@@ -17,8 +17,7 @@ from scipy.stats import binom, chi2, norm
 from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.mechanisms import vectorised
-from interpret_dp.mechanisms.layers import Layers, layers_of
-from interpret_dp.mechanisms.vectorised import discrete_gaussian
+from interpret_dp.mechanisms.vectorised import Layers, discrete_gaussian, layers_of
 from tests.statistical.noise_checks import LEVEL, Integers, all_p, residue_p
 
 pytestmark = pytest.mark.statistical

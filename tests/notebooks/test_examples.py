@@ -52,7 +52,8 @@ def _skip_without_torch(path: Path) -> None:
         pytest.skip("the extra `llm` is not installed")
 
 
-def _marked(paths: list[Path]) -> list[object]:
+def _marked(*paths: Path) -> list[object]:
+    """Return parameters by whose names one worker runs all tests of a notebook."""
     return [
         pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name not in QUICK else [])
         for path in paths
@@ -125,7 +126,7 @@ def test_notebook_has_a_title_an_introduction_and_says_what_to_read_next(path):
 
 
 @pytest.mark.notebook
-@pytest.mark.parametrize("path", _marked(SCRIPTS))
+@pytest.mark.parametrize("path", _marked(*SCRIPTS))
 def test_script_runs_in_an_empty_folder(path, tmp_path):
     _skip_without_torch(path)
     environment = os.environ | {DATA_VARIABLE: "", "PYTHONPATH": str(ROOT)}
@@ -144,15 +145,16 @@ def test_script_runs_in_an_empty_folder(path, tmp_path):
 
 
 @pytest.mark.notebook
-@pytest.mark.parametrize("path", _marked(NOTEBOOKS))
+@pytest.mark.parametrize("path", _marked(*NOTEBOOKS))
 def test_notebook_runs_without_a_warning(path):
     errors = [entry for entry in _outputs(_executed(path)) if entry.get("name") == "stderr"]
     assert errors == []
 
 
 @pytest.mark.notebook
-def test_editor_shows_its_widgets_and_follows_the_cells_below():
-    notebook = _executed(EDITOR)
+@pytest.mark.parametrize("path", _marked(EDITOR))
+def test_editor_shows_its_widgets_and_follows_the_cells_below(path):
+    notebook = _executed(path)
     shown = [entry.data for entry in _outputs(notebook) if WIDGET_VIEW in entry.get("data", {})]
     states = notebook.metadata.widgets[WIDGET_STATE].state
     assert [data[WIDGET_VIEW]["model_id"] in states for data in shown] == [True]
@@ -178,8 +180,9 @@ def _said(notebook: nbformat.NotebookNode) -> list[str]:
 
 
 @pytest.mark.notebook
-def test_the_explainer_states_its_promise_and_charges_once():
-    said = _said(_executed(EXPLAINER))
+@pytest.mark.parametrize("path", _marked(EXPLAINER))
+def test_the_explainer_states_its_promise_and_charges_once(path):
+    said = _said(_executed(path))
     promise, released, rows, free, curves, number = said[1:]
     assert "with the model taken as given; nothing is promised to the people" in promise
     assert "True Privacy cost of this explanation: 0 · of the background: epsilon 0.1" in free
@@ -190,9 +193,9 @@ def test_the_explainer_states_its_promise_and_charges_once():
 
 
 @pytest.mark.notebook
-@pytest.mark.slow
-def test_maps_are_compared_on_the_digits_that_scikit_learn_brings():
-    said = _said(_executed(MAPS))
+@pytest.mark.parametrize("path", _marked(MAPS))
+def test_maps_are_compared_on_the_digits_that_scikit_learn_brings(path):
+    said = _said(_executed(path))
     promise, *_, accuracies, pictures, agreement, gap = said[1:]
     assert "differs by at most a factor e^2" in promise
     found = [float(value) for value in re.findall(r"([0-9.]+)% of the test images", accuracies)]

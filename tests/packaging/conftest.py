@@ -46,6 +46,11 @@ class Environment:
     def python(self) -> Path:
         return self.folder / "bin" / "python"
 
+    @property
+    def install(self) -> tuple[str | Path, ...]:
+        """Words that install; most modules are never imported, and so are not compiled."""
+        return self.python, "-m", "pip", "install", "--quiet", "--no-compile"
+
 
 @pytest.fixture(scope="session")
 def distributions(tmp_path_factory) -> Distributions:
@@ -63,5 +68,5 @@ def environment(distributions, tmp_path_factory) -> Environment:
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)
     created = Environment(folder)
-    succeed(created.python, "-m", "pip", "install", "--quiet", distributions.wheel, cwd=folder)
+    succeed(*created.install, distributions.wheel, cwd=folder)
     return created

@@ -73,7 +73,7 @@ def test_an_extra_brings_what_it_is_for(environment, distributions, tmp_path, ex
     with open(f"{above}/below.pth", "w", encoding="utf-8") as file:
         file.write(f"{below}\n")
     succeed(
-        *(added.python, "-m", "pip", "install", "--quiet"),
+        *added.install,
         *("--constraint", ROOT / "scripts" / "constraints.txt"),
         f"{distributions.wheel}[{extra}]",
         cwd=tmp_path,

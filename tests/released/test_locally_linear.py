@@ -39,6 +39,17 @@ def test_scores_are_those_of_the_definition(seed: int, n_maps: int) -> None:
     assert model.predict_proba(rows) == pytest.approx(chances / chances.sum(axis=1, keepdims=True))
 
 
+def test_scores_of_many_rows_are_weighted_sums_of_maps() -> None:
+    model = table_model(n_maps=4)
+    inputs = np.random.default_rng(0).normal(size=(9_000, 7))
+    values = np.einsum("kmd,nd->nkm", model.weights, inputs) + model.biases
+    powers = np.exp(model.inverse_temperature * values)
+    shares = powers / powers.sum(axis=2, keepdims=True)
+    assert model.map_values(inputs) == pytest.approx(values)
+    assert model.map_shares(inputs) == pytest.approx(shares)
+    assert model.scores(inputs) == pytest.approx((shares * values).sum(axis=2))
+
+
 @pytest.mark.parametrize("model", [table_model(), image_model(), image_model(channels=3)])
 def test_a_document_gives_the_same_model_bit_by_bit(model: LocallyLinearModel) -> None:
     again = LocallyLinearModel.from_dict(json.loads(json.dumps(model.to_dict(), allow_nan=False)))

@@ -25,7 +25,7 @@ from interpret_dp.schema import (
     open_target,
     schema_from_arguments,
 )
-from interpret_dp.schema.people import open_people
+from interpret_dp.schema.units import open_people
 
 BOUNDED = Schema({"a": Continuous(0, 1)}, target=Continuous(0, 1))
 LABELLED = Schema({"a": Continuous(0, 1)}, target=Categorical(["no", "yes"]))

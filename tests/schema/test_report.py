@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import Categorical, ColumnReport, Continuous, Schema
+from interpret_dp.schema import Categorical, ColumnReport, Continuous, PrivacyUnit, Schema
 
 SCHEMA = Schema(
     {"age": Continuous(17, 90), "job": Categorical(["a", "b"])}, target=Categorical([0, 1])
@@ -63,3 +63,9 @@ def test_a_report_needs_what_it_reports_on() -> None:
         Schema(SCHEMA.features).check(FRAME, [0] * 5)
     with pytest.raises(SchemaError, match="inconsistent"):
         SCHEMA.check(FRAME, [0])
+
+
+def test_the_column_of_identifiers_is_left_out() -> None:
+    schema = Schema(SCHEMA.features, target=SCHEMA.target, unit=PrivacyUnit("patient"))
+    report = schema.check(FRAME.assign(patient=1), [0, 1, 2, None, 1])
+    assert [column.name for column in report.columns] == ["job", "age", "(target)"]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from interpret_dp.schema import open_table, open_target
-from interpret_dp.schema.tables import complete_names
+from interpret_dp.schema.containers import complete_names
 
 NUMBERS = np.arange(6.0).reshape(3, 2)
 

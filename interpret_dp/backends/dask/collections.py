@@ -1,4 +1,4 @@
-"""What belongs to each row, given as Dask collections, cut into the same partitions.
+"""Dask collections that belong to each row, cut into the same partitions, and functions of them.
 
 Only the form of the collections is looked at: names, types, numbers of partitions. Nothing is
 computed here.
@@ -6,20 +6,21 @@ computed here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from dask.delayed import delayed
+from numpy.typing import NDArray
 
 from interpret_dp._optional import import_optional
 from interpret_dp.exceptions import SchemaError
 
-__all__ = ["Pieces", "open_pieces"]
+__all__ = ["Pieces", "mapped_array", "open_pieces"]
 
 # The first of the room to be imported: without Dask it says how to get it.
 da: Any = import_optional("dask.array", extra="dask", purpose="Fitting on Dask collections")
-
 _ALIKE = (
     "Take them as columns of one Dask DataFrame, or cut them alike: y = y.repartition("
     "divisions=X.divisions), or y.rechunk(...) for arrays."
@@ -140,3 +141,33 @@ def _delayed(value: Any) -> list[Any]:
     # the same file several times.
     pieces = value.to_delayed(optimize_graph=False)
     return list(pieces.ravel()) if isinstance(pieces, np.ndarray) else list(pieces)
+
+
+def mapped_array(
+    function: Callable[..., NDArray[Any]], shared: Any, pieces: Pieces, form: NDArray[Any]
+) -> Any:
+    """Return a function of the rows of each partition as an array; nothing is computed here.
+
+    Parameters
+    ----------
+    function : callable
+        Called with ``shared`` and the pieces of a partition; returns one entry a row.
+    shared : object
+        Public; in the graph once.
+    pieces : Pieces
+    form : ndarray, shape (0, ...)
+        What the function returns of no rows.
+
+    Returns
+    -------
+    dask.array.Array
+        One block a partition, of unknown length: rows are not counted.
+    """
+    # Names of tasks are random, not hashes of what they hold.
+    once = delayed(shared, pure=False, traverse=False)
+    call = delayed(function, pure=False)
+    shape = (np.nan, *form.shape[1:])
+    blocks = [
+        da.from_delayed(call(once, *some), shape=shape, dtype=form.dtype) for some in pieces.pieces
+    ]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)

@@ -1,4 +1,4 @@
-"""What a Dask worker holds of one partition of the rows, and the functions that it is sent.
+"""Parts of the rows on Dask workers, and the functions that are sent to them.
 
 Nothing here raises because of a row, and nothing that a worker reports holds more than sums: Dask
 writes the errors and arguments of failed tasks into logs.
@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ __all__ = [
 
 #: A method of the rows that moves or sets their scores, and its arguments; public.
 Command = tuple[str, tuple[Any, ...]]
+_Result = TypeVar("_Result")
 
 # Tables of exponentials, which the caller computes once: another machine's last digits may differ.
 _TABLES = ("_table", "_lowest")
@@ -41,7 +42,7 @@ _NOTHING = np.zeros(0, dtype=np.int64)
 
 
 class Trouble:
-    """What stands in the place of a result that could not be computed; it says nothing of rows.
+    """A placeholder for a result that could not be computed; it says nothing of rows.
 
     Parameters
     ----------
@@ -184,8 +185,7 @@ def joined(n_threads: int, *parts: Part | Trouble) -> Part | Trouble:
     def join(*held: Part) -> Part:
         return Part(*(rows for part in held for rows in part.given_up()), n_threads=n_threads)
 
-    found: Part | Trouble = attempted(join, *parts)
-    return found
+    return attempted(join, *parts)
 
 
 class Answer:
@@ -209,7 +209,7 @@ class Answer:
         self.trouble = trouble
 
 
-def attempted(function: Callable[..., Any], *arguments: Any) -> Any:
+def attempted(function: Callable[..., _Result], *arguments: Any) -> _Result | Trouble:
     """Return what a function returns, or Trouble: a worker's error may speak of rows."""
     for argument in arguments:
         if isinstance(argument, Trouble):
@@ -224,8 +224,8 @@ def attempted(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def summed(function: Callable[..., Any], *arguments: Any) -> Answer:
     """Return what a function of one partition returns as a sum of one."""
-    found = attempted(function, *arguments)
-    return Answer(trouble=found.reason) if isinstance(found, Trouble) else Answer(found)
+    outcome = attempted(function, *arguments)
+    return Answer(trouble=outcome.reason) if isinstance(outcome, Trouble) else Answer(outcome)
 
 
 def answered(
@@ -240,10 +240,10 @@ def answered(
     def follow(held: Part) -> tuple[bool, Any]:
         return held.follow(first, commands, question)
 
-    found = attempted(follow, part)
-    if isinstance(found, Trouble):
-        return Answer(trouble=found.reason)
-    is_up_to_date, answer = found
+    outcome = attempted(follow, part)
+    if isinstance(outcome, Trouble):
+        return Answer(trouble=outcome.reason)
+    is_up_to_date, answer = outcome
     return Answer(answer) if is_up_to_date else Answer(late=(number,))
 
 
@@ -276,8 +276,7 @@ def changed_part(
             vars(rows).update(tables)
         return Part(*changed, n_threads=held.n_threads)
 
-    found: Part | Trouble = attempted(change_copy, part)
-    return found
+    return attempted(change_copy, part)
 
 
 def _copied(rows: Any) -> Any:

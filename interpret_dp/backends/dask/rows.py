@@ -1,4 +1,4 @@
-"""Additive rows on Dask workers: one round trip a question, and the scores' commands kept here."""
+"""Additive rows on Dask workers: one round trip for each sum, and the log of score updates."""
 
 from __future__ import annotations
 
@@ -130,15 +130,15 @@ class DaskRows:
         question = (name, arguments)
         numbers = list(range(len(self._parts)))
         new = self._first + self._sent, tuple(self._commands[self._sent :]), question
-        found = self._total(new, numbers)
-        if found.late:
+        answer = self._total(new, numbers)
+        if answer.late:
             every = self._first, tuple(self._commands), question
-            found = added([found, self._total(every, list(found.late))])
+            answer = added([answer, self._total(every, list(answer.late))])
         self._sent = len(self._commands)
-        return found.total
+        return answer.total
 
-    def _total(self, asked: tuple[int, tuple[Command, ...], Command], numbers: list[int]) -> Any:
+    def _total(self, request: tuple[int, tuple[Command, ...], Command], numbers: list[int]) -> Any:
         some = [self._parts[number] for number in numbers]
         return self._workers.total(
-            self._workers.each("ask", partial(answered, *asked), some, numbers)
+            self._workers.each("ask", partial(answered, *request), some, numbers)
         )

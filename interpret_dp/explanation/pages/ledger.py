@@ -245,7 +245,7 @@ def _acts_table(acts: Sequence[Mapping[str, Any]]) -> _Table:
         [
             str(act["number"]),
             act["time"][:_TO_THE_DAY],
-            act["user"] or "not told",
+            act["user"] or "unknown",
             _ACTS[act["kind"]](act),
             act["purpose"],
         ]
@@ -286,8 +286,8 @@ def _requests_table(account: Mapping[str, Any]) -> _Table:
             str(request["number"]),
             request["time"],
             request["explainer"],
-            request["user"] or "not told",
-            request["host"] or "not told",
+            request["user"] or "unknown",
+            request["host"] or "unknown",
             request["purpose"] or "not given",
             ceil_text(request["epsilon"]),
             ceil_text(request["epsilon_delta"]),
@@ -311,7 +311,7 @@ def _entries_table(entries: Sequence[Mapping[str, Any]]) -> _Table:
             entry["time"][:_TO_THE_DAY],
             entry["kind"],
             entry["dataset"] or "whole ledger",
-            entry["user"] or "not told",
+            entry["user"] or "unknown",
             entry["explainer"],
             entry["purpose"],
             f"{entry['mu']:.6g}",

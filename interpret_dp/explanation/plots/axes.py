@@ -36,7 +36,7 @@ _MOST_NAMED = 12
 
 @dataclass(frozen=True)
 class FeatureAxis:
-    """Where a value stands on the axis of its feature.
+    """Position of a value on the axis of its feature.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class FeatureAxis:
 
     @property
     def _unit(self) -> float:
-        """Where a symmetric-log axis turns from linear to logarithmic; 0 for other scales."""
+        """Border between linear and logarithmic of a symmetric-log axis; 0 for other scales."""
         if self.spec.scale != "symlog":
             return 0.0
         return max(abs(self.spec.lower), abs(self.spec.upper)) * SYMLOG_UNIT
@@ -87,14 +87,14 @@ class FeatureAxis:
         decades = -round(math.log10(SYMLOG_UNIT)) if self._unit else 4
         exponents = range(largest - decades, min(largest, sys.float_info.max_10_exp) + 1)
         candidates = {sign * m * 10.0**e for e in exponents for m in (1, 2, 5) for sign in (-1, 1)}
-        kept = [lower]
+        ticks = [lower]
         gap = float(self.at(upper) - self.at(lower)) / 9
         if is_integer:
             candidates = {value for value in candidates if value.is_integer()}
         for value in sorted(v for v in candidates | {0.0} if lower < v <= upper):
-            if self.at(value) - self.at(kept[-1]) >= gap:
-                kept.append(value)
-        return np.array(kept)
+            if self.at(value) - self.at(ticks[-1]) >= gap:
+                ticks.append(value)
+        return np.array(ticks)
 
 
 def _round_step(width: float) -> float:
@@ -163,7 +163,7 @@ class Places:
 
     @property
     def border(self) -> float | None:
-        """Where a curve and the bins beside it are parted; None if one of them is not drawn."""
+        """Border between a curve and the bins beside it; None if one of them is not drawn."""
         if not 0 < self.n_steps < len(self.codes):
             return None
         return float(self.right[self.n_steps - 1] + self.left[self.n_steps]) / 2

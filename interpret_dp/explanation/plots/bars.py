@@ -1,4 +1,4 @@
-"""Bars: how much each term or feature matters, to a model as a whole and to one row."""
+"""Bars: the importance of each term or feature, to a model and to one row."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ SIGNAL_TO_NOISE = (
     "rows). Below 2, the effect may be noise alone: of terms without effect, fewer than one in "
     "twenty reach 2. Sampling error is not counted."
 )
-"""What the figures beside the importances mean."""
+"""Explanation of the figures beside the importances."""
 
 
 def term_importance(term: AdditiveTerm) -> tuple[float, float]:
@@ -223,7 +223,7 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
     model : AdditiveModel
         The model that predicted.
     record : mapping
-        ``explanation.data(row)`` of interpret's local explanation. The row is the asker's own:
+        ``explanation.data(row)`` of interpret's local explanation. The row is the caller's own:
         nothing protects it.
     """
     import plotly.graph_objects as go
@@ -275,7 +275,7 @@ def prediction_figure(model: AdditiveModel, record: Mapping[str, Any], line: str
     ----------
     model : AdditiveModel
     record : mapping
-        ``explanation.data(row)`` of interpret's local explanation; the row is the asker's own.
+        ``explanation.data(row)`` of interpret's local explanation; the row is the caller's own.
     line : str
         The privacy cost; left out if empty.
     """
@@ -309,27 +309,27 @@ def bar_ticks(labels: Sequence[str], longest: int, n_bars: int | None = None) ->
 def _pair_values(model: AdditiveModel, record: Mapping[str, Any]) -> dict[str, str]:
     """Return both values of each pair of features; interpret gives none."""
     values = dict(zip(record["names"], record["values"], strict=True))
-    found = {}
+    texts = {}
     for term in model.terms:
         if term.partner is not None:
             names = [model.features[index].name for index in term.features]
-            found[model.subject(term).name] = " & ".join(
+            texts[model.subject(term).name] = " & ".join(
                 value_text(values[name]) if name in values else "?" for name in names
             )
-    return found
+    return texts
 
 
 def _terms_without_rows(model: AdditiveModel, record: Mapping[str, Any]) -> set[str]:
     """Return the terms whose bin, for this row, has too few rows to be learned."""
     values = dict(zip(record["names"], record["values"], strict=True))
-    found = set()
+    names = set()
     for term in model.terms:
         lacks_rows, subject = term.too_few_rows, model.subject(term)
         if not isinstance(subject, FeaturePair) and lacks_rows.any():
             value = values.get(subject.name)
             if lacks_rows[subject.code_of(value)]:
-                found.add(subject.name)
-    return found
+                names.add(subject.name)
+    return names
 
 
 def outcome_text(model: AdditiveModel, record: Mapping[str, Any]) -> str:

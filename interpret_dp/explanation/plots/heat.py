@@ -29,6 +29,7 @@ from interpret_dp.explanation.plots.parts import (
     TOO_FEW_ROWS,
     add_heading,
     add_swatch,
+    cut_words,
     dress,
     fit_height,
     label_angle,
@@ -79,7 +80,7 @@ _SYMBOLS = {
 }
 
 COLORS_SAY = "Orange raises the class's score as the input grows, blue lowers it"
-"""What colours of weights mean."""
+"""Meaning of the colours of weights."""
 
 
 def reach_of(values: FloatArray) -> float:
@@ -366,7 +367,7 @@ def contributions_figure(rows: Sequence[Mapping[str, Any]], line: str) -> Figure
     shown = rows[:_MOST_ROWS]
     scores = np.array([shown_scores(row) for row in shown], dtype=np.float64)
     names = [literal(str(name)) for name in shown[0]["names"]] if shown else []
-    cut = f" (first {_MOST_ROWS} of {len(rows)} rows)" if len(rows) > _MOST_ROWS else ""
+    cut = cut_words(" (first {} of {} rows)", len(shown), len(rows))
     figure = _features_figure(
         scores.reshape(len(shown), len(names)).T,
         names,
@@ -395,10 +396,10 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
     shown = rows[:_MOST_ROWS]
     effects = np.array([row.features.effects for row in shown])
     strongest = np.argsort(-np.abs(effects).mean(axis=0), kind="stable")[:_MOST_FEATURES]
-    kept = np.sort(strongest) if effects.shape[1] <= _MOST_FEATURES else strongest
-    names = [literal(shown[0].features.names[i]) for i in kept]
-    z = effects[:, kept].T
-    noise = np.array([~row.features.stands_out[kept] for row in shown]).T
+    drawn = np.sort(strongest) if effects.shape[1] <= _MOST_FEATURES else strongest
+    names = [literal(shown[0].features.names[i]) for i in drawn]
+    z = effects[:, drawn].T
+    noise = np.array([~row.features.stands_out[drawn] for row in shown]).T
     figure = _features_figure(
         z,
         names,
@@ -407,7 +408,7 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
         words=f"{_outputs_words(shown)}\n{_cuts(rows, len(names))}\n{line}",
         axis="explained row",
         scale="effect",
-        texts=[[_cell_text(row, i) for row in shown] for i in kept],
+        texts=[[_cell_text(row, i) for row in shown] for i in drawn],
     )
     if noise.any():
         figure.add_trace(veil(noise, VEIL))
@@ -458,13 +459,9 @@ def _cell_text(row: RowInfluence, index: int) -> str:
 
 def _cuts(rows: Sequence[RowInfluence], n_drawn: int) -> str:
     """Say what is not drawn; empty if everything is."""
-    cuts = []
-    if len(rows) > _MOST_ROWS:
-        cuts.append(f"the first {_MOST_ROWS} of {len(rows):,} rows")
-    n_features = len(rows[0].features.names)
-    if n_features > n_drawn:
-        cuts.append(f"the {n_drawn} strongest of {n_features:,} features")
-    return f"Drawn: {', '.join(cuts)}" if cuts else ""
+    cuts = cut_words(", the first {} of {:,} rows", min(len(rows), _MOST_ROWS), len(rows))
+    cuts += cut_words(", the {} strongest of {:,} features", n_drawn, len(rows[0].features.names))
+    return f"Drawn: {cuts[2:]}" if cuts else ""
 
 
 def _outputs_words(rows: Sequence[RowInfluence]) -> str:
@@ -489,16 +486,14 @@ def mean_maps(model: LocallyLinearModel, line: str) -> Figure:
     """
     classes = range(min(len(model.classes), _MOST_CLASSES))
     means = model.weights.mean(axis=1)
-    kept = np.argsort(-np.abs(means).mean(axis=0), kind="stable")[:_MOST_FEATURES]
+    strongest = np.argsort(-np.abs(means).mean(axis=0), kind="stable")[:_MOST_FEATURES]
     columns = [literal(label_text(model.classes, index)) for index in classes]
-    cuts = [f"{len(kept)} strongest of {model.n_inputs:,} inputs"] * (len(kept) < model.n_inputs)
-    cuts += [f"first {len(classes)} of {len(model.classes):,} classes"] * (
-        len(classes) < len(model.classes)
-    )
-    words = " · ".join([f"The mean of a class's {model.n_maps} maps, by standardised input", *cuts])
-    names = [literal(model.input_names[i]) for i in kept]
+    words = f"The mean of a class's {model.n_maps} maps, by standardised input"
+    words += cut_words(" · {} strongest of {:,} inputs", len(strongest), model.n_inputs)
+    words += cut_words(" · first {} of {:,} classes", len(classes), len(model.classes))
+    names = [literal(model.input_names[i]) for i in strongest]
     return _features_figure(
-        means[: len(classes), kept].T,
+        means[: len(classes), strongest].T,
         names,
         columns,
         title="What each class looks for",
@@ -524,17 +519,16 @@ def contributions_of_rows(
     """
     shown = readings[:_MOST_ROWS]
     values = np.array([model.per_feature(one.contributions) for one in shown])
-    kept = np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:_MOST_FEATURES]
-    cuts = [f"first {len(shown)} of {len(readings):,} rows"] * (len(shown) < len(readings))
-    n_features = values.shape[1]
-    cuts += [f"{len(kept)} strongest of {n_features:,} features"] * (len(kept) < n_features)
-    words = " · ".join(["Contribution to the score of each row's predicted class", *cuts])
+    strongest = np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:_MOST_FEATURES]
+    words = "Contribution to the score of each row's predicted class"
+    words += cut_words(" · first {} of {:,} rows", len(shown), len(readings))
+    words += cut_words(" · {} strongest of {:,} features", len(strongest), values.shape[1])
     columns = [
         f"{row}: {literal(label_text(model.classes, one.index))}" for row, one in enumerate(shown)
     ]
     return _features_figure(
-        values[:, kept].T,
-        [literal(model.feature_names[i]) for i in kept],
+        values[:, strongest].T,
+        [literal(model.feature_names[i]) for i in strongest],
         columns,
         title="What speaks for the predicted class",
         words=f"{words}\nOrange speaks for it, blue against it\n{NOISE_WORDS}\n{line}",

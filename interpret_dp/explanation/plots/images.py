@@ -26,6 +26,7 @@ from interpret_dp.explanation.plots.parts import (
     COLORS,
     SIGNED_SCALE,
     add_heading,
+    cut_words,
     dress,
     fit_height,
     literal,
@@ -111,7 +112,7 @@ def images_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
         f"row {i}: {literal(row.outcome.removeprefix('Probability of '))}"
         for i, row in enumerate(shown)
     ]
-    cut = f" (first {_MOST_ROWS} of {len(rows):,})" if len(rows) > _MOST_ROWS else ""
+    cut = cut_words(" (first {} of {:,})", len(shown), len(rows))
     words = "Influence of each pixel: blue for, red against; faded where it could be noise"
     return _grid(
         lambda figure, place, n: _add_influence(figure, place, shown[n], coloraxis="coloraxis"),
@@ -205,8 +206,7 @@ def mean_filters(model: LocallyLinearModel, line: str) -> Figure:
     shown = range(min(len(model.classes), _MOST_PICTURES))
     pictures = [_picture(model, model.weights[index].mean(axis=0)) for index in shown]
     titles = [literal(label_text(model.classes, index)) for index in shown]
-    n_classes = len(model.classes)
-    cut = f" · first {len(shown)} of {n_classes:,} classes" if len(shown) < n_classes else ""
+    cut = cut_words(" · first {} of {:,} classes", len(shown), len(model.classes))
     words = f"The mean of its {model.n_maps} maps{cut}\n{_colors(model)}\n{NOISE_WORDS}"
     title = "The mean filter of each class"
     return _picture_grid(pictures, titles, title, f"{words}\n{line}", "weight")
@@ -228,7 +228,7 @@ def class_filters(model: LocallyLinearModel, index: int, use: MapUse | None, lin
         The privacy cost; left out if empty.
     """
     order, titles, sorting = ranked_maps(model, index, use, _MOST_PICTURES)
-    cut = f", {len(order)} of {model.n_maps:,}" if len(order) < model.n_maps else ""
+    cut = cut_words(", {} of {:,}", len(order), model.n_maps)
     words = f"{sorting.capitalize()}{cut}\n{use_words(use)}{_colors(model)}\n{NOISE_WORDS}"
     title = f"The maps of {label_text(model.classes, index)}"
     pictures = [_picture(model, model.weights[index, m]) for m in order]
@@ -257,7 +257,7 @@ def contribution_images(
         f"{percent_text(one.probability)}"
         for row, one in enumerate(shown)
     ]
-    cut = f" · first {_MOST_ROWS} of {len(readings):,} rows" if len(readings) > _MOST_ROWS else ""
+    cut = cut_words(" · first {} of {:,} rows", len(shown), len(readings))
     words = f"The weighted map times the image{cut}\n{_colors(model)}\n{NOISE_WORDS}"
     title = "What each pixel adds to the predicted class"
     return _picture_grid(pictures, titles, title, f"{words}\n{line}", "contribution")

@@ -32,6 +32,7 @@ from interpret_dp.explanation.plots.parts import (
     PANEL_TITLE,
     add_heading,
     buttons,
+    cut_words,
     dress,
     fit_height,
     literal,
@@ -112,7 +113,10 @@ def class_maps(model: LocallyLinearModel, index: int, use: MapUse | None, line: 
     figure.update_yaxes(col=1, automargin=True, ticktext=texts)
     figure.update_xaxes(row=n_lines, title="weight", title_font_size=11.5)
     figure.update_annotations(font_size=12)
-    words = _maps_words(model, len(maps), len(strongest), order, use)
+    words = f"Weights of standardised inputs, {order}"
+    words += cut_words(" · {} of {:,} maps", len(maps), model.n_maps)
+    words += cut_words(" · {} strongest of {:,} inputs", len(strongest), model.n_inputs)
+    words = f"{words}\n{use_words(use)}".rstrip("\n")
     add_heading(
         figure,
         f"The maps of {label_text(model.classes, index)}",
@@ -289,15 +293,6 @@ def _add_row_bars(figure: Figure, side: _RowBars, *, visible: bool) -> None:
             row=1,
             col=2,
         )
-
-
-def _maps_words(
-    model: LocallyLinearModel, n_maps: int, n_inputs: int, order: str, use: MapUse | None
-) -> str:
-    cuts = [f"{n_maps} of {model.n_maps:,} maps"] * (n_maps < model.n_maps)
-    cuts += [f"{n_inputs} strongest of {model.n_inputs:,} inputs"] * (n_inputs < model.n_inputs)
-    words = " · ".join([f"Weights of standardised inputs, {order}", *cuts])
-    return f"{words}\n{use_words(use)}".rstrip("\n")
 
 
 # --------------------------------------------------------------- shared with pictures of maps

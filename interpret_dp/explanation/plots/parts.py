@@ -28,6 +28,7 @@ __all__ = [
     "add_swatch",
     "band_texts",
     "buttons",
+    "cut_words",
     "date_axis",
     "dress",
     "error_bars",
@@ -245,7 +246,7 @@ def value_text(value: Any) -> str:
         # Python's integers have no largest one, and may have too many digits to be written.
         sign = "-" if value < 0 else ""
         return f"about {sign}1e+{math.floor(math.log10(abs(int(value))))}"
-    # A whole number is told in full: it may be a code.
+    # A whole number is written in full: it may be a code.
     is_whole = number.is_integer() and abs(number) < 1e9
     return f"{int(number):,}" if is_whole else number_text(number)
 
@@ -314,6 +315,11 @@ def shortened(name: str, longest: int = LONGEST_LABEL) -> str:
     # Cutting must not split an escaped character, so it is undone first.
     plain = html.unescape(name)
     return name if len(plain) <= longest else literal(f"{plain[: longest - 1]}…")
+
+
+def cut_words(words: str, n_drawn: int, n_all: int) -> str:
+    """Return words on how many of all are drawn, such as ``"first {} of {:,}"``; "" if all are."""
+    return words.format(n_drawn, n_all) if n_drawn < n_all else ""
 
 
 def buttons(entries: list[tuple[str, str, list[Any]]], **place: Any) -> dict[str, Any]:

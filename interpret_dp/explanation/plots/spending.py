@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["CLASSES", "Requests", "share_figure", "spending_plot", "timeline_figure"]
 
 CLASSES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")
-"""Wong's palette: told apart by people who do not see red and green as different, and in grey."""
+"""Wong's palette: distinct to the colour-blind, and in grey."""
 
 _OTHER, _LIMIT, _RENEWED = "#556471", "#d55e00", "#556471"
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
@@ -55,11 +55,11 @@ def timeline_figure(account: Mapping[str, Any]) -> Figure:
             shortened(literal(name), _LONGEST_NAME),
             color,
             symbol,
-            [i for i, found in enumerate(names) if found == name],
+            [i for i, other in enumerate(names) if other == name],
         )
         for name, color, symbol in zip(own, CLASSES, _SYMBOLS, strict=False)
     ]
-    rest = [i for i, found in enumerate(names) if found not in own]
+    rest = [i for i, name in enumerate(names) if name not in own]
     figure = spending_plot(
         [request["number"] for request in requests],
         # What no figure can state is infinite; the line stops there.
@@ -188,7 +188,7 @@ def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | Non
             marker={"color": CLASSES[0]},
             hovertemplate="%{customdata}<extra></extra>",
             customdata=[
-                f"{literal(line[by] or 'not told')}: {share:.3g} %, {_cost(line)}"
+                f"{literal(line[by] or 'unknown')}: {share:.3g} %, {_cost(line)}"
                 for line, share in zip(lines, shares, strict=True)
             ],
         )
@@ -204,7 +204,7 @@ def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | Non
         tickmode="array",
         tickvals=[str(place) for place in range(len(lines))],
         ticktext=[
-            f"{shortened(literal(line[by] or 'not told'), _LONGEST_NAME)}<br>{_cost(line)}"
+            f"{shortened(literal(line[by] or 'unknown'), _LONGEST_NAME)}<br>{_cost(line)}"
             for line in lines
         ],
         autorange="reversed",

@@ -1,4 +1,4 @@
-"""What the log says about one account: its budget, its requests, its approvals, what was spent."""
+"""One account of the log: its budget, its requests, its approvals and its spending."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.ledger.core.chain import Entry
-from interpret_dp.ledger.core.clock import has_passed
+from interpret_dp.ledger.core.names import has_passed
 
 __all__ = ["Account", "Approval", "Budget", "Request", "Spent", "Wanted", "covering", "total_of"]
 
@@ -141,7 +141,7 @@ _ONE_ROW = Neighbourhood().protected
 
 @dataclass(frozen=True)
 class Budget:
-    """What the owner of a data set allows to be spent on it.
+    """The limit that the owner of a data set puts on its spending.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class Request:
 
     @property
     def pair(self) -> GdpPair:
-        """What counts as spent."""
+        """The cost that counts as spent."""
         return GdpPair(self.mu, self.delta)
 
 
@@ -238,7 +238,7 @@ def total_of(requests: Iterable[Request]) -> GdpPair:
 
 @dataclass(frozen=True)
 class Spent:
-    """What was spent on a data set; neither a raise nor a renewal forgets any of it.
+    """The spending on a data set; neither a raise nor a renewal forgets any of it.
 
     Attributes
     ----------
@@ -321,18 +321,18 @@ class Account:
 
     @property
     def protected(self) -> str | None:
-        """Whom all guarantees on this data set protect; None while nothing says so."""
+        """The unit that all guarantees on this data set protect; None while nothing fixes it."""
         if self.budget is not None and self.budget.protected is not None:
             return self.budget.protected
         return next((request.protected for request in self.ever), None)
 
     @cached_property
     def spent(self) -> Spent:
-        """What was ever spent."""
+        """All spending so far."""
         counted, ever = self.counted, self.ever
-        total = whole = period = total_of(counted)
+        total = overall = period = total_of(counted)
         if len(ever) > len(counted):
-            whole = total_of(ever)
+            overall = total_of(ever)
         if self.renewed:
             start = self.renewed[-1].number
             period = total_of(request for request in counted if request.number > start)
@@ -344,5 +344,5 @@ class Account:
             open_reservations=sum(request.state == "open" for request in counted),
             n_requests=len(counted),
             period=period,
-            ever=whole,
+            ever=overall,
         )

@@ -1,21 +1,42 @@
-"""Entries of the append-only log and the hash chain that binds them."""
+"""Entries of the append-only log, the hash chain that binds them, and archives of it.
+
+An archive holds every entry to the bit, so that its chain can be checked there: the fields of an
+entry as they are hashed, a number with all its digits.
+"""
 
 from __future__ import annotations
 
+import csv
 import dataclasses
-from collections.abc import Iterable, Mapping
+import io
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from interpret_dp._documents import digest_of, parse_json
+from interpret_dp._documents import canonical_json, check_keys, digest_of, parse_json, write_file
+from interpret_dp._validate import check_choice
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 
-__all__ = ["CLOSING", "GENESIS", "KINDS", "Entry", "check_next", "verify_chain"]
+__all__ = [
+    "CLOSING",
+    "FORMS",
+    "GENESIS",
+    "KINDS",
+    "Entry",
+    "check_next",
+    "read_archive",
+    "verify_archive",
+    "verify_chain",
+    "write_archive",
+]
 
 GENESIS = "0" * 64
-"""What the first entry names as its predecessor."""
+"""The predecessor that the first entry names."""
 
 KINDS = (
     # Spending.
@@ -43,6 +64,9 @@ CLOSING = ("commit", "cancel")
 """Kinds that close a reservation."""
 
 _HASH_FORMAT = 1
+
+FORMS = (".jsonl", ".csv")
+"""Endings of archives' names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +99,7 @@ class Entry:
     package_version : str
         Version of interpret_dp that wrote the entry.
     context : str
-        Canonical JSON object of further facts: user and host; for a reservation, whom its
+        Canonical JSON object of further details: user and host; for a reservation, whom its
         guarantee protects; for a budget, whom its owner wants to be protected, and its end.
     previous : str
         Hash of the entry before, or `GENESIS`.
@@ -101,8 +125,8 @@ class Entry:
     hash: str = ""
 
     @property
-    def facts(self) -> dict[str, Any]:
-        """The further facts, read."""
+    def details(self) -> dict[str, Any]:
+        """The entries of ``context``."""
         return self._document("context", self.context)
 
     @property
@@ -113,22 +137,22 @@ class Entry:
     @property
     def user(self) -> str:
         """The account that wrote the entry; empty in ledgers of the first version."""
-        return str(self.facts.get("user", ""))
+        return str(self.details.get("user", ""))
 
     @property
     def host(self) -> str:
         """The machine that wrote the entry; empty likewise."""
-        return str(self.facts.get("host", ""))
+        return str(self.details.get("host", ""))
 
     @property
     def protected(self) -> str | None:
-        """Whom the budget or the request's guarantee protects; None if it does not say.
+        """The unit that the budget or the request's guarantee protects; None if it does not say.
 
         Requests of older versions do not, and were all about rows.
         """
         usual = Neighbourhood().protected if self.kind == "reserve" else None
-        found = self.facts.get("protected", usual)
-        return None if found is None else str(found)
+        protected = self.details.get("protected", usual)
+        return None if protected is None else str(protected)
 
     def digest(self) -> str:
         """Return the hash that belongs to the content."""
@@ -144,7 +168,7 @@ class Entry:
         """Return the entry with its event and context as JSON documents."""
         document = dict(vars(self))
         document["event"] = self._document("event", self.event) if self.event else None
-        document["context"] = self.facts
+        document["context"] = self.details
         return document
 
     def _document(self, name: str, text: str) -> dict[str, Any]:
@@ -168,8 +192,8 @@ class Entry:
         LedgerError
             If a field has a type that this package never writes.
         """
-        for name, kinds in _FIELD_TYPES.items():
-            if type(row[name]) not in kinds:
+        for name, kind in _FIELDS.items():
+            if type(row[name]) not in _FIELD_TYPES[kind]:
                 raise LedgerError(
                     f"Entry {row['number']!r} of the ledger is damaged: its {name} is of type "
                     f"{type(row[name]).__name__}. Restore the ledger from a backup."
@@ -177,15 +201,21 @@ class Entry:
         return cls(**row)
 
 
+_FIELDS = {field.name: str(field.type) for field in dataclasses.fields(Entry)}
+# An empty cell is the empty text, or nothing where an entry may have nothing.
+_READ_CELL: dict[str, Callable[[str], Any]] = {
+    "int": int,
+    "str": str,
+    "float": float,
+    "int | None": lambda cell: int(cell) if cell else None,
+    "float | None": lambda cell: float(cell) if cell else None,
+}
 _FIELD_TYPES: dict[str, tuple[type, ...]] = {
-    field.name: {
-        "int": (int,),
-        "str": (str,),
-        "float": (float,),
-        "int | None": (int, NoneType),
-        "float | None": (float, NoneType),
-    }[str(field.type)]
-    for field in dataclasses.fields(Entry)
+    "int": (int,),
+    "str": (str,),
+    "float": (float,),
+    "int | None": (int, NoneType),
+    "float | None": (float, NoneType),
 }
 
 
@@ -251,3 +281,118 @@ def verify_chain(entries: Iterable[Entry], head: str | None = None) -> str:
             f"after entry {number}, rewritten, or is another ledger. Restore it from a backup."
         )
     return previous
+
+
+def write_archive(path: str | os.PathLike[str], entries: Sequence[Entry]) -> Path:
+    """Write all entries of a log, in order.
+
+    Raises
+    ------
+    ValueError
+        If the path ends in something else than :data:`FORMS`.
+    OSError
+        If it cannot be written.
+    """
+    target = Path(path)
+    text = _to_csv(entries) if _form_of(target) == ".csv" else _to_lines(entries)
+    write_file(target, text)
+    return target
+
+
+def read_archive(path: str | os.PathLike[str]) -> list[Entry]:
+    """Return the entries of an archive, unchecked.
+
+    Raises
+    ------
+    LedgerError
+        If it is no archive of a ledger.
+    ValueError
+        If the path ends in something else than :data:`FORMS`.
+    OSError
+        If it cannot be read.
+    """
+    source = Path(path)
+    form = _form_of(source)
+    try:
+        text = source.read_bytes().decode("utf-8")
+        rows = _rows_of_csv(text) if form == ".csv" else _rows_of_lines(text)
+        return [Entry.from_row(row) for row in rows]
+    except (ValueError, KeyError, TypeError, csv.Error) as error:
+        raise LedgerError(
+            f"{str(source)!r} is no archive of a ledger, or was changed: {error}. Export the "
+            "ledger anew, or take another copy."
+        ) from error
+
+
+def verify_archive(path: str | os.PathLike[str], head: str | None = None) -> str | None:
+    """Check an archive against its hash chain, without the ledger; return its head.
+
+    Parameters
+    ----------
+    path : str or path-like
+    head : str, optional
+        A head that was kept; without it, an archive whose last entries were cut off looks whole.
+
+    Raises
+    ------
+    LedgerError
+        Names the first entry that was changed, removed, moved or cut off.
+    ValueError, OSError
+        If it cannot be read.
+    """
+    last = verify_chain(read_archive(path), head)
+    return None if last == GENESIS else last
+
+
+def _form_of(path: Path) -> str:
+    return check_choice(
+        "The ending of the archive's name",
+        path.suffix.lower(),
+        FORMS,
+        mend="Name the file accordingly, such as 'privacy.jsonl'.",
+    )
+
+
+def _to_lines(entries: Iterable[Entry]) -> str:
+    return "".join(f"{canonical_json(dataclasses.asdict(entry))}\n" for entry in entries)
+
+
+def _rows_of_lines(text: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for line in text.splitlines():
+        row = parse_json(line, f"line {len(rows) + 1}")
+        check_keys(f"line {len(rows) + 1}", row, _FIELDS)
+        rows.append(row)
+    return rows
+
+
+def _to_csv(entries: Iterable[Entry]) -> str:
+    written = io.StringIO(newline="")
+    writer = csv.writer(written)
+    writer.writerow(_FIELDS)
+    for entry in entries:
+        values = dataclasses.asdict(entry).values()
+        writer.writerow(["" if value is None else _cell(value) for value in values])
+    return written.getvalue()
+
+
+def _cell(value: Any) -> str:
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _rows_of_csv(text: str) -> list[dict[str, Any]]:
+    rows = []
+    table = csv.reader(io.StringIO(text, newline=""), strict=True)
+    if next(table, None) != list(_FIELDS):
+        raise ValueError(f"its first line must be {','.join(_FIELDS)}")
+    for cells in table:
+        if len(cells) != len(_FIELDS):
+            raise ValueError(f"line {table.line_num} has {len(cells)} cells")
+        row = {
+            name: _READ_CELL[kind](cell)
+            for (name, kind), cell in zip(_FIELDS.items(), cells, strict=True)
+        }
+        if any(isinstance(value, float) and not math.isfinite(value) for value in row.values()):
+            raise ValueError(f"line {table.line_num} holds a figure that is not finite")
+        rows.append(row)
+    return rows

@@ -10,7 +10,6 @@ request, which no output has preceded, may use the whole budget instead. Stateme
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_real
@@ -60,14 +59,7 @@ class DeltaExceededError(BudgetExceededError):
         remaining_delta_part: float,
         mend: str,
     ) -> None:
-        super().__init__(
-            error.dataset,
-            requested_epsilon=error.requested_epsilon,
-            requested_delta=error.requested_delta,
-            requested_mu=error.requested_mu,
-            remaining_mu=error.remaining_mu,
-            largest_epsilon=error.largest_epsilon,
-        )
+        super().__init__(error.dataset, **error._figures())
         self.requested_delta_part = requested_delta_part
         self.remaining_delta_part = remaining_delta_part
         self.mend = mend
@@ -82,17 +74,9 @@ class DeltaExceededError(BudgetExceededError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild from the carried figures, so that the error crosses process borders."""
-        rebuild, arguments = super().__reduce__()[:2]
-        return (
-            _rebuild_delta_error,
-            (rebuild, arguments, self.requested_delta_part, self.remaining_delta_part, self.mend),
-        )
-
-
-def _rebuild_delta_error(
-    rebuild: Any, arguments: Any, requested: float, remaining: float, mend: str
-) -> DeltaExceededError:
-    return DeltaExceededError(rebuild(*arguments), requested, remaining, mend)
+        error = BudgetExceededError(self.dataset, **self._figures())
+        parts = (self.requested_delta_part, self.remaining_delta_part, self.mend)
+        return DeltaExceededError, (error, *parts)
 
 
 def fix_budget(
@@ -225,8 +209,8 @@ def _raise_for(account: Account, delta: float) -> str:
         raise ValueError(f"Data set {account.dataset!r} has no budget; every delta fits.")
     delta_x = ceil_text(math.fsum((*(r.delta for r in account.counted), delta)))
     # As much more in all as for selections: a raise may not lower mu.
-    whole = ceil_text(budget.delta + max(0.0, float(delta_x) - budget.delta_x))
+    total_delta = ceil_text(budget.delta + max(0.0, float(delta_x) - budget.delta_x))
     return (
-        f"ledger.raise_budget({budget.dataset!r}, epsilon={budget.epsilon!r}, delta={whole}, "
+        f"ledger.raise_budget({budget.dataset!r}, epsilon={budget.epsilon!r}, delta={total_delta}, "
         f"delta_x={delta_x}, reason=...)"
     )

@@ -1,4 +1,4 @@
-"""From entries to accounts: the log is read from its beginning, one entry after the other.
+"""Accounts from entries: the log is read from its beginning, one entry after the other.
 
 The stored entries remain the truth. :class:`Running` only saves reading them again: each
 transaction reads the entries after the last one that is known, checks that they continue the hash
@@ -105,7 +105,7 @@ def fold_all(
             continue
         book = _open_book(books, accounts, entry.dataset)
         if entry.kind == "link":
-            target = entry.facts.get("to")
+            target = entry.details.get("to")
             staying = None if target is None else _open_book(books, accounts, str(target))
             _link(books, book, staying, entry)
             continue
@@ -132,7 +132,7 @@ def _open_book(books: dict[str, _Book], accounts: Mapping[str, Account], name: s
 def _set_budget(book: _Book, entry: Entry) -> None:
     book.acts.append(entry)
     old = book.budget
-    expires = entry.facts.get("expires")
+    expires = entry.details.get("expires")
     if entry.kind == "raise" and old is not None:
         expires = old.expires
     book.budget = Budget(
@@ -151,7 +151,7 @@ def _set_budget(book: _Book, entry: Entry) -> None:
 def _renew(book: _Book, entry: Entry) -> None:
     _set_budget(book, entry)
     book.renewed.append(entry)
-    if entry.facts.get("new_people"):
+    if entry.details.get("new_people"):
         book.requests = {
             number: dataclasses.replace(request, counts=False)
             for number, request in book.requests.items()
@@ -169,7 +169,7 @@ def _link(books: dict[str, _Book], book: _Book, staying: _Book | None, entry: En
         staying.take_over(book)
         books.update(dict.fromkeys(book.names, staying))
         staying.acts.append(entry)
-    elif entry.facts.get("with") not in book.names:
+    elif entry.details.get("with") not in book.names:
         raise LedgerError(
             f"Entry {entry.number} of the ledger is the second half of a link whose first half is "
             f"missing. {_ADVICE}"
@@ -178,12 +178,12 @@ def _link(books: dict[str, _Book], book: _Book, staying: _Book | None, entry: En
 
 def _set_policy(book: _Book, entry: Entry) -> None:
     book.acts.append(entry)
-    above = entry.facts.get("approval_above")
+    above = entry.details.get("approval_above")
     book.approval_above = None if above is None else float(above)
 
 
 def _reserve(book: _Book, entry: Entry) -> None:
-    facts = entry.facts
+    details = entry.details
     book.requests[entry.number] = Request(
         entry.number,
         entry.date,
@@ -194,12 +194,12 @@ def _reserve(book: _Book, entry: Entry) -> None:
         entry.mu,
         entry.delta,
         # Read once: an account may have many requests.
-        protected=str(facts.get("protected", _ONE_ROW)),
+        protected=str(details.get("protected", _ONE_ROW)),
         dataset=entry.dataset,
-        user=str(facts.get("user", "")),
-        host=str(facts.get("host", "")),
+        user=str(details.get("user", "")),
+        host=str(details.get("host", "")),
         package_version=entry.package_version,
-        approval=facts.get("approval"),
+        approval=details.get("approval"),
     )
 
 
@@ -224,7 +224,7 @@ def _ask(book: _Book, entry: Entry) -> None:
         time=entry.date,
         dataset=entry.dataset,
         asked_by=entry.user,
-        user=str(entry.facts.get("for_user", entry.user)),
+        user=str(entry.details.get("for_user", entry.user)),
         explainer=entry.explainer,
         purpose=entry.purpose,
         epsilon=entry.epsilon or 0.0,
@@ -251,9 +251,9 @@ def _answer(book: _Book, entry: Entry) -> None:
         reason=entry.purpose,
     )
     if entry.kind == "approve":
-        facts = entry.facts
+        details = entry.details
         answered = dataclasses.replace(
-            answered, expires=facts.get("expires"), uses=int(facts.get("uses", 1))
+            answered, expires=details.get("expires"), uses=int(details.get("uses", 1))
         )
     book.approvals[approval.number] = answered
 

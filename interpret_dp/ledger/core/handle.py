@@ -1,4 +1,4 @@
-"""Which ledger an object means: its URL, opening it, copies, pickles and forks."""
+"""The identity of a ledger object: its URL, opening it, copies, pickles and forks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from interpret_dp._validate import check_real
-from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.core.errors import ConnectionLostError
+from interpret_dp.exceptions import ConnectionLostError, LedgerError
 from interpret_dp.ledger.core.names import check_name
 
 if TYPE_CHECKING:
@@ -52,8 +51,8 @@ class LedgerHandle:
     _looks_at: LedgerHandle
 
     def __init__(self, url: str, *, timeout: float) -> None:
-        from interpret_dp.ledger.core.database import resolve_url, without_password
-        from interpret_dp.ledger.core.store import Store
+        from interpret_dp.ledger.core.store import Store, resolve_url
+        from interpret_dp.ledger.core.tables import without_password
 
         resolved = resolve_url(url)
         self._set(without_password(resolved), timeout, _password_of(resolved))
@@ -93,7 +92,8 @@ class LedgerHandle:
         TypeError, ValueError
             If the URL cannot be read. That the file is gone shows on first use, as LedgerError.
         """
-        from interpret_dp.ledger.core.database import resolve_url, without_password
+        from interpret_dp.ledger.core.store import resolve_url
+        from interpret_dp.ledger.core.tables import without_password
 
         resolved = resolve_url(url)
         ledger = cls.__new__(cls)
@@ -111,7 +111,7 @@ class LedgerHandle:
 
     @property
     def url(self) -> str:
-        """Where the ledger is: a file with its full path, or a server's database.
+        """The place of the ledger: a file with its full path, or a server's database.
 
         Without a password; ``memory:...`` for a ledger in memory.
         """
@@ -119,7 +119,7 @@ class LedgerHandle:
 
     @property
     def purpose(self) -> str:
-        """What is spent through this object is for; empty if nobody said."""
+        """The purpose of all spending through this object; empty if nobody stated one."""
         return self._purpose
 
     def for_purpose(self, purpose: str) -> Self:
@@ -198,8 +198,7 @@ class LedgerHandle:
                     "share one budget between processes."
                 )
             return self._store
-        from interpret_dp.ledger.core.database import resolve_url
-        from interpret_dp.ledger.core.store import Store
+        from interpret_dp.ledger.core.store import Store, resolve_url
 
         with self._opening:
             if self._store is None:

@@ -1,24 +1,30 @@
-"""Names and texts that people give, and the user account and machine that entries name."""
+"""Names, texts and moments that people give, and the account and machine that entries name."""
 
 from __future__ import annotations
 
+import datetime
 import functools
 import getpass
 import os
 import platform
 import unicodedata
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from interpret_dp._documents import canonical_json
-from interpret_dp.ledger.core.chain import Entry
-
-if TYPE_CHECKING:
-    from interpret_dp.ledger.core.store import Log
-
-__all__ = ["append_act", "check_name", "check_text", "current_host", "current_user", "user_of"]
+__all__ = [
+    "check_name",
+    "check_text",
+    "current_host",
+    "current_user",
+    "has_passed",
+    "in_days",
+    "moment_text",
+    "now",
+    "today",
+    "until",
+]
 
 _LONGEST_NAME = 200
+_DAY = datetime.timedelta(days=1)
 
 
 def check_name(name: str, value: str, *, longest: int | None = _LONGEST_NAME) -> str:
@@ -80,22 +86,84 @@ def current_host() -> str:
     return platform.node()
 
 
-def user_of(log: Log) -> str:
-    """Return who acts: the database's login where a server checks one, else the user account."""
-    return log.session_user() or current_user()
+def now() -> datetime.datetime:
+    """Return the present moment by this machine's clock."""
+    return datetime.datetime.now(datetime.UTC)
 
 
-def append_act(log: Log, facts: Mapping[str, Any] | None = None, **fields: Any) -> Entry:
-    """Append an entry that says who wrote it, and where; only inside a writing transaction.
+def today() -> str:
+    """Return the present date in UTC, as ISO 8601 text."""
+    return now().date().isoformat()
+
+
+def until(name: str, value: Any) -> str:
+    """Return the moment up to which something holds, as ISO 8601 text in UTC.
 
     Parameters
     ----------
-    log : Log
-    facts : mapping, optional
-        Further facts for the entry's context; those that are None are left out.
-    **fields
-        As :meth:`Log.append` takes them.
+    name : str
+        The argument's name, for messages.
+    value : date, datetime or str
+        A date, or an ISO text of one, is the last day on which it holds, in UTC. A moment needs a
+        time zone.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is none of these, or has passed already.
     """
-    told = {name: value for name, value in (facts or {}).items() if value is not None}
-    context = canonical_json({"user": user_of(log), "host": current_host(), **told})
-    return log.append(context=context, **fields)
+    moment = _moment(name, value)
+    if moment <= now():
+        raise ValueError(
+            f"{name} is {value!r}, which has passed (it is {moment_text(now().isoformat())} by "
+            "this machine's clock). Give a later date."
+        )
+    return moment.astimezone(datetime.UTC).isoformat(timespec="seconds")
+
+
+def in_days(days: int) -> str:
+    """Return the moment in so many days, as ISO 8601 text in UTC."""
+    return (now() + days * _DAY).isoformat(timespec="seconds")
+
+
+def has_passed(moment: str | None) -> bool:
+    """Whether a moment of :func:`until` lies in the past; None never does."""
+    return moment is not None and datetime.datetime.fromisoformat(moment) <= now()
+
+
+def moment_text(moment: str) -> str:
+    """Return an ISO moment for eyes: to the minute, in UTC."""
+    utc = datetime.datetime.fromisoformat(moment).astimezone(datetime.UTC)
+    return f"{utc:%Y-%m-%d %H:%M} UTC"
+
+
+def _moment(name: str, value: Any) -> datetime.datetime:
+    if isinstance(value, str):
+        value = _parsed(name, value)
+    if isinstance(value, datetime.datetime):
+        if value.tzinfo is None:
+            raise ValueError(
+                f"{name} is {value.isoformat()!r}, which has no time zone. Add one, as in "
+                "'2030-12-31T18:00+01:00', or give a date alone: the last day, in UTC."
+            )
+        return value
+    if isinstance(value, datetime.date):
+        # The last day of the calendar has no next one.
+        day = min(value, datetime.date.max - _DAY)
+        return datetime.datetime.combine(day, datetime.time(), datetime.UTC) + _DAY
+    raise TypeError(
+        f"{name} is {value!r} ({type(value).__name__}); it must be a date, a moment with a time "
+        "zone, or the ISO text of one, such as '2030-12-31'."
+    )
+
+
+def _parsed(name: str, text: str) -> datetime.date:
+    for kind in (datetime.date, datetime.datetime):
+        try:
+            return kind.fromisoformat(text)
+        except ValueError:
+            continue
+    raise ValueError(
+        f"{name} is {text!r}; it must be a date such as '2030-12-31' (the last day, in UTC), or a "
+        "moment with a time zone such as '2030-12-31T18:00+01:00'."
+    )

@@ -10,14 +10,14 @@ from sqlalchemy.pool import NullPool
 
 from interpret_dp._optional import import_optional
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.core.database import without_password
+from interpret_dp.ledger.core.tables import without_password
 
 __all__ = ["DRIVERS", "SCHEMA", "PostgresDatabase", "resolve"]
 
 DRIVERS = ("postgresql", "postgresql+psycopg")
 
 SCHEMA = "interpret_dp"
-"""Where the tables are, always: with the user's search path each user could see another ledger."""
+"""The schema of the tables, always: with a search path each user could see another ledger."""
 
 _LOCK = int.from_bytes(b"dpledger")
 """Key of the advisory lock that a writer holds; such keys are those of one database."""
@@ -152,12 +152,12 @@ class PostgresDatabase:
     def tables(self, connection: Connection) -> list[str]:
         """Return the names of the tables in the ledger's schema."""
         query = text("SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = :schema")
-        found = list(connection.execute(query, {"schema": SCHEMA}).scalars())
-        if found:
+        names = list(connection.execute(query, {"schema": SCHEMA}).scalars())
+        if names:
             # Without the right to use it a schema is left out of the path, and its tables would
             # seem to be gone; this asks for the right.
-            connection.execute(text(f"SELECT to_regclass('{SCHEMA}.{found[0]}')"))
-        return found
+            connection.execute(text(f"SELECT to_regclass('{SCHEMA}.{names[0]}')"))
+        return names
 
     def prepare(self, connection: Connection) -> None:
         """Create the schema, if the owner of the database has not.

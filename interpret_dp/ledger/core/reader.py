@@ -1,10 +1,10 @@
-"""The half of the ledger that only reads."""
+"""Reading methods of the ledger."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._notebook import notebook_table
+from interpret_dp._figures import notebook_table
 from interpret_dp._validate import check_real, did_you_mean
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.core.account import Account, Approval, Budget, Spent
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from interpret_dp.ledger.core.store import Log
 
-__all__ = ["LedgerReader", "account_of", "refuse_unlimited", "require_budget"]
+__all__ = ["LedgerReader", "refuse_unlimited", "require_budget"]
 
 _FORMAT = "interpret_dp.ledger"
 _VERSION = 1
 
 
 class LedgerReader(LedgerHandle):
-    """What can be asked of a ledger; no method here changes it."""
+    """Queries to a ledger; no method here changes it."""
 
     def budget(self, dataset: str) -> Budget | None:
         """Return the budget in force; None if no limit was declared, or the ledger not begun.
@@ -41,7 +41,7 @@ class LedgerReader(LedgerHandle):
         if not store.is_there():
             return None
         with store.reading() as log:
-            return account_of(log, dataset).budget
+            return log.account(dataset).budget
 
     def spent(self, dataset: str) -> Spent:
         """Return what was ever spent on a data set, open reservations counted.
@@ -92,7 +92,7 @@ class LedgerReader(LedgerHandle):
     def datasets(self) -> list[str]:
         """Return the names of all data sets in the ledger, sorted."""
         with self._opened().reading() as log:
-            return _datasets(log)
+            return log.datasets()
 
     def approvals(self, dataset: str | None = None) -> list[Approval]:
         """Return all requests for approval in their order, of one account or of all.
@@ -107,8 +107,8 @@ class LedgerReader(LedgerHandle):
         LedgerError
             If the ledger has no entry of that data set.
         """
-        found = [a for account in self._accounts(dataset)[0] for a in account.approvals]
-        return sorted(found, key=lambda approval: approval.number)
+        approvals = [a for account in self._accounts(dataset)[0] for a in account.approvals]
+        return sorted(approvals, key=lambda approval: approval.number)
 
     def entries(self, dataset: str | None = None) -> list[dict[str, Any]]:
         """Return the log's entries in order, of one data set or of all.
@@ -184,7 +184,7 @@ class LedgerReader(LedgerHandle):
     def head(self) -> str | None:
         """The hash of the log's last entry; None while the log is empty."""
         with self._opened().reading() as log:
-            return _head(log)
+            return log.head()
 
     def verify(self, head: str | None = None) -> str | None:
         """Check the whole log against its hash chain; return its head.
@@ -209,7 +209,7 @@ class LedgerReader(LedgerHandle):
     def _account(self, dataset: str) -> Account:
         dataset = check_name("dataset", dataset)
         with self._opened().reading() as log:
-            account = account_of(log, dataset)
+            account = log.account(dataset)
             # What was spent in memory while there was no budget at all can still be asked for.
             if not account.requests:
                 refuse_unlimited(log, account, persistent=self.persistent)
@@ -218,30 +218,15 @@ class LedgerReader(LedgerHandle):
     def _accounts(self, dataset: str | None) -> tuple[list[Account], str | None]:
         with self._opened().reading() as log:
             if dataset is not None:
-                return [account_of(log, _known_dataset(log, dataset))], _head(log)
-            accounts = (account_of(log, name) for name in _datasets(log))
+                return [log.account(_known_dataset(log, dataset))], log.head()
+            accounts = (log.account(name) for name in log.datasets())
             # Linked names share an account, which is told once, under the name of its budget.
-            return [a for a in accounts if a.dataset == a.names[0]], _head(log)
-
-
-def account_of(log: Log, dataset: str) -> Account:
-    """Return a data set's account, with all names that share it, as one transaction sees it."""
-    return log.account(dataset)
-
-
-def _datasets(log: Log) -> list[str]:
-    """Return the names of data sets; acts on the whole ledger carry none."""
-    return [name for name in log.datasets() if name]
-
-
-def _head(log: Log) -> str | None:
-    last = log.last()
-    return last.hash if last else None
+            return [a for a in accounts if a.dataset == a.names[0]], log.head()
 
 
 def _known_dataset(log: Log, dataset: str) -> str:
     dataset = check_name("dataset", dataset)
-    known = _datasets(log)
+    known = log.datasets()
     if dataset not in known:
         listed = ", ".join(map(repr, known)) or "none yet"
         raise LedgerError(
@@ -259,7 +244,7 @@ def require_budget(log: Log, dataset: str) -> Budget:
     LedgerError
         If nobody has declared one.
     """
-    budget = account_of(log, dataset).budget
+    budget = log.account(dataset).budget
     if budget is None:
         raise _no_budget_error(dataset, _with_budget(log))
     return budget
@@ -277,7 +262,7 @@ def refuse_unlimited(log: Log, account: Account, *, persistent: bool) -> None:
 
 
 def _with_budget(log: Log) -> list[str]:
-    return [name for name in _datasets(log) if account_of(log, name).budget is not None]
+    return [name for name in log.datasets() if log.account(name).budget is not None]
 
 
 def _no_budget_error(dataset: str, known: list[str]) -> LedgerError:

@@ -1,4 +1,4 @@
-"""What the ledger knows, as a table and as a JSON document."""
+"""Reports of the ledger: a table and a JSON document."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _grouped(account: Account, field: str) -> list[dict[str, Any]]:
         groups.setdefault(getattr(request, field), []).append(request)
     delta = account.budget.delta if account.budget else None
     pairs = {name: total_of(requests) for name, requests in groups.items()}
-    whole = math.fsum(pair.mu**2 for pair in pairs.values())
+    total = math.fsum(pair.mu**2 for pair in pairs.values())
     lines = []
     for name, requests in groups.items():
         pair = pairs[name]
@@ -177,7 +177,7 @@ def _grouped(account: Account, field: str) -> list[dict[str, Any]]:
                 "mu": pair.mu,
                 "delta": pair.delta,
                 "epsilon": _epsilon(pair, delta),
-                "share": pair.mu**2 / whole if whole else 0.0,
+                "share": pair.mu**2 / total if total else 0.0,
             }
         )
     return sorted(lines, key=lambda line: (-line["mu"], line[field]))

@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect
 from sqlalchemy.pool import NullPool, StaticPool
 
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.core.database import GONE
+from interpret_dp.ledger.core.tables import GONE
 
 __all__ = ["DRIVERS", "SQLiteDatabase", "resolve"]
 
@@ -150,8 +150,8 @@ class SQLiteDatabase:
 
     def damage(self, connection: Connection) -> str | None:
         """Return the first finding of SQLite's own check of all pages and indexes."""
-        found = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one())
-        return None if found == "ok" else " ".join(found.split())
+        result = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one())
+        return None if result == "ok" else " ".join(result.split())
 
     def may_come_back(self, error: BaseException) -> bool:
         """Whether to try again: never, for SQLite waits for locks by itself."""

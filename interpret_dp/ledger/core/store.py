@@ -9,24 +9,27 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import URL, Connection, select, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from interpret_dp._documents import canonical_json
 from interpret_dp._version import __version__
-from interpret_dp.exceptions import LedgerError
+from interpret_dp.exceptions import ConnectionLostError, LedgerError
+from interpret_dp.ledger.core import postgres, sqlite
 from interpret_dp.ledger.core.account import Account
 from interpret_dp.ledger.core.chain import CLOSING, Entry
-from interpret_dp.ledger.core.clock import today
-from interpret_dp.ledger.core.database import GONE, Database, open_database, resolve_url
-from interpret_dp.ledger.core.errors import ConnectionLostError
 from interpret_dp.ledger.core.folding import Running
+from interpret_dp.ledger.core.names import current_host, current_user, today
 from interpret_dp.ledger.core.tables import (
     ENTRIES,
+    GONE,
     SCHEMA_VERSION,
     VERSIONS,
+    Database,
     create_tables,
     migrate,
     stored_version,
@@ -35,6 +38,7 @@ from interpret_dp.ledger.core.tables import (
 __all__ = ["SCHEMA_VERSION", "Log", "Store", "resolve_url"]
 
 _LONGEST_PAUSE = 1.0
+_FORMS = "sqlite:///privacy.db or postgresql://user@host/database"
 
 
 class Log:
@@ -103,29 +107,27 @@ class Log:
             yield Entry.from_row(dict(row))
 
     def datasets(self) -> list[str]:
-        """Return the names of all data sets, sorted."""
-        query = select(ENTRIES.c.dataset).distinct()
+        """Return the names of all data sets, sorted; acts on the whole ledger carry none."""
+        query = select(ENTRIES.c.dataset).where(ENTRIES.c.dataset != "").distinct()
         return sorted(self._connection.execute(query).scalars())
 
     def check_pages(self) -> None:
         """Raise LedgerError if the database itself finds its pages or indexes damaged."""
-        found = self._database.damage(self._connection)
-        if found is not None:
+        damage = self._database.damage(self._connection)
+        if damage is not None:
             raise LedgerError(
-                f"The ledger {self._name} is damaged ({found}). Restore it from a backup."
+                f"The ledger {self._name} is damaged ({damage}). Restore it from a backup."
             )
 
-    def session_user(self) -> str | None:
-        """Return the login that a database server checked; None where there is no server."""
+    def user(self) -> str:
+        """Return who acts: the login that a database server checked, else the user account."""
         if self._connection.dialect.name != "postgresql":
-            return None
+            return current_user()
         return str(self._connection.execute(text("SELECT session_user")).scalar_one())
 
     def entry(self, number: int) -> Entry | None:
         """Return one entry by its number."""
-        query = select(ENTRIES).where(ENTRIES.c.number == number)
-        row = self._connection.execute(query).mappings().one_or_none()
-        return None if row is None else Entry.from_row(dict(row))
+        return next(self._read(select(ENTRIES).where(ENTRIES.c.number == number)), None)
 
     def last(self) -> Entry | None:
         """Return the last entry.
@@ -136,24 +138,26 @@ class Log:
             If it was changed.
         """
         query = select(ENTRIES).order_by(ENTRIES.c.number.desc()).limit(1)
-        row = self._connection.execute(query).mappings().one_or_none()
-        if row is None:
-            return None
-        entry = Entry.from_row(dict(row))
-        if entry.digest() != entry.hash:
+        entry = next(self._read(query), None)
+        if entry is not None and entry.digest() != entry.hash:
             raise LedgerError(
                 f"Entry {entry.number} of the ledger was changed: its content does not match its "
                 "hash. Restore the ledger from a backup."
             )
         return entry
 
+    def head(self) -> str | None:
+        """Return the hash of the last entry; None while the log is empty."""
+        last = self.last()
+        return last.hash if last else None
+
     def append(
         self,
         *,
         kind: str,
         dataset: str,
-        mu: float,
-        delta: float,
+        mu: float = 0.0,
+        delta: float = 0.0,
         epsilon: float | None = None,
         epsilon_delta: float | None = None,
         reservation: int | None = None,
@@ -193,6 +197,20 @@ class Log:
         self.appended = entry
         return entry
 
+    def append_act(self, details: Mapping[str, Any] | None = None, **fields: Any) -> Entry:
+        """Append an entry that says who wrote it, and where; only inside a writing transaction.
+
+        Parameters
+        ----------
+        details : mapping, optional
+            Further entries of its context; those that are None are left out.
+        **fields
+            As :meth:`append` takes them.
+        """
+        given = {name: value for name, value in (details or {}).items() if value is not None}
+        context = canonical_json({"user": self.user(), "host": current_host(), **given})
+        return self.append(context=context, **fields)
+
 
 class Store:
     """A database that holds a ledger.
@@ -215,7 +233,7 @@ class Store:
     """
 
     def __init__(self, url: URL | None, *, timeout: float, must_exist: bool = False) -> None:
-        self._database = open_database(url, timeout)
+        self._database = _database_of(url, timeout)
         self._name = self._database.name
         self._lock = threading.RLock() if url is None else contextlib.nullcontext()
         self._running = Running()
@@ -399,3 +417,44 @@ class Store:
                 f"The database {self._name} holds other tables and no ledger. Give another path."
             )
         return stored_version(connection, self._name)
+
+
+def resolve_url(url: str) -> URL:
+    """Return the checked URL of a ledger; that of a file has its full path.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no URL of a database that the ledger knows. The message never shows a password.
+    """
+    if not isinstance(url, str):
+        raise TypeError(f"url is of type {type(url).__name__}; it must be a text.")
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        # The text may hold a password, and what cannot be parsed cannot be masked.
+        scheme = url.partition("://")[0] if "://" in url else "missing"
+        raise ValueError(
+            f"url cannot be read (its scheme is {scheme[:40]!r}); it must be a URL such as "
+            f"{_FORMS}."
+        ) from None
+    if parsed.drivername in sqlite.DRIVERS:
+        if "?" in url:
+            raise ValueError(
+                f"url is {url!r}; an SQLite ledger takes a path alone, without options. Give a "
+                "path without '?'."
+            )
+        return sqlite.resolve(parsed)
+    if parsed.drivername in postgres.DRIVERS:
+        return postgres.resolve(parsed)
+    raise ValueError(
+        f"url is of the dialect {parsed.drivername!r}; the ledger knows 'sqlite' and 'postgresql' "
+        f"(with the driver psycopg). Write {_FORMS}."
+    )
+
+
+def _database_of(url: URL | None, timeout: float) -> Database:
+    """Return the database of a URL that `resolve_url` gave, or one in memory for None."""
+    if url is None or url.drivername in sqlite.DRIVERS:
+        return sqlite.SQLiteDatabase(url, timeout)
+    return postgres.PostgresDatabase(url, timeout)

@@ -1,4 +1,4 @@
-"""Asking before spending: requests for approval, and the officers' answers."""
+"""Requests for approval before spending, and the officers' answers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.gaussian import mu_of_budget
-from interpret_dp.exceptions import LedgerError
+from interpret_dp.exceptions import ApprovalNeededError, LedgerError, RoleError
 from interpret_dp.ledger.core.account import Account, Approval, Wanted, covering
 from interpret_dp.ledger.core.chain import Entry
-from interpret_dp.ledger.core.clock import in_days, until
-from interpret_dp.ledger.core.errors import ApprovalNeededError, RoleError
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import append_act, check_name, check_text, user_of
-from interpret_dp.ledger.core.reader import LedgerReader, account_of, require_budget
+from interpret_dp.ledger.core.names import (
+    check_name,
+    check_text,
+    in_days,
+    until,
+)
+from interpret_dp.ledger.core.reader import LedgerReader, require_budget
 from interpret_dp.ledger.team.roles import Roles, read_roles
 
 if TYPE_CHECKING:
@@ -81,11 +84,10 @@ class LedgerApprovals(LedgerReader):
         if user is not None:
             user = check_name("user", user)
         with self._opened().writing() as log:
-            asker = user_of(log)
+            asker = log.user()
             read_roles(log).require_spender(asker, dataset)
             require_budget(log, dataset)
-            entry = append_act(
-                log,
+            entry = log.append_act(
                 {"for_user": user or asker},
                 kind="ask",
                 dataset=dataset,
@@ -180,25 +182,18 @@ class LedgerApprovals(LedgerReader):
         return self._answer(number, "withdraw", reason, {})
 
     @tried_again
-    def _answer(self, number: int, kind: str, reason: str, facts: dict[str, Any]) -> Approval:
+    def _answer(self, number: int, kind: str, reason: str, details: dict[str, Any]) -> Approval:
         number = check_int("number", number, low=1)
         reason = check_text(reason, "reason")
         with self._opened().writing() as log:
             _, approval = _find(log, number)
-            roles, user = read_roles(log), user_of(log)
+            roles, user = read_roles(log), log.user()
             if kind == "withdraw":
                 _check_withdrawal(roles, user, approval)
             else:
                 _check_decision(roles, user, approval, kind)
-            append_act(
-                log,
-                facts,
-                kind=kind,
-                dataset=approval.dataset,
-                reservation=number,
-                purpose=reason,
-                mu=0.0,
-                delta=0.0,
+            log.append_act(
+                details, kind=kind, dataset=approval.dataset, reservation=number, purpose=reason
             )
             return _find(log, number)[1]
 
@@ -222,8 +217,7 @@ def ask_for(log: Log, account: Account, wanted: Wanted) -> Approval:
     if known is not None:
         return known
     delta = require_budget(log, account.dataset).delta
-    entry = append_act(
-        log,
+    entry = log.append_act(
         {"for_user": wanted.user, "automatic": True},
         kind="ask",
         dataset=wanted.dataset,
@@ -265,7 +259,7 @@ def _find(log: Log, number: int) -> tuple[Entry, Approval]:
             f"Entry {number} of the ledger is no request for approval. See those there are with "
             "ledger.approvals() or `interpret-dp ledger approvals`."
         )
-    approvals = account_of(log, entry.dataset).approvals
+    approvals = log.account(entry.dataset).approvals
     return entry, next(a for a in approvals if a.number == number)
 
 

@@ -1,4 +1,4 @@
-"""What officers decide on an account: its budget, its end, whose it is, and who must be asked."""
+"""Decisions of officers on an account: budgets, their end, linked names, and required approvals."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from interpret_dp.accounting.composition import SELECTIONS_SHARE, GdpPair
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.core.account import Account, Budget
-from interpret_dp.ledger.core.clock import until
 from interpret_dp.ledger.core.filter import admits, fix_budget
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import append_act, check_name, check_text
-from interpret_dp.ledger.core.reader import LedgerReader, account_of, require_budget
+from interpret_dp.ledger.core.names import check_name, check_text, until
+from interpret_dp.ledger.core.reader import LedgerReader, require_budget
 from interpret_dp.ledger.team.roles import require_officer
 
 if TYPE_CHECKING:
@@ -87,8 +86,8 @@ class LedgerBudgets(LedgerReader):
         """
         dataset = check_name("dataset", dataset)
         delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
-        kept = SELECTIONS_SHARE * delta if delta_x is None else delta_x
-        budget = fix_budget(dataset, epsilon, delta, kept, check_text(purpose))
+        selections_delta = SELECTIONS_SHARE * delta if delta_x is None else delta_x
+        budget = fix_budget(dataset, epsilon, delta, selections_delta, check_text(purpose))
         if expires is not None:
             budget = dataclasses.replace(budget, expires=until("expires", expires))
         if unit is not None or neighboring is not None:
@@ -96,7 +95,7 @@ class LedgerBudgets(LedgerReader):
             protected = Neighbourhood(relation=relation, unit=unit).protected
             budget = dataclasses.replace(budget, protected=protected)
         with self._opened(creates=True).writing() as log:
-            account = account_of(log, dataset)
+            account = log.account(dataset)
             if account.budget is not None and _was_declared(account, budget, delta_x):
                 return account.budget
             require_officer(log, "declare a budget")
@@ -155,7 +154,7 @@ class LedgerBudgets(LedgerReader):
             old = require_budget(log, dataset)
             new_delta_x = old.delta_x if delta_x is None else delta_x
             budget = fix_budget(old.dataset, epsilon, delta, new_delta_x, reason)
-            spent = account_of(log, dataset).spent
+            spent = log.account(dataset).spent
             if (spent.epsilon or 0.0) <= old.epsilon and spent.epsilon_at(delta) > epsilon:
                 raise ValueError(
                     f"Data set {dataset!r} has spent epsilon {ceil_text(spent.epsilon_at(delta))} "
@@ -219,7 +218,7 @@ class LedgerBudgets(LedgerReader):
         end = None if expires is None else until("expires", expires)
         with self._opened().writing() as log:
             require_officer(log, "renew a budget")
-            account = account_of(log, dataset)
+            account = log.account(dataset)
             old = require_budget(log, dataset)
             if new_people and account.spent.open_reservations:
                 raise LedgerError(
@@ -267,7 +266,7 @@ class LedgerBudgets(LedgerReader):
         reason = check_name("reason", reason, longest=None)
         with self._opened().writing() as log:
             require_officer(log, "link data sets")
-            joining, staying = account_of(log, dataset), account_of(log, to)
+            joining, staying = log.account(dataset), log.account(to)
             budget = require_budget(log, to)
             _check_link(joining, staying)
             requests = (*staying.requests, *joining.requests)
@@ -284,11 +283,11 @@ class LedgerBudgets(LedgerReader):
                     "accept_overspent=True: then nothing can be spent until it is raised."
                 )
             overspent_fact = True if overspent else None
-            for name, facts in (
+            for name, details in (
                 (dataset, {"to": to, "overspent": overspent_fact}),
                 (to, {"with": dataset, "overspent": overspent_fact}),
             ):
-                append_act(log, facts, kind="link", dataset=name, purpose=reason, mu=0.0, delta=0.0)
+                log.append_act(details, kind="link", dataset=name, purpose=reason)
             return require_budget(log, to)
 
     @tried_again
@@ -321,14 +320,8 @@ class LedgerBudgets(LedgerReader):
         with self._opened().writing() as log:
             require_officer(log, "decide which requests need an approval")
             require_budget(log, dataset)
-            append_act(
-                log,
-                {"approval_above": above},
-                kind="policy",
-                dataset=dataset,
-                purpose=reason,
-                mu=0.0,
-                delta=0.0,
+            log.append_act(
+                {"approval_above": above}, kind="policy", dataset=dataset, purpose=reason
             )
 
 
@@ -343,19 +336,19 @@ def other_promise(account: Account, protected: str) -> LedgerError:
     )
 
 
-def _was_declared(account: Account, asked: Budget, delta_x: float | None) -> bool:
+def _was_declared(account: Account, requested: Budget, delta_x: float | None) -> bool:
     """Whether a data set's budget was declared so, whatever was raised or renewed since.
 
     By default with whatever it keeps for selections, and for whatever purpose.
     """
     return any(
         entry.kind == "budget"
-        and (entry.dataset, entry.epsilon) == (asked.dataset, asked.epsilon)
-        and entry.epsilon_delta == asked.delta
+        and (entry.dataset, entry.epsilon) == (requested.dataset, requested.epsilon)
+        and entry.epsilon_delta == requested.delta
         and (delta_x is None or entry.delta == delta_x)
-        and asked.purpose in ("", entry.purpose)
-        and (entry.protected or None, entry.facts.get("expires"))
-        == (asked.protected, asked.expires)
+        and requested.purpose in ("", entry.purpose)
+        and (entry.protected or None, entry.details.get("expires"))
+        == (requested.protected, requested.expires)
         for entry in account.acts
     )
 
@@ -401,11 +394,10 @@ def _check_link(joining: Account, staying: Account) -> None:
 
 
 def _append_budget(
-    log: Log, kind: str, budget: Budget, facts: dict[str, Any] | None = None
+    log: Log, kind: str, budget: Budget, details: dict[str, Any] | None = None
 ) -> None:
-    append_act(
-        log,
-        facts,
+    log.append_act(
+        details,
         kind=kind,
         dataset=budget.dataset,
         mu=budget.mu,

@@ -1,4 +1,4 @@
-"""Who may do what: officers decide on budgets, analysts spend them.
+"""Roles: officers decide on budgets, analysts spend; and an officer's view of the whole ledger.
 
 The library checks names of user accounts and logs every act. It cannot hold back somebody who may
 write the database by other programs: rights there are the database's (docs/ledger_team.md).
@@ -6,24 +6,32 @@ write the database by other programs: rights there are the database's (docs/ledg
 
 from __future__ import annotations
 
+import dataclasses
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_choice
-from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.core.chain import Entry
-from interpret_dp.ledger.core.errors import RoleError
+from interpret_dp._version import __version__
+from interpret_dp.exceptions import LedgerError, RoleError
+from interpret_dp.ledger.core.account import Account
+from interpret_dp.ledger.core.chain import Entry, verify_chain, write_archive
+from interpret_dp.ledger.core.folding import fold_all
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import append_act, check_name, check_text, user_of
+from interpret_dp.ledger.core.names import check_name, check_text, current_user, in_days
 from interpret_dp.ledger.core.reader import LedgerReader
+from interpret_dp.ledger.core.reporting import oversight_document
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from interpret_dp.ledger.core.store import Log
 
 __all__ = [
     "ROLES",
     "WHOLE_LEDGER",
+    "LedgerOversight",
     "LedgerRoles",
     "Roles",
     "read_roles",
@@ -31,14 +39,18 @@ __all__ = [
     "roles_of",
 ]
 
+
 ROLES = ("officer", "analyst")
 WHOLE_LEDGER = ""
 """Stands in the log in place of a data set's name, which is never empty."""
 
+_FORMAT = "interpret_dp.ledger_report"
+_VERSION = 1
+
 
 @dataclass(frozen=True)
 class Roles:
-    """Who may do what, as the log says.
+    """The roles that the log assigns.
 
     Attributes
     ----------
@@ -92,9 +104,9 @@ def roles_of(entries: Iterable[Entry]) -> Roles:
     held: dict[str, str] = {}
     anybody_spends = True
     for entry in entries:
-        user = str(entry.facts.get("subject"))
+        user = str(entry.details.get("subject"))
         if entry.kind == "appoint":
-            held[user] = str(entry.facts.get("role"))
+            held[user] = str(entry.details.get("role"))
             anybody_spends = anybody_spends and held[user] != "analyst"
         elif entry.kind == "dismiss":
             held.pop(user, None)
@@ -146,7 +158,7 @@ class LedgerRoles(LedgerReader):
         role = check_choice("role", role, ROLES)
         with self._opened(creates=role == "officer").writing() as log:
             roles = read_roles(log)
-            roles.require_officer(user_of(log), "appoint anybody")
+            roles.require_officer(log.user(), "appoint anybody")
             if role == "analyst" and not roles.officers:
                 raise LedgerError(
                     "The ledger has no officer who could appoint analysts. Appoint one first: "
@@ -156,15 +168,9 @@ class LedgerRoles(LedgerReader):
                 raise LedgerError(f"User {user!r} is {role} already.")
             if role == "analyst":
                 _keep_one_officer(roles, user)
-            facts = {"subject": user, "role": role}
-            append_act(
-                log,
-                facts,
-                kind="appoint",
-                dataset=WHOLE_LEDGER,
-                purpose=check_text(reason, "reason"),
-                mu=0.0,
-                delta=0.0,
+            details = {"subject": user, "role": role}
+            log.append_act(
+                details, kind="appoint", dataset=WHOLE_LEDGER, purpose=check_text(reason, "reason")
             )
             return read_roles(log)
 
@@ -190,21 +196,18 @@ class LedgerRoles(LedgerReader):
         user = check_name("user", user)
         with self._opened().writing() as log:
             roles = read_roles(log)
-            roles.require_officer(user_of(log), "dismiss anybody")
+            roles.require_officer(log.user(), "dismiss anybody")
             if user not in (*roles.officers, *roles.analysts):
                 raise LedgerError(
                     f"User {user!r} has no role. Officers: {_listed(roles.officers) or 'none'}; "
                     f"analysts: {_listed(roles.analysts) or 'none'}."
                 )
             _keep_one_officer(roles, user)
-            append_act(
-                log,
+            log.append_act(
                 {"subject": user},
                 kind="dismiss",
                 dataset=WHOLE_LEDGER,
                 purpose=check_text(reason, "reason"),
-                mu=0.0,
-                delta=0.0,
             )
             return read_roles(log)
 
@@ -216,7 +219,7 @@ def read_roles(log: Log) -> Roles:
 
 def require_officer(log: Log, act: str) -> None:
     """Raise RoleError if an act is for officers and whoever asks is none."""
-    read_roles(log).require_officer(user_of(log), act)
+    read_roles(log).require_officer(log.user(), act)
 
 
 def _keep_one_officer(roles: Roles, user: str) -> None:
@@ -229,3 +232,103 @@ def _keep_one_officer(roles: Roles, user: str) -> None:
 
 def _listed(users: tuple[str, ...]) -> str:
     return ", ".join(map(repr, users))
+
+
+class LedgerOversight(LedgerReader):
+    """Reports and archives; nothing here changes the ledger."""
+
+    def oversight(self, dataset: str | None = None, *, head: str | None = None) -> dict[str, Any]:
+        """Return everything that the ledger knows, with the result of its check, for JSON.
+
+        A log that fails its check is told as far as it can be read: the document says what is
+        wrong and gives the entries as they are.
+
+        Parameters
+        ----------
+        dataset : str, optional
+            One account only; the check is of the whole log all the same.
+        head : str, optional
+            A head that was kept, as for :meth:`verify`.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger cannot be read, or has no entry of that data set.
+        """
+        with self._opened().reading() as log:
+            entries = list(log.entries())
+        problem, accounts, roles = "", [], None
+        try:
+            verify_chain(entries, head)
+            accounts = _accounts(entries)
+            roles = roles_of(e for e in entries if e.dataset == WHOLE_LEDGER).to_dict()
+        except LedgerError as error:
+            problem = str(error)
+        if dataset is not None:
+            dataset = check_name("dataset", dataset)
+            accounts = [a for a in accounts if dataset in a.names]
+            if not accounts and not problem:
+                raise LedgerError(f"The ledger has no entry of data set {dataset!r}.")
+            names = accounts[0].names if accounts else (dataset,)
+            shown = [entry for entry in entries if entry.dataset in names]
+        else:
+            shown = entries
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "made": in_days(0),
+            "made_by": current_user(),
+            "package_version": __version__,
+            "ledger": self.display_url,
+            "head": entries[-1].hash if entries else None,
+            "n_entries": len(entries),
+            "verification": {"whole": not problem, "problem": problem, "head_given": head},
+            "roles": roles,
+            "datasets": [oversight_document(account) for account in accounts],
+            "entries": [_shown(entry) for entry in shown],
+        }
+
+    def export(self, path: str | os.PathLike[str]) -> Path:
+        """Write all entries of the log to a file, from which their chain can be checked.
+
+        ``interpret_dp.ledger.verify_archive(path, head)`` does so without the ledger.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ends in ``.jsonl`` (one JSON document a line) or ``.csv``.
+
+        Returns
+        -------
+        Path
+            Where it was written.
+
+        Raises
+        ------
+        LedgerError
+            If the log fails its check: an archive of it would only look whole.
+        ValueError
+            If the path ends otherwise.
+        OSError
+            If it cannot be written.
+        """
+        with self._opened().reading() as log:
+            entries = list(log.entries())
+        verify_chain(entries)
+        return write_archive(path, entries)
+
+
+def _accounts(entries: list[Entry]) -> list[Account]:
+    """Return each account once, under the name of its budget."""
+    by_name = fold_all(entries)
+    return [by_name[name] for name in sorted(by_name) if by_name[name].names[0] == name]
+
+
+def _shown(entry: Entry) -> dict[str, Any]:
+    """Return an entry with who wrote it; as it stands, if it was damaged."""
+    try:
+        document = entry.to_dict()
+    except LedgerError:
+        return dataclasses.asdict(entry) | {"user": "", "host": ""}
+    details = document["context"]
+    return document | {key: str(details.get(key, "")) for key in ("user", "host")}

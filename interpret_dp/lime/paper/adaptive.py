@@ -1,8 +1,8 @@
 """Algorithms 2 and 3, made private: methods "adaptive" and "enhanced".
 
-What was released before is used twice: an explanation is taken over for a query next to its own,
-which is free, and the others start from an explanation that is good already, so that fewer steps
-are enough. Everything that looks at rows to decide this is a release: the exponential mechanism
+Earlier explanations are used twice. One is taken over for a query next to its own, which is free.
+Other queries start from an explanation that is good already, so that fewer steps are enough. Every
+decision that depends on rows is a release: the exponential mechanism
 picks the start, and the length of the first noisy gradient, which is paid for as a step, decides on
 the number of further ones.
 """
@@ -20,19 +20,19 @@ from numpy.typing import NDArray
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.lime.paper.history import Explained, joint_distances, released
+from interpret_dp.lime.black_box import LABEL_UNITS
+from interpret_dp.lime.paper.coordinates import differences
+from interpret_dp.lime.paper.history import Explained, released
 from interpret_dp.lime.paper.interactive import (
-    Descents,
-    gradients_release,
-    noisy_gradients,
-    row_norm,
-)
-from interpret_dp.lime.paper.moments import (
     PHI_UNITS,
+    Descents,
     ExactMoments,
     ExplanationData,
     Queries,
     exact_moments,
+    gradients_release,
+    noisy_gradients,
+    row_norm,
 )
 from interpret_dp.lime.paper.weighting import WeightTable
 from interpret_dp.release import PlannedChoice, PlannedRelease, ReleaseSession
@@ -97,7 +97,7 @@ class AdaptiveConfig:
 
     @property
     def method(self) -> str:
-        """Its name."""
+        """Name of the method."""
         return "enhanced" if self.enhanced else "adaptive"
 
     def mu_of(self, share: float) -> float:
@@ -165,7 +165,7 @@ def adaptive_plan(
     config : AdaptiveConfig
     n_queries : int
     history : sequence of Explained
-        What was released before the request.
+        Explanations before the request.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def explain_adaptively(
         Private.
     queries : Queries
     query_labels : sequence of int, shape (n_queries,)
-        What the model says of each query, in steps of ``1 / LABEL_UNITS``; public.
+        Label of each query, in steps of ``1 / LABEL_UNITS``; public.
     weights : WeightTable
     config : AdaptiveConfig
     history : sequence of Explained
@@ -221,40 +221,44 @@ def explain_adaptively(
     decided by queries alone. The candidates for the start are the explanations nearest to the
     query, and 0, where Algorithm 1 starts. docs/proofs/dp_lime.md.
     """
-    computing = _Computing(session, data, weights, config)
-    known, found = list(history), []
+    descending = _AdaptiveDescents(session, data, weights, config)
+    explained: list[Explained] = []
     for at, label in enumerate(query_labels):
         query = queries.at([at])
-        near = _nearest(known, query, label, weights)
+        near = _nearest([*history, *explained], query, label, weights)
         if near and near[0][1] <= config.reuse_distance and config.reuse_distance > 0:
-            own = dataclasses.replace(
+            explanation = dataclasses.replace(
                 near[0][0], point=query.points[0], label=label, origin="reused", mu=0.0
             )
         else:
-            own = computing.explain(query, label, [one.coefficients for one, _ in near])
-        known.append(own)
-        found.append(own)
-    return AdaptiveAnswer(found, computing.n_rows)
+            starts = [one.coefficients for one, _ in near]
+            explanation = descending.explain(query, label, starts)
+        explained.append(explanation)
+    return AdaptiveAnswer(explained, descending.n_rows)
 
 
 def _nearest(
-    known: Sequence[Explained], query: Queries, label: int, weights: WeightTable
+    earlier: Sequence[Explained], query: Queries, label: int, weights: WeightTable
 ) -> list[tuple[Explained, float]]:
     """Return the released explanations nearest to a query, with their distances: public.
 
-    Only explanations that were computed count (``Flag`` in Algorithm 3).
+    Only explanations that were computed count (``Flag`` in Algorithm 3). The largest distance of
+    points is 1. Where explanations start from labels, half the difference of labels counts, too.
     """
-    others = released(known, query.outputs[0])
+    others = released(earlier, query.outputs[0])
     if not others:
         return []
-    anchor = None if query.anchors is None else label
-    apart = joint_distances(others, query.points[0], anchor, weights.unit)
-    order = np.argsort(apart, kind="stable")[: _MOST_CANDIDATES - 1]
-    return [(others[at], float(apart[at])) for at in order]
+    points = np.array([one.point for one in others])
+    distances = np.linalg.norm(differences(points, query.points[0]), axis=1) / weights.unit
+    if query.anchors is not None:
+        labels = np.array([one.label for one in others])
+        distances = np.hypot(distances, (labels - label) / (2.0 * LABEL_UNITS))
+    order = np.argsort(distances, kind="stable")[: _MOST_CANDIDATES - 1]
+    return [(others[at], float(distances[at])) for at in order]
 
 
-class _Computing:
-    """Computes one explanation after the other, from the starts that are known by then."""
+class _AdaptiveDescents:
+    """Explanations of one query after the other, from the best of earlier explanations or 0."""
 
     def __init__(
         self,
@@ -274,11 +278,11 @@ class _Computing:
             spent.append(config.mu_of(_ROWS_SHARE))
         moments = exact_moments(self._data, query, self._weights)[0]
         candidates = np.array([np.zeros(query.points.shape[1]), *starts])
-        chosen = 0
+        best = 0
         if starts:
-            chosen = self._chosen(moments, candidates)
+            best = self._best_start(moments, candidates)
             spent.append(config.starts(1).pair.mu)
-        phi, n_steps = self._descent(moments, candidates[chosen], self.n_rows)
+        phi, n_steps = self._descent(moments, candidates[best], self.n_rows)
         share = config.gradients_share * n_steps / config.steps
         mu = math.hypot(*spent, config.mu_of(share))
         return Explained(
@@ -291,7 +295,7 @@ class _Computing:
         noisy, _ = self._session.gaussian(_ROWS, exact, row_norm=LATTICE, aligned=True)
         return max(1.0, float(noisy[0, 0]) / LATTICE)
 
-    def _chosen(self, moments: ExactMoments, candidates: Floats) -> int:
+    def _best_start(self, moments: ExactMoments, candidates: Floats) -> int:
         """Release which of some explanations has one of the shortest gradients at a query.
 
         Line 6 of Algorithm 2, with the gradient of the sum over rows. The lengths are rounded down
@@ -315,9 +319,9 @@ class _Computing:
                 # From half a gradient of the sum, over its noise, to a gradient of the mean.
                 scale = 2.0 * sigma / (PHI_UNITS * self._weights.scale * n_rows)
                 noise = float(len(start))
-                beyond = max(0.0, float(np.sum(slopes**2)) - noise)
+                signal = max(0.0, float(np.sum(slopes**2)) - noise)
                 steps = 1 + self._config.further_steps(
-                    scale * math.sqrt(beyond), scale * math.sqrt(noise)
+                    scale * math.sqrt(signal), scale * math.sqrt(noise)
                 )
             descents.advance(slopes, is_averaged=step >= max(1, steps // 2))
             step += 1

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
+from interpret_dp.schema.containers import Table
 from interpret_dp.schema.encode import encode_column
 from interpret_dp.schema.fine_bins import fine_bin_count
-from interpret_dp.schema.tables import Table
 
-__all__ = ["UNITS", "Coordinates", "Points", "differences", "distances"]
+__all__ = ["UNITS", "Coordinates", "Points", "differences"]
 
 UNITS = 2**8
 """Integer units of one coordinate: the range of a number, or the difference of two levels."""
@@ -31,15 +31,8 @@ _N_PLACES = UNITS + 1
 
 
 def differences(points: Points, point: Points) -> NDArray[np.int32]:
-    """Return t, the way from one point to others, in units; shape (n_points, n_coordinates)."""
-    found: NDArray[np.int32] = points.astype(np.int32) - point
-    return found
-
-
-def distances(points: Points, point: Points) -> NDArray[np.float64]:
-    """Return how far points are from one of them, in units; shape (n_points,)."""
-    found: NDArray[np.float64] = np.linalg.norm(differences(points, point), axis=1)
-    return found
+    """Return t, other points less one, in units; shape (n_points, n_coordinates)."""
+    return np.asarray(points.astype(np.int32) - point)
 
 
 @dataclass(frozen=True)
@@ -142,17 +135,16 @@ class Coordinates:
             that of having the point's level against the mean of all others, and 0 where the point
             has none of its levels.
         """
-        found = np.zeros(len(self.specs))
+        effects = np.zeros(len(self.specs))
         for index, (spec, own) in enumerate(self._features()):
             if not isinstance(spec, Categorical):
-                found[index] = coefficients[own.start]
+                effects[index] = coefficients[own.start]
                 continue
             is_own = point[own] > 0
             others = coefficients[own][~is_own]
             if is_own.any() and len(others):
-                found[index] = coefficients[own][is_own][0] - others.mean()
-        effects: NDArray[np.float64] = found / self.stretch
-        return effects
+                effects[index] = coefficients[own][is_own][0] - others.mean()
+        return np.asarray(effects / self.stretch)
 
     def _features(self) -> Iterator[tuple[FeatureSpec, slice]]:
         """Yield the declaration of each feature with its coordinates."""

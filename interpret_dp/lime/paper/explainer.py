@@ -18,18 +18,19 @@ from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
 from interpret_dp.exceptions import BudgetExceededError, LedgerError, SchemaError
 from interpret_dp.fitting.account import (
     account_of,
+    checked_budget,
     neighbourhood_of,
     randomness_of,
     refuse_unnamed_unit,
 )
-from interpret_dp.lime.asked import Outputs, document_of
-from interpret_dp.lime.labels import black_box
+from interpret_dp.lime.black_box import black_box
 from interpret_dp.lime.opening import (
     OpenedRows,
     kind_of_container,
-    open_asked_rows,
     open_model_rows,
+    open_query_rows,
 )
+from interpret_dp.lime.outputs import ExplainedRows, Outputs
 from interpret_dp.lime.paper.adaptive import (
     DEFAULT_REUSE_DISTANCE,
     AdaptiveConfig,
@@ -37,10 +38,8 @@ from interpret_dp.lime.paper.adaptive import (
     explain_adaptively,
 )
 from interpret_dp.lime.paper.coordinates import Coordinates
-from interpret_dp.lime.paper.history import Explained
-from interpret_dp.lime.paper.interactive import descend, gradients_release
-from interpret_dp.lime.paper.moments import ExplanationData, Queries
-from interpret_dp.lime.paper.non_interactive import explain_from_history
+from interpret_dp.lime.paper.history import Explained, explain_from_history
+from interpret_dp.lime.paper.interactive import ExplanationData, Queries, descend, gradients_release
 from interpret_dp.lime.paper.weighting import (
     WeightFunction,
     exponential_weight,
@@ -179,8 +178,7 @@ class PaperLimeTabular:
         self.steps = check_int("steps", steps, low=8, mend="The paper takes 300 gradients.")
         self.reuse_distance = check_real("reuse_distance", reuse_distance, low=0, high=1)
         self._same_people = check_flag("trained_on_same_people", trained_on_same_people)
-        self._epsilon = check_real("epsilon", epsilon, low=0, low_open=True)
-        self._delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
+        self._epsilon, self._delta = checked_budget(epsilon, delta)
         self._mu = largest_mu(self._epsilon, self._delta) * (1.0 - _ROUNDING)
         self._query_mu = self._mu / math.sqrt(_USUAL_QUERIES)
         if per_query is not None:
@@ -259,32 +257,28 @@ class PaperLimeTabular:
         from interpret_dp.explanation.spend import PrivacySpend, QueryBudget, RowSpend
 
         method = check_choice("method", method or self.method, METHODS)
-        asked, predictions, labels = self._asked(X)
+        opened, predictions, labels = self._queries(X)
         outputs = Outputs.of_model(
             self.model, labels.shape[1], has_classes=self._box.gives_probabilities
         )
-        chosen = outputs.chosen(explained_class, labels)
-        own = [int(labels[row, output]) for row, output in enumerate(chosen)]
+        outputs_at = outputs.explained(explained_class, labels)
+        query_labels = [int(labels[row, output]) for row, output in enumerate(outputs_at)]
         queries = Queries(
-            self._coordinates.points(asked.table), chosen, tuple(own) if self.centered else None
+            self._coordinates.points(opened.table),
+            outputs_at,
+            tuple(query_labels) if self.centered else None,
         )
         with self._lock:
             before = self.spent_mu
-            explained = self._answered(queries, own, labels.shape[1], method)
+            explained = self._explained(queries, query_labels, labels.shape[1], method)
             self._history += explained
             mu = math.sqrt(max(0.0, self.spent_mu**2 - before**2))
         rows = tuple(
             RowSpend(self._epsilon_of(one.mu), one.origin, one.method) for one in explained
         )
         documents = [
-            document_of(
-                asked,
-                row,
-                self._effects(one),
-                output=outputs.text(chosen[row]),
-                predicted=float(predictions[row, chosen[row]]),
-                method=one.method,
-                origin=one.origin,
+            ExplainedRows.of(opened, outputs, outputs_at, predictions).document(
+                row, self._effects(one), method=one.method, origin=one.origin
             )
             for row, one in enumerate(explained)
         ]
@@ -353,8 +347,8 @@ class PaperLimeTabular:
             "is charged to the same ledger."
         )
 
-    def _asked(self, X: Any) -> tuple[OpenedRows, NDArray[np.float64], NDArray[np.int16]]:
-        """Open the asked rows and put them to the model, which are public."""
+    def _queries(self, X: Any) -> tuple[OpenedRows, NDArray[np.float64], NDArray[np.int16]]:
+        """Open the queries, which are public, and return the model's outputs and labels."""
         own, given = kind_of_container(self._data.X), kind_of_container(X)
         if own != given:
             # A model that cannot read the explanation data would fail on every row of it in
@@ -365,10 +359,10 @@ class PaperLimeTabular:
             )
         has_names = own not in ("list", "numpy array", "scipy sparse matrix")
         names = self.feature_names_in_ if has_names else self._feature_names
-        asked = open_asked_rows(X, names, self._schema)
-        return asked, *self._box.ask(asked.X, asked.table.n_rows)
+        opened = open_query_rows(X, names, self._schema)
+        return opened, *self._box.ask(opened.X, opened.table.n_rows)
 
-    def _answered(
+    def _explained(
         self, queries: Queries, labels: list[int], n_outputs: int, method: str
     ) -> list[Explained]:
         """Explain every row, by a request or from the history."""

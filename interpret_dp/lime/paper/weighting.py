@@ -82,10 +82,8 @@ class WeightTable:
 
     def of_squares(self, squares: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the weight of each squared distance, in units of ``2**-bits``."""
-        found: NDArray[np.int64] = self.weights[
-            np.minimum(squares >> self.shift, len(self.weights) - 1)
-        ]
-        return found
+        cells = np.minimum(squares >> self.shift, len(self.weights) - 1)
+        return np.asarray(self.weights[cells])
 
     @property
     def scale(self) -> float:

@@ -15,6 +15,7 @@ from interpret_dp import (
     BudgetExceededError,
     Categorical,
     Continuous,
+    DPExplainableBoostingClassifier,
     LedgerError,
     PrivacyLedger,
     PrivacyWarning,
@@ -158,7 +159,8 @@ def test_using_a_result_charges_nothing(name: str, tmp_path: Path) -> None:
 
 # ------------------------------------------------------------------------------------ refusals
 
-ADDITIVE, LIME, BLACK_BOXES = ("binary", "counts"), ("interactive",), ("interactive", "lime")
+ADDITIVE, LIME, SURROGATE = ("binary", "counts"), ("interactive",), ("surrogate",)
+BLACK_BOXES = ("interactive", "lime", "surrogate")
 ESTIMATORS = (*ADDITIVE, "maps")
 MANY_STEPS = {"batch_size": 10, "sampling_rate": None}
 NUMBERS = (
@@ -168,6 +170,8 @@ NUMBERS = (
 LEDGERS = ("", "x", 5, b"sqlite://", "sqlite:///", "mysql://h/d", object())
 DATASETS = (None, "", " ", 5, "x" * 201, "a\x00b", "a\nb", "\ud800", b"a")
 TEXTS = np.array(["0", "1"] * (N_ROWS // 2))
+ACROSS = Schema(default=Continuous(0, 1))
+LESS = Schema({"a": Continuous(0, 1)})
 ONE_LABEL = Schema(FEATURES, target=Categorical([1]))
 MANY_LABELS = Schema(FEATURES, target=Categorical(range(2**15)))
 ODD_FEATURE = Schema({"weight": Continuous(0, 1)}, target=Categorical([0, 1]))
@@ -177,38 +181,49 @@ def _negative(distances: Any) -> Any:
     return -distances
 
 
+def _above_1(X: Any) -> Any:
+    return X["a"] + 1.5
+
+
 BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     *((ONE_EACH, {"epsilon": value}, OURS, "epsilon is ") for value in NUMBERS),
     *((ONE_EACH, {"delta": value}, OURS, "delta is ") for value in (*NUMBERS, 1.0)),
     *((ONE_EACH, {"ledger": ledger}, (TypeError, ValueError), "url|ledger") for ledger in LEDGERS),
     *((ONE_EACH, {"dataset": dataset}, OURS, "dataset") for dataset in DATASETS),
     (ONE_EACH, {"dataset": None}, LedgerError, "without dataset="),
-    (ONE_EACH, {"ledger": 7}, TypeError, "ledger is 7"),
+    (ONE_EACH, {"ledger": 7}, TypeError, "ledger is 7 .*a PrivacyLedger, its URL.* or None"),
     (
         (*ADDITIVE, *LIME, "metrics"),
         {"neighboring": "bounded"},
         ValueError,
         "bounded.*'replace_one'",
     ),
-    (ESTIMATORS, {"random_state": -1}, ValueError, "random_state is -1"),
+    (ESTIMATORS, {"random_state": -1}, ValueError, "random_state is -1 .* at least 0"),
     (ESTIMATORS, {"schema": ODD_FEATURE}, SchemaError, "'weight'"),
     (ESTIMATORS, {"schema": "schema.toml"}, TypeError, "Schema.load"),
     (("binary", "maps"), {"schema": ONE_LABEL}, SchemaError, "one declared class, 1"),
     (("binary", "maps"), {"schema": MANY_LABELS}, SchemaError, "32768 class labels; at most"),
-    (ADDITIVE, {"composition": "rdp"}, ValueError, "'gdp', 'classic'"),
-    (ADDITIVE, {"max_bins": 1}, ValueError, "max_bins is 1"),
-    (ADDITIVE, {"max_rounds": 2.5}, TypeError, "max_rounds is 2.5"),
-    (ADDITIVE, {"learning_rate": 0}, ValueError, "learning_rate is 0"),
+    (ADDITIVE, {"composition": "rdp"}, ValueError, "'rdp' .*'gdp', 'classic'.* less noise"),
+    (ADDITIVE, {"max_bins": 1}, ValueError, "max_bins is 1 .* at least 2"),
+    (ADDITIVE, {"max_rounds": -1}, ValueError, "max_rounds is -1 .* at least 0.* None leaves it"),
+    (ADDITIVE, {"learning_rate": 0}, ValueError, "learning_rate is 0 .* above 0.* None leaves it"),
     # Larger ones would be taken as they are, and never end or say nothing: docs/known_limits.md.
     (ONE_EACH, {"epsilon": 2e12}, ValueError, "epsilon is 2"),
     (ADDITIVE, {"max_rounds": 100_001}, ValueError, "max_rounds is 100001"),
     (ADDITIVE, {"learning_rate": 2.5}, ValueError, "learning_rate is 2.5"),
-    (ADDITIVE, {"max_leaves": 0}, ValueError, "max_leaves is 0"),
-    (ADDITIVE, {"bin_budget_frac": 1.0}, ValueError, "bin_budget_frac is 1.0"),
-    (ADDITIVE, {"outer_bags": 4}, ValueError, "standard_deviations_"),
+    (ADDITIVE, {"max_leaves": 0}, ValueError, "max_leaves is 0 .* at least 1.* None leaves it"),
+    (
+        ADDITIVE,
+        {"bin_budget_frac": 1.0},
+        ValueError,
+        "bin_budget_frac is 1.0 .* suits most",
+    ),
+    (ADDITIVE, {"outer_bags": 4}, ValueError, "is 4 .*must be 1 and 0.* standard_deviations_"),
     (ADDITIVE, {"validation_size": 0.1}, ValueError, "standard_deviations_"),
-    (ADDITIVE, {"n_jobs": 0}, ValueError, "n_jobs is 0"),
-    (ADDITIVE, {"exclude": ["weight"]}, ValueError, "exclude has 'weight'"),
+    (ADDITIVE, {"n_jobs": 0}, ValueError, "n_jobs is 0; .*or -1.* Pass n_jobs=1"),
+    (ADDITIVE, {"exclude": ["weight"]}, ValueError, "exclude has 'weight'; .*or a pair of them"),
+    (ADDITIVE, {"max_bins": 65_536}, ValueError, "max_bins is 65536 .* at most 65535"),
+    (ADDITIVE, {"feature_types": ["quantile"]}, OURS, "one type for each of the 2 columns"),
     (ADDITIVE, {"exclude": [0, 1]}, ValueError, "leaves no feature"),
     *(
         (ADDITIVE, {"interactions": value}, (TypeError, ValueError), "interactions is ")
@@ -243,12 +258,24 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     (LIME, {"reuse_distance": -0.5}, ValueError, "reuse_distance is -0.5"),
     (LIME, {"n_rows": 0}, ValueError, "n_rows is 0"),
     (LIME, {"schema": None}, SchemaError, "it must be a Schema"),
-    (LIME, {"schema": Schema({"a": Continuous(0, 1)})}, SchemaError, "does not declare"),
-    (LIME, {"output_bounds": 3}, TypeError, "output_bounds is 3"),
-    (LIME, {"output_bounds": (1, 1)}, SchemaError, "they must differ"),
-    (LIME, {"model": 3}, TypeError, "has no predict_proba"),
+    ((*LIME, *SURROGATE), {"schema": LESS}, SchemaError, "does not declare"),
+    ((*LIME, *SURROGATE), {"output_bounds": 3}, TypeError, "output_bounds is 3"),
+    ((*LIME, *SURROGATE), {"output_bounds": (1, 1)}, SchemaError, "they must differ"),
+    ((*LIME, *SURROGATE), {"model": 3}, TypeError, "has no predict_proba"),
+    (SURROGATE, {"model": _above_1}, ValueError, "not a probability.*output_bounds"),
+    (SURROGATE, {"schema": "schema.toml"}, TypeError, "must be a Schema"),
+    (SURROGATE, {"schema": None}, SchemaError, "does not declare"),
+    (SURROGATE, {"epsilon": 1e-9}, ValueError, "means epsilon 0|larger epsilon"),
+    (SURROGATE, {"image_shape": (2, 3)}, ValueError, "must be 6, one a pixel"),
+    (SURROGATE, {"image_shape": (1, 2)}, SchemaError, "pixels must be Continuous"),
+    (
+        SURROGATE,
+        {"X": np.zeros((N_ROWS, 1025)), "schema": ACROSS, "feature_names": None},
+        ValueError,
+        "takes at most 1024",
+    ),
     (("lime",), {"verbose": 1}, TypeError, "verbose is 1"),
-    (("lime",), {"model_guarantee": 1.0}, TypeError, "model_guarantee is 1.0"),
+    (("lime", "surrogate"), {"model_guarantee": 1.0}, TypeError, "model_guarantee is 1.0"),
     (("lime",), {"model_guarantee": (-1.0, 0.0)}, ValueError, "epsilon of model_guarantee"),
     (
         ("lime",),
@@ -267,6 +294,12 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     (BLACK_BOXES, {"X": {"a": [1]}}, TypeError, "X is"),
     (("metrics",), {"models": {}}, TypeError, "must be a mapping from names"),
     (("metrics",), {"models": {"a": 3}}, TypeError, r"models\['a'\] is of type int; it must be"),
+    (
+        ("metrics",),
+        {"models": {"a": DPExplainableBoostingClassifier()}},
+        TypeError,
+        "must be a fitted",
+    ),
     (("metrics",), {"X": pd.DataFrame({"a": [1.0] * N_ROWS})}, SchemaError, "lacks column 'b'"),
     (ONE_EACH, {"X": frame().assign(b=1)}, SchemaError, "'b' has a dtype of integers"),
     (("binary", "maps", "metrics"), {"y": TEXTS}, SchemaError, "target has a dtype of texts"),

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.lime.labels import black_box
+from interpret_dp.lime.black_box import black_box
 from interpret_dp.lime.paper.coordinates import Coordinates
-from interpret_dp.lime.paper.interactive import descend, gradients_release
-from interpret_dp.lime.paper.moments import ExplanationData, Queries
+from interpret_dp.lime.paper.interactive import ExplanationData, Queries, descend, gradients_release
 from interpret_dp.lime.paper.weighting import WeightTable, stable_weight, weight_table
 from interpret_dp.mechanisms import Randomness, SeededRandomness, active_randomness
 from interpret_dp.release import ReleasePlan, ReleaseRequest, ReleaseSession

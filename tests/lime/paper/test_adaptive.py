@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from interpret_dp import PrivacyLedger
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.audit import ReplayReport, replay
-from interpret_dp.lime.labels import LABEL_UNITS
+from interpret_dp.lime.black_box import LABEL_UNITS
 from interpret_dp.lime.paper import adaptive, interactive
 from interpret_dp.lime.paper.adaptive import (
     AdaptiveAnswer,
@@ -24,7 +24,7 @@ from interpret_dp.lime.paper.adaptive import (
 )
 from interpret_dp.lime.paper.coordinates import UNITS
 from interpret_dp.lime.paper.history import Explained
-from interpret_dp.lime.paper.moments import ExplanationData, Queries
+from interpret_dp.lime.paper.interactive import ExplanationData, Queries
 from interpret_dp.lime.paper.weighting import stable_weight, weight_table
 from interpret_dp.release import ReleasePlan, ReleaseSession
 from tests.lime.paper.explanation_sets import (
@@ -245,20 +245,20 @@ def test_a_number_of_steps_from_the_exact_gradient_is_found(
 ) -> None:
     """Line 7 of Algorithm 2 as printed."""
 
-    class Printed(adaptive._Computing):
+    class Printed(adaptive._AdaptiveDescents):
         def _descent(self, moments: Any, start: Any, n_rows: Any) -> Any:
             exact = float(np.linalg.norm(moments.first))
             steps = 2 + int(exact) % 7
             monkeypatch.setattr(AdaptiveConfig, "further_steps", lambda *_: steps)
             return super()._descent(moments, start, n_rows)
 
-    monkeypatch.setattr(adaptive, "_Computing", Printed)
+    monkeypatch.setattr(adaptive, "_AdaptiveDescents", Printed)
     assert broken(replayed(*PAIR)) & {"sequence", "published"}
 
 
 def test_an_exact_number_of_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        adaptive._Computing, "_released_rows", lambda self: float(len(self._data.points))
+        adaptive._AdaptiveDescents, "_released_rows", lambda self: float(len(self._data.points))
     )
     assert "published" in broken(replayed(*PAIR))
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from interpret_dp.lime.labels import LABEL_UNITS
-from interpret_dp.lime.paper import moments as moments_module
+from interpret_dp.lime.black_box import LABEL_UNITS
+from interpret_dp.lime.paper import interactive as moments_module
 from interpret_dp.lime.paper.coordinates import UNITS, differences
-from interpret_dp.lime.paper.moments import (
+from interpret_dp.lime.paper.interactive import (
     PHI_UNITS,
     ExplanationData,
     Queries,

@@ -10,7 +10,7 @@ import pytest
 
 from interpret_dp import PrivacyUnit, Schema
 from interpret_dp.audit import ReplayReport, replay
-from interpret_dp.lime.labels import BlackBox
+from interpret_dp.lime.black_box import BlackBox
 from tests.lime.paper.explanation_sets import RELATIONS
 from tests.lime.paper.test_explainer import explainer
 from tests.lime.tables import SCHEMA, Risk, Three, table

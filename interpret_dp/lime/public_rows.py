@@ -1,0 +1,193 @@
+"""Public rows in the container of the caller: an example, and copies with other cells.
+
+A model that is in production takes its own container: it gets that container back, with names and
+dtypes as they were, as far as these can hold the new cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.schema import Continuous, FeatureSpec
+from interpret_dp.schema.cells import numbers_of
+from interpret_dp.schema.containers import read_source
+
+__all__ = ["example_row", "with_replaced_cells"]
+
+
+def with_replaced_cells(
+    X: Any,
+    row: int,
+    columns: Sequence[int],
+    is_original: NDArray[np.bool_],
+    values: Sequence[NDArray[Any]],
+) -> Any:
+    """Return copies of one row in which some cells are replaced, in the container of the row.
+
+    Parameters
+    ----------
+    X : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
+    row : int
+    columns : sequence of int, shape (n_columns,)
+        Places of the columns in X.
+    is_original : ndarray of bool, shape (n, n_columns)
+        Which cells of the row stay.
+    values : sequence of ndarray, shape (n,) each
+        Cells of the other places.
+    """
+    if isinstance(X, list | tuple):
+        return _array(np.array([list(X[row])], dtype=object), columns, is_original, values).tolist()
+    if isinstance(X, np.ndarray):
+        return _array(X[row : row + 1].reshape(1, -1), columns, is_original, values).reshape(
+            len(is_original), *X.shape[1:]
+        )
+    if hasattr(X, "tocsr"):
+        dense = X.tocsr()[[row]].toarray()
+        return type(X)(_array(dense, columns, is_original, values))
+    return _frame(X, row, columns, is_original, values)
+
+
+def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
+    """Return one public row in the container of a private table.
+
+    Parameters
+    ----------
+    X : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
+        Of which names, types and shapes are looked at, and no cell; nor which categories a type
+        lists, or how long its texts are, since these may come from the rows.
+    specs : mapping of str to Continuous or Categorical
+        Of columns of X, in its order where it has no names. A number is in the middle of its
+        bounds, a category has its first level; cells of other columns are missing.
+    """
+    cells = {name: _usual_cell(spec) for name, spec in specs.items()}
+    if isinstance(X, list | tuple):
+        return [list(cells.values())]
+    if isinstance(X, np.ndarray):
+        # The type without its length: that of texts is the longest one's.
+        row = np.array([*cells.values()], dtype=object).reshape(1, *X.shape[1:])
+        return row.astype(X.dtype.type)
+    if hasattr(X, "tocsr"):
+        return type(X)(np.array([list(cells.values())], dtype=X.dtype))
+    import narwhals as nw
+    import pandas as pd
+
+    if isinstance(X, pd.DataFrame):
+        types = zip(read_source(X).names or (), X.dtypes, strict=True)
+        return pd.DataFrame({name: _typed(cells.get(name), dtype) for name, dtype in types})
+    frame = nw.from_native(X, eager_only=True)
+    columns = {}
+    for name, dtype in frame.collect_schema().items():
+        cell = _of_kind(cells.get(name), is_integer=dtype.is_integer())
+        kind = nw.Categorical() if dtype == nw.Enum else dtype
+        columns[name] = nw.new_series(name, [cell], backend=frame.implementation).cast(kind)
+    return nw.from_dict(columns).to_native()
+
+
+def _usual_cell(spec: FeatureSpec) -> Any:
+    return spec.lower / 2 + spec.upper / 2 if isinstance(spec, Continuous) else spec.levels[0]
+
+
+def _typed(cell: Any, dtype: Any) -> Any:
+    """Return one cell as a Series of a dtype, where that can hold it."""
+    import pandas as pd
+
+    cell = _of_kind(cell, is_integer=dtype.kind in "iu")
+    if isinstance(dtype, pd.CategoricalDtype):
+        # Its own categories may come from private rows.
+        dtype = pd.CategoricalDtype([] if cell is None else [cell], dtype.ordered)
+    try:
+        return pd.Series([cell], dtype=dtype)
+    except (TypeError, ValueError):
+        return pd.Series([cell])
+
+
+def _of_kind(cell: Any, *, is_integer: bool) -> Any:
+    return round(cell) if is_integer and isinstance(cell, float) else cell
+
+
+def _array(
+    cells: NDArray[Any],
+    columns: Sequence[int],
+    is_original: NDArray[np.bool_],
+    values: Sequence[NDArray[Any]],
+) -> NDArray[Any]:
+    copies = np.repeat(cells, len(is_original), axis=0)
+    if copies.dtype.kind in "iub":
+        # Numbers between integers, and missing ones, have no place among integers.
+        copies = copies.astype(np.float64)
+    if copies.dtype.kind in "US":
+        # A longer text would be cut.
+        copies = copies.astype(object)
+    holds_numbers = copies.dtype.kind == "f"
+    for place, stay, new in zip(columns, is_original.T, values, strict=True):
+        copies[~stay, place] = numbers_of(new[~stay]) if holds_numbers else new[~stay]
+    return copies
+
+
+def _frame(
+    X: Any,
+    row: int,
+    columns: Sequence[int],
+    is_original: NDArray[np.bool_],
+    values: Sequence[NDArray[Any]],
+) -> Any:
+    """Replace cells of a data frame of any library, and keep dtypes where they can hold them."""
+    import narwhals as nw
+    import pandas as pd
+
+    if isinstance(X, pd.DataFrame):
+        return _pandas_frame(X.iloc[row : row + 1], columns, is_original, values)
+    frame = nw.from_native(X, eager_only=True)
+    # A column's name may hold a NUL, on which polars dies when it hands the name to Arrow.
+    plain = {name: str(place) for place, name in enumerate(frame.columns)}
+    own = frame[row : row + 1].rename(plain).to_pandas()
+    copies = _pandas_frame(own, columns, is_original, values)
+    for name in copies:
+        if pd.api.types.infer_dtype(copies[name]).startswith("mixed"):
+            copies[name] = copies[name].map(str, na_action="ignore")
+    table = nw.from_arrow(nw.from_native(copies).to_arrow(), backend=frame.implementation)
+    return table.rename({short: name for name, short in plain.items()}).to_native()
+
+
+def _pandas_frame(
+    X: Any, columns: Sequence[int], is_original: NDArray[np.bool_], values: Sequence[NDArray[Any]]
+) -> Any:
+    """Return copies of the only row of X, some cells replaced."""
+    copies = X.iloc[np.zeros(len(is_original), dtype=np.int64)].reset_index(drop=True)
+    for place, stay, new in zip(columns, is_original.T, values, strict=True):
+        own = X.iloc[:, place]
+        copies[own.name] = _series(own, stay, new)
+    return copies
+
+
+def _series(own: Any, stay: NDArray[np.bool_], new: NDArray[Any]) -> Any:
+    """Return copies of one cell, some of them replaced, in its dtype where that can hold them."""
+    import pandas as pd
+
+    is_category = isinstance(own.dtype, pd.CategoricalDtype)
+    known = own.cat.categories if is_category else own
+    if known.dtype.kind in "iufb":
+        new = numbers_of(new)
+    elif is_category and pd.api.types.infer_dtype(known) == "string":
+        new = np.array([cell if cell is None else str(cell) for cell in new], dtype=object)
+    if is_category:
+        added = dict.fromkeys(cell for cell in new[~stay] if cell is not None and cell == cell)
+        categories = [*known, *(cell for cell in added if cell not in known)]
+        cells = np.where(stay, own.to_numpy(object), new)
+        return pd.Series(cells, name=own.name, dtype=object).astype(
+            pd.CategoricalDtype(categories, own.cat.ordered)
+        )
+    # A missing cell of a nullable dtype has no place among floats in older versions of pandas.
+    is_number = own.dtype.kind in "iufb"
+    held = own.to_numpy(np.float64, na_value=np.nan) if is_number else own.to_numpy(object)
+    cells = np.where(stay, held, new)
+    series = pd.Series(cells, name=own.name, dtype=cells.dtype)
+    try:
+        return series.astype(own.dtype)
+    except (TypeError, ValueError):
+        # Such as a missing cell, or a fraction, among integers.
+        return series.infer_objects()

@@ -1,0 +1,400 @@
+"""Buttons of the editor: their texts, the terms they suit, and their effect on a session.
+
+The card of the dashboard and the notebook's widgets show the same buttons and call the same
+actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from interpret_dp.editor import KINDS, EditSession, TermView
+from interpret_dp.editor.bins import codes_text
+from interpret_dp.explanation.plots.heat import CellPlaces
+from interpret_dp.released import EditRecord
+from interpret_dp.ui.figure import EditedTerm
+
+__all__ = ["ACTIONS", "LEVEL_TOOLS", "NUMBER_TOOLS", "SESSION_BUTTONS", "SHAPE_TOOLS", "TOOLS"]
+__all__ += ["Outcome", "Request", "Tool", "counted", "disabled_buttons", "load", "perform"]
+__all__ += ["selection_text", "shapes_for", "suiting", "time_text", "whole_label"]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A button that edits the selected bins.
+
+    Attributes
+    ----------
+    label, hint : str
+        Text of the button, and the longer one under the mouse.
+    kind : str
+        Name of the session's method.
+    arguments : mapping
+        Fixed arguments of the method.
+    number : str
+        Name of the argument that takes the typed number; empty if none does.
+    """
+
+    label: str
+    hint: str
+    kind: str
+    arguments: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    number: str = ""
+
+    def suits(self, kind_of_term: str) -> bool:
+        """Whether a term of this kind can be edited so."""
+        # Of the three ways to align, the buttons have the two that need an order.
+        needs = "order" if self.kind == "align" else KINDS[self.kind].needs
+        if kind_of_term == "interaction":
+            return needs == "nothing" or self.kind == "smooth"
+        return {
+            "nothing": True,
+            "order": kind_of_term != "nominal",
+            "distance": kind_of_term == "continuous",
+        }[needs]
+
+
+# fmt: off
+SHAPE_TOOLS: Mapping[str, Tool] = MappingProxyType({
+    "increasing": Tool(
+        "Increasing", "The nearest curve that never falls (isotonic regression)",
+        "make_monotone", {"increasing": True},
+    ),
+    "decreasing": Tool(
+        "Decreasing", "The nearest curve that never rises (isotonic regression)",
+        "make_monotone", {"increasing": False},
+    ),
+    "monotone": Tool(
+        "Monotone", "Increasing or decreasing, whichever is nearer",
+        "make_monotone", {"increasing": "auto"},
+    ),
+    "smooth": Tool("Smooth", "Take the noise off as far as its known size allows", "smooth"),
+    "convex": Tool("Convex", "The nearest curve that bends upwards", "make_convex"),
+    "concave": Tool("Concave", "The nearest curve that bends downwards", "make_concave"),
+    "line": Tool(
+        "Connect ends", "A straight line from the first to the last selected bin",
+        "interpolate", {"method": "ends"},
+    ),
+    "fit": Tool(
+        "Fit a line", "The straight line nearest to the selected bins",
+        "interpolate", {"method": "fit"},
+    ),
+})
+LEVEL_TOOLS: Mapping[str, Tool] = MappingProxyType({
+    "flatten": Tool(
+        "Flatten", "Give every selected bin their mean, weighted by the noisy counts", "flatten"
+    ),
+    "remove": Tool(
+        "Remove effect", "Score 0: with the whole curve selected, the feature no longer counts",
+        "remove_effect",
+    ),
+    "left": Tool(
+        "Align left", "Give every selected bin the score of the first of them",
+        "align", {"to": "left"},
+    ),
+    "right": Tool(
+        "Align right", "Give every selected bin the score of the last of them",
+        "align", {"to": "right"},
+    ),
+})
+NUMBER_TOOLS: Mapping[str, Tool] = MappingProxyType({
+    "shift": Tool("Shift by", "Add the number", "shift", number="by"),
+    "scale": Tool("Scale by", "Multiply by the number", "scale", number="factor"),
+    "set": Tool("Set to", "Give the number", "set_scores", number="scores"),
+    "cap": Tool(
+        "Cap at", "No score above the number, none below minus the number",
+        "cap", number="magnitude",
+    ),
+})
+# fmt: on
+TOOLS: Mapping[str, Tool] = MappingProxyType({**SHAPE_TOOLS, **LEVEL_TOOLS, **NUMBER_TOOLS})
+"""All tools, by the name of the button."""
+
+SESSION_BUTTONS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "undo": ("Undo", "Take the last edit back"),
+        "redo": ("Redo", "Bring back the edit that was undone last"),
+        "reset": ("Reset term", "Back to the scores as they were released"),
+        "commit": ("Commit", "Write the message on all edits that have none"),
+        "cancel": ("Cancel", "Take back all edits that were not committed"),
+    }
+)
+"""Label and hint of the buttons for the history, by name."""
+
+_SHAPES: Mapping[str, str] = MappingProxyType(
+    {
+        "monotone": "monotone, either way",
+        "increasing": "increasing",
+        "decreasing": "decreasing",
+        "flat": "flat: no effect at all",
+    }
+)
+
+
+def suiting(tools: Mapping[str, Tool], kind_of_term: str) -> dict[str, Tool]:
+    """Return the tools that a term of this kind can be edited with."""
+    return {name: tool for name, tool in tools.items() if tool.suits(kind_of_term)}
+
+
+def shapes_for(kind_of_term: str) -> dict[str, str]:
+    """Return the shapes that a term of this kind can be tested for, with their texts."""
+    has_order = kind_of_term not in ("nominal", "interaction")
+    return {name: text for name, text in _SHAPES.items() if has_order or name == "flat"}
+
+
+def disabled_buttons(session: EditSession, view: TermView) -> dict[str, bool]:
+    """Return for each of ``SESSION_BUTTONS`` whether there is nothing that it could do."""
+    has_pending = bool(session.pending)
+    return {
+        "undo": not session.can_undo,
+        "redo": not session.can_redo,
+        "reset": not view.is_edited,
+        "commit": not has_pending,
+        "cancel": not has_pending,
+    }
+
+
+# -------------------------------------------------------------------------------------- texts
+
+
+def counted(count: int, noun: str = "edit") -> str:
+    """Return a number of things, such as "1 edit" or "2 edits"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def time_text(record: EditRecord) -> str:
+    """Return the minute of an edit."""
+    return record.when.replace("T", " ").removesuffix("Z")[:16] + " UTC"
+
+
+def whole_label(term: EditedTerm) -> str:
+    """Return the label of the button that selects everything."""
+    if isinstance(term.places, CellPlaces):
+        return "All cells"
+    return "Whole curve" if term.places.n_steps else "All levels"
+
+
+def selection_text(term: EditedTerm, bins: tuple[int, ...]) -> str:
+    """Return a selection in words, such as "between 40 and 60 (4 bins)"."""
+    subject = term.session.base.subject(term.session.base.terms[term.index])
+    is_heat_map = isinstance(term.places, CellPlaces)
+    if set(bins) == set(term.places.whole()):
+        noun = "cells" if is_heat_map else "levels"
+        return "the whole curve" if term.places.n_steps else f"all {len(bins)} {noun}"
+    noun = "cell" if is_heat_map else "bin" if term.places.n_steps else "level"
+    text, count = codes_text(subject, bins), counted(len(bins), noun)
+    return text if count in text else f"{text} ({count})"
+
+
+# ------------------------------------------------------------------------------------ actions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Selection and fields of an editor when a button is pressed.
+
+    Attributes
+    ----------
+    bins : tuple of int or None
+        The selected bins; None for those that an operation works on by default.
+    column : int or None
+        The class whose scores are meant; None for all.
+    number : float or str
+        What was typed as number.
+    length : str
+        What was typed as smoothing length.
+    recentre : bool
+        Whether the mean prediction stays.
+    why : str
+        The message.
+    shape : str
+        The shape to test for.
+    moved_by : float
+        How far bins were dragged.
+    """
+
+    bins: tuple[int, ...] | None = ()
+    column: int | None = None
+    number: float | str = ""
+    length: str = ""
+    recentre: bool = True
+    why: str = ""
+    shape: str = "monotone"
+    moved_by: float = 0.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Result of an action.
+
+    Attributes
+    ----------
+    text : str
+        For the message line.
+    level : {"done", "note", "error"}
+    """
+
+    text: str
+    level: str = "done"
+
+
+def perform(term: EditedTerm, action: str, request: Request) -> Outcome:
+    """Do what a button says.
+
+    Parameters
+    ----------
+    term : EditedTerm
+    action : str
+        A key of ``ACTIONS`` or of ``TOOLS``.
+    request : Request
+
+    Raises
+    ------
+    TypeError, ValueError
+        With what is wrong and how to mend it.
+    """
+    if action in TOOLS:
+        return _edit(term, TOOLS[action], request)
+    return ACTIONS[action](term, request)
+
+
+def load(session: EditSession, document: Mapping[str, Any]) -> Outcome:
+    """Add the edits of a saved session.
+
+    Raises
+    ------
+    ValueError
+        If it is no document of this model's session, or lacks edits that the session has.
+    """
+    added = session.continue_from(document)
+    if not added:
+        return Outcome("The file holds the edits that are here already.", "note")
+    return Outcome(f"Loaded {counted(added)}.")
+
+
+def _edit(term: EditedTerm, tool: Tool, request: Request) -> Outcome:
+    bins = request.bins
+    if bins == ():
+        raise ValueError(
+            "Nothing is selected. Drag across the plot to select a range, or press "
+            f"'{whole_label(term)}'."
+        )
+    arguments = {**tool.arguments, **_classes(term, request), "recentre": request.recentre}
+    if tool.number:
+        arguments[tool.number] = _number(tool, request.number)
+    if tool.kind == "smooth":
+        arguments["length"] = _length(request.length)
+    # With the whole curve selected some operations take the missing and unseen bins along.
+    is_default = KINDS[tool.kind].everything and set(bins or ()) >= set(term.places.whole())
+    if bins is not None and not is_default:
+        arguments["bins"] = bins
+    return _edited(getattr(term.session, tool.kind)(term.index, **arguments))
+
+
+def _drag(term: EditedTerm, request: Request) -> Outcome:
+    """Shift the bins that were dragged."""
+    bins, classes = request.bins, _classes(term, request)
+    return _edited(term.session.shift(term.index, request.moved_by, bins=bins, **classes))
+
+
+def _number(tool: Tool, typed: float | str) -> float:
+    try:
+        return float(typed)
+    except ValueError:
+        problem = f"{typed!r} is none" if str(typed).strip() else "the field is empty"
+        raise ValueError(f"'{tool.label}' needs a number, such as 0.1; {problem}.") from None
+
+
+def _length(typed: str) -> float | None:
+    if not typed.strip():
+        return None
+    try:
+        return float(typed)
+    except ValueError:
+        raise ValueError(
+            f"length is {typed!r}; it must be a share of the feature's range such as 0.1, or "
+            "empty: then it is chosen from the noise."
+        ) from None
+
+
+def _classes(term: EditedTerm, request: Request) -> dict[str, Any]:
+    if request.column is None or not term.session.class_labels:
+        return {}
+    return {"classes": [term.session.class_labels[request.column]]}
+
+
+def _edited(record: EditRecord | None) -> Outcome:
+    if record is None:
+        return Outcome("Nothing changed: the selected bins are so already.", "note")
+    return Outcome(f"{record.term}: {record.what}.")
+
+
+def _undo(term: EditedTerm, request: Request) -> Outcome:
+    record = term.session.undo()
+    return Outcome(f"Undone: {record.term} {record.what}.")
+
+
+def _redo(term: EditedTerm, request: Request) -> Outcome:
+    record = term.session.redo()
+    return Outcome(f"Redone: {record.term} {record.what}.")
+
+
+def _reset(term: EditedTerm, request: Request) -> Outcome:
+    return _edited(term.session.reset(term.index))
+
+
+def _commit(term: EditedTerm, request: Request) -> Outcome:
+    return Outcome(f"Committed {counted(term.session.commit(request.why))}.")
+
+
+def _cancel(term: EditedTerm, request: Request) -> Outcome:
+    return Outcome(f"Cancelled {counted(term.session.cancel())}; redo brings them back.")
+
+
+def _test(term: EditedTerm, request: Request) -> Outcome:
+    label = _label(term, request)
+    verdict = term.session.verdict(term.index, request.shape, class_label=label)
+    return Outcome(verdict.text, "note")
+
+
+def _repair(term: EditedTerm, request: Request) -> Outcome:
+    label, session = _label(term, request), term.session
+    sign = {"increasing": "+", "decreasing": "-"}.get(request.shape)
+    if sign is None:
+        raise ValueError(
+            "A repair needs the direction that you know the curve to have: choose 'increasing' or "
+            "'decreasing'."
+        )
+    direction: Any = sign if label is None else {label: sign}
+    suggestions = session.suggest_repairs({session.terms[term.index]: direction})
+    if not suggestions:
+        return Outcome(f"There is nothing to repair. {_test(term, request).text}", "note")
+    session.apply(suggestions)
+    return Outcome(f"Repaired what noise explains. {suggestions[0].text}")
+
+
+def _label(term: EditedTerm, request: Request) -> Any:
+    labels = term.session.class_labels
+    if not labels:
+        return None
+    if request.column is None:
+        raise ValueError("Each class has a curve of its own: choose one class first.")
+    return labels[request.column]
+
+
+ACTIONS: Mapping[str, Callable[[EditedTerm, Request], Outcome]] = MappingProxyType(
+    {
+        "undo": _undo,
+        "redo": _redo,
+        "reset": _reset,
+        "commit": _commit,
+        "cancel": _cancel,
+        "verdict": _test,
+        "repair": _repair,
+        "drag": _drag,
+    }
+)
+"""The other actions, by name; ``drag`` is the gesture."""

@@ -1,0 +1,398 @@
+"""The tab "Privacy" of interpret's full dashboard: the accounts of all data sets concerned.
+
+It shows what the ledger says and nothing else: no figure of the rows is in a ledger.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import dash
+from dash import dcc, html
+from dash.dependencies import Input, Output
+from dash.development.base_component import Component
+
+from interpret_dp._figures import ceil_text, floor_text, left_for_selections, selections_text
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.explanation.budget import BudgetState
+from interpret_dp.explanation.panel import budget_bar, shares_text
+from interpret_dp.explanation.plots.parts import literal, thinned
+from interpret_dp.explanation.plots.spending import CLASSES, Requests, spending_plot
+from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.ledger import PrivacyLedger
+from interpret_dp.ui.actions import counted
+from interpret_dp.ui.dash.app.host import explanations_of, shows_ours
+from interpret_dp.ui.dash.components import (
+    error_message,
+    figure_component,
+    message_on_error,
+    to_component,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+__all__ = ["ShownAccount", "ShownModel", "collect_accounts", "register"]
+__all__ += ["spending_figure", "with_tab"]
+
+_OURS, _OTHERS = "models of this dashboard", "other requests"
+_VALUE, _CONTENT = "privacy", "privacy-tab"
+_MAX_REQUESTS = 200  # in the table, the latest
+
+
+def register(app: dash.Dash) -> None:
+    """Add the callback that fills the tab to one of interpret's apps."""
+
+    @app.callback(Output(_CONTENT, "children"), [Input("tabs", "value")])
+    @message_on_error()
+    def fill(tab: str | None) -> Any:
+        # As interpret's own tabs do: empty while another one is shown, so that it is read anew.
+        return _content(explanations_of(app)) if tab == _VALUE else None
+
+
+def with_tab(layout: Any, app: Any) -> Any:
+    """Return interpret's layout with our tab; the small dashboard, and others' work, as it is."""
+    if app.ctx is None or not shows_ours(app):
+        return layout
+    # The layout is the app's own object and is served again and again.
+    layout = copy.deepcopy(layout)
+    content = html.Div(id=_CONTENT, className="contain")
+    tabs = layout["tabs"]
+    tabs.children = [*tabs.children, dcc.Tab(label="Privacy", value=_VALUE, children=content)]
+    return layout
+
+
+def _content(explanations: list[Any]) -> Component:
+    accounts = collect_accounts(explanations)
+    cards = [_guarded_card(account) for account in accounts]
+    return html.Div([_introduction(accounts), *cards], className="idp-tab")
+
+
+def _introduction(accounts: list[ShownAccount]) -> Component:
+    text = (
+        "What has been spent on each data set whose models are shown here, read off the ledger "
+        "just now. Looking at explanations and editing curves costs nothing; fitting a model does, "
+        "and so does each new answer of an explainer. No figure of the rows is on this page."
+    )
+    seeded = [
+        name
+        for account in accounts
+        for model in account.models
+        if model.spend.guarantee.tests_only
+        for name in model.names
+    ]
+    warning = f"Seeded noise, for tests only, promises nothing: {', '.join(seeded)}."
+    error = html.Div(warning, className="idp-error") if seeded else None
+    return _card("Privacy", [html.Div(text), error])
+
+
+def _guarded_card(account: ShownAccount) -> Component:
+    title = f"Data set: {account.dataset}"
+    try:
+        return _card(title, _account_parts(account))
+    except Exception as error:
+        return _card(title, [error_message(error)])
+
+
+def _card(title: str, parts: list[Component | None]) -> Component:
+    """Return a card that looks like interpret's own."""
+    return html.Div(
+        [
+            html.Div(html.Div(title, className="card-title"), className="card-header"),
+            html.Div([part for part in parts if part is not None], className="card-body"),
+        ],
+        className="card",
+    )
+
+
+def _account_parts(account: ShownAccount) -> list[Component | None]:
+    has_requests = account.requests is not None and not account.requests.empty
+    problem = html.Div(account.problem, className="idp-error") if account.problem else None
+    return [
+        problem,
+        None if account.problem else _summary(account),
+        _room(account),
+        figure_component(spending_figure(account)) if has_requests else None,
+        _requests(account) if has_requests else None,
+        _assumptions(account),
+        html.Div(f"Ledger: {account.ledger}; head {account.head or 'none'}", className="idp-muted"),
+    ]
+
+
+def _summary(account: ShownAccount) -> Component:
+    budget = account.budget
+    if budget is None:
+        return html.Div(
+            "No limit declared: what is spent is recorded, and nothing is ever refused. Declare "
+            "one with ledger.create_budget(...) in a ledger that outlives the process."
+        )
+    shown = sum(m.spend.model_share or 0.0 for m in account.models if m.request is not None)
+    shown = min(shown, budget.spent_share)
+    others = max(0.0, budget.spent_share - shown)
+    parts = [(_OURS, shown, CLASSES[0]), (_OTHERS, others, CLASSES[1])]
+    spent = "0" if not budget.n_requests else ceil_text(budget.spent_epsilon)
+    text = (
+        f"Spent epsilon {spent} of {budget.epsilon:g} at delta {budget.delta:g}"
+        f"{selections_text(budget.delta_x)}, in {counted(budget.n_requests, 'request')}. "
+        "Left for one more release: epsilon "
+        f"{floor_text(budget.remaining_epsilon)} at delta {budget.delta:g}"
+        + left_for_selections(budget.remaining_epsilon, budget.delta_x, budget.spent_delta)
+        + ". "
+    )
+    waiting = "The budget has expired: an officer renews it. " if budget.expired else ""
+    if budget.open_reservations:
+        waiting += (
+            f"{budget.open_reservations} of the requests run now or were left by a crash; all "
+            "count as spent."
+        )
+    return html.Div(
+        [
+            html.Div([html.B(text), waiting], style={"marginBottom": "6px"}),
+            to_component(budget_bar(parts)),
+            html.Div(shares_text(*budget.spent_shares), className="idp-muted"),
+        ]
+    )
+
+
+def _room(account: ShownAccount) -> Component:
+    """Return how many more models like each of those shown fit under the budget."""
+    lines = []
+    for model in account.models:
+        guarantee = model.spend.guarantee
+        setting = f"epsilon {ceil_text(guarantee.epsilon)} at delta {ceil_text(guarantee.delta)}"
+        names = ", ".join(repr(name) for name in model.names)
+        more = model.spend.more_like_this
+        room = "" if more is None else f"; room for {more:,} more at this setting"
+        lines.append(html.Li(f"{names}: {setting}{room}"))
+    return html.Div(
+        [html.Div("Models and explainers shown here", style={"fontWeight": 600}), html.Ul(lines)],
+        style={"margin": "10px 0"},
+    )
+
+
+def spending_figure(account: ShownAccount) -> Figure:
+    """Return all spending up to each request, as steps, below the limit.
+
+    In epsilon at the budget's delta; in mu where no limit was declared. Of very many requests a few
+    are shown, and those of this dashboard; totals count all of them.
+    """
+    requests, budget = account.requests, account.budget
+    if requests is None or requests.empty:
+        raise ValueError(f"Data set {account.dataset!r} has no request; there is nothing to draw.")
+    shown_here = {model.request for model in account.models}
+    own = {place for place, number in enumerate(requests.index) if number in shown_here}
+    requests = requests.iloc[sorted(own.union(thinned(len(requests))))]
+    numbers = [int(number) for number in requests.index]
+    unit = "mu" if budget is None else "epsilon"
+    ours, others = (
+        [i for i, number in enumerate(numbers) if (number in shown_here) is wanted]
+        for wanted in (True, False)
+    )
+    return spending_plot(
+        numbers,
+        [float(total) for total in requests[f"total_{unit}"]],
+        list(requests["time"]),
+        [_words(request) for _, request in requests.iterrows()],
+        [
+            Requests(_OURS, CLASSES[0], "circle", ours),
+            Requests(_OTHERS, CLASSES[1], "diamond", others),
+        ],
+        unit=unit,
+        limits=[] if budget is None else [(numbers[0], budget.epsilon)],
+        delta=0.0 if budget is None else budget.delta,
+    )
+
+
+def _words(request: Any) -> str:
+    purpose = f", for {literal(request['purpose'])}" if request["purpose"] else ""
+    return (
+        f"{literal(request['explainer'])}{purpose}<br>asked for epsilon "
+        f"{ceil_text(request['asked_epsilon'])} at delta {ceil_text(request['asked_delta'])}, "
+        f"{request['state']}"
+    )
+
+
+def _requests(account: ShownAccount) -> Component:
+    requests = account.requests
+    if requests is None:
+        raise ValueError(f"The requests of data set {account.dataset!r} were not read.")
+    names: dict[Any, str] = {
+        model.request: ", ".join(model.names)
+        for model in account.models
+        if model.request is not None
+    }
+    unit = "mu" if account.budget is None else "epsilon"
+    numeric = {"Epsilon", "Delta", "Cost (mu)", f"Total {unit}"}
+    body = [
+        {
+            "Date (UTC)": request["time"],
+            "Who": request["explainer"],
+            "User": request["user"] or "not told",
+            "Purpose": request["purpose"] or "not given",
+            "Epsilon": ceil_text(request["asked_epsilon"]),
+            "Delta": ceil_text(request["asked_delta"]),
+            "Cost (mu)": ceil_text(request["mu"]),
+            f"Total {unit}": ceil_text(request[f"total_{unit}"]),
+            "State": request["state"],
+            "Shown here as": names.get(number, ""),
+        }
+        for number, request in requests.iloc[::-1][:_MAX_REQUESTS].iterrows()
+    ]
+    head = list(body[0])
+    classes = ["idp-number" if name in numeric else "" for name in head]
+    cut = f", the latest {_MAX_REQUESTS}" if len(requests) > _MAX_REQUESTS else ""
+    table = html.Table(
+        [
+            html.Thead(_row(html.Th, head, classes)),
+            html.Tbody([_row(html.Td, list(cells.values()), classes) for cells in body]),
+        ]
+    )
+    return html.Details(
+        [
+            html.Summary(f"Requests ({len(requests):,}{cut})", style={"cursor": "pointer"}),
+            html.Div(table, className="idp-scroll"),
+        ],
+        open=True,
+    )
+
+
+def _row(kind: Any, cells: list[str], classes: list[str]) -> Component:
+    return html.Tr([kind(cell, className=c) for cell, c in zip(cells, classes, strict=True)])
+
+
+def _assumptions(account: ShownAccount) -> Component:
+    title = f"What the promises assume ({len(account.assumptions)})"
+    clauses = html.Ul([html.Li(clause) for clause in account.assumptions])
+    return html.Details(
+        [html.Summary(title, style={"cursor": "pointer"}), clauses], style={"margin": "10px 0"}
+    )
+
+
+# -------------------------------------------------------------------------- reading the ledgers
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownModel:
+    """One model of the dashboard, with the explanations that show it.
+
+    Attributes
+    ----------
+    spend : PrivacySpend
+        Its cost, with the ledger's figures as of now.
+    names : tuple of str
+        The explanations.
+    request : int or None
+        Number of its request in the ledger; None if the ledger does not hold it.
+    """
+
+    spend: PrivacySpend
+    names: tuple[str, ...]
+    request: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownAccount:
+    """One data set's account.
+
+    Attributes
+    ----------
+    dataset, ledger : str
+        Name of the data set and words for its ledger.
+    models : tuple of ShownModel
+        The models of this dashboard that were charged to it.
+    assumptions : tuple of str
+        The assumptions of their promises, each clause once.
+    budget : BudgetState or None
+        None if no limit was declared.
+    head : str or None
+        Hash of the ledger's last entry.
+    requests : DataFrame or None
+        The ledger's report, with the number of each request as index.
+    problem : str
+        Why nothing can be read; empty if all is well.
+    """
+
+    dataset: str
+    ledger: str
+    models: tuple[ShownModel, ...]
+    assumptions: tuple[str, ...]
+    budget: BudgetState | None = None
+    head: str | None = None
+    requests: pd.DataFrame | None = field(default=None, compare=False)
+    problem: str = ""
+
+
+def collect_accounts(explanations: Sequence[Any]) -> list[ShownAccount]:
+    """Return one account per data set and ledger, in the order of the explanations.
+
+    Explanations of other packages, which have no ``privacy``, are passed over.
+    """
+    groups: dict[tuple[Any, str], list[Any]] = {}
+    for explanation in explanations:
+        spend = getattr(explanation, "privacy", None)
+        if isinstance(spend, PrivacySpend):
+            dataset = spend.guarantee.dataset or "not named"
+            groups.setdefault((spend.account, dataset), []).append(explanation)
+    return [_account(ledger, dataset, group) for (ledger, dataset), group in groups.items()]
+
+
+def _account(ledger: Any, dataset: str, explanations: Sequence[Any]) -> ShownAccount:
+    clauses = dict.fromkeys(c for e in explanations for c in e.privacy.guarantee.assumptions)
+    try:
+        entries, numbers = _read_account(ledger, dataset)
+    except LedgerError as error:
+        entries, numbers = {"problem": f"The ledger cannot be read now: {error}"}, {}
+    return ShownAccount(
+        dataset=dataset,
+        models=_models(explanations, numbers),
+        assumptions=tuple(clauses),
+        **{"ledger": explanations[0].privacy.ledger} | entries,
+    )
+
+
+def _read_account(ledger: Any, dataset: str) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return what the ledger holds of an account, and the numbers of its requests.
+
+    Numbers are by the hash of the entry that closed the request.
+    """
+    if not isinstance(ledger, PrivacyLedger):
+        problem = "The explanations carry no ledger, so nothing is known of other requests."
+        return {"problem": problem}, {}
+    if dataset not in ledger.datasets():
+        problem = (
+            f"The ledger has no entry of data set {dataset!r}. A model that was loaded from a "
+            "file finds its account if the ledger is given: load_model(path, ledger=...)."
+        )
+        return {"problem": problem}, {}
+    (document,) = ledger.to_dict(dataset)["datasets"]
+    requests, budget = ledger.report(dataset), ledger.budget(dataset)
+    requests.index = [request["number"] for request in document["requests"]][: len(requests)]
+    state = None
+    if budget is not None:
+        state = BudgetState.of(budget, ledger.spent(dataset), ledger.remaining(dataset))
+    numbers = {
+        entry["hash"]: entry["reservation"]
+        for entry in ledger.entries(dataset)
+        if entry["kind"] == "commit"
+    }
+    entries = {"ledger": repr(ledger), "budget": state, "head": ledger.head, "requests": requests}
+    return entries, numbers
+
+
+def _models(explanations: Sequence[Any], numbers: dict[str, int]) -> tuple[ShownModel, ...]:
+    groups: dict[Any, list[Any]] = {}
+    for explanation in explanations:
+        guarantee = explanation.privacy.guarantee
+        groups.setdefault(guarantee.ledger_head or id(guarantee), []).append(explanation)
+    return tuple(
+        ShownModel(
+            spend=group[0].privacy.as_of_now(),
+            names=tuple(str(explanation.name) for explanation in group),
+            request=numbers.get(head) if isinstance(head, str) else None,
+        )
+        for head, group in groups.items()
+    )

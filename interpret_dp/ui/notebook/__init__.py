@@ -1,0 +1,3 @@
+"""The shape-function editor as widgets of a notebook."""
+
+from __future__ import annotations

@@ -1,0 +1,236 @@
+"""Buttons and fields of the notebook editor, as ipywidgets, and its texts as HTML.
+
+Every text is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp._figures import ceil_text
+from interpret_dp._optional import import_optional
+from interpret_dp.explanation.markup import Element, element, to_html
+from interpret_dp.released.edits import edits_text
+from interpret_dp.ui.actions import SESSION_BUTTONS, TOOLS, shapes_for, time_text
+
+if TYPE_CHECKING:
+    from interpret_dp.accounting import Guarantee
+    from interpret_dp.editor import EditSession
+    from interpret_dp.released import EditRecord
+
+__all__ = ["Controls", "error_html", "history_html", "note_html", "privacy_text", "session_html"]
+
+# Buttons by the name of their row.
+_ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Shape": ("increasing", "decreasing", "monotone", "convex", "concave"),
+        "Line": ("line", "fit", "flatten", "left", "right"),
+        "Number": ("shift", "scale", "set", "cap", "remove"),
+        "Smoothing": ("smooth",),
+    }
+)
+
+# Notebooks are light or dark: no colour of text here, and edges that show on both.
+_SMALL = "font-size: 13px; line-height: 1.4; overflow-wrap: anywhere"
+_FAINT = "opacity: 0.65"
+_ERROR_BOX = f"border-left: 4px solid #d55e00; padding: 2px 10px; {_SMALL}"
+_NOTE_BOX = f"border-left: 4px solid #0072b2; padding: 2px 10px; {_SMALL}"
+
+
+class Controls:
+    """Every field and button of one editor; widgets of ipywidgets.
+
+    ``tools`` and ``history_buttons`` are those of ``actions.TOOLS`` and ``SESSION_BUTTONS``, by
+    name.
+
+    Parameters
+    ----------
+    session : EditSession
+    term : int
+        Number of the term that is shown.
+    """
+
+    def __init__(self, session: EditSession, term: int) -> None:
+        widgets = ipywidgets()
+        labels = session.class_labels
+        several = {} if labels else {"display": "none"}
+        self.term = widgets.Dropdown(
+            options=[(name, index) for index, name in enumerate(session.terms)],
+            value=term,
+            description="Term",
+            layout={"width": "280px"},
+        )
+        self.class_label = widgets.Dropdown(
+            options=[(str(label), index) for index, label in enumerate(labels or ("",))],
+            value=0,
+            description="Class",
+            layout={"width": "220px"} | several,
+        )
+        self.all_classes = _checkbox("edit all classes", False, several)
+        self.bins = widgets.IntRangeSlider(
+            description="Bins",
+            readout=False,
+            continuous_update=False,
+            layout={"width": "330px"},
+        )
+        self.where = widgets.Dropdown(layout={"width": "150px"})
+        self.whole_curve = _button("Whole curve", "Select everything", "110px")
+        self.selected = widgets.HTML()
+        self.tools = {name: _button(tool.label, tool.hint) for name, tool in TOOLS.items()}
+        self.number = widgets.FloatText(value=0.1, step=0.1, layout={"width": "90px"})
+        self.length = widgets.Text(
+            placeholder="length: by the noise",
+            tooltip="Share of the feature's range, such as 0.1; empty: chosen from the noise",
+            continuous_update=False,
+            layout={"width": "160px"},
+        )
+        self.recentre = _checkbox("keep the mean prediction (recentre)", True, {})
+        self.history_buttons = {
+            name: _button(label, hint) for name, (label, hint) in SESSION_BUTTONS.items()
+        }
+        self.shape = widgets.Dropdown(
+            options=tuple(shapes_for("continuous")),
+            description="Is it noise?",
+            layout={"width": "220px"},
+        )
+        self.verdict = widgets.HTML()
+        self.message = widgets.Text(
+            placeholder="why these edits were made (public: no patient in it)",
+            continuous_update=False,
+            layout={"width": "380px"},
+        )
+        self.path = widgets.Text(
+            value="edits.json", continuous_update=False, layout={"width": "220px"}
+        )
+        self.save = _button("Save edits", "Write the edits to this file, without a row", "110px")
+        self.load = _button("Load edits", "Go on from the edits in this file", "110px")
+        self.error = widgets.HTML()
+        self.note = widgets.HTML()
+        self.history = widgets.HTML()
+        self.privacy = widgets.HTML()
+
+    def holder(self) -> Any:
+        """Return a box in which one figure can take the place of another."""
+        return ipywidgets().VBox(layout={"width": "100%"})
+
+    def arrange(self, figure: Any) -> Any:
+        """Return everything in one box, the figure in its middle."""
+        rows = {label: [self.tools[name] for name in names] for label, names in _ROWS.items()}
+        rows["Number"].insert(0, self.number)
+        rows["Smoothing"] += [self.length, self.recentre]
+        undo, redo, reset, commit, cancel = self.history_buttons.values()
+        return ipywidgets().VBox(
+            [
+                _row(self.privacy),
+                _row(self.term, self.class_label, self.all_classes),
+                figure,
+                _row(self.bins, self.where, self.whole_curve, self.selected),
+                *(_row(_label(name), *row) for name, row in rows.items()),
+                _row(_label("History"), undo, redo, reset),
+                self.error,
+                self.note,
+                _row(self.shape, self.verdict),
+                _row(self.message, commit, cancel),
+                _row(self.path, self.save, self.load),
+                self.history,
+            ],
+            layout={"width": "100%", "max_width": "1100px"},
+        )
+
+    def close(self) -> None:
+        """Close every widget."""
+        for value in vars(self).values():
+            for widget in value.values() if isinstance(value, Mapping) else [value]:
+                widget.close()
+
+
+def ipywidgets() -> Any:
+    """Import ipywidgets, or say how to install it."""
+    return import_optional("ipywidgets", extra="notebook", purpose="The notebook editor")
+
+
+def _button(label: str, hint: str, width: str = "auto") -> Any:
+    return ipywidgets().Button(description=label, tooltip=hint, layout={"width": width})
+
+
+def _checkbox(label: str, value: bool, layout: dict[str, str]) -> Any:
+    return ipywidgets().Checkbox(
+        description=label, value=value, indent=False, layout={"width": "auto"} | layout
+    )
+
+
+def _label(text: str) -> Any:
+    return ipywidgets().Label(value=text, layout={"width": "76px"})
+
+
+def _row(*parts: Any) -> Any:
+    layout = {"flex_flow": "row wrap", "align_items": "center", "overflow": "visible"}
+    return ipywidgets().HBox(list(parts), layout=layout)
+
+
+# -------------------------------------------------------------------------------------- texts
+
+
+def privacy_text(guarantee: Guarantee, edits: int) -> str:
+    """Return why editing is free, and the model's guarantee."""
+    if guarantee.tests_only:
+        return "Editing costs no privacy, but this model has no promise to keep: for tests only."
+    text = (
+        "Editing costs no privacy: it works on released numbers alone. The model keeps its "
+        f"guarantee, epsilon {ceil_text(guarantee.epsilon)} at delta {ceil_text(guarantee.delta)}"
+    )
+    return f"{text} · {edits_text(edits)}" if edits else f"{text}."
+
+
+def note_html(text: str) -> str:
+    """Return a line with a note; nothing for an empty text."""
+    return to_html(element("div", text, style=_NOTE_BOX)) if text else ""
+
+
+def error_html(text: str) -> str:
+    """Return a line with an error; nothing for an empty text."""
+    return to_html(element("div", text, style=_ERROR_BOX, role="alert")) if text else ""
+
+
+def history_html(done: tuple[EditRecord, ...], undone: tuple[EditRecord, ...]) -> str:
+    """Return the edits as a list, latest first, above it what redo would bring back."""
+    if not done and not undone:
+        return to_html(element("div", "No edit so far.", style=f"{_SMALL}; {_FAINT}"))
+    rows = [_entry(record, is_undone=True) for record in reversed(undone)]
+    rows += [_entry(record, is_undone=False) for record in reversed(done)]
+    return to_html(
+        element(
+            "div",
+            *rows,
+            style=f"{_SMALL}; max-height: 190px; overflow-y: auto",
+            css_class="interpret-dp-history",
+        )
+    )
+
+
+def _entry(record: EditRecord, *, is_undone: bool) -> Element:
+    state = "undone" if is_undone else record.why or "pending"
+    edit = f"{record.term}: {record.what}"
+    return element(
+        "div",
+        element("s" if is_undone else "b", edit),
+        element("span", f" · {state} · {record.who}, {time_text(record)}", style=_FAINT),
+        style=f"padding: 1px 0; {_FAINT if is_undone else ''}",
+    )
+
+
+def session_html(session: EditSession, hint: str) -> str:
+    """Return a session as a static piece of HTML, for where there is no live editor."""
+    edits = session.history
+    return to_html(
+        element(
+            "div",
+            element("b", f"Editing session over {len(session.terms)} terms"),
+            element("div", privacy_text(session.base.guarantee, len(edits))),
+            *(_entry(record, is_undone=False) for record in reversed(edits)),
+            element("div", hint, style=_FAINT),
+            style=_NOTE_BOX,
+        )
+    )

@@ -1,0 +1,423 @@
+"""The editor in a notebook: plotly's FigureWidget and ipywidgets over an editing session.
+
+It talks to the kernel through the notebook's own connection and opens no port, so that it works
+where a browser cannot reach the machine of the kernel (JupyterHub, VS Code, Colab).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp._documents import read_json
+from interpret_dp._optional import import_optional
+from interpret_dp.editor.state import find_term
+from interpret_dp.explanation.plots.heat import CellPlaces
+from interpret_dp.released import FeaturePair
+from interpret_dp.ui.actions import (
+    TOOLS,
+    Request,
+    counted,
+    disabled_buttons,
+    load,
+    perform,
+    selection_text,
+    shapes_for,
+)
+from interpret_dp.ui.figure import BINS, EditedTerm
+from interpret_dp.ui.notebook.controls import (
+    Controls,
+    error_html,
+    history_html,
+    note_html,
+    privacy_text,
+    session_html,
+)
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from interpret_dp.editor import EditSession
+
+__all__ = ["NotebookEditor", "session_mimebundle"]
+
+_RANGE, _MISSING, _UNSEEN, _ALL = "the range", "missing only", "unseen only", "all bins"
+
+
+class NotebookEditor:
+    """A live editor of one session; shown when it is the last value of a cell.
+
+    Several editors may show one session: each notices what the others do.
+
+    Parameters
+    ----------
+    session : EditSession
+    term : str or int, default=0
+        The term that is shown first.
+
+    Attributes
+    ----------
+    session : EditSession
+    box : ipywidgets.VBox
+        Everything, to be put into a layout of one's own.
+    figure : plotly.graph_objects.FigureWidget
+        Of the term that is shown. On the heat map of a pair a click selects a cell, and another
+        lets it go.
+    controls : Controls
+        Every button and field.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If the extra ``notebook`` is not installed.
+    TypeError, ValueError
+        If there is no such term.
+    """
+
+    def __init__(self, session: EditSession, term: str | int = 0) -> None:
+        import_optional("anywidget", extra="notebook", purpose="The notebook editor")
+        import_optional("ipywidgets", extra="notebook", purpose="The notebook editor")
+        self.session = session
+        self._lock = threading.RLock()
+        self._is_quiet = False
+        self._selected: tuple[int, ...] = ()
+        self.controls = Controls(session, find_term(session.base, term))
+        self._pair: FeaturePair | None = None
+        self.figure: Any = None
+        self._drawn = (-1, 0)
+        self._shown = self.controls.holder()
+        self.box = self.controls.arrange(self._shown)
+        self._connect()
+        self._show_term()
+        self._unsubscribe = session.subscribe(lambda session: self.refresh())
+        # Also when the notebook closes all widgets at once.
+        self._is_open = True
+        self.box.observe(lambda change: self.close(), names="comm")
+
+    def __repr__(self) -> str:
+        """Name the session."""
+        return f"NotebookEditor({self.session!r})"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Show the widgets in a notebook."""
+        return self.box._repr_mimebundle_(**kwargs)
+
+    def close(self) -> None:
+        """Take the editor off the page and stop following the session."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._unsubscribe()
+        self.controls.close()
+        self.figure.close()
+        self.box.close()
+
+    # ---------------------------------------------------------------------------------- the view
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the editor still follows the session."""
+        return self._is_open
+
+    @property
+    def term(self) -> int:
+        """Number of the term that is shown."""
+        return int(self.controls.term.value)
+
+    @property
+    def selected(self) -> tuple[int, ...]:
+        """Selected bins, as indices into the term's scores; empty if the whole curve is."""
+        return self._selected
+
+    @property
+    def heat_map(self) -> Any:
+        """The figure, while it is that of a pair; else None."""
+        return None if self._pair is None else self.figure
+
+    def _draw(self) -> None:
+        """Show the term as it is now: its curve, or its heat map."""
+        self._edited = EditedTerm.of(self.session, self.term, self._selected)
+        column = int(self.controls.class_label.value)
+        figure = self._edited.figure(column=column, selected=self._selected)
+        if self._pair is not None:
+            # A click selects a cell.
+            figure.update_layout(dragmode="zoom")
+        # The same term has the same traces, unless other bins are drawn.
+        drawn = (self.term, len(figure.data))
+        if drawn == self._drawn:
+            _redraw(self.figure, figure)
+        else:
+            self._put(figure)
+            self._drawn = drawn
+
+    def _put(self, figure: Figure) -> None:
+        """Show a figure in the place of the one before."""
+        from plotly.graph_objects import FigureWidget
+
+        before, self.figure = self.figure, FigureWidget(figure)
+        # Fit the page's width when it changes; plotly has no public way to say so.
+        self.figure._config = {**self.figure._config, "responsive": True, "displaylogo": False}
+        if self._pair is not None:
+            self.figure.data[0].on_click(self._click_cell)
+        else:
+            bins = next(trace for trace in self.figure.data if trace.meta == BINS)
+            bins.on_selection(self._brush)
+            bins.on_deselect(lambda trace, points: self.select(()))
+            self.figure.layout.on_change(self._clear_rectangle, "selections")
+        self._shown.children = (self.figure,)
+        if before is not None:
+            before.close()
+
+    def refresh(self) -> None:
+        """Show the session as it is now."""
+        with self._lock:
+            session, controls = self.session, self.controls
+            self._draw()
+            text = "whole curve" if self._pair is None else "whole heat map"
+            if self._selected:
+                text = selection_text(self._edited, self._selected)
+            controls.selected.value = note_html(f"Selected: {text}")
+            controls.history.value = history_html(session.history, session.undone)
+            edits = len(session.released.edits)
+            controls.privacy.value = note_html(privacy_text(session.base.guarantee, edits))
+            for name, is_disabled in disabled_buttons(session, self._edited.view).items():
+                controls.history_buttons[name].disabled = is_disabled
+
+    def _show_term(self) -> None:
+        """Fit the fields to the chosen term, with the whole curve selected."""
+        view = self.session.view(self.term)
+        controls = self.controls
+        subject = self.session.base.subject(self.session.base.terms[self.term])
+        self._pair = subject if isinstance(subject, FeaturePair) else None
+        # On a heat map the slider moves over the bins of the first feature.
+        n_bins = (self._pair.first.n_codes if self._pair else len(view.labels)) - 2
+        special: tuple[str, ...] = (_MISSING, _UNSEEN)
+        if view.kind == "continuous":
+            special = (_MISSING,)
+        elif self._pair is not None:
+            special = ()
+        with self._quietly():
+            self._selected = ()
+            controls.bins.min = 1
+            controls.bins.max = max(n_bins, 1)
+            controls.bins.value = (1, max(n_bins, 1))
+            controls.where.options = (_RANGE, *special, _ALL)
+            controls.where.value = _RANGE
+            controls.shape.options = tuple(shapes_for(view.kind))
+        for name, tool in TOOLS.items():
+            controls.tools[name].disabled = not tool.suits(view.kind)
+        self._say("")
+        self._show_verdict()
+        self.refresh()
+
+    def _show_verdict(self) -> None:
+        """Say whether noise explains the original curve; edits do not count."""
+        labels = self.session.class_labels
+        label = labels[self.controls.class_label.value] if labels else None
+        try:
+            verdict = self.session.verdict(self.term, self.controls.shape.value, class_label=label)
+            text = f"The curve as it was released: {verdict}"
+        except ValueError as error:
+            text = str(error)
+        self.controls.verdict.value = note_html(text)
+
+    def _say(self, note: str, error: str = "") -> None:
+        self.controls.note.value = note_html(note)
+        self.controls.error.value = error_html(error)
+
+    # ----------------------------------------------------------------------------- the selection
+
+    def select(self, bins: tuple[int, ...] | list[int]) -> None:
+        """Select bins of the term that is shown; nothing or all of them is the whole curve.
+
+        Parameters
+        ----------
+        bins : sequence of int
+            Indices into the term's scores.
+        """
+        with self._lock:
+            self._selected = tuple(sorted(set(bins)))
+            if self._pair is not None:
+                if list(self._selected) == self._pair.regular:
+                    self._selected = ()
+                self.refresh()
+                return
+            regular = [p for p, code in enumerate(self._order, start=1) if code in self._selected]
+            if len(self._selected) == len(self._order) == len(regular):
+                self._selected = ()
+            with self._quietly():
+                self.controls.where.value = _RANGE
+                has_range = regular and self._selected
+                ends = (regular[0], regular[-1]) if has_range else (1, len(self._order))
+                self.controls.bins.value = ends
+            self.refresh()
+
+    @property
+    def _order(self) -> tuple[int, ...]:
+        """The regular bins as they are drawn from left to right."""
+        last = len(self.session.view(self.term).labels) - 1
+        return tuple(code for code in self._edited.places.codes if 0 < code < last)
+
+    def _slide(self, change: Any) -> None:
+        """Take over the slider or the list beside it."""
+        if self._is_quiet:
+            return
+        last = len(self.session.view(self.term).labels) - 1
+        where = self.controls.where.value
+        low, high = self.controls.bins.value
+        if self._pair is not None:
+            width = self._pair.second.n_codes
+            cells = [c for c in self._pair.regular if low <= c // width <= high]
+            self.select(cells if where == _RANGE else tuple(range(last + 1)))
+            return
+        chosen = {
+            _RANGE: self._order[low - 1 : high],
+            _MISSING: (0,),
+            _UNSEEN: (last,),
+            _ALL: tuple(range(last + 1)),
+        }[where]
+        self.select(chosen)
+        with self._quietly():
+            self.controls.where.value = where
+
+    def _brush(self, trace: Any, points: Any, selector: Any) -> None:
+        """Take over a range that was drawn on the figure."""
+        if selector is not None and getattr(selector, "xrange", None):
+            chosen = self._edited.places.within({"x": selector.xrange})
+            # A rectangle beside all bins is a slip, and must not mean everything.
+            if chosen:
+                self.select(chosen)
+            else:
+                self.refresh()
+
+    def _click_cell(self, trace: Any, points: Any, state: Any) -> None:
+        """Select the cell that was clicked on, or let it go."""
+        if not isinstance(self._edited.places, CellPlaces) or not points.xs:
+            return
+        cell = int(self._edited.places.cells[int(points.ys[0]), int(points.xs[0])])
+        self.select(sorted({cell} ^ set(self._selected)))
+
+    def _clear_rectangle(self, layout: Any, selections: Any) -> None:
+        """Take away the browser's rectangle: our own mark snaps to bins."""
+        if layout.to_plotly_json().get("selections"):
+            self.figure.plotly_relayout({"selections": []})
+
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        """Change fields without acting on it."""
+        self._is_quiet = True
+        try:
+            yield
+        finally:
+            self._is_quiet = False
+
+    # ------------------------------------------------------------------------------- the buttons
+
+    def _connect(self) -> None:
+        controls = self.controls
+        for name, button in {**controls.tools, **controls.history_buttons}.items():
+            button.on_click(partial(self._run, partial(self._perform, name)))
+        for button, act in (
+            (controls.save, self._save),
+            (controls.load, self._load),
+            (controls.whole_curve, lambda: self.select(())),
+        ):
+            button.on_click(partial(self._run, act))
+        for name in ("bins", "where"):
+            getattr(controls, name).observe(self._slide, names="value")
+        controls.term.observe(lambda change: self._show_term(), names="value")
+        for name in ("class_label", "shape"):
+            getattr(controls, name).observe(self._show_class_or_shape, names="value")
+
+    def _show_class_or_shape(self, change: Any) -> None:
+        if not self._is_quiet:
+            self._show_verdict()
+            self.refresh()
+
+    def _run(self, act: Callable[[], str | None], button: Any) -> None:
+        """Do what a button says; an error is shown, not thrown away by the notebook."""
+        try:
+            note = act()
+        except (TypeError, ValueError, OSError) as error:
+            self._say("", str(error))
+        except Exception as error:
+            self._say("", f"{type(error).__name__}: {error}")
+            raise
+        else:
+            self._say(note or "")
+
+    def _perform(self, action: str) -> str:
+        controls, all_classes = self.controls, self.controls.all_classes.value
+        request = Request(
+            bins=self._selected or None,
+            column=None if all_classes else int(controls.class_label.value),
+            number=controls.number.value,
+            length=controls.length.value,
+            recentre=bool(controls.recentre.value),
+            why=controls.message.value,
+        )
+        text = perform(self._edited, action, request).text
+        if action == "commit":
+            controls.message.value = ""
+        return text
+
+    def _path(self) -> str:
+        path = str(self.controls.path.value)
+        if not path.strip():
+            raise ValueError("The name of the file is empty; write one, such as edits.json.")
+        return path
+
+    def _load(self) -> str:
+        return load(self.session, read_json(self._path())).text
+
+    def _save(self) -> str:
+        path = self._path()
+        self.session.save(path)
+        return f"{counted(len(self.session.history))} saved to {path}; the file holds no row."
+
+
+def _redraw(widget: Any, figure: Figure) -> None:
+    """Make a widget show another figure of the same traces, in one message."""
+    layout = figure.layout.to_plotly_json()
+    del layout["template"]
+    with widget.batch_update():
+        for shown, new in zip(widget.data, figure.data, strict=True):
+            shown.update(new.to_plotly_json())
+        widget.layout.shapes = figure.layout.shapes
+        widget.layout.update(layout)
+
+
+def session_mimebundle(session: EditSession, editor: NotebookEditor | None) -> Any:
+    """Return the MIME bundle of a session for a notebook, and the live editor in it, if any.
+
+    Parameters
+    ----------
+    session : EditSession
+    editor : NotebookEditor or None
+        The editor that was shown for it before, which is shown again.
+
+    Returns
+    -------
+    dict
+        By MIME type: the widgets; a list of the edits where there is no kernel to talk to, or
+        the extra ``notebook`` is not installed.
+    NotebookEditor or None
+    """
+    hint = "Open it in a notebook to edit it."
+    if _has_kernel():
+        try:
+            shown = editor if editor is not None and editor.is_open else NotebookEditor(session)
+            return shown._repr_mimebundle_(), shown
+        except ModuleNotFoundError as error:
+            hint = str(error)
+    return {"text/plain": repr(session), "text/html": session_html(session, hint)}, None
+
+
+def _has_kernel() -> bool:
+    """Return whether this process is a notebook's kernel, which a terminal is not."""
+    from IPython import get_ipython
+
+    return getattr(get_ipython(), "kernel", None) is not None

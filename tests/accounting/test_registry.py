@@ -1,0 +1,101 @@
+"""Records for OpenDP's registry of deployments."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interpret_dp.accounting.guarantee import Guarantee, ReleaseShare
+from interpret_dp.accounting.registry import FORMAT_DATE, STATEMENTS, registry_yaml
+
+PROMISE = Guarantee(
+    epsilon=1.0,
+    delta=1e-6,
+    mu=0.2367,
+    mechanism="discrete Gaussian noise",
+    unit="all rows of one 'patient' (at most 3 of them are used)",
+    releases=(ReleaseShare("boosting", 0.2, 40),),
+    dataset="hospital",
+)
+STATED: dict[str, Any] = {
+    name: ["Ward 5"] if one.is_list else f"A sentence on {name}: \"quoted\", #, 'é'."
+    for name, one in STATEMENTS.items()
+    if one.default is None
+} | {"publication_date": date(2026, 11, 27)}
+
+
+def read_yaml(text: str) -> Any:
+    return pytest.importorskip("yaml").safe_load(text)
+
+
+def test_a_record_has_the_fields_that_the_registry_requires() -> None:
+    record = PROMISE.to_registry(**STATED)
+    assert (record["status"], record["tier"]) == ("Draft", 3)
+    assert record["url_slug"] == "a_sentence_on_name_quoted"
+    deployment = record["deployment"]
+    basic = ("name", "data_curators", "description", "intended_use", "data_product_type")
+    assert {*basic, "data_product_region", "publication_date"} <= set(deployment["basic"])
+    assert deployment["administrative"]["registry_authors"] == ["Ward 5"]
+    assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0, "delta": 1e-6}
+    assert "0.2367-Gaussian" in deployment["privacy_loss"]["privacy_parameters_details"]
+    assert "'patient'" in deployment["privacy_loss"]["privacy_unit_details"]
+    assert "data set 'hospital'" in deployment["accounting"]["composition"]
+
+
+def test_a_record_survives_yaml() -> None:
+    assert read_yaml(PROMISE.to_registry_yaml(**STATED)) == PROMISE.to_registry(**STATED)
+    assert read_yaml(registry_yaml({"delta": 1e-16, "small": 2.5e-7})) == {
+        "delta": 1e-16,
+        "small": 2.5e-7,
+    }
+
+
+@pytest.mark.parametrize(
+    "optional",
+    [{}, *({name: one} for name, field in STATEMENTS.items() for one in field.choices)],
+)
+def test_a_record_is_valid_by_the_registrys_schema(optional: dict[str, str]) -> None:
+    validate = pytest.importorskip("jsonschema").validate
+    shared = os.environ.get("INTERPRET_DP_DATA")
+    schema = Path(shared or ".").parent / "registry" / "deployments-schema.yaml"
+    if not schema.exists():
+        pytest.skip("The registry's schema is not on this machine.")
+    validate(PROMISE.to_registry(**STATED | optional), read_yaml(schema.read_text("utf-8")))
+
+
+def test_every_missing_statement_is_named() -> None:
+    with pytest.raises(ValueError, match="needs what no model knows") as caught:
+        PROMISE.to_registry(name="Readmission", actors="")
+    required = {name for name, one in STATEMENTS.items() if one.default is None}
+    assert {name for name in STATEMENTS if f"{name} (" in str(caught.value)} == required - {"name"}
+
+
+@pytest.mark.parametrize(
+    ("statements", "error", "message"),
+    [
+        ({"data_curator": "Ward 5"}, TypeError, "Did you mean 'data_curators'"),
+        ({"publication_date": "27.11.2026"}, ValueError, "YYYY-MM-DD"),
+        ({"release_type": "Once"}, ValueError, "One release"),
+        ({"registry_authors": [5]}, TypeError, "a text or a list of texts"),
+        ({"description": 5}, TypeError, "must be a text"),
+    ],
+)
+def test_a_wrong_statement_is_refused(
+    statements: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        PROMISE.to_registry(**STATED | statements)
+
+
+def test_nothing_is_registered_where_nothing_is_promised() -> None:
+    promise = Guarantee(epsilon=1.0, delta=1e-6, mu=None, mechanism="any", tests_only=True)
+    with pytest.raises(ValueError, match="nothing is promised"):
+        promise.to_registry(**STATED)
+
+
+def test_the_documentation_names_the_date_of_the_format() -> None:
+    assert f"{FORMAT_DATE:%-d %B %Y}" in str(Guarantee.to_registry.__doc__)

@@ -1,0 +1,34 @@
+"""A kernel of the backend with a fault, for controls that must find it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from interpret_dp.backends import kernels
+
+
+def without_clip(
+    codes: Any,
+    widths: Any,
+    weights: Any,
+    target: Any,
+    table: Any,
+    lowest: int,
+    largest: int,
+    updated: Any,
+    updates: Any,
+    saturate: bool,
+    wanted: Any,
+    scores: Any,
+    first: int,
+    last: int,
+    sums: Any,
+) -> None:
+    """Sum residuals that are not clipped, in place of `LocalRegressionRows._kernel`."""
+    rows, cells = (first, last), np.empty(last - first, dtype=np.uint16)
+    kernels._add_updates(codes, widths, updated, updates, saturate, scores, *rows, cells)
+    for slot, group in enumerate(wanted):
+        kernels._fill_cells(codes, group, widths, *rows, cells)
+        np.add.at(sums[slot], cells, (target - scores)[first:last])

@@ -1,0 +1,136 @@
+"""Tables, models and declarations that the golden files were made from.
+
+Version 0.1 wrote the files, once: the history of this folder has the script. A later version of the
+package must read them and predict the same, so they are never written again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    DPLocallyLinearClassifier,
+    PrivacyUnit,
+    Schema,
+)
+from interpret_dp.mechanisms import SeededRandomness, use_randomness
+
+FILES = Path(__file__).parent / "files"
+FEATURES = {
+    "age": Continuous(0, 100),
+    "dose": Continuous(0, 1000, scale="log"),
+    "stage": Categorical(["early", "late", "last"], ordered=True),
+    "city": Categorical(["Bonn", "Lyon", 3]),
+}
+QUICK: dict[str, Any] = {"epsilon": 20.0, "delta": 1e-6, "max_rounds": 6, "max_bins": 8}
+
+
+def rows(n_rows: int = 800, seed: int = 0) -> pd.DataFrame:
+    """Return rows of the four features, some cells missing and some undeclared."""
+    rng = np.random.default_rng(seed)
+    age = rng.uniform(0, 100, n_rows).round(1)
+    age[rng.uniform(size=n_rows) < 0.05] = np.nan
+    stages, cities = ["early", "late", "last", None], ["Bonn", "Lyon", 3, "Oslo"]
+    return pd.DataFrame(
+        {
+            "age": age,
+            "dose": np.exp(rng.uniform(0, 6, n_rows)).round(2),
+            "stage": pd.Series(rng.choice(np.array(stages, dtype=object), n_rows), dtype=object),
+            "city": pd.Series([cities[at] for at in rng.integers(4, size=n_rows)], dtype=object),
+        }
+    )
+
+
+def score(X: pd.DataFrame, seed: int = 1) -> Any:
+    """Return a score of each row, with noise."""
+    late = (X["stage"] == "late").to_numpy()
+    age = X["age"].fillna(50).to_numpy() / 50
+    noise = np.random.default_rng(seed).normal(scale=0.3, size=len(X))
+    return age - 1 + late * (age - 0.5) + 0.2 * np.log(X["dose"].to_numpy()) - 0.6 + noise
+
+
+def additive(kind: str) -> Any:
+    """Fit an additive model of a kind, with frozen noise."""
+    X = rows()
+    latent = score(X)
+    targets: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+        "classification": (["no", "yes"], np.where(latent > 0, "yes", "no"), {}),
+        "pairs": ([0, 1], (latent > 0).astype(int), {"interactions": [("age", "stage")]}),
+        "classes": ([1, 2, 3], np.digitize(latent, [-0.3, 0.6]) + 1, {}),
+        "regression": (None, latent, {}),
+        "monotone": (None, latent, {"monotone_constraints": [1, 0, 0, 0]}),
+        "poisson": (None, np.floor(np.exp(latent)), {"objective": "poisson_deviance"}),
+        "gamma": (None, np.exp(latent) + 0.1, {"objective": "gamma_deviance"}),
+    }
+    levels, y, options = targets[kind]
+    if levels:
+        target: Any = Categorical(levels)
+    else:
+        target = Continuous(*{"poisson": (0, 20), "gamma": (0.1, 20)}.get(kind, (-4, 6)))
+    estimator = DPExplainableBoostingClassifier if levels else DPExplainableBoostingRegressor
+    model = estimator(schema=Schema(FEATURES, target=target), **QUICK, **options)
+    with use_randomness(SeededRandomness(7)):
+        return model.fit(X, y)
+
+
+def maps(kind: str) -> Any:
+    """Fit locally linear maps of a table or of images, with frozen noise."""
+    rng = np.random.default_rng(3)
+    common: dict[str, Any] = {"epsilon": 8.0, "delta": 1e-5, "epochs": 3, "device": "cpu"}
+    if kind == "images":
+        images = rng.integers(0, 256, size=(300, 8, 8))
+        labels = (images[:, :4].mean(axis=(1, 2)) > 127).astype(int)
+        schema = Schema(default=Continuous(0, 255), target=Categorical([0, 1]))
+        model = DPLocallyLinearClassifier(schema=schema, projection_dim=10, n_maps=2, **common)
+        table: Any = images
+    else:
+        table = rows()
+        labels = np.digitize(score(table), [-0.3, 0.6])
+        schema = Schema(FEATURES, target=Categorical([0, 1, 2]))
+        model = DPLocallyLinearClassifier(schema=schema, n_maps=2, **common)
+    with use_randomness(SeededRandomness(8)):
+        return model.fit(table, labels)
+
+
+class BlackBox:
+    """A probability that depends on age alone."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def predict_proba(self, X: pd.DataFrame) -> Any:
+        """Return both probabilities of each row."""
+        second = X["age"].fillna(50).to_numpy(dtype=float) / 100
+        return np.column_stack([1 - second, second])
+
+
+def predictions(model: Any, X: Any) -> dict[str, Any]:
+    """Return what a model says of rows."""
+    found = {"predict": model.predict(X).tolist()}
+    if hasattr(model, "predict_proba"):
+        found["predict_proba"] = model.predict_proba(X).tolist()
+    return found
+
+
+def asked(name: str) -> Any:
+    """Return the rows whose predictions are stored beside a model."""
+    if name == "maps_images":
+        return np.random.default_rng(4).integers(0, 256, size=(12, 8, 8))
+    return rows(40, seed=5)
+
+
+def schemas() -> dict[str, Schema]:
+    """Return schemas that together use every kind of declaration."""
+    return {
+        "schema_full": Schema(
+            FEATURES, target=Categorical(["no", "yes"]), unit=PrivacyUnit("patient", max_rows=4)
+        ),
+        "schema_default": Schema(default=Continuous(-1, 1), target=Continuous(-5, 5)),
+    }

@@ -1,0 +1,96 @@
+"""Results of `visualize` inside interpret's callbacks, and everywhere else."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import plotly.graph_objects as go
+import pytest
+
+from interpret_dp.explanation.objects import live_view
+from interpret_dp.ui.dash.components import explanation_of
+from tests.ui.dash.client import AppClient, components, ids, text_of
+
+
+def panels(tree):
+    return [i for i in ids(tree) if isinstance(i, dict) and i["type"] == "idp-panel"]
+
+
+def graphs(tree):
+    return [c["props"]["figure"] for c in components(tree) if c["type"] == "Graph"]
+
+
+@pytest.mark.parametrize("kind", ["total", "local"])
+@pytest.mark.parametrize("key", [None, 0, 2])
+def test_interprets_callbacks_get_figure_and_panel(shown, open_app, kind, key):
+    explanation = getattr(shown, kind)
+    part = open_app(explanation).part(key)
+    assert len(graphs(part)) == 1
+    (panel,) = panels(part)
+    assert panel["key"] == ("overview" if key is None else str(key))
+    assert explanation_of(panel["uid"]) is explanation
+    shown_text = text_of(part)
+    assert explanation.privacy.guarantee.sentence in shown_text
+    assert "What does this mean?" in shown_text
+    assert ("no noise protects them" in shown_text) is (kind == "local")
+
+
+def test_everybody_else_gets_a_figure(shown):
+    AppClient(shown.total).part()
+    for explanation in (shown.total, shown.local):
+        for key in (None, 0):
+            figure = explanation.visualize(key)
+            assert isinstance(figure, go.Figure)
+            assert any("Privacy cost" in note.text for note in figure.layout.annotations)
+            assert live_view(explanation, key) is None
+
+
+def test_an_error_in_the_figure_appears_in_the_card(shown, open_app, monkeypatch):
+    def broken(*_, **__):
+        raise ValueError("no such <term>")
+
+    explanation = copy.copy(shown.total)
+    client = open_app(explanation)
+    monkeypatch.setattr(type(explanation), "figure", broken)
+    monkeypatch.setattr("interpret_dp.ui.dash.app.install.term_editor", broken)
+    for key in (None, 1):
+        part = client.part(key)
+        assert "This part could not be shown." in text_of(part)
+        assert "ValueError: no such <term>" in text_of(part)
+        assert explanation.privacy.guarantee.sentence in text_of(part)
+
+
+def test_an_error_in_the_panel_leaves_the_figure(shown, open_app, monkeypatch):
+    def broken(*_, **__):
+        raise ValueError("no figures today")
+
+    monkeypatch.setattr("interpret_dp.ui.dash.app.install.panel_children", broken)
+    part = open_app(shown.total).part(1)
+    assert "ValueError: no figures today" in text_of(part)
+    assert graphs(part)
+
+
+def test_the_panel_shows_the_ledger_as_of_now(shown, open_app, tmp_path):
+    from interpret_dp import PrivacyLedger, load_model
+    from interpret_dp.accounting import gaussian_events_json
+
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create_budget("cohort", epsilon=4, delta=1e-5)
+    shown.model.save(tmp_path / "model.json")
+    app = open_app(load_model(tmp_path / "model.json", ledger=ledger).explain_global())
+    assert "epsilon 0 of 4" in text_of(app.part())
+    reservation = ledger.reserve(
+        "cohort", mu=0.3, delta=0.0, event=gaussian_events_json([(0.3, 1)]), epsilon=1.0,
+        epsilon_delta=1e-6, explainer="test",
+    )  # fmt: skip
+    ledger.commit(reservation)
+    after = text_of(app.part())
+    assert "epsilon 0 of 4" not in after
+    assert "other requests" in after
+
+
+def test_explanations_with_a_panel_can_be_pickled(shown):
+    AppClient(shown.total).part()
+    again = pickle.loads(pickle.dumps(shown.total))
+    assert again.visualize(0).to_dict() == shown.total.visualize(0).to_dict()

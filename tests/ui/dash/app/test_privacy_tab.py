@@ -1,0 +1,158 @@
+"""The tab "Privacy": what the ledgers say, for all data sets of a dashboard."""
+
+from __future__ import annotations
+
+import pickle
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from interpret.glassbox import ExplainableBoostingClassifier
+
+from interpret_dp import BudgetExceededError, PrivacyLedger
+from interpret_dp.accounting import Guarantee, mu_of_budget
+from interpret_dp.explanation import PrivacySpend
+from interpret_dp.ui.dash.app.privacy_tab import collect_accounts, spending_figure
+from tests.ledger.requests import reserve, reserve_epsilon
+from tests.ui.dash.client import AppClient, components, text_of
+
+
+def tab_names(client):
+    (tabs,) = [c for c in components(client.layout()) if c["type"] == "Tabs"]
+    return [tab["props"]["label"] for tab in tabs["props"]["children"]]
+
+
+def explanation_of_charge(ledger, dataset, epsilon=1.0, name="a model", **changes):
+    """Charge a data set and return an explanation that is nothing but its name and its cost."""
+    mu = mu_of_budget(epsilon, 1e-6)
+    head = ledger.commit(reserve_epsilon(ledger, epsilon, 1e-6, dataset, purpose="trial <1>"))
+    guarantee = Guarantee(
+        epsilon=epsilon, delta=1e-6, mu=mu, mechanism="noise", dataset=dataset, ledger_head=head,
+        **changes,
+    )  # fmt: skip
+    # Nothing else is there to be shown: the tab must do with what is public by its nature.
+    return SimpleNamespace(
+        name=name,
+        explanation_type="global",
+        selector=pd.DataFrame({"Name": ["a"]}),
+        privacy=PrivacySpend.of_model(guarantee, ledger),
+    )
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create_budget("trial", epsilon=3, delta=1e-5)
+    return ledger
+
+
+def test_dashboards_without_our_explanations_have_no_tab(shown, open_app, cohort):
+    theirs = ExplainableBoostingClassifier(outer_bags=1, max_rounds=5, interactions=0)
+    complete = cohort.X.dropna().head(300)
+    theirs.fit(complete, cohort.y[complete.index])
+    explanation = theirs.explain_global()
+    assert "Privacy" not in tab_names(open_app([explanation]))
+    assert "Privacy" in tab_names(open_app([explanation, shown.total]))
+    small = open_app(shown.total).layout()
+    assert not [c for c in components(small) if c["type"] == "Tabs"]
+
+
+def test_as_many_more_fit_as_is_said(ledger):
+    explanation = explanation_of_charge(ledger, "trial", epsilon=0.7)
+    (account,) = collect_accounts([explanation])
+    more = account.models[0].spend.more_like_this
+    assert more > 3
+    for _ in range(more):
+        explanation = explanation_of_charge(ledger, "trial", epsilon=0.7)
+    (account,) = collect_accounts([explanation])
+    assert account.models[0].spend.more_like_this == 0
+    with pytest.raises(BudgetExceededError):
+        explanation_of_charge(ledger, "trial", epsilon=0.7)
+
+
+def test_the_tab_is_read_anew_and_needs_nothing_but_the_ledger(ledger, open_app):
+    explanations = [explanation_of_charge(ledger, "trial", name="first")]
+    client = open_app(explanations)
+    before = text_of(client.privacy_tab())
+    assert "in 1 request." in before
+    assert "trial <1>" in before
+    explanation_of_charge(ledger, "trial")
+    after = text_of(client.privacy_tab())
+    assert "in 2 requests." in after
+    assert f"head {ledger.head}" in after
+
+
+def test_what_is_open_counts_and_is_said(ledger, open_app):
+    explanation = explanation_of_charge(ledger, "trial")
+    reserve(ledger, "trial", explainer="crashed")
+    text = text_of(open_app([explanation]).privacy_tab())
+    assert "1 of the requests run now or were left by a crash; all count as spent." in text
+    assert "crashed" in text
+
+
+def test_a_ledger_that_cannot_be_read_is_said_and_the_others_stay(ledger, open_app, tmp_path):
+    other = PrivacyLedger(f"sqlite:///{tmp_path / 'other.db'}")
+    other.create_budget("lost", epsilon=3, delta=1e-5)
+    explanations = [
+        explanation_of_charge(other, "lost", name="lost model"),
+        explanation_of_charge(ledger, "trial"),
+    ]
+    (tmp_path / "other.db").write_bytes(b"damaged")
+    # A ledger that was open already still reads its file; one out of a pickle opens it anew.
+    explanations[0].privacy = pickle.loads(pickle.dumps(explanations[0].privacy))
+    text = text_of(open_app(explanations).privacy_tab())
+    assert "The ledger cannot be read now" in text
+    assert "'lost model': epsilon 1" in text
+    assert "Spent epsilon" in text
+
+
+def test_a_data_set_that_the_ledger_does_not_know_is_said(ledger, open_app):
+    explanation = explanation_of_charge(ledger, "trial")
+    guarantee = explanation.privacy.guarantee
+    empty = PrivacyLedger.in_memory()
+    explanation.privacy = PrivacySpend.of_model(guarantee, empty)
+    assert "has no entry of data set 'trial'" in text_of(open_app([explanation]).privacy_tab())
+    explanation.privacy = PrivacySpend(guarantee=guarantee)
+    assert "carry no ledger" in text_of(open_app([explanation]).privacy_tab())
+
+
+def test_seeded_noise_is_called_what_it_is(ledger, open_app):
+    explanation = explanation_of_charge(ledger, "trial", name="seeded", tests_only=True)
+    text = text_of(open_app([explanation]).privacy_tab())
+    assert "Seeded noise, for tests only, promises nothing: seeded." in text
+
+
+def test_the_figure_adds_up_and_marks_what_is_shown(ledger):
+    explanation_of_charge(ledger, "trial")
+    explanation = explanation_of_charge(ledger, "trial", epsilon=0.5)
+    (account,) = collect_accounts([explanation])
+    steps, ours, others, limit = spending_figure(account).data
+    report = ledger.report("trial")
+    assert list(steps.y)[1:-1] == list(report["total_epsilon"])
+    assert steps.y[0] == 0
+    assert set(limit.y) == {account.budget.epsilon}
+    assert list(ours.y) == [report["total_epsilon"].iloc[1]]
+    assert list(others.y) == [report["total_epsilon"].iloc[0]]
+    assert "trial &lt;1&gt;" in ours.customdata[0]
+
+
+def test_an_error_in_one_account_leaves_the_others(shown, open_app, monkeypatch):
+    from interpret_dp.ui.dash.app import privacy_tab
+
+    def sometimes(account):
+        if account.dataset == "costs":
+            raise RuntimeError("no picture")
+        return spending_figure(account)
+
+    monkeypatch.setattr(privacy_tab, "spending_figure", sometimes)
+    tree = AppClient([shown.total, shown.costs]).privacy_tab()
+    assert "RuntimeError: no picture" in text_of(tree)
+    assert len([c for c in components(tree) if c["type"] == "Graph"]) == 1
+
+
+def test_without_a_limit_the_requests_are_still_listed(open_app):
+    explanation = explanation_of_charge(PrivacyLedger.in_memory(), "anything")
+    text = text_of(open_app([explanation]).privacy_tab())
+    assert "No limit declared" in text
+    assert "Requests (1)" in text
+    assert "room for" not in text

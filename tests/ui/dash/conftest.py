@@ -1,0 +1,49 @@
+"""interpret's own apps, called as a browser calls them, but without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.ui.dash.client import AppClient
+
+
+@pytest.fixture(scope="session")
+def shown(cohort, cost_cohort, tmp_path_factory) -> SimpleNamespace:
+    """Return explanations of two data sets in one ledger; treat them as read-only."""
+    from interpret_dp import (
+        DPExplainableBoostingClassifier,
+        DPExplainableBoostingRegressor,
+        PrivacyLedger,
+    )
+
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path_factory.mktemp('ledger') / 'privacy.db'}")
+    ledger.create_budget("cohort", epsilon=4, delta=1e-5)
+    ledger.create_budget("costs", epsilon=2, delta=1e-5)
+    options = {"delta": 1e-6, "ledger": ledger}
+    first, second = (
+        DPExplainableBoostingClassifier(
+            epsilon=epsilon, schema=cohort.schema, dataset="cohort", **options
+        ).fit(cohort.X, cohort.y)
+        for epsilon in (0.5, 1.0)
+    )
+    costs = DPExplainableBoostingRegressor(
+        epsilon=1.0, schema=cost_cohort.schema, dataset="costs", **options
+    ).fit(cost_cohort.X, cost_cohort.y)
+    return SimpleNamespace(
+        ledger=ledger,
+        model=second,
+        total=second.explain_global(name="all patients"),
+        local=second.explain_local(cohort.X.head(4), cohort.y.head(4), name="four patients"),
+        earlier=first.explain_global(name="an earlier fit"),
+        costs=costs.explain_global(name="annual cost"),
+    )
+
+
+@pytest.fixture
+def open_app() -> Callable[[Any], AppClient]:
+    """Return ``open_app(explanations)``: the small app for one, the full one for a list."""
+    return AppClient

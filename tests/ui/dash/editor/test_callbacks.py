@@ -1,0 +1,258 @@
+"""The editor's callbacks, called as its page calls them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
+from interpret_dp.editor import EditSession
+from tests.ui.dash.client import AppClient, ids
+from tests.ui.dash.editor.client import EditorClient
+
+AGE, INSURANCE = 0, 9
+
+
+@pytest.fixture
+def session(shown):
+    """Return the session of all dashboards of the model, without edits."""
+    found = shown.total.edit_session
+    while found.can_undo:
+        found.undo()
+    return found
+
+
+@pytest.fixture
+def editor(shown, session):
+    return EditorClient(AppClient(shown.total), AGE)
+
+
+def uploaded(document) -> str:
+    content = document if isinstance(document, bytes) else json.dumps(document).encode()
+    return f"data:application/json;base64,{base64.b64encode(content).decode()}"
+
+
+# ---------------------------------------------------------------------------------- selecting
+
+
+def test_a_box_selects_every_bin_that_it_touches(editor, session):
+    edges = session.view("age").edges
+    editor.box(40.0, 60.0)
+    expected = [c for c in range(1, len(edges)) if edges[c - 1] < 60 and edges[c] > 40]
+    assert editor.selected == expected
+    assert f"({len(expected)} bins)" in editor.text("selected")
+    assert editor.state["idp-editor-tools", "disabled"] is False
+    assert editor.figure["layout"]["shapes"][0]["x0"] == edges[expected[0] - 1]
+    assert editor.figure["layout"]["shapes"][0]["x1"] == edges[expected[-1]]
+
+
+def test_a_click_takes_one_bin_and_shift_all_up_to_it(editor):
+    editor.change("idp-editor-click", "data", {"bin": 3, "extends": False, "at": 1})
+    assert editor.selected == [3]
+    editor.change("idp-editor-click", "data", {"bin": 6, "extends": True, "at": 2})
+    assert editor.selected == [3, 4, 5, 6]
+
+
+def test_clicks_put_levels_in_and_out(shown, session):
+    editor = EditorClient(AppClient(shown.total), INSURANCE)
+    for bin_, expected in ((2, [2]), (1, [1, 2]), (2, [1])):
+        editor.change("idp-editor-click", "data", {"bin": bin_, "extends": False, "at": bin_})
+        assert editor.selected == expected
+
+
+# ------------------------------------------------------------------------------------- acting
+
+
+def test_an_operation_edits_the_selected_bins_alone(editor, session):
+    editor.box(40.0, 60.0)
+    steps = np.diff(session.view("age").current[editor.selected])
+    # The direction that the released curve does not have: the noise may have left it monotone.
+    direction = "increasing" if (steps < 0).any() else "decreasing"
+    editor.press(direction)
+    (edit,) = session.to_dict()["edits"]
+    assert edit["kind"] == "make_monotone"
+    assert edit["bins"] == editor.selected
+    assert editor.text("message").startswith(f"age: made {direction} between")
+    assert editor.text("status") == "1 edit, 1 not committed"
+    assert editor.curve()[:-1] == pytest.approx(session.view("age").current[1:-1])
+
+
+def test_without_a_selection_nothing_is_edited(editor, session):
+    editor.press("flatten")
+    assert "Nothing is selected" in editor.text("message")
+    assert session.history == ()
+
+
+def test_a_drag_shifts_the_bins_that_it_grabbed(editor, session):
+    before = session.view("age").current
+    editor.change("idp-editor-drag", "data", {"bins": [4, 5], "by": -0.25, "at": 1})
+    after = session.view("age").current
+    assert after[[4, 5]] == pytest.approx(before[[4, 5]] - 0.25)
+    assert np.flatnonzero(after != before).tolist() == [4, 5]
+
+
+def test_a_refused_drag_is_told_and_the_page_drawn_anew(editor, session):
+    drawn = editor.state["idp-editor-refresh", "data"] if editor.calls else None
+    editor.change("idp-editor-drag", "data", {"bins": [], "by": 0.5, "at": 1})
+    assert "empty" in editor.text("message")
+    assert editor.state["idp-editor-refresh", "data"] != drawn
+    assert session.history == ()
+
+
+def test_undo_redo_commit_and_cancel_follow_the_session(editor, session):
+    disabled = {
+        action: lambda a=action: editor.state[f"idp-editor-button:{a}", "disabled"]
+        for action in ("undo", "redo", "commit", "cancel", "reset")
+    }
+    assert disabled["undo"]()
+    assert disabled["reset"]()
+    editor.press("all")
+    editor.press("flatten")
+    assert not disabled["undo"]()
+    assert not disabled["reset"]()
+    editor.press("undo")
+    assert not disabled["redo"]()
+    editor.press("redo")
+    editor.change("idp-editor-why", "value", "flat in the literature")
+    editor.press("commit")
+    assert editor.state["idp-editor-why", "value"] == ""
+    assert [record.why for record in session.history] == ["flat in the literature"]
+    assert disabled["commit"]()
+    editor.press("decreasing")
+    assert "Nothing changed" in editor.text("message")
+    editor.press("reset")
+    editor.press("cancel")
+    assert len(session.history) == 1
+
+
+def test_a_blank_message_keeps_edits_pending(editor, session):
+    editor.press("all")
+    editor.press("flatten")
+    editor.change("idp-editor-why", "value", "  ")
+    editor.press("commit")
+    assert "must say why" in editor.text("message")
+    assert len(session.pending) == 1
+
+
+@pytest.mark.parametrize(
+    ("action", "typed", "expected"), [("shift", "0.5", "shifted by +0.5"), ("cap", "0", "capped")]
+)
+def test_numbers_are_typed(editor, session, action, typed, expected):
+    editor.press("all")
+    editor.press(action)
+    assert "needs a number" in editor.text("message")
+    editor.change("idp-editor-number", "value", typed)
+    editor.press(action)
+    assert expected in editor.text("message")
+
+
+def test_the_verdict_is_that_of_the_session(editor, session):
+    editor.change("idp-editor-shape", "value", "flat")
+    editor.press("verdict")
+    assert editor.text("message") == session.verdict("age", "flat").text
+
+
+def test_a_chosen_class_is_edited_alone(cohort):
+    schema = Schema({"age": Continuous(18, 95)}, target=Categorical(["low", "middle", "high"]))
+    stays = np.resize(["low", "high", "middle"], len(cohort.X))
+    model = DPExplainableBoostingClassifier(epsilon=4, schema=schema, max_rounds=1)
+    explanation = model.fit(cohort.X[["age"]], stays).explain_global()
+    editor = EditorClient(AppClient(explanation), AGE)
+    names = {o["label"]: o["value"] for o in editor.state["idp-editor-class", "options"]}
+    editor.press("all")
+    editor.press("verdict")
+    assert "choose one class" in editor.text("message")
+    editor.change("idp-editor-class", "value", names["middle"])
+    editor.change("idp-editor-number", "value", "0.5")
+    editor.press("shift")
+    view = explanation.edit_session.view("age")
+    changed = np.flatnonzero((view.current != view.original).any(axis=0))
+    assert [explanation.edit_session.class_labels[c] for c in changed] == ["middle"]
+
+
+# -------------------------------------------------------------------------------------- files
+
+
+def test_a_loaded_document_brings_its_edits_back(editor, session):
+    editor.press("all")
+    editor.press("flatten")
+    document = session.to_dict()
+    editor.press("undo")
+    editor.change("idp-editor-upload", "contents", uploaded(document))
+    assert "Loaded 1 edit" in editor.text("message")
+    assert session.to_dict() == document
+    editor.change("idp-editor-upload", "contents", uploaded(document))
+    assert "here already" in editor.text("message")
+
+
+# ---------------------------------------------------------------------- several views, and errors
+
+
+def test_two_renderings_share_no_id(shown, session):
+    app = AppClient(shown.total)
+    first, second = (
+        {json.dumps(identity, sort_keys=True) for identity in ids(app.part(AGE))} for _ in range(2)
+    )
+    assert not {i for i in first & second if "idp-" in i}
+
+
+@pytest.mark.parametrize("token", ["", "1234", None])
+def test_a_page_without_the_token_of_this_process_edits_nothing(editor, session, token):
+    real, number, rendering = editor.identity["uid"].rsplit("-", 2)
+    assert len(real) >= 43  # 32 random bytes
+    uid = f"{number}-{rendering}" if token is None else f"{token}-{number}-{rendering}"
+    editor.press("all")
+    editor.identity = editor.identity | {"uid": uid}
+    for button in editor.buttons:
+        button["uid"] = uid
+    editor.press("flatten")
+    assert session.history == ()
+    assert "has ended" in editor.text("message")
+    editor.change("idp-editor-clock", "n_intervals", 1)
+    assert "has ended" in editor.text("message")
+
+
+def test_a_replayed_save_writes_no_file(editor, session, tmp_path):
+    path = tmp_path / "edits.json"
+    editor.buttons.append(editor.buttons[-1] | {"action": "save"})
+    editor.state["idp-editor-path", "value"] = str(path)
+    editor.press("save")
+    assert "'save'" in editor.text("message")
+    assert not path.exists()
+
+
+def test_an_error_of_ours_is_a_message(editor, session, monkeypatch):
+    def fail(self, term):
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(EditSession, "view", fail)
+    editor.press("verdict")
+    assert "planted" in editor.text("message")
+
+
+# ---------------------------------------------------------------------- the session in Python
+
+
+def test_explanations_of_one_model_share_a_session(shown, session):
+    assert shown.model.explain_global().edit_session is session
+    assert shown.local.edit_session is session
+    assert shown.earlier.edit_session is not session
+    assert shown.model.edit() is not session
+
+
+def test_an_edited_model_has_a_session_of_its_own(shown, session):
+    session.flatten("age")
+    edited = session.model.explain_global()
+    assert edited.edit_session is not session
+    assert edited.edit_session.base.edits == session.history
+    assert "edited: 1 change" in edited.privacy.line
+
+
+def test_an_explanation_is_pickled_without_its_session(shown, session):
+    session.flatten("age")
+    again = pickle.loads(pickle.dumps(shown.total))
+    assert again.edit_session.base.digest == session.base.digest

@@ -1,0 +1,462 @@
+"""The notebook editor, driven through its buttons and fields; no browser is needed for that."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import re
+import sys
+import threading
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+import ipywidgets
+import numpy as np
+import pytest
+from plotly.callbacks import BoxSelector, Points
+
+from interpret_dp._documents import sealed
+from interpret_dp.editor import KINDS
+from interpret_dp.ui.actions import TOOLS
+from interpret_dp.ui.figure import BINS
+from interpret_dp.ui.notebook.editor import NotebookEditor
+from tests.editor.models import Holder, build_model, session, without_rows
+
+AGE, DOSE, GRADE, CITY = range(4)
+
+
+@pytest.fixture
+def editor():
+    shown = session().widget("age")
+    yield shown
+    shown.close()
+
+
+def _click(editor: NotebookEditor, label: str) -> None:
+    next(b for b in editor.controls.tools.values() if b.description == label).click()
+
+
+def _text(widget: ipywidgets.HTML) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", " ", widget.value))
+
+
+ORIGINAL, LAST, CURRENT = ["released"], ["before the last edit"], ["now", "released scores"]
+
+
+def _heights(editor: NotebookEditor, names: list[str]) -> list[float]:
+    """Return the scores that a curve shows, one for each drawn bin."""
+    drawn = [trace for trace in editor.figure.data if trace.name in names]
+    # A step line ends at the right border of its last bin.
+    is_line = [trace.to_plotly_json().get("mode") == "lines" for trace in drawn]
+    return [y for t, line in zip(drawn, is_line, strict=True) for y in t.y[: -1 if line else None]]
+
+
+def _band(editor: NotebookEditor) -> list[float]:
+    """Return all ends of the noise bands that are drawn."""
+    ends: list[float] = []
+    for trace in editor.figure.data:
+        if trace.name == "95 % noise band":
+            ends += trace.y
+        elif trace.name == "95 % noise range":
+            y, bars = np.array(trace.y), trace.error_y
+            ends += [*(y + bars.array), *(y - bars.arrayminus)]
+    return ends
+
+
+def _bins(editor: NotebookEditor) -> object:
+    return next(trace for trace in editor.figure.data if trace.meta == BINS)
+
+
+def _brush(editor: NotebookEditor, low: float, high: float) -> None:
+    """Draw a range as the page reports it."""
+    _bins(editor)._dispatch_on_selection(
+        Points(), BoxSelector(xrange=[high, low], yrange=[0.0, 1.0])
+    )
+
+
+# ------------------------------------------------------------------------------- what is drawn
+
+
+def check_shown(editor: NotebookEditor) -> None:
+    """Check that an editor draws and offers what its session holds."""
+    edits, controls = editor.session, editor.controls
+    view = edits.view(controls.term.value)
+    codes = list(editor._edited.places.codes)
+    label = controls.class_label.value
+    column = 0 if label is None else label
+    for trace, scores in ((ORIGINAL, view.original), (LAST, view.last), (CURRENT, view.current)):
+        drawn = scores.reshape(len(view.labels), -1)[codes, column]
+        assert _heights(editor, trace) == drawn.tolist()
+    assert set(range(1, len(view.labels) - 1)) <= set(codes)
+    lower, upper = (end.reshape(len(view.labels), -1)[codes, column] for end in view.band)
+    band = _band(editor)
+    assert (min(band), max(band)) == pytest.approx((lower.min(), upper.max()))
+    assert f"noise band {lower[0]:.3g} to {upper[0]:.3g}" in _bins(editor).text[0]
+    assert (editor._edited.places.left < editor._edited.places.right).all()
+    found = edits.verdict(
+        view.name,
+        controls.shape.value,
+        class_label=edits.class_labels[column] if edits.class_labels else None,
+    )
+    assert str(found) in _text(controls.verdict)
+    enabled = {name for name, b in controls.history_buttons.items() if not b.disabled}
+    useful = {"undo": edits.can_undo, "redo": edits.can_redo, "reset": view.is_edited}
+    useful |= dict.fromkeys(("commit", "cancel"), bool(edits.pending))
+    assert enabled == {name for name, is_useful in useful.items() if is_useful}
+    history = " ".join(_text(controls.history).split())
+    assert all(record.what in history for record in edits.history)
+    assert history.count("undone") == len(edits.undone)
+    privacy, n_edits = _text(controls.privacy), len(edits.history)
+    assert "Editing costs no privacy" in privacy
+    assert "epsilon 1 at delta 1e-05" in privacy
+    assert (f"edited: {n_edits} change" in privacy) is (n_edits > 0)
+
+
+def _flatten_in_a_thread(editor: NotebookEditor) -> None:
+    thread = threading.Thread(target=lambda: editor.session.flatten("dose"))
+    thread.start()
+    thread.join()
+
+
+STEPS = [
+    lambda editor: _click(editor, "Increasing"),
+    lambda editor: _click(editor, "Flatten"),
+    lambda editor: editor.controls.history_buttons["undo"].click(),
+    lambda editor: editor.controls.history_buttons["redo"].click(),
+    lambda editor: editor.controls.history_buttons["reset"].click(),
+    lambda editor: setattr(editor.controls.shape, "value", "flat"),
+    lambda editor: setattr(editor.controls.term, "value", GRADE),
+    _flatten_in_a_thread,
+    lambda editor: setattr(editor.controls.term, "value", CITY),
+]
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_two_editors_show_after_every_step_what_their_session_holds(n_classes):
+    editor = session(n_classes).widget("age")
+    other = editor.session.widget("dose")
+    for step in STEPS:
+        step(editor)
+        check_shown(editor)
+        check_shown(other)
+    assert editor.controls.shape.value == "flat"
+    assert len(editor.session.history) == 4
+
+
+def test_empty_bin_is_drawn_once_it_is_selected_or_edited():
+    base = build_model()
+    weights = np.array(base.terms[AGE].weights)
+    weights[0] = weights[-1] = 0.0
+    term = dataclasses.replace(base.terms[AGE], weights=weights)
+    edits = Holder(dataclasses.replace(base, terms=(term, *base.terms[1:]))).edit()
+    editor = edits.widget("age")
+    assert 0 not in editor._edited.places.codes
+    editor.select([0])
+    assert 0 in editor._edited.places.codes
+    editor.select([])
+    assert 0 not in editor._edited.places.codes
+    edits.shift("age", 0.5, bins=0)
+    assert 0 in editor._edited.places.codes
+
+
+def test_names_from_the_schema_cannot_bring_markup_into_the_page(editor):
+    editor.session.shift("age", 0.1)
+    editor.session.commit("<img src=x onerror=alert(1)>")
+    assert "<img" not in editor.controls.history.value
+    assert "<img src=x onerror=alert(1)>" in _text(editor.controls.history)
+
+
+# ---------------------------------------------------------------------------------- selecting
+
+
+def test_range_drawn_on_the_curve_selects_the_bins_it_overlaps(editor):
+    _brush(editor, 27.0, 58.0)
+    assert editor.selected == (3, 4, 5, 6)
+    assert editor.controls.bins.value == (3, 6)
+    assert "between 25 and 60 (4 bins)" in _text(editor.controls.selected)
+    mark = editor.figure.layout.shapes[0]
+    assert (mark.x0, mark.x1) == (25.0, 60.0)
+    before = editor.session.view("age").current
+    _click(editor, "Flatten")
+    after = editor.session.view("age").current
+    assert set(np.flatnonzero(after != before)) == {3, 4, 5, 6}
+    editor.figure.plotly_relayout({"selections": [{"type": "rect", "x0": 1, "x1": 2}]})
+    assert not editor.figure.layout.to_plotly_json().get("selections")
+    # Beside every bin nothing new is selected.
+    _brush(editor, -50.0, -40.0)
+    assert editor.selected == (3, 4, 5, 6)
+
+
+@pytest.mark.parametrize(
+    "give_back",
+    [
+        lambda editor: editor.controls.whole_curve.click(),
+        lambda editor: _bins(editor)._dispatch_on_deselect(Points()),
+        lambda editor: setattr(editor.controls.bins, "value", (1, editor.controls.bins.max)),
+        lambda editor: setattr(editor.controls.term, "value", DOSE),
+    ],
+    ids=["button", "double click", "slider", "another term"],
+)
+def test_a_slider_selects_and_there_are_ways_back_to_the_whole_curve(editor, give_back):
+    editor.controls.bins.value = (2, 2)
+    assert editor.selected == (2,)
+    assert "between 20 and 25 (1 bin)" in _text(editor.controls.selected)
+    give_back(editor)
+    assert editor.selected == ()
+    assert "whole curve" in _text(editor.controls.selected)
+    assert editor.controls.bins.value == (1, editor.controls.bins.max)
+
+
+def test_missing_bin_alone_and_all_bins_can_be_selected(editor):
+    before = editor.session.view("age").current
+    editor.controls.where.value = "missing only"
+    _click(editor, "Shift by")
+    after = editor.session.view("age").current
+    assert np.flatnonzero(after != before).tolist() == [0]
+    editor.controls.where.value = "all bins"
+    _click(editor, "Shift by")
+    assert (editor.session.view("age").current != after).all()
+    editor.controls.where.value = "the range"
+    assert editor.selected == ()
+    # Levels are selected in the order in which they are drawn.
+    editor.controls.term.value = CITY
+    original = editor.session.base.terms[CITY].scores
+    editor.controls.bins.value = (1, 2)
+    assert set(editor.selected) == set(1 + np.argsort(-original[1:-1])[:2])
+    editor.controls.where.value = "unseen only"
+    assert editor.selected == (len(original) - 1,)
+
+
+# -------------------------------------------------------------------------------- the buttons
+
+
+BUTTONS = {
+    "Increasing": ("make_monotone", {"increasing": True}),
+    "Decreasing": ("make_monotone", {"increasing": False}),
+    "Monotone": ("make_monotone", {}),
+    "Convex": ("make_convex", {}),
+    "Concave": ("make_concave", {}),
+    "Connect ends": ("interpolate", {}),
+    "Fit a line": ("interpolate", {"method": "fit"}),
+    "Flatten": ("flatten", {}),
+    "Align left": ("align", {"to": "left"}),
+    "Align right": ("align", {"to": "right"}),
+    "Shift by": ("shift", {"by": -0.25}),
+    "Scale by": ("scale", {"factor": -0.25}),
+    "Set to": ("set_scores", {"scores": -0.25}),
+    "Cap at": ("cap", {"magnitude": 0.25}),
+    "Remove effect": ("remove_effect", {}),
+    "Smooth": ("smooth", {"length": 0.3}),
+}
+
+
+def test_buttons_do_what_the_methods_do(editor):
+    assert {kind for kind, _ in BUTTONS.values()} == set(KINDS)
+    assert set(BUTTONS) == {tool.label for tool in TOOLS.values()}
+    rows = [row.children for row in editor.box.children if isinstance(row, ipywidgets.HBox)]
+    assert set(editor.controls.tools.values()) <= {widget for row in rows for widget in row}
+    editor.controls.length.value = "0.3"
+    editor.controls.bins.value = (2, 6)
+    for number, (label, (kind, arguments)) in enumerate(BUTTONS.items()):
+        recentre = number % 2 == 0
+        editor.controls.recentre.value = recentre
+        editor.controls.number.value = 0.25 if label == "Cap at" else -0.25
+        _click(editor, label)
+        reference = session()
+        record = getattr(reference, kind)("age", bins=slice(2, 7), recentre=recentre, **arguments)
+        released = editor.session.released
+        np.testing.assert_array_equal(released.terms[AGE].scores, reference.view("age").current)
+        np.testing.assert_array_equal(released.intercept, reference.released.intercept)
+        assert f"age: {record.what}." in _text(editor.controls.note)
+        assert editor.session.history[-1].what == record.what
+        editor.session.undo()
+
+
+@pytest.mark.parametrize("term", range(4))
+def test_buttons_are_off_exactly_where_the_operation_makes_no_sense(editor, term):
+    editor.controls.term.value = term
+    for name, tool in TOOLS.items():
+        arguments = dict(tool.arguments)
+        if tool.number:
+            arguments[tool.number] = 0.5
+        try:
+            editor.session.preview(tool.kind, term, **arguments)
+        except ValueError:
+            works = False
+        else:
+            works = True
+        assert editor.controls.tools[name].disabled is not works, name
+
+
+def test_error_is_shown_and_goes_with_the_next_success(editor, monkeypatch, caplog):
+    editor.controls.number.value = -1.0
+    _click(editor, "Cap at")
+    assert "magnitude" in _text(editor.controls.error)
+    assert "alert" in editor.controls.error.value
+    assert editor.session.history == ()
+    editor.controls.length.value = "wide"
+    _click(editor, "Smooth")
+    assert "length is 'wide'" in _text(editor.controls.error)
+    editor.controls.length.value = ""
+    _click(editor, "Smooth")
+    assert _text(editor.controls.error) == ""
+    assert "smoothed" in _text(editor.controls.note)
+    for _ in range(2):
+        _click(editor, "Remove effect")
+    assert "Nothing changed" in _text(editor.controls.note)
+    monkeypatch.setattr(editor.session, "flatten", Mock(side_effect=RuntimeError("broken")))
+    _click(editor, "Flatten")
+    # ipywidgets logs what a handler raises.
+    assert "RuntimeError: broken" in caplog.text
+    assert "RuntimeError: broken" in _text(editor.controls.error)
+
+
+# -------------------------------------------------------------------------------- the history
+
+
+def test_commit_writes_the_message_and_cancel_leaves_it_alone(editor):
+    controls = editor.controls
+    assert controls.history_buttons["commit"].disabled
+    _click(editor, "Increasing")
+    assert "pending" in _text(controls.history)
+    controls.history_buttons["commit"].click()
+    assert "must say why" in _text(controls.error)
+    controls.message.value = "Risk rises with age"
+    controls.history_buttons["commit"].click()
+    assert editor.session.history[0].why == "Risk rises with age"
+    assert controls.message.value == ""
+    assert "Risk rises with age" in _text(controls.history)
+    _click(editor, "Flatten")
+    _click(editor, "Shift by")
+    controls.history_buttons["cancel"].click()
+    assert "Cancelled 2 edits" in _text(controls.note)
+    assert len(editor.session.history) == 1
+
+
+def test_edits_are_saved_and_loaded_into_another_editor(editor, tmp_path):
+    path = tmp_path / "edits.json"
+    editor.controls.path.value = str(path)
+    _click(editor, "Increasing")
+    editor.controls.save.click()
+    assert "1 edit saved" in _text(editor.controls.note)
+    assert json.loads(path.read_text()) == sealed(editor.session.to_dict())
+    other = session().widget("age")
+    other.controls.path.value = str(path)
+    other.controls.load.click()
+    assert "Loaded 1 edit" in _text(other.controls.note)
+    assert _heights(other, CURRENT) == _heights(editor, CURRENT)
+    other.controls.path.value = str(tmp_path / "missing" / "edits.json")
+    for button in (other.controls.load, other.controls.save):
+        button.click()
+        assert "missing" in _text(other.controls.error)
+    other.controls.path.value = " "
+    other.controls.save.click()
+    assert "file is empty" in _text(other.controls.error)
+
+
+@pytest.mark.parametrize("close", [NotebookEditor.close, lambda editor: editor.box.close()])
+def test_closed_editor_no_longer_follows_the_session(close):
+    edits = session()
+    editor = edits.widget("age")
+    button = editor.controls.history_buttons["undo"]
+    close(editor)
+    assert not editor.is_open
+    assert button.comm is None
+    before = _heights(editor, CURRENT)
+    edits.flatten("age")
+    assert _heights(editor, CURRENT) == before
+    editor.close()
+
+
+# ------------------------------------------------------------------- verdict, privacy, classes
+
+
+def test_where_the_noise_is_not_known_there_is_neither_band_nor_verdict():
+    editor = session(covariance=False).widget("age")
+    assert not _band(editor)
+    assert "covariance" in _text(editor.controls.verdict)
+    assert _text(editor.controls.error) == ""
+
+
+def test_bins_with_too_few_rows_say_so():
+    model = without_rows(without_rows(build_model(), "age", [8]), "city", [1])
+    editor = Holder(model).edit().widget("age")
+    for number in (0, CITY):
+        editor.controls.term.value = number
+        assert np.isfinite(_band(editor)).all()
+        texts = _bins(editor).text
+        assert sum("released 0, too few rows to be learned" in text for text in texts) == 1
+    editor.close()
+
+
+def test_class_that_is_chosen_is_drawn_and_edited_alone():
+    editor = session(3).widget("age")
+    controls = editor.controls
+    assert [label for label, _ in controls.class_label.options] == ["a", "b", "c"]
+    controls.class_label.value = 1
+    check_shown(editor)
+    base = editor.session.base.terms[AGE].scores
+    for all_classes, expected in ((False, [False, True, False]), (True, [True] * 3)):
+        controls.all_classes.value = all_classes
+        _click(editor, "Flatten")
+        changed = (editor.session.view("age").current != base).any(axis=0)
+        assert changed.tolist() == expected
+    two = session().widget("age").controls
+    assert two.class_label.layout.display == two.all_classes.layout.display == "none"
+
+
+# ------------------------------------------------------------------------------ in a notebook
+
+
+def _pretend_kernel(monkeypatch, kernel: object) -> None:
+    monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(kernel=kernel))
+
+
+def test_session_shows_one_editor_in_a_notebook_however_often_it_is_shown(monkeypatch):
+    _pretend_kernel(monkeypatch, object())
+    edits = session()
+    first = edits._repr_mimebundle_(include=None, exclude=None)
+    again = edits._repr_mimebundle_(include=None, exclude=None)
+    view = "application/vnd.jupyter.widget-view+json"
+    assert first[view]["model_id"] == again[view]["model_id"]
+    edits._shown.close()
+    with pytest.raises(ValueError, match="no term 'height'"):
+        edits.widget("height")
+    anew = edits._repr_mimebundle_(include=None, exclude=None)
+    assert anew[view]["model_id"] != first[view]["model_id"]
+
+
+def test_session_shows_its_edits_where_there_is_no_kernel(monkeypatch):
+    _pretend_kernel(monkeypatch, None)
+    edits = session()
+    edits.flatten("age")
+    edits.commit("<b>flat</b>")
+    bundle = edits._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html"}
+    assert bundle["text/plain"] == repr(edits)
+    text = html.unescape(re.sub(r"<[^>]+>", " ", bundle["text/html"]))
+    assert "age: flattened" in text
+    assert "Editing costs no privacy" in text
+    assert "<b>flat" not in bundle["text/html"]
+
+
+@pytest.mark.parametrize("library", ["ipywidgets", "anywidget"])
+def test_without_the_extra_the_hint_says_how_to_install_it(monkeypatch, library):
+    _pretend_kernel(monkeypatch, object())
+    for name in [name for name in sys.modules if name.split(".")[0] == library]:
+        monkeypatch.delitem(sys.modules, name)
+
+    class Missing:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name.split(".")[0] == library:
+                raise ModuleNotFoundError(f"No module named {library!r}", name=library)
+
+    monkeypatch.setattr(sys, "meta_path", [Missing, *sys.meta_path])
+    edits = session()
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'interpret-dp\[notebook\]'"):
+        edits.widget()
+    bundle = edits._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" not in bundle
+    assert "interpret-dp[notebook]" in html.unescape(bundle["text/html"])
