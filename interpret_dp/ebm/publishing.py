@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -153,22 +154,14 @@ def current_model(estimator: Any) -> AdditiveModel:
             else {"covariance": None}
         )
         terms.append(AdditiveTerm(feature, scores, weights, partner=partner, **known))
-    return AdditiveModel(
-        task=base.task,
+    return replace(
+        base,
         schema=schema,
         features=current_features(estimator),
         terms=tuple(terms),
         # That of a model with one class is interpret's sign, minus infinity.
         intercept=base.intercept if has_one_class else np.ravel(estimator.intercept_),
-        classes=base.classes,
-        has_log_link=base.has_log_link,
-        n_rows=base.n_rows,
-        noise_scale_binning=base.noise_scale_binning,
-        noise_scale_boosting=base.noise_scale_boosting,
-        rounds=base.rounds,
         guarantee=estimator.guarantee_,
-        parameters=base.parameters,
-        edits=base.edits,
     )
 
 

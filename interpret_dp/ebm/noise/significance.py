@@ -44,7 +44,7 @@ def significant_terms(
         if spread.covariance is None and is_ordered[k]:
             unknown.add(k)
         elif any(
-            _is_significant(curve, _of_score(spread, index), b.weights)
+            _is_significant(curve, spread.of_score(index)[0], b.weights)
             for index, curve in enumerate(curves.T)
         ):
             significant.add(k)
@@ -110,11 +110,3 @@ def excess(curve: FloatArray, noise: FloatArray, weights: FloatArray) -> float:
     if square > 0:
         return above / float(np.sqrt(2 * square))
     return np.inf if above > 0 else -np.inf
-
-
-def _of_score(noise: TermNoise, index: int) -> FloatArray:
-    """Return the noise of one score: its covariance where there is one, else its variances."""
-    if noise.covariance is not None:
-        return noise.covariance if noise.covariance.ndim == 2 else noise.covariance[index]
-    columns = np.atleast_2d(noise.diagonal.T)
-    return np.asarray(columns[index])

@@ -196,7 +196,7 @@ def with_coupling(
     ridge = 1.0 / max(full_steps, 1.0)
     parts = []
     for score in range(n_scores):
-        own = [_score_of(noise[k], score) for k in correlations.terms]
+        own = [noise[k].of_score(score) for k in correlations.terms]
         parts.append(_coupled(own, shares, correlations, ridge))
     for place, k in enumerate(correlations.terms):
         coupled[k] = _joined(noise[k], [part[place] for part in parts])
@@ -205,15 +205,6 @@ def with_coupling(
 
 def _settles(noise: TermNoise) -> bool:
     return bool((np.abs(noise.diagonal) < _LARGEST_VARIANCE).all())
-
-
-def _score_of(noise: TermNoise, score: int) -> tuple[FloatArray, FloatArray | None]:
-    """Return covariance, or variances, and response of one of a term's scores."""
-    if noise.covariance is None or noise.response is None:
-        return noise.diagonal.reshape(len(noise.diagonal), -1)[:, score], None
-    if noise.covariance.ndim == 2:
-        return noise.covariance, noise.response
-    return noise.covariance[score], noise.response[score]
 
 
 def _coupled(
