@@ -19,10 +19,10 @@ from interpret_dp._validate import check_int
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.interpret_api import (
     actual_values,
-    answered_lazily,
     completed,
     drop_features,
     labels_in_explanations,
+    predict_lazily,
 )
 from interpret_dp.ebm.publishing import (
     current_model,
@@ -198,7 +198,7 @@ class PrivateEBM(ShowsGuarantee):
         )
 
     def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn's tools may expect of the estimator."""
+        """Return the estimator's tags for scikit-learn."""
         return estimator_tags(self._task)
 
     # ------------------------------------------------------------ reading rows by the schema
@@ -225,7 +225,7 @@ class PrivateEBM(ShowsGuarantee):
             Scores to start from, as interpret's estimators take them.
         """
         if is_dask(X):
-            return answered_lazily(self, "predict", X, init_score)
+            return predict_lazily(self, "predict", X, init_score)
         return super().predict(self._readable(X), init_score)  # type: ignore[misc]
 
     def predict_with_uncertainty(self, X: Any, init_score: Any = None) -> Any:
@@ -247,7 +247,7 @@ class PrivateEBM(ShowsGuarantee):
         ndarray of float64, shape (n_rows, 2), or (n_rows, 2, n_classes) for more than two classes
         """
         if is_dask(X):
-            return answered_lazily(self, "predict_with_uncertainty", X, init_score)
+            return predict_lazily(self, "predict_with_uncertainty", X, init_score)
         rows = self._readable(X)
         scores = super()._predict_score(rows, init_score)  # type: ignore[misc]
         deviations = [d for d in self.standard_deviations_ if d is not None]
@@ -294,7 +294,7 @@ class PrivateEBM(ShowsGuarantee):
         X : DataFrame, array or list of rows, shape (n_rows, n_features)
         """
         if is_dask(X):
-            return answered_lazily(self, "eval_terms", X)
+            return predict_lazily(self, "eval_terms", X)
         return super().eval_terms(self._readable(X))  # type: ignore[misc]
 
     # ------------------------------------------------------------------------- explanations
@@ -379,9 +379,7 @@ class PrivateEBM(ShowsGuarantee):
         model = self.to_released()
         ledger = self.ledger  # type: ignore[attr-defined]
         return EditSession(
-            model,
-            lambda released: type(self).from_released(released, ledger),
-            author=author,
+            model, lambda released: type(self).from_released(released, ledger), author=author
         )
 
     def remove_features(self, features: Any) -> Self:

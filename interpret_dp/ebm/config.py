@@ -81,7 +81,7 @@ def pair_shares(
 
 
 def pair_grid(noise_level: float) -> int:
-    """Return how many bins each continuous feature has in its pairs, 2 to 16.
+    """Return the number of bins of each continuous feature in its pairs, 2 to 16.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def most_cells(noise_level: float, n_rows: float) -> float:
 
 
 def candidate_count(n_eligible: int, n_excluded: int = 0) -> int:
-    """Return how many pairs there are to choose among, at least.
+    """Return the least number of candidate pairs.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class Unit:
     max_step: float = math.inf
 
     @property
-    def bends(self) -> bool:
+    def has_varying_curvature(self) -> bool:
         """Whether the curvature of the loss depends on the score."""
         return self.start is not None or self.max_noise_level < math.inf
 
@@ -429,11 +429,11 @@ class TrainerConfig:
         least, most = TUNING.leaf_range
         leaves = self.leaves if self.leaves is not None else round(TUNING.leaves / math.sqrt(level))
         step = self._step(level, unit)
-        if late and self.learning_rate is None and not unit.bends:
+        if late and self.learning_rate is None and not unit.has_varying_curvature:
             longest = max(step, TUNING.longest_late_step * unit.step)
             step = min(TUNING.late_steps * step, longest)
         return BoostingSettings(
-            **self._bent(level, n_rows, unit),
+            **self._varying_curvature(level, n_rows, unit),
             noise_level=level,
             leaves=max(1, leaves) if self.leaves is not None else min(max(leaves, least), most),
             step=step,
@@ -482,7 +482,7 @@ class TrainerConfig:
         if level == math.inf:
             return BoostingSettings(noise_level=math.inf, leaves=1, step=0.0)
         return BoostingSettings(
-            **self._bent(level, n_rows, unit),
+            **self._varying_curvature(level, n_rows, unit),
             noise_level=level,
             leaves=pair_grid(level),
             step=self._step(level, unit),
@@ -493,17 +493,17 @@ class TrainerConfig:
         planned = self._planned(name)
         if planned is None:
             return math.inf
-        whole = planned.mu * math.sqrt(self.n_rounds)
-        return unit.norm / (whole * n_rows * unit.curvature)
+        total_mu = planned.mu * math.sqrt(self.n_rounds)
+        return unit.norm / (total_mu * n_rows * unit.curvature)
 
     def _planned(self, name: str) -> PlannedRelease | None:
-        """Return what is planned under a name, if it is."""
+        """Return the planned release of a name; None if there is none."""
         return next(
             (p for p in self.plan().releases if isinstance(p, PlannedRelease) and p.name == name),
             None,
         )
 
-    def _bent(self, level: float, n_rows: float, unit: Unit) -> dict[str, Any]:
+    def _varying_curvature(self, level: float, n_rows: float, unit: Unit) -> dict[str, Any]:
         """Return the settings of a loss whose curvature varies with the score."""
         largest = _LARGEST_LOGIT * self._step(level, unit) / unit.step
         if unit.start is None:

@@ -7,15 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from interpret.privacy import (
-    DPExplainableBoostingClassifier as _InterpretClassifier,
-)
-from interpret.privacy import (
-    DPExplainableBoostingRegressor as _InterpretRegressor,
-)
+from interpret.privacy import DPExplainableBoostingClassifier as _InterpretClassifier
+from interpret.privacy import DPExplainableBoostingRegressor as _InterpretRegressor
 
 from interpret_dp.ebm.base import PrivateEBM
-from interpret_dp.ebm.interpret_api import answered_lazily
+from interpret_dp.ebm.interpret_api import predict_lazily
 from interpret_dp.fitting.tags import with_substitutes
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema.containers import is_dask
@@ -147,7 +143,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     schema_ : Schema
         The declaration in force.
     boosting_record_ : tuple of tuple of TermUpdate
-        For each feature's term, the public facts of every round: partition, gain and
+        For each feature's term, the public record of every round: partition, step and
         noise.
     pair_record_ : tuple of ndarray
         For each pair, the gain of its cells, which is that of every round.
@@ -257,7 +253,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
             Scores to start from, as interpret's estimators take them.
         """
         if is_dask(X):
-            return answered_lazily(self, "predict_proba", X, init_score)
+            return predict_lazily(self, "predict_proba", X, init_score)
         return super().predict_proba(self._readable(X), init_score)
 
     def decision_function(self, X: Any, init_score: Any = None) -> Any:
@@ -271,7 +267,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
             Scores to start from, as interpret's estimators take them.
         """
         if is_dask(X):
-            return answered_lazily(self, "decision_function", X, init_score)
+            return predict_lazily(self, "decision_function", X, init_score)
         return super().decision_function(self._readable(X), init_score)
 
 

@@ -19,11 +19,7 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.kernels import exponential_table
 from interpret_dp.backends.residual_tables import log_means, lowest_log_step
-from interpret_dp.fitting.account import (
-    gaussian_request,
-    neighbourhood_of,
-    refuse_unnamed_unit,
-)
+from interpret_dp.fitting.account import gaussian_request, neighbourhood_of, refuse_unnamed_unit
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
 from interpret_dp.schema.containers import Values
@@ -218,8 +214,8 @@ def _columns_of_all(models: Mapping[str, PrivateEBM]) -> list[str]:
 def _counted(cells: Cells, rows: PrivateRows, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Count the kept rows in each cell, in lattice units; rows without a target are in none."""
     codes = cells.codes(rows.table, rows.y)[kept]
-    found = np.bincount(codes[codes >= 0], minlength=cells.n_cells)
-    return found.astype(np.int64) * LATTICE
+    counts = np.bincount(codes[codes >= 0], minlength=cells.n_cells)
+    return counts.astype(np.int64) * LATTICE
 
 
 def _figures(
@@ -235,11 +231,11 @@ def _figures(
     table, errors, totals = {}, {}, []
     for label, cells in kinds.items():
         # Counts as released, negative ones too: then the noise of many empty cells cancels.
-        found = counts[label]
-        totals.append(max(float(found.sum()), 0.0))
-        table[label] = cells.figures(found)
+        released = counts[label]
+        totals.append(max(float(released.sum()), 0.0))
+        table[label] = cells.figures(released)
         simulated = [
-            cells.figures(found + noise * rng.standard_normal(len(found)))
+            cells.figures(released + noise * rng.standard_normal(len(released)))
             for _ in range(_SIMULATIONS)
         ]
         errors[label] = {
@@ -393,8 +389,7 @@ class _ErrorCells:
         means = log_means(self._target.lower, self._target.upper)
         scores = self._model.predict_with_uncertainty(table)[:, 0]
         steps = np.floor(np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) * _SCORE_STEPS) - lowest
-        found: Floats = means[np.clip(steps, 0, len(means) - 1).astype(np.int64)]
-        return found
+        return np.asarray(means[np.clip(steps, 0, len(means) - 1).astype(np.int64)])
 
     def figures(self, counts: Floats) -> dict[str, float]:
         sizes = self._range * np.append(_middles(_ERROR_EDGES)[1:-1], _ERROR_EDGES[-1])
@@ -407,8 +402,7 @@ class _ErrorCells:
 
 def _middles(edges: Floats) -> Floats:
     """Return the middle of each cell; cells at the ends count as their edge."""
-    middles: Floats = np.concatenate(([edges[0]], (edges[1:] + edges[:-1]) / 2, [edges[-1]]))
-    return middles
+    return np.asarray(np.concatenate(([edges[0]], (edges[1:] + edges[:-1]) / 2, [edges[-1]])))
 
 
 def _total(counts: Floats) -> float:

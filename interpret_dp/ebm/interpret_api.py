@@ -28,10 +28,10 @@ from interpret_dp.schema.containers import is_dask
 
 __all__ = [
     "actual_values",
-    "answered_lazily",
     "completed",
     "drop_features",
     "labels_in_explanations",
+    "predict_lazily",
 ]
 
 
@@ -71,8 +71,8 @@ def actual_values(y: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
 def _numbers(y: Any) -> NDArray[np.float64]:
     column = open_target(y)
     numbers = np.empty(len(column), dtype=np.float64)
-    for rows, found in in_chunks(column, numbers_of):
-        numbers[rows] = found
+    for rows, values in in_chunks(column, numbers_of):
+        numbers[rows] = values
     if not np.isfinite(numbers).all():
         row = int(np.isfinite(numbers).argmin())
         raise SchemaError(
@@ -119,7 +119,7 @@ def completed(document: dict[str, Any], estimator: Any, detail: str) -> dict[str
     # Not of a released model, which holds finite scores: a person may have set one to NaN.
     features = current_features(estimator)
     terms = zip(estimator.term_features_, estimator.bin_weights_, strict=True)
-    weights = {indices[0]: found for indices, found in terms if len(indices) == 1}
+    weights = {indices[0]: own for indices, own in terms if len(indices) == 1}
     n_rows = estimator.released_.n_rows
     for index, (entry, feature) in enumerate(zip(inner["features"], features, strict=True)):
         entry.setdefault("num_unique_vals", feature.n_codes - 2)
@@ -194,26 +194,26 @@ def _positions(features: Any, names: Sequence[str]) -> set[int]:
                 f"{len(names)} features, or names or indices."
             )
         return {index for index, goes in enumerate(items) if goes}
-    found = set()
+    positions = set()
     for item in items:
         if isinstance(item, str) and item in names:
-            found.add(names.index(item))
+            positions.add(names.index(item))
         elif (
             isinstance(item, int | np.integer)
             and not isinstance(item, bool)
             and -len(names) <= item < len(names)
         ):
-            found.add(int(item) % len(names))
+            positions.add(int(item) % len(names))
         else:
             raise ValueError(
                 f"features has {item!r}; each item must be the name or index of one feature (of "
                 f"{', '.join(map(repr, names))}).{did_you_mean(item, names)}"
             )
-    return found
+    return positions
 
 
-def answered_lazily(model: Any, method: str, X: Any, init_score: Any = None) -> Any:
-    """Return what a method of a fitted model says of a Dask collection, as a Dask array.
+def predict_lazily(model: Any, method: str, X: Any, init_score: Any = None) -> Any:
+    """Return the result of a method of a fitted model for a Dask collection, as a Dask array.
 
     Parameters
     ----------
@@ -235,24 +235,24 @@ def answered_lazily(model: Any, method: str, X: Any, init_score: Any = None) -> 
     from interpret_dp.backends.dask.collections import mapped_array
 
     given = {"X": X}
-    asked = None
+    model_of_scores = None
     if init_score is not None and not is_dask(init_score) and hasattr(init_score, "predict"):
-        asked = init_score
+        model_of_scores = init_score
     elif init_score is not None:
         given["init_score"] = init_score
     pieces = open_pieces(given)
     # Workers need no ledger, which may be of this process alone.
     public = copy.copy(model)
     public.ledger = None
-    call = partial(_answer, method, pieces.roles, asked)
+    call = partial(_answer, method, pieces.roles, model_of_scores)
     form = np.asarray(call(public, *(pieces.forms[role] for role in pieces.roles)))
     return mapped_array(call, public, pieces, form[:0])
 
 
 def _answer(
-    method: str, roles: tuple[str, ...], asked: Any, model: Any, *pieces: Any
+    method: str, roles: tuple[str, ...], model_of_scores: Any, model: Any, *pieces: Any
 ) -> NDArray[Any]:
     given = dict(zip(roles, pieces, strict=True))
-    start = given.get("init_score", asked)
+    start = given.get("init_score", model_of_scores)
     extra = {} if start is None else {"init_score": start}
     return np.asarray(getattr(model, method)(given["X"], **extra))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,12 +52,12 @@ _NOISE = (
 def fitted_model(
     estimator: Any, request: FitRequest, trained: TrainedTerms, guarantee: Guarantee
 ) -> AdditiveModel:
-    """Return what a fit publishes."""
+    """Return the released model of a fit."""
     target = request.task.target
     cuts = {column: b.cuts for column, b in zip(request.task.columns, trained.bins, strict=True)}
     # A feature without a term needs no bins; one bin over everything keeps interpret's layout.
     columns = request.task.columns
-    pair_cuts = {columns[k]: found for k, found in trained.pair_cuts.items()}
+    pair_cuts = {columns[k]: cuts_of_pairs for k, cuts_of_pairs in trained.pair_cuts.items()}
     features = tuple(
         AdditiveFeature(
             name,
@@ -113,7 +114,7 @@ def fitted_model(
 
 
 def _denoised_fields(expected: Expected | None) -> dict[str, Any]:
-    """Return what a term keeps of how it was denoised."""
+    """Return the fields of a term that describe its denoising."""
     if expected is None:
         return {}
     return {
@@ -153,22 +154,14 @@ def current_model(estimator: Any) -> AdditiveModel:
             else {"covariance": None}
         )
         terms.append(AdditiveTerm(feature, scores, weights, partner=partner, **known))
-    return AdditiveModel(
-        task=base.task,
+    return replace(
+        base,
         schema=schema,
         features=current_features(estimator),
         terms=tuple(terms),
         # That of a model with one class is interpret's sign, minus infinity.
         intercept=base.intercept if has_one_class else np.ravel(estimator.intercept_),
-        classes=base.classes,
-        has_log_link=base.has_log_link,
-        n_rows=base.n_rows,
-        noise_scale_binning=base.noise_scale_binning,
-        noise_scale_boosting=base.noise_scale_boosting,
-        rounds=base.rounds,
         guarantee=estimator.guarantee_,
-        parameters=base.parameters,
-        edits=base.edits,
     )
 
 

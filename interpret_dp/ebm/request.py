@@ -9,19 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from interpret_dp._validate import (
-    check_choice,
-    check_int,
-    check_real,
-    check_sequence,
-    did_you_mean,
-)
+from interpret_dp._validate import check_choice, check_int, check_real, check_sequence, did_you_mean
 from interpret_dp.accounting.gaussian import classic_mu, mu_of_budget
-from interpret_dp.accounting.guarantee import (
-    DEFAULT_ASSUMPTIONS,
-    UNDECLARED_ASSUMPTIONS,
-    Guarantee,
-)
+from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, UNDECLARED_ASSUMPTIONS, Guarantee
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.losses import LOSSES, checked_objective, link_of
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask, excluded_pairs, pair_task
@@ -46,12 +36,7 @@ from interpret_dp.fitting.partitioned import (
 )
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.release import ReleasePlan, ReleaseRequest
-from interpret_dp.schema import (
-    Categorical,
-    Continuous,
-    FeatureSpec,
-    Schema,
-)
+from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
 from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
 from interpret_dp.schema.kinds import kind_of, kinds_of
 from interpret_dp.schema.partial import partial_schema_from_arguments
@@ -211,7 +196,7 @@ def _refuse_start_of_logarithms(estimator: Any, init_score: Any) -> None:
 
 
 def _objective(estimator: Any) -> str:
-    """Return what a regression minimises; a classification has one objective, the log loss."""
+    """Return the objective of a regression; a classification has one, the log loss."""
     return checked_objective(estimator.objective) if estimator._task == "regression" else "rmse"
 
 

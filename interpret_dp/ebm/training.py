@@ -32,13 +32,7 @@ from interpret_dp.ebm.trainer.partitions import movable_terms
 from interpret_dp.ebm.trainer.releases import release_bins, release_correlations
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseSession
-from interpret_dp.schema import (
-    Categorical,
-    Continuous,
-    FeatureSpec,
-    encode_classes,
-    encode_target,
-)
+from interpret_dp.schema import Categorical, Continuous, FeatureSpec, encode_classes, encode_target
 from interpret_dp.schema.encode import encode_features, encode_weights
 
 __all__ = ["TrainedTerms", "TrainingTask", "has_one_class", "train", "train_constant"]
@@ -155,17 +149,14 @@ def train(
         directions=task.directions,
         movable=movable,
         config=replace(config, n_movable=len(movable)),
-        unit=start.unit,
-        intercept=start.level,
-        n_rows=start.n_rows,
+        start=start,
         weight_noise=weight_noise,
-        loss=loss,
     )
-    significant = _significance(boosting, start, session)
+    significant = _significance(boosting, session)
     result = boost(rows, boosting, session, significant=significant, verbose=verbose)
     in_units = loss.score_unit
     correlations = _correlations(rows, result, boosting, session)
-    boosted = Boosted(result, boosting, start, session.public_choices)
+    boosted = Boosted(result, boosting, session.public_choices)
     scores, noise, expected = boosted.denoised(correlations)
     if loss.is_classification and not start.has_scores:
         result = replace(result, intercept=boosted.balanced_intercept(scores))
@@ -190,10 +181,8 @@ def train(
         task.pairs,
         config=config,
         session=session,
-        unit=start.unit,
-        n_rows=start.n_rows,
+        start=start,
         count_noise=count_noise,
-        loss=loss,
     )
     return replace(
         trained,
@@ -205,21 +194,19 @@ def train(
 
 
 def _significance(
-    boosting: BoostingTask, start: Start, session: ReleaseSession
+    boosting: BoostingTask, session: ReleaseSession
 ) -> Callable[[BoostingResult], set[int]] | None:
-    """Return what decides half-way which terms show more than noise; None to keep all.
+    """Return the midpoint decision, which finds the significant terms; None to keep all.
 
     All are kept where the caller chose the number of rounds, and where too little is known of the
     curves to denoise them.
     """
-    if boosting.config.rounds is not None or not boosting.config.can_denoise(
-        start.n_rows, start.unit
-    ):
+    bins, config, start = boosting.bins, boosting.config, boosting.start
+    if config.rounds is not None or not config.can_denoise(start.n_rows, start.unit):
         return None
-    bins = boosting.bins
 
     def significant(early: BoostingResult) -> set[int]:
-        added = Boosted(early, boosting, start, session.public_choices).added_noise()
+        added = Boosted(early, boosting, session.public_choices).added_noise()
         noise = with_noise_of_others(added, bins)
         curves = [start.loss.score_unit * scores for scores in early.scores]
         return significant_terms(curves, noise, bins, boosting.is_ordered)
@@ -238,8 +225,8 @@ def _correlations(
         if k not in result.pruned
     }
     largest_first = sorted(sizes, key=lambda k: -sizes[k])
-    facts = bins, boosting.is_ordered, largest_first, boosting.n_rows
-    return release_correlations(rows, *facts, boosting.config, session)
+    arguments = bins, boosting.is_ordered, largest_first, boosting.start.n_rows
+    return release_correlations(rows, *arguments, boosting.config, session)
 
 
 def _is_ordered(spec: FeatureSpec) -> bool:
@@ -253,11 +240,7 @@ def _loss(task: TrainingTask, *, has_start: bool) -> Loss:
 
 
 def _encoded(
-    private: PrivateRows,
-    task: TrainingTask,
-    config: TrainerConfig,
-    loss: Loss,
-    n_threads: int,
+    private: PrivateRows, task: TrainingTask, config: TrainerConfig, loss: Loss, n_threads: int
 ) -> AdditiveRows:
     """Encode the rows as integers, each by itself."""
     table, start = private.table, private.init_scores
@@ -289,12 +272,7 @@ def _encoded(
     if n_classes == 2:
         return LocalBinaryRows(codes, labels, weights=weights, offsets=offsets, n_threads=n_threads)
     return LocalMulticlassRows(
-        codes,
-        labels,
-        n_classes=n_classes,
-        weights=weights,
-        offsets=offsets,
-        n_threads=n_threads,
+        codes, labels, n_classes=n_classes, weights=weights, offsets=offsets, n_threads=n_threads
     )
 
 
@@ -322,11 +300,11 @@ def _release_target(
         "target", rows.target_sums()[np.newaxis], row_norm=rows.target_norm, aligned=True
     )
     norm = session.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
-    return loss.start(released[0] / LATTICE, sigma / LATTICE, norm, config, has_scores=has_scores)
+    return loss.start(released[0] / LATTICE, sigma / LATTICE, norm, config, has_scores)
 
 
 def has_one_class(task: TrainingTask) -> bool:
-    """Return whether there is nothing to tell apart."""
+    """Return whether a classification has fewer than two labels."""
     return isinstance(task.target, Categorical) and len(task.target.levels) < 2
 
 
@@ -373,7 +351,7 @@ def train_constant(
             averaged=(Averaged(0),) * len(bins),
             noise=0.0,
             step=0.0,
-            way=0.0,
+            total_step=0.0,
         ),
     )
 

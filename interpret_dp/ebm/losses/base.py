@@ -12,7 +12,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,10 @@ from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.schema import Continuous
 from interpret_dp.schema.partial import PartialSchema
 
-__all__ = ["MIN_UNEXPLAINED", "RULES", "Loss", "RegressionLoss", "Start", "residual_clip"]
+__all__ = ["MIN_UNEXPLAINED", "RULES", "Loss", "RegressionLoss", "Start", "Terms", "residual_clip"]
 
 FloatArray = NDArray[np.float64]
+Terms: TypeAlias = Sequence[FloatArray]  # one a term
 
 #: Rules for the residual of a row, each clipped by the loop over rows: target minus score, target
 #: minus exp(score), and any function of target minus score or of log target minus score.
@@ -88,13 +89,7 @@ class Loss(ABC):
 
     @abstractmethod
     def start(
-        self,
-        sums: FloatArray,
-        noise: float,
-        norm: float,
-        config: TrainerConfig,
-        *,
-        has_scores: bool,
+        self, sums: FloatArray, noise: float, norm: float, config: TrainerConfig, has_scores: bool
     ) -> Start:
         """Return the start of boosting.
 
@@ -114,13 +109,7 @@ class Loss(ABC):
 
     @abstractmethod
     def curvatures(
-        self,
-        scores: Sequence[FloatArray],
-        intercept: FloatArray,
-        weights: Sequence[FloatArray],
-        *,
-        average: float,
-        is_rough: bool = False,
+        self, scores: Terms, level: FloatArray, weights: Terms, average: float, rough: bool = False
     ) -> list[FloatArray]:
         """Return the expected second derivative of the loss in each bin, terms being independent.
 
@@ -128,12 +117,13 @@ class Loss(ABC):
         ----------
         scores : sequence of ndarray of float64, shape (n_codes, n_scores) each
             Released curves, in units of the score lattice.
-        intercept : ndarray of float64, shape (n_scores,)
+        level : ndarray of float64, shape (n_scores,)
+            Intercept.
         weights : sequence of ndarray of float64, shape (n_codes,) each
             Released bin weights.
         average : float
             Mean second derivative over all rows.
-        is_rough : bool
+        rough : bool
             Whether it only sets the length of a step.
 
         Returns
@@ -154,11 +144,7 @@ class Loss(ABC):
         return np.ones_like(centres)
 
     def leaf_steps(
-        self,
-        steps: FloatArray,
-        leaf: NDArray[np.uint16],
-        scores: FloatArray,
-        weights: FloatArray,
+        self, steps: FloatArray, leaf: NDArray[np.uint16], scores: FloatArray, weights: FloatArray
     ) -> FloatArray:
         """Return the step of each leaf, given those of leaves of average Hessian.
 
@@ -269,13 +255,7 @@ class RegressionLoss(Loss):
         return self.middle
 
     def start(
-        self,
-        sums: FloatArray,
-        noise: float,
-        norm: float,
-        config: TrainerConfig,
-        *,
-        has_scores: bool,
+        self, sums: FloatArray, noise: float, norm: float, config: TrainerConfig, has_scores: bool
     ) -> Start:
         """Return the start of boosting, with the clip; ``sums`` are rows, target and its square."""
         n_rows = max(float(sums[0]), noise)
@@ -331,13 +311,7 @@ class RegressionLoss(Loss):
         return ratio * self.half / self.clip, Unit(curvature=1.0, step=1.0, norm=norm)
 
     def curvatures(
-        self,
-        scores: Sequence[FloatArray],
-        intercept: FloatArray,
-        weights: Sequence[FloatArray],
-        *,
-        average: float,
-        is_rough: bool = False,
+        self, scores: Terms, level: FloatArray, weights: Terms, average: float, rough: bool = False
     ) -> list[FloatArray]:
         """Return the average in every bin."""
         return [np.full_like(curve, average) for curve in scores]

@@ -30,8 +30,7 @@ class GammaDeviance(LogLinkLoss):
     @staticmethod
     def residual(gap: FloatArray, clip: float) -> FloatArray:
         """Return the relative error of a target ``exp(gap)`` times the mean."""
-        error: FloatArray = np.expm1(gap) / clip
-        return error
+        return np.asarray(np.expm1(gap) / clip)
 
     @classmethod
     def check_lower(cls, lower: float | None) -> None:

@@ -135,5 +135,4 @@ def relative_means(scores: FloatArray, weights: FloatArray) -> FloatArray:
     odds = np.exp(scores - scores.max())
     total = float(weights.sum())
     mean = float(weights @ odds) / total if total > 0 else 1.0
-    relative: FloatArray = odds / max(mean, np.finfo(float).tiny)
-    return relative
+    return np.asarray(odds / max(mean, np.finfo(float).tiny))

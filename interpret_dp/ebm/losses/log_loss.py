@@ -8,14 +8,13 @@ scores as independent and normal.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.config import TrainerConfig, Unit
-from interpret_dp.ebm.losses.base import Loss, Start
+from interpret_dp.ebm.losses.base import Loss, Start, Terms
 
 __all__ = ["LogLoss"]
 
@@ -34,13 +33,7 @@ class LogLoss(Loss):
     is_classification = True
 
     def start(
-        self,
-        sums: FloatArray,
-        noise: float,
-        norm: float,
-        config: TrainerConfig,
-        *,
-        has_scores: bool,
+        self, sums: FloatArray, noise: float, norm: float, config: TrainerConfig, has_scores: bool
     ) -> Start:
         """Return the start of boosting; ``sums`` are the rows of each class."""
         # A class may be smaller than its noise: no count is believed to be below one noise unit.
@@ -55,13 +48,7 @@ class LogLoss(Loss):
         return Start(float(counts.sum()), level, unit, self, has_scores)
 
     def curvatures(
-        self,
-        scores: Sequence[FloatArray],
-        intercept: FloatArray,
-        weights: Sequence[FloatArray],
-        *,
-        average: float = 0.0,
-        is_rough: bool = False,
+        self, scores: Terms, level: FloatArray, weights: Terms, average: float, rough: bool = False
     ) -> list[FloatArray]:
         """Return the expected p (1 - p) in each bin, terms being independent."""
         own = np.array(
@@ -73,8 +60,8 @@ class LogLoss(Loss):
         variances = np.maximum(own.sum(axis=0) - own, 0.0)
         sizes = [len(term) for term in scores]
         spread = np.repeat(np.sqrt(variances), sizes, axis=0)
-        n_nodes = _ROUGH_NODES if is_rough else _NODES
-        curvature = self.mean_curvature(intercept + np.concatenate(scores), spread, n_nodes)
+        n_nodes = _ROUGH_NODES if rough else _NODES
+        curvature = self.mean_curvature(level + np.concatenate(scores), spread, n_nodes)
         return np.split(curvature, np.cumsum(sizes)[:-1])
 
     def mean_curvature(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.losses.base import residual_clip
+from interpret_dp.ebm.losses.base import Terms, residual_clip
 from interpret_dp.ebm.losses.log_link import LogLinkLoss, relative_means
 from interpret_dp.ebm.tuning import TUNING
 
@@ -46,13 +45,7 @@ class PoissonDeviance(LogLinkLoss):
         return max(variance * mean, 1.0)
 
     def curvatures(
-        self,
-        scores: Sequence[FloatArray],
-        intercept: FloatArray,
-        weights: Sequence[FloatArray],
-        *,
-        average: float,
-        is_rough: bool = False,
+        self, scores: Terms, level: FloatArray, weights: Terms, average: float, rough: bool = False
     ) -> list[FloatArray]:
         """Return second derivatives in proportion to the mean of each bin."""
         return [
@@ -61,11 +54,7 @@ class PoissonDeviance(LogLinkLoss):
         ]
 
     def leaf_steps(
-        self,
-        steps: FloatArray,
-        leaf: NDArray[np.uint16],
-        scores: FloatArray,
-        weights: FloatArray,
+        self, steps: FloatArray, leaf: NDArray[np.uint16], scores: FloatArray, weights: FloatArray
     ) -> FloatArray:
         """Return steps divided by each leaf's mean prediction.
 
@@ -77,5 +66,4 @@ class PoissonDeviance(LogLinkLoss):
         sizes = np.bincount(leaf, weights, minlength=len(steps))
         sums = np.bincount(leaf, weights * relative, minlength=len(steps))
         means = np.divide(sums, sizes, out=np.ones(len(steps)), where=sizes > 0)
-        divided: FloatArray = steps / np.maximum(means, _MIN_RELATIVE_MEAN)
-        return divided
+        return np.asarray(steps / np.maximum(means, _MIN_RELATIVE_MEAN))

@@ -24,13 +24,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.noise.views import (
-    N_LENGTHS,
-    SCALE_PRIOR,
-    Curve,
-    View,
-    noise_variances_of,
-)
+from interpret_dp.ebm.noise.views import N_LENGTHS, SCALE_PRIOR, Curve, View, noise_variances_of
 
 __all__ = ["Curve", "Denoised", "denoise"]
 
@@ -140,8 +134,7 @@ def _posteriors(views: Sequence[View]) -> list[FloatArray | None]:
 
 def _shares(counts: FloatArray, prior: FloatArray) -> FloatArray:
     counts = counts + _PRIOR_CURVES * prior
-    shares: FloatArray = counts / counts.sum()
-    return shares
+    return np.asarray(counts / counts.sum())
 
 
 def _typical_variance(curves: Sequence[Curve]) -> float:

@@ -48,12 +48,12 @@ def balanced_intercept(
     weights : sequence of ndarray of float64, shape (n_codes,) each
         Released bin weights.
     """
-    wanted = mean_probability(intercept, *_sums(before, weights))
+    target = mean_probability(intercept, *_sums(before, weights))
     sums = _sums(after, weights)
     low, high = intercept - _LARGEST_SHIFT, intercept + _LARGEST_SHIFT
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
-        if mean_probability(middle, *sums) < wanted:
+        if mean_probability(middle, *sums) < target:
             low = middle
         else:
             high = middle
@@ -85,23 +85,22 @@ def balanced_intercepts(
     Means are over made-up rows, the same before and after. Each term has as many of them in a bin
     as its weight says, and terms meet by chance.
     """
-    noisy, found = np.tile(intercepts, (_ROWS, 1)), np.zeros((_ROWS, len(intercepts)))
+    noisy, denoised = np.tile(intercepts, (_ROWS, 1)), np.zeros((_ROWS, len(intercepts)))
     for old, new, w in zip(before, after, weights, strict=True):
         if w.any():
             borders = np.cumsum(w) / w.sum()
             codes = np.searchsorted(borders, (rng.permutation(_ROWS) + 0.5) / _ROWS)
             codes = np.minimum(codes, len(w) - 1)
             noisy += old[codes]
-            found += new[codes]
-    wanted = _log_means(noisy)
+            denoised += new[codes]
+    target = _log_means(noisy)
     balanced = intercepts.copy()
     for _ in range(_MOST_STEPS):
-        change = wanted - _log_means(balanced + found)
+        change = target - _log_means(balanced + denoised)
         balanced += change
         if np.abs(change).max() < _TOLERANCE:
             break
-    centred: FloatArray = balanced - balanced.mean()
-    return centred
+    return np.asarray(balanced - balanced.mean())
 
 
 def _log_means(scores: FloatArray) -> FloatArray:
@@ -147,11 +146,11 @@ def _sums(
 
 
 def _tabulated(places: FloatArray, shares: FloatArray, n_points: int) -> FloatArray:
-    """Return how common whole places are; a share between two goes to both, as near as they are."""
+    """Return the probability of each grid point; one between two points is split linearly."""
     below = np.floor(places).astype(np.int64)
     beyond = places - below
-    found = np.zeros(n_points)
-    np.add.at(found, below, shares * (1.0 - beyond))
+    table = np.zeros(n_points)
+    np.add.at(table, below, shares * (1.0 - beyond))
     # What is exactly at the last place has no share in the next.
-    np.add.at(found, np.minimum(below + 1, n_points - 1), shares * beyond)
-    return found
+    np.add.at(table, np.minimum(below + 1, n_points - 1), shares * beyond)
+    return table

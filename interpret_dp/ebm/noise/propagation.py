@@ -26,16 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.trainer.curves import Averaged
-from interpret_dp.ebm.trainer.partitions import (
-    Partition,
-    TermUpdate,
-    centred_change,
-    without_total,
-)
+from interpret_dp.ebm.trainer.partitions import Partition, TermUpdate, centred_change, without_total
 
 __all__ = [
     "cells_of_bins",
-    "noise_covariance",
     "noise_variances",
     "noises_of_sums",
     "run_starts",
@@ -52,15 +46,10 @@ _DRAWS = 512
 _DRAWS_AT_ONCE = 32
 
 
-def noise_covariance(
-    updates: Sequence[TermUpdate],
-    weights: FloatArray,
-    curvature: FloatArray,
-    *,
-    noise: float,
-    averaged: Averaged,
-) -> FloatArray:
-    """Propagate the noise of every round into the averaged curve of one term.
+def unit_covariance(
+    updates: Sequence[TermUpdate], weights: FloatArray, hessian: FloatArray, averaged: Averaged
+) -> tuple[FloatArray, FloatArray]:
+    """Return the covariance for noise of one, and the response of the averaged curve.
 
     Parameters
     ----------
@@ -68,33 +57,8 @@ def noise_covariance(
         Public record of the term.
     weights : ndarray of float64, shape (n_codes,)
         Released bin weights.
-    curvature : ndarray of float64, shape (n_codes,)
-        Mean second derivative of the loss in each bin.
-    noise : float
-        Standard deviation of the noise of one residual sum.
     averaged : Averaged
-        How the curve was made of the iterates.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_codes, n_codes)
-        In units of score squared.
-    """
-    return noise**2 * unit_covariance(updates, weights, curvature * weights, averaged)[0]
-
-
-def unit_covariance(
-    updates: Sequence[TermUpdate],
-    weights: FloatArray,
-    hessian: FloatArray,
-    averaged: Averaged,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the covariance for noise of one, and the response of the averaged curve.
-
-    Parameters
-    ----------
-    updates, weights, averaged
-        As for :func:`noise_covariance`.
+        Weights of the iterates in the curve.
     hessian : ndarray of float64, shape (n_codes,)
         Weight times curvature of each bin.
 
@@ -116,11 +80,11 @@ def unit_covariance(
     for index in range(len(updates) - 1, -1, -1):
         leaf = updates[index].partition.leaf
         starts = run_starts(leaf)
-        diagonal += counts[index] * (1.0 + averaged.ahead)
-        carried = _carried(updates[index], weights, onward, starts)
+        diagonal += counts[index] * (1.0 + averaged.extrapolation)
+        residual_map = _carried(updates[index], weights, onward, starts)
         # The change alone counts more, and not what there was before it.
-        diagonal -= counts[index] * averaged.ahead
-        contrasts = without_total(updates[index], carried.T, leaf[starts])
+        diagonal -= counts[index] * averaged.extrapolation
+        contrasts = without_total(updates[index], residual_map.T, leaf[starts])
         covariance += updates[index].noise ** 2 * (contrasts.T @ contrasts)
         if updates[index].by_contrasts:
             level -= contrasts.T @ np.add.reduceat(hessian, starts)
@@ -128,14 +92,14 @@ def unit_covariance(
         covariance += fresh * np.outer(level, level)
         level *= kept
         lengths = np.append(starts[1:], len(leaf)) - starts
-        part = np.repeat(carried, lengths, axis=1) * hessian
+        part = np.repeat(residual_map, lengths, axis=1) * hessian
         response += part
         onward -= part
     return covariance, response
 
 
 def run_starts(leaf: NDArray[np.uint16]) -> NDArray[np.int64]:
-    """Return where each leaf begins; bins of one leaf lie side by side."""
+    """Return the first bin of each leaf; bins of one leaf lie side by side."""
     return np.concatenate(([0], np.flatnonzero(leaf[1:] != leaf[:-1]) + 1))
 
 
@@ -144,11 +108,11 @@ def _carried(
 ) -> FloatArray:
     """Return ``onward`` after the map of ``centred_change``, with leaves in order of their bins."""
     gain = update.gain[update.partition.leaf[starts]]
-    carried = np.add.reduceat(onward, starts, axis=1)
+    residual_map = np.add.reduceat(onward, starts, axis=1)
     moved = np.where(gain > 0, np.add.reduceat(weights, starts), 0.0)
     if moved.sum() > 0:
-        carried -= carried[:, gain > 0].sum(axis=1)[:, np.newaxis] * (moved / moved.sum())
-    return carried * gain
+        residual_map -= residual_map[:, gain > 0].sum(axis=1)[:, np.newaxis] * (moved / moved.sum())
+    return residual_map * gain
 
 
 def noise_variances(
@@ -160,12 +124,16 @@ def noise_variances(
     averaged: Averaged,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return the diagonal of :func:`noise_covariance` in memory that grows with the bins alone.
+    """Return the diagonal of the covariance, in memory that grows with the bins alone.
 
     Parameters
     ----------
-    updates, weights, curvature, noise, averaged
-        As for :func:`noise_covariance`.
+    updates, weights, averaged
+        As for :func:`unit_covariance`.
+    curvature : ndarray of float64, shape (n_codes,)
+        Mean second derivative of the loss in each bin.
+    noise : float
+        Standard deviation of the noise of one residual sum.
     rng : numpy.random.Generator
         For public choices.
 
@@ -201,7 +169,7 @@ def noise_variances(
 
 
 def _moved_bins(updates: Sequence[TermUpdate], n_bins: int) -> NDArray[np.bool_]:
-    """Return which bins any update moves: the others have no noise, and give none to others."""
+    """Return a mask of the bins that any update moves: the others have no noise, and give none."""
     moved = np.zeros(n_bins, dtype=np.bool_)
     for update in updates:
         moved |= (update.gain > 0)[update.partition.leaf]
@@ -227,11 +195,11 @@ def _mean_curvature(
 
 
 def _intercept(update: TermUpdate, curvature: float) -> tuple[float, float]:
-    """Return what is left of the intercept's deviation since the last update, and new variance."""
+    """Return the remaining share of the intercept's deviation, and its new variance."""
     shifts = update.shifts
     left = 1.0 - shifts.step * curvature
-    echoes = float(np.sum((left**2) ** np.arange(shifts.number)))
-    return left**shifts.number, shifts.noise**2 * echoes
+    accumulated = float(np.sum((left**2) ** np.arange(shifts.number)))
+    return left**shifts.number, shifts.noise**2 * accumulated
 
 
 def noises_of_sums(
@@ -278,7 +246,7 @@ def _simulated_variances(
             sums[leaf[starts]] -= np.add.reduceat(deviation * hessian[:, np.newaxis], starts)
             change = centred_change(update, weights, sums)
             deviation += change
-            average += count * (deviation + averaged.ahead * change)
+            average += count * (deviation + averaged.extrapolation * change)
         squares += (average**2).sum(axis=1)
     return squares / _DRAWS
 
@@ -310,10 +278,10 @@ def _single_bin_variances(
     counts = averaged.counts(len(updates))
     own, onward = np.zeros(len(weights)), np.zeros(len(weights))
     for gain, count in zip(gains[::-1], counts[::-1], strict=True):
-        onward += count * (1.0 + averaged.ahead)
+        onward += count * (1.0 + averaged.extrapolation)
         own += (gain * onward) ** 2
         # The change alone counts more, and not what there was before it.
-        onward -= count * averaged.ahead + gain * hessian * onward
+        onward -= count * averaged.extrapolation + gain * hessian * onward
     moved = (gains > 0).any(axis=0)
     shares = np.where(moved, weights, 0.0) / max(float(weights[moved].sum()), 1e-300)
     return np.where(moved, own + shares**2 @ own, 0.0)

@@ -1,4 +1,4 @@
-"""Which curves show more than their noise: a test of each, from released numbers alone."""
+"""Significance of curves: a test of each against its noise, from released numbers alone."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def significant_terms(
     bins : sequence of Bins
     is_ordered : sequence of bool
     """
-    found, unknown = set(), set()
+    significant, unknown = set(), set()
     for k, (curves, spread, b) in enumerate(zip(scores, noise, bins, strict=True)):
         if spread.covariance is None and is_ordered[k]:
             unknown.add(k)
         elif any(
-            _is_significant(curve, _of_score(spread, index), b.weights)
+            _is_significant(curve, spread.of_score(index)[0], b.weights)
             for index, curve in enumerate(curves.T)
         ):
-            found.add(k)
-    return found | unknown if found else set(range(len(bins)))
+            significant.add(k)
+    return significant | unknown if significant else set(range(len(bins)))
 
 
 def _is_significant(curve: FloatArray, noise: FloatArray, weights: FloatArray) -> bool:
@@ -110,12 +110,3 @@ def excess(curve: FloatArray, noise: FloatArray, weights: FloatArray) -> float:
     if square > 0:
         return above / float(np.sqrt(2 * square))
     return np.inf if above > 0 else -np.inf
-
-
-def _of_score(noise: TermNoise, index: int) -> FloatArray:
-    """Return the noise of one score: its covariance where there is one, else its variances."""
-    if noise.covariance is not None:
-        return noise.covariance if noise.covariance.ndim == 2 else noise.covariance[index]
-    columns = np.atleast_2d(noise.diagonal.T)
-    found: FloatArray = columns[index]
-    return found

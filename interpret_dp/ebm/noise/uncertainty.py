@@ -66,6 +66,14 @@ class TermNoise:
             variances=None if self.variances is None else factor**2 * self.variances,
         )
 
+    def of_score(self, index: int) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return covariance and response of one score; without them variances and None."""
+        if self.covariance is None:
+            return self.diagonal.reshape(len(self.diagonal), -1)[:, index], None
+        if self.covariance.ndim == 2:
+            return self.covariance, self.response
+        return self.covariance[index], None if self.response is None else self.response[index]
+
     @property
     def diagonal(self) -> NDArray[np.float64]:
         """Variance in each bin, shape (n_codes,) or (n_codes, n_classes); zeros if unknown."""
@@ -185,7 +193,7 @@ class Terms:
     pruned: Collection[int] = ()
 
     def denoised(self) -> dict[int, list[Denoised]]:
-        """Return what is found for each class of each term that can be denoised.
+        """Return the posteriors of each class of each term that can be denoised.
 
         An ordered term without ``covariance`` cannot: neighbours share their noise, and how much is
         not kept.
@@ -198,7 +206,7 @@ class Terms:
             if spread.covariance is None and self.is_ordered[k]:
                 continue
             for index, column in enumerate(np.atleast_2d(score.T)):
-                curve = _curve(column, spread, b.weights, self.is_ordered[k], index, score.ndim)
+                curve = _curve(column, spread, b.weights, self.is_ordered[k], index)
                 largest = MOST_SAMPLING * float(noise_variances_of(curve).max(initial=0.0))
                 sampling = np.minimum(self.sampling[k][:, index], largest)
                 owners.append(k)
@@ -218,7 +226,7 @@ def denoised_scores(terms: Terms) -> list[NDArray[np.float64]]:
 
 
 def expected_terms(terms: Terms) -> list[Expected | None]:
-    """Return what is expected of each term without noise; None of one that cannot be denoised.
+    """Return the posterior of each term; None of one that cannot be denoised.
 
     Bands are made from it. The noise stays what a curve is judged by: the posterior is small where
     a curve was smoothed, so that tests against it reject far too often.
@@ -238,7 +246,7 @@ def _joined(columns: Sequence[NDArray[np.float64]], shape: tuple[int, ...]) -> A
 
 
 def _expected(parts: Sequence[Denoised], noisy: NDArray[np.float64]) -> Expected:
-    """Return what is expected of all classes of a term; nothing if it is not known of each."""
+    """Return the posterior of all classes of a term; None if that of one is not known."""
     means = [part.mean for part in parts if part.mean is not None]
     spreads = [part.spread for part in parts if part.spread is not None]
     if len(spreads) < len(parts):
@@ -255,13 +263,9 @@ def _curve(
     weights: NDArray[np.float64],
     is_ordered: bool,
     index: int,
-    n_axes: int,
 ) -> Curve:
     """Return one class's curve, or that of a term with one score."""
-    if noise.covariance is None or noise.response is None:
-        if noise.variances is None:
-            raise ValueError("The noise of a term is unknown; it must be given to denoise it.")
-        return Curve(scores, np.atleast_2d(noise.variances.T)[index], weights, is_ordered)
-    if n_axes == 1:
-        return Curve(scores, noise.covariance, weights, is_ordered, noise.response)
-    return Curve(scores, noise.covariance[index], weights, is_ordered, noise.response[index])
+    if noise.covariance is None and noise.variances is None:
+        raise ValueError("The noise of a term is unknown; it must be given to denoise it.")
+    own, response = noise.of_score(index)
+    return Curve(scores, own, weights, is_ordered, response)

@@ -78,8 +78,7 @@ def sampling_variances(
     shared = 1.0 if n_scores == 1 else 1.0 - 1.0 / n_scores
     # A count may be smaller than its noise: a bin that moves is believed to have a row.
     rows = np.maximum(weights, 1.0)[:, np.newaxis]
-    found: FloatArray = shared * dispersion / np.maximum(rows * curvatures, 1e-12)
-    return found
+    return np.asarray(shared * dispersion / np.maximum(rows * curvatures, 1e-12))
 
 
 def explained_variance(
@@ -148,8 +147,7 @@ def with_noise_of_others(
 def _mean_over_rows(noise: TermNoise, bins: Bins) -> FloatArray:
     """Return the mean variance of a term's noise over the rows, shape (n_scores,)."""
     variances = noise.diagonal.reshape(bins.n_codes, -1)
-    means: FloatArray = bins.weights @ variances / max(float(bins.weights.sum()), 1e-300)
-    return means
+    return np.asarray(bins.weights @ variances / max(float(bins.weights.sum()), 1e-300))
 
 
 def _with_variances(noise: TermNoise, added: FloatArray) -> TermNoise:
@@ -190,32 +188,23 @@ def with_coupling(
     full_steps : float
         How many full steps a term has made: rounds times the share of a full step in each.
     """
-    found = list(noise)
+    coupled = list(noise)
     if any(not _settles(noise[k]) for k in correlations.terms):
-        return found
+        return coupled
     shares = [bins[k].weights / bins[k].weights.sum() for k in correlations.terms]
     n_scores = noise[correlations.terms[0]].diagonal.reshape(len(shares[0]), -1).shape[1]
     ridge = 1.0 / max(full_steps, 1.0)
     parts = []
     for score in range(n_scores):
-        own = [_score_of(noise[k], score) for k in correlations.terms]
+        own = [noise[k].of_score(score) for k in correlations.terms]
         parts.append(_coupled(own, shares, correlations, ridge))
     for place, k in enumerate(correlations.terms):
-        found[k] = _joined(noise[k], [part[place] for part in parts])
-    return found
+        coupled[k] = _joined(noise[k], [part[place] for part in parts])
+    return coupled
 
 
 def _settles(noise: TermNoise) -> bool:
     return bool((np.abs(noise.diagonal) < _LARGEST_VARIANCE).all())
-
-
-def _score_of(noise: TermNoise, score: int) -> tuple[FloatArray, FloatArray | None]:
-    """Return covariance, or variances, and response of one of a term's scores."""
-    if noise.covariance is None or noise.response is None:
-        return noise.diagonal.reshape(len(noise.diagonal), -1)[:, score], None
-    if noise.covariance.ndim == 2:
-        return noise.covariance, noise.response
-    return noise.covariance[score], noise.response[score]
 
 
 def _coupled(
@@ -236,30 +225,30 @@ def _coupled(
     ends = np.cumsum([table.shape[1] for table in functions])
     blocks = [slice(end - table.shape[1], end) for end, table in zip(ends, functions, strict=True)]
     responses, variances = np.zeros_like(matrix), np.zeros_like(matrix)
-    left, right, carried = [], [], []
+    left, right, products = [], [], []
     for block, table, share, (spread, response) in zip(blocks, functions, shares, own, strict=True):
         left.append(table if response is None else response @ table)
         right.append(share[:, np.newaxis] * table)
-        carried.append(
+        products.append(
             spread[:, np.newaxis] * right[-1] if spread.ndim == 1 else spread @ right[-1]
         )
         responses[block, block] = right[-1].T @ left[-1]
-        variances[block, block] = right[-1].T @ carried[-1]
+        variances[block, block] = right[-1].T @ products[-1]
     answer = np.linalg.solve(np.eye(len(matrix)) + matrix @ responses, matrix)
     compensated = answer @ variances @ answer.T
-    found = []
-    for block, (spread, _), u, c in zip(blocks, own, left, carried, strict=True):
+    coupled = []
+    for block, (spread, _), u, c in zip(blocks, own, left, products, strict=True):
         # Of the matrix between functions of the term alone.
-        lost = u @ answer[block, block]
+        shared = u @ answer[block, block]
         if spread.ndim == 1:
             square = np.einsum("bi,ij,bj->b", u, compensated[block, block], u)
-            met = spread - 2.0 * (lost * c).sum(axis=1) + square
+            variance = spread - 2.0 * (shared * c).sum(axis=1) + square
             # A bin that no update moves has no noise, of whatever others.
-            found.append(np.where(spread > 0, np.maximum(met, 0.0), 0.0))
+            coupled.append(np.where(spread > 0, np.maximum(variance, 0.0), 0.0))
         else:
-            crossed = lost @ c.T
-            found.append(spread - crossed - crossed.T + u @ compensated[block, block] @ u.T)
-    return found
+            cross = shared @ c.T
+            coupled.append(spread - cross - cross.T + u @ compensated[block, block] @ u.T)
+    return coupled
 
 
 def _joined(noise: TermNoise, spreads: Sequence[FloatArray]) -> TermNoise:

@@ -105,17 +105,17 @@ class View:
         sampling = curve.sampling
         if curve.noise.ndim == 1:
             self._noise = variances[self.moved]
-            whole = self._noise if sampling is None else self._noise + sampling[self.moved]
-            self._root = np.sqrt(whole)
-            self._bases.append((unit / whole, None, self._scores / self._root))
+            total = self._noise if sampling is None else self._noise + sampling[self.moved]
+            self._root = np.sqrt(total)
+            self._bases.append((unit / total, None, self._scores / self._root))
         else:
             noise = curve.noise[np.ix_(self.moved, self.moved)]
             # Along the direction that centring takes away there is no noise: a little makes a root.
             ridge = 1e-8 * float(np.trace(noise)) / len(noise)
             self._noise = noise + ridge * np.eye(len(noise))
-            whole = self._noise if sampling is None else self._noise + _blurred(curve, self.moved)
+            total = self._noise if sampling is None else self._noise + _blurred(curve, self.moved)
             try:
-                self._root = np.linalg.cholesky(whole)
+                self._root = np.linalg.cholesky(total)
                 self._inverse = np.linalg.inv(self._root)
                 white = self._inverse @ self._scores
                 for kernel in _kernels(curve, self.moved):
@@ -174,22 +174,22 @@ class View:
         Under scale s the mean is ``y - A diag(1 / (1 + s d)) z`` and the covariance
         ``C - A diag(1 / (1 + s d)) A'``, with ``A = C L'^-1 V`` and ``z = V' L^-1 y``.
         """
-        lost = [1.0 - kept for kept in self._kept]
+        shrinkage_lost = [1.0 - kept for kept in self._kept]
         if self._noise.ndim == 1:
             map_ = self._noise / self._root
-            removed = lost[0] * self._bases[0][2] * map_
+            removed = shrinkage_lost[0] * self._bases[0][2] * map_
             mean = likely[0] @ removed
-            within = self._noise - likely[0] @ lost[0] * map_**2
+            within = self._noise - likely[0] @ shrinkage_lost[0] * map_**2
             return self._scores - mean, within + likely[0] @ (removed - mean) ** 2
         covariance, removed_by = self._noise.copy(), []
-        for share, part, (_, vectors, z) in zip(likely, lost, self._bases, strict=True):
+        for share, part, (_, vectors, z) in zip(likely, shrinkage_lost, self._bases, strict=True):
             map_ = self._noise @ (self._inverse.T @ vectors)
             covariance -= (map_ * (share @ part)) @ map_.T
             removed_by.append((part * z) @ map_.T)
         shares, removed = likely.ravel(), np.concatenate(removed_by)
         mean = shares @ removed
-        apart = np.sqrt(shares)[:, np.newaxis] * (removed - mean)
-        return self._scores - mean, covariance + apart.T @ apart
+        between = np.sqrt(shares)[:, np.newaxis] * (removed - mean)
+        return self._scores - mean, covariance + between.T @ between
 
 
 def _blurred(curve: Curve, moved: NDArray[np.intp]) -> FloatArray:
@@ -229,7 +229,7 @@ def _kernels(curve: Curve, moved: NDArray[np.intp]) -> list[FloatArray]:
 
 
 def _places(weights: FloatArray) -> FloatArray:
-    """Return where each bin lies between 0 and 1."""
+    """Return the position of each bin between 0 and 1."""
     inner = weights[1:-1]
     mass = np.full(len(inner), (1.0 - _DISTANCE_BY_ROWS) / len(inner))
     mass += _DISTANCE_BY_ROWS * inner / max(float(inner.sum()), 1e-300)

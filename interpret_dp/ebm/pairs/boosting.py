@@ -86,8 +86,7 @@ class PairUpdates:
             ]
         )
         basis, sizes, _ = np.linalg.svd(root[:, np.newaxis] * effects, full_matrices=False)
-        kept: FloatArray = basis[:, sizes > _RANK_TOLERANCE * max(sizes.max(initial=0.0), 1e-300)]
-        return kept
+        return np.asarray(basis[:, sizes > _RANK_TOLERANCE * max(sizes.max(initial=0.0), 1e-300)])
 
     def changes(self, sums: FloatArray) -> FloatArray:
         """Return the pure change of the cells that move, shape (n_moved, ...).
@@ -100,8 +99,7 @@ class PairUpdates:
         where = (slice(None), *[np.newaxis] * (sums.ndim - 1))
         root = np.sqrt(self.weights.ravel()[self.moved])[where]
         raw = root * (self.gain[self.moved][where] * sums)
-        pure: FloatArray = (raw - self._main_effects @ (self._main_effects.T @ raw)) / root
-        return pure
+        return np.asarray((raw - self._main_effects @ (self._main_effects.T @ raw)) / root)
 
 
 def pair_updates(
@@ -238,9 +236,9 @@ def pair_noise(
     for index in range(config.n_rounds - 1, -1, -1):
         if index >= config.n_rounds - config.averaged_rounds:
             onward[np.diag_indices_from(onward)] += 1.0 / config.averaged_rounds
-        carried = onward @ step
-        own += carried @ carried.T
-        onward -= carried * hessian
+        residual_map = onward @ step
+        own += residual_map @ residual_map.T
+        onward -= residual_map * hessian
     covariance = np.zeros((n_codes, n_codes))
     covariance[np.ix_(moved, moved)] = noise**2 * own
     return covariance, np.diagonal(covariance).copy()

@@ -1,4 +1,4 @@
-"""Which pairs of features a fit is to learn: interpret's ``interactions``, checked before a row.
+"""Pairs of features that a fit is to learn: interpret's ``interactions``, checked before a row.
 
 Named pairs cost nothing to choose. A number asks for a private choice, which is paid for.
 """
@@ -274,7 +274,7 @@ def _check_feature(
 
 
 def _chosen(wanted: int, eligible: tuple[int, ...], barred: frozenset[Pair]) -> PairTask:
-    """Return what a number asks for: never more pairs than there are to choose among."""
+    """Return the requested number of pairs, which is at most that of the candidates."""
     barred = frozenset(pair for pair in barred if set(pair) <= set(eligible))
     task = PairTask(eligible=eligible, excluded=barred)
     every = math.comb(len(eligible), 2) - len(barred)

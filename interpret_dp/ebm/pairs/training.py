@@ -26,10 +26,9 @@ from interpret_dp.ebm.config import (
     SELECTION_GROUPS,
     BoostingSettings,
     TrainerConfig,
-    Unit,
     most_cells,
 )
-from interpret_dp.ebm.losses import Loss
+from interpret_dp.ebm.losses import Loss, Start
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.pairs.boosting import PairCells, boost_pairs, pair_noise, pair_updates
 from interpret_dp.ebm.pairs.interactions import PairTask
@@ -108,10 +107,8 @@ def train_pairs(
     *,
     config: TrainerConfig,
     session: ReleaseSession,
-    unit: Unit,
-    n_rows: float,
+    start: Start,
     count_noise: float,
-    loss: Loss,
 ) -> TrainedPairs:
     """Choose and train pairs on top of the trained features.
 
@@ -128,11 +125,10 @@ def train_pairs(
     config : TrainerConfig
     session : ReleaseSession
         Every release passes through it.
-    unit : Unit
-        Scale of the loss.
-    n_rows, count_noise : float
-        Released number of rows; standard deviation of a released count.
-    loss : Loss
+    start : Start
+        Loss and number of rows.
+    count_noise : float
+        Standard deviation of a released count.
     """
     _resume(rows, bins, trained)
     chosen = list(task.named)
@@ -140,7 +136,8 @@ def train_pairs(
         chosen += select_pairs(rows, bins, specs, trained.scores, task, session)
     # interpret's order of terms.
     chosen.sort(key=lambda pair: (*sorted(pair), *pair))
-    settings = config.pair_boosting(n_rows, unit)
+    n_rows = start.n_rows
+    settings = config.pair_boosting(n_rows, start.unit)
     coarse = _coarse_bins(bins, specs, chosen, settings)
     maps = [coarse[k].code_map if k in coarse else _no_codes() for k in range(len(bins))]
     widths = [coarse[k].n_codes if k in coarse else 0 for k in range(len(bins))]
@@ -150,7 +147,7 @@ def train_pairs(
         pair_updates(c, settings=settings, count_noise=count_noise, n_rows=n_rows) for c in cells
     ]
     scores, noise = boost_pairs(rows, cells, updates, config=config, session=session)
-    curvatures = _curvatures(trained, bins, coarse, cells, scores, loss)
+    curvatures = _curvatures(trained, bins, coarse, cells, scores, start.loss)
     noises = [
         _known(*pair_noise(u, c, noise=noise, config=config, rng=session.public_choices))
         for u, c in zip(updates, curvatures, strict=True)
@@ -168,7 +165,7 @@ def _coarse_bins(
     chosen: Sequence[tuple[int, int]],
     settings: BoostingSettings,
 ) -> dict[int, Bins]:
-    """Return how the bins of each feature are merged in its pairs.
+    """Return the merged bins of each feature in its pairs.
 
     Those of a number, to the grid. But an integer of few values keeps the bins of its own term, as
     a category keeps its levels, if one of its pairs can have so many cells: bins that are too
@@ -198,8 +195,8 @@ def _resume(rows: AdditiveRows, bins: Sequence[Bins], trained: BoostingResult) -
     width = max(b.n_codes for b in bins)
     updates = np.zeros((len(bins), width, 1), dtype=np.int32)
     for k, scores in enumerate(trained.scores):
-        whole = np.clip(np.rint(scores * LATTICE), -(2**29), 2**29)
-        updates[k, : len(scores)] = whole
+        change = np.clip(np.rint(scores * LATTICE), -(2**29), 2**29)
+        updates[k, : len(scores)] = change
     rows.begin(np.rint(trained.intercept * LATTICE).astype(np.int64))
     nothing = np.zeros(0, dtype=np.int64)
     rows.advance(np.arange(len(bins)), updates, nothing, width)
@@ -384,13 +381,13 @@ def interaction_size(sums: NDArray[np.int64]) -> int:
         size, so that it changes by at most the norm of what changes in ``sums``, rounded up.
     """
     n_first, n_second = sums.shape
-    whole: NDArray[Any] = sums.astype(object)
+    exact: NDArray[Any] = sums.astype(object)
     # n_first * n_second times the centred table: an integer.
     centred = (
-        n_first * n_second * whole
-        - n_first * whole.sum(axis=1, keepdims=True)
-        - n_second * whole.sum(axis=0, keepdims=True)
-        + whole.sum()
+        n_first * n_second * exact
+        - n_first * exact.sum(axis=1, keepdims=True)
+        - n_second * exact.sum(axis=0, keepdims=True)
+        + exact.sum()
     )
     square = int((centred**2).sum())
     n_cells = n_first * n_second

@@ -109,8 +109,7 @@ def project_to_total(
     order = np.argsort(-counts / cells)
     shifts = (np.cumsum(counts[order]) - total) / np.cumsum(cells[order])
     last = int(np.nonzero(counts[order] > shifts * cells[order])[0][-1])
-    projected: NDArray[np.float64] = np.maximum(counts - shifts[last] * cells, 0.0)
-    return projected
+    return np.asarray(np.maximum(counts - shifts[last] * cells, 0.0))
 
 
 def merge_bins(
@@ -234,8 +233,7 @@ def _weights(
     weights = np.zeros(n_codes)
     weights[: len(counts)] = project_to_total(counts, total, variances)
     weights[1:-1] = np.maximum(weights[1:-1], _LIGHTEST_SHARE * total)
-    scaled: NDArray[np.float64] = weights * (total / weights.sum())
-    return scaled
+    return np.asarray(weights * (total / weights.sum()))
 
 
 def _equal_weight_groups(
@@ -340,21 +338,20 @@ def _posterior_means(coefficients: Sequence[FloatArray], k: int) -> FloatArray:
     k : int
         Their width is 2 to the power of k + 1 cells: those of neighbours overlap.
     """
-    apart = [c[: len(c) // 2 : 2 ** (k + 1)] for c in coefficients]
+    disjoint = [c[: len(c) // 2 : 2 ** (k + 1)] for c in coefficients]
     spread = 1.0 + _VARIANCES
-    likely = _densities(np.concatenate(apart), spread)
+    likely = _densities(np.concatenate(disjoint), spread)
     shares = start = _START
     # Expectation-maximisation, the same number of steps for every table.
     for _ in range(_STEPS):
-        found = likely * shares
-        counted = (found / found.sum(axis=1, keepdims=True)).sum(axis=0)
+        joint = likely * shares
+        counted = (joint / joint.sum(axis=1, keepdims=True)).sum(axis=0)
         shares = counted + _PRIOR_COEFFICIENTS * start
         shares /= shares.sum()
     knots = _knots()
     posterior = _densities(knots, spread) * shares
     posterior /= posterior.sum(axis=1, keepdims=True)
-    means: FloatArray = knots * (posterior @ (_VARIANCES / spread))
-    return means
+    return np.asarray(knots * (posterior @ (_VARIANCES / spread)))
 
 
 def _knots() -> FloatArray:

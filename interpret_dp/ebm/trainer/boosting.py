@@ -3,10 +3,10 @@
 Nori et al. (2021), Algorithm 2, with these changes: a block of features is updated from one pass
 over the rows; partitions are balanced by released weights and move by a fixed rule instead of at
 random; each update is centred, so that the intercept alone carries the mean; and over the last half
-of the rounds, where a full step would have led from each iterate is averaged. All of it is post-
-processing of the released sums. So is which terms go on after half of the rounds: those that show
-nothing but noise are pruned, and what is planned for them serves the others. A regression's steps
-are longer from then on, since columns that say nearly the same converge slowly.
+of the rounds, iterates that are extrapolated to a full step are averaged. All of it is post-
+processing of the released sums. So is the midpoint decision: after half of the rounds terms that
+are not significant are pruned, and what is planned for them serves the others. A regression's steps
+are longer from then on, since correlated columns converge slowly.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MAX_BLOCK_STEP, _MAX_BLOCK_STEP_OF_LOG_LOSS = 1.9, 1.0
 
 
 class _Rounds:
-    """Boosting on its way from round to round.
+    """State of boosting from round to round.
 
     Parameters
     ----------
@@ -64,31 +64,33 @@ class _Rounds:
         self.terms = Curves(task.bins, rows.n_scores, task.directions)
         self.movable = list(task.movable)
         self.settings = task.settings()
-        self.noise, self.way, self._ahead = 0.0, 0.0, 0.0
+        self.noise, self.total_step, self._extrapolation = 0.0, 0.0, 0.0
         # Of all moves of the intercept: number, sum of steps, variance of their noise; and what
         # that was at each term's last update.
         self._shifts = np.zeros(3)
         self._seen = np.zeros((len(task.bins), 3))
         self._width = max(b.n_codes for b in task.bins)
-        self._level = np.rint(task.intercept * LATTICE)
+        self._level = np.rint(task.start.level * LATTICE)
         self._level_sum = np.zeros(rows.n_scores)
         rows.begin(self._level.astype(np.int64))
         self._pending = np.zeros(0, dtype=np.int64)
         self._changes = self._no_changes(0)
 
-    def run(self, rounds: range, averaged: int, verbose: bool, *, ahead: float = 0.0) -> None:
-        """Go through rounds, and average so many of the last ones, so far ahead."""
-        self.terms.forget()
-        self._ahead = ahead
+    def run(
+        self, rounds: range, averaged: int, verbose: bool, *, extrapolation: float = 0.0
+    ) -> None:
+        """Go through rounds, and average so many of the last ones, extrapolated."""
+        self.terms.begin_average()
+        self._extrapolation = extrapolation
         self._level_sum = np.zeros_like(self._level_sum)
         so_far = {"initial": rounds.start, "total": rounds.stop}
         for number in progress(
             rounds, verbose=verbose, desc="DP-EBM rounds", unit="round", **so_far
         ):
             self._round(number)
-            self.way += self.settings.step
+            self.total_step += self.settings.step
             if number >= rounds.stop - averaged:
-                self.terms.remember()
+                self.terms.add_to_average()
                 self._level_sum += self._level
 
     def _round(self, number: int) -> None:
@@ -104,19 +106,14 @@ class _Rounds:
                 own, of_noise = self._update(slot, k, number, exact[slot], hessian[k])
                 total, variance = total + own, variance + of_noise
             largest = self._largest_change
-            rate = self.settings.step / (len(block) * self._task.n_rows)
+            rate = self.settings.step / (len(block) * self._task.start.n_rows)
             shift = np.clip(np.rint(rate * total), -largest, largest)
             self._changes[0] += shift.astype(np.int32)
             self._level += shift
             self._shifts += (1.0, self.settings.step, rate**2 * variance)
 
     def _update(
-        self,
-        slot: int,
-        k: int,
-        number: int,
-        exact: NDArray[np.int64],
-        hessian: NDArray[np.float64],
+        self, slot: int, k: int, number: int, exact: NDArray[np.int64], hessian: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], float]:
         """Update one term; return the noisy sum of all residuals, and its variance.
 
@@ -130,7 +127,7 @@ class _Rounds:
             number,
             by_tails=self.settings.by_tails,
         )
-        average = 0.0 if task.is_ordered[k] else task.n_rows / self.settings.leaves
+        average = 0.0 if task.is_ordered[k] else task.start.n_rows / self.settings.leaves
         leaf_weights = leaf_totals(part, weights)
         gain = leaf_gains(
             leaf_weights,
@@ -139,7 +136,7 @@ class _Rounds:
             lightest=max(self.settings.least_hessian, average),
             hessian=leaf_totals(part, hessian),
         )
-        gain = task.loss.leaf_steps(gain, part.leaf, self.terms.scores[k] / LATTICE, weights)
+        gain = task.start.loss.leaf_steps(gain, part.leaf, self.terms.scores[k] / LATTICE, weights)
         release = LeafRelease.of(gain, len(self.movable))
         gain *= release.has_leaves
         residual_norm = self._rows.residual_norm
@@ -182,31 +179,31 @@ class _Rounds:
 
     def result(self) -> BoostingResult:
         """Return the averages so far."""
-        count = self.terms.remembered
+        count = self.terms.n_averaged
         return BoostingResult(
-            self.terms.averages(self._ahead),
+            self.terms.averages(self._extrapolation),
             self.terms.averages(),
-            self._level_sum / count / LATTICE if count else self._task.intercept,
+            self._level_sum / count / LATTICE if count else self._task.start.level,
             self.terms.updates,
-            self.terms.averaging(self._ahead),
+            self.terms.averaging(self._extrapolation),
             self.noise,
             self.settings.step,
-            self.way,
+            self.total_step,
         )
 
     @property
     def to_full_step(self) -> float:
         """Number of times that a change counts once more, to extrapolate to a full step."""
-        share = self.settings.step / self._task.unit.step
+        share = self.settings.step / self._task.start.unit.step
         return min(max(1.0 / share - 1.0, 0.0), TUNING.extrapolation) if share > 0 else 0.0
 
     @property
     def _n_blocks(self) -> int:
         # Were all terms of a block the same one, it would move by the sum of their steps.
-        whole = len(self.movable) * self.settings.step / self._task.unit.step
-        is_log_loss = self._task.unit.start is not None
+        full_steps = len(self.movable) * self.settings.step / self._task.start.unit.step
+        is_log_loss = self._task.start.unit.start is not None
         largest = _MAX_BLOCK_STEP_OF_LOG_LOSS if is_log_loss else _MAX_BLOCK_STEP
-        return max(self._task.config.n_blocks, math.ceil(whole / largest))
+        return max(self._task.config.n_blocks, math.ceil(full_steps / largest))
 
     @property
     def _largest_change(self) -> float:
@@ -219,8 +216,8 @@ class _Rounds:
         if at_start is None:
             return weights
         curves = [scores / LATTICE for scores in self.terms.scores]
-        curvatures = self._task.loss.curvatures(
-            curves, self._level / LATTICE, weights, average=at_start, is_rough=True
+        curvatures = self._task.start.loss.curvatures(
+            curves, self._level / LATTICE, weights, at_start, rough=True
         )
         return [
             # Of the class in which it is largest.
@@ -259,7 +256,10 @@ def boost(
     half = config.n_rounds // 2
     if half < 2:
         rounds.run(
-            range(config.n_rounds), config.averaged_rounds, verbose, ahead=rounds.to_full_step
+            range(config.n_rounds),
+            config.averaged_rounds,
+            verbose,
+            extrapolation=rounds.to_full_step,
         )
         return rounds.result()
     rounds.run(range(half), half - half // 2, verbose)
@@ -273,7 +273,7 @@ def boost(
     if pruned:
         config = replace(config, n_kept=len(rounds.movable))
     later = range(half, config.n_rounds)
-    rounds.run(later, config.averaged_rounds, verbose, ahead=rounds.to_full_step)
+    rounds.run(later, config.averaged_rounds, verbose, extrapolation=rounds.to_full_step)
     return _with_pruned(rounds.result(), early, pruned)
 
 

@@ -75,8 +75,7 @@ class Correlations:
 
 
 def _shares(weights: FloatArray) -> FloatArray:
-    found: FloatArray = weights / max(float(weights.sum()), 1e-300)
-    return found
+    return np.asarray(weights / max(float(weights.sum()), 1e-300))
 
 
 def correlations_of(
@@ -231,7 +230,7 @@ def _correlations(
     is_ordered: Sequence[bool],
 ) -> FloatArray:
     """Return the correlations of functions from released covariances of groups."""
-    lifts = [_lift(*facts) for facts in zip(groups, functions, shares, is_ordered, strict=True)]
+    lifts = [_lift(*term) for term in zip(groups, functions, shares, is_ordered, strict=True)]
     lift = _block_diagonal(lifts)
     raw = lift @ covariances @ lift.T
     deviations = noise * np.sqrt(np.outer((lift**2).sum(axis=1), (lift**2).sum(axis=1)))
@@ -241,7 +240,7 @@ def _correlations(
     raw = np.where(between, _shrunk(raw, deviations, between), 0.0)
     ordered = np.array(is_ordered)[owner]
     both = ordered[:, np.newaxis] & ordered & between
-    loading = [_loading(*facts) for facts in zip(groups, functions, shares, strict=True)]
+    loading = [_loading(*term) for term in zip(groups, functions, shares, strict=True)]
     loadings = np.repeat(loading, sizes)
     raw[both] = _latent(raw[both], np.outer(loadings, loadings)[both])
     first = _possible(raw + np.eye(len(raw)), between)

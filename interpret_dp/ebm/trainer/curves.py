@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.ebm.config import BoostingSettings, TrainerConfig, Unit
-from interpret_dp.ebm.losses import Loss
+from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
+from interpret_dp.ebm.losses import Start
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.monotone import monotone_change
 from interpret_dp.ebm.trainer.partitions import (
@@ -31,17 +31,16 @@ class Averaged:
     ----------
     rounds : int
         How many of its last iterates are averaged.
-    ahead : float
-        How often the change that led to each of them counts once more: zero for plain averages,
-        and 1 / share - 1 to average where a full step would have led, of which only a share was
-        gone.
+    extrapolation : float
+        How often the change that led to each of them counts once more: 0 for plain averages, and
+        1 / share - 1 for those of full steps, of which only a share was made.
     """
 
     rounds: int
-    ahead: float = 0.0
+    extrapolation: float = 0.0
 
     def counts(self, n_updates: int) -> NDArray[np.float64]:
-        """Return how much each iterate counts; ``ahead`` times that its last change."""
+        """Return the weight of each iterate, and of its last change but for ``extrapolation``."""
         counts = np.zeros(n_updates)
         if self.rounds > 0:
             counts[-self.rounds :] = 1.0 / self.rounds
@@ -57,7 +56,7 @@ class Curves:
         self.scores = [np.zeros((b.n_codes, n_scores)) for b in bins]
         self.updates: list[list[TermUpdate]] = [[] for _ in bins]
         self._changes = [np.zeros_like(scores) for scores in self.scores]
-        self.forget()
+        self.begin_average()
 
     def add(
         self, term: int, update: TermUpdate, noisy: NDArray[np.float64], largest: float
@@ -75,43 +74,44 @@ class Curves:
         self.updates[term].append(update)
         return change
 
-    def forget(self) -> None:
+    def begin_average(self) -> None:
         """Begin an average."""
-        self.remembered = 0
+        self.n_averaged = 0
         self._sums = [np.zeros_like(scores) for scores in self.scores]
         self._moves = [np.zeros_like(scores) for scores in self.scores]
 
-    def remember(self) -> None:
-        """Take where the curves are, and their last changes, into the average."""
-        self.remembered += 1
+    def add_to_average(self) -> None:
+        """Add the curves and their last changes to the average."""
+        self.n_averaged += 1
         for totals, ones in ((self._sums, self.scores), (self._moves, self._changes)):
             for total, one in zip(totals, ones, strict=True):
                 total += one
 
-    def averaging(self, ahead: float) -> tuple[Averaged, ...]:
-        """Return how each term is averaged, if so far ahead as it may be.
+    def averaging(self, extrapolation: float) -> tuple[Averaged, ...]:
+        """Return the average of each term, extrapolated where it may be.
 
         A monotone curve and more of its change need not be monotone.
         """
         return tuple(
-            Averaged(self.remembered, 0.0 if direction else ahead) for direction in self.directions
+            Averaged(self.n_averaged, 0.0 if direction else extrapolation)
+            for direction in self.directions
         )
 
-    def averages(self, ahead: float = 0.0) -> list[NDArray[np.float64]]:
+    def averages(self, extrapolation: float = 0.0) -> list[NDArray[np.float64]]:
         """Return averages in units of score, centred on the released weights.
 
         Changes that were cut off are not. Bins that never moved have no noise, and stay at zero
         all the same; of a curve that is kept monotone all move, to stay in order.
         """
-        if not self.remembered:
+        if not self.n_averaged:
             return self._in_units(self.scores, 1)
         sums = [
-            total + how.ahead * moves
-            for total, moves, how in zip(
-                self._sums, self._moves, self.averaging(ahead), strict=True
+            total + averaged.extrapolation * moves
+            for total, moves, averaged in zip(
+                self._sums, self._moves, self.averaging(extrapolation), strict=True
             )
         ]
-        return self._in_units(sums, self.remembered)
+        return self._in_units(sums, self.n_averaged)
 
     def _in_units(
         self, sums: Sequence[NDArray[np.float64]], count: int
@@ -132,7 +132,7 @@ class BoostingResult:
     scores : list of ndarray of float64, shape (n_codes, n_scores) each
         Averaged shape functions, centred.
     trained : list of ndarray of float64, shape (n_codes, n_scores) each
-        The same without what they are ahead: about what rows were scored with.
+        The same without extrapolation: about what rows were scored with.
     intercept : ndarray of float64, shape (n_scores,)
     updates : list of list of TermUpdate
         For each term, its updates in order of rounds.
@@ -145,7 +145,7 @@ class BoostingResult:
         Standard deviation of the noise of a residual sum, in residuals.
     step : float
         Score per unit of mean residual of the last updates.
-    way : float
+    total_step : float
         Sum of the steps of all rounds.
     """
 
@@ -156,7 +156,7 @@ class BoostingResult:
     averaged: tuple[Averaged, ...]
     noise: float
     step: float
-    way: float
+    total_step: float
     pruned: frozenset[int] = frozenset()
 
 
@@ -173,15 +173,10 @@ class BoostingTask:
     movable : sequence of int
         Terms to update. The others stay zero.
     config : TrainerConfig
-    unit : Unit
-        Scale of the loss.
-    intercept : ndarray of float64, shape (n_scores,)
-        Where the score of every row starts, in units of score.
-    n_rows : float
-        Released number of rows.
+    start : Start
+        Loss, number of rows, and score from which every row starts.
     weight_noise : float
         Standard deviation of the noise of a bin's weight; 0 where weights were shrunk.
-    loss : Loss
     """
 
     bins: Sequence[Bins]
@@ -189,12 +184,10 @@ class BoostingTask:
     directions: Sequence[int]
     movable: Sequence[int]
     config: TrainerConfig
-    unit: Unit
-    intercept: NDArray[np.float64]
-    n_rows: float
+    start: Start
     weight_noise: float
-    loss: Loss
 
     def settings(self, n_kept: int | None = None, *, late: bool = False) -> BoostingSettings:
         """Return the settings of the first rounds, or of the late ones with the kept terms."""
-        return replace(self.config, n_kept=n_kept).boosting(self.n_rows, self.unit, late=late)
+        config = replace(self.config, n_kept=n_kept)
+        return config.boosting(self.start.n_rows, self.start.unit, late=late)

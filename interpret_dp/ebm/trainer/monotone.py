@@ -74,7 +74,7 @@ def constrained_directions(
 
 
 def _by_name(constraints: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return what was given for each column, in the table's order."""
+    """Return the given direction of each column, in the table's order."""
     if isinstance(constraints, Mapping):
         unknown = [name for name in constraints if name not in names]
         if unknown:
@@ -135,5 +135,4 @@ def monotone_change(
     """
     moved = nearest_monotone((scores + change)[:, 0], weights, direction)
     # Rounding keeps an order.
-    fitted: FloatArray = np.rint(moved)[:, np.newaxis] - scores
-    return fitted
+    return np.asarray(np.rint(moved)[:, np.newaxis] - scores)

@@ -64,7 +64,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Shifts:
-    """Public facts of moves of the intercept, which are much alike.
+    """Public record of moves of the intercept, which are much alike.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Shifts:
 
 @dataclass(frozen=True)
 class TermUpdate:
-    """Public facts of one update of one term: enough to propagate its noise.
+    """Public record of one update of one term: enough to propagate its noise.
 
     Attributes
     ----------
@@ -161,13 +161,12 @@ def partition_bins(
 
 
 def _places(weights: NDArray[np.float64], *, balance_by_bins: float) -> NDArray[np.float64]:
-    """Return how far along the rows, or the bins, the middle of each bin is, from 0 to 1."""
+    """Return the position of the middle of each bin along rows and bins, from 0 to 1."""
     mass = np.full(len(weights), 1.0 / len(weights))
     total = weights.sum()
     if total > 0:
         mass = balance_by_bins * mass + (1.0 - balance_by_bins) * weights / total
-    places: NDArray[np.float64] = np.minimum(np.cumsum(mass) - mass / 2, 1.0)
-    return places
+    return np.asarray(np.minimum(np.cumsum(mass) - mass / 2, 1.0))
 
 
 def leaf_gains(
@@ -210,7 +209,7 @@ def leaf_gains(
 def centred_change(
     update: TermUpdate, weights: NDArray[np.float64], sums: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return what an update makes of its leaf sums: the change per bin, (n_codes, n_scores).
+    """Return the change per bin, (n_codes, n_scores), that follows from the sums of leaves.
 
     Parameters
     ----------
@@ -261,8 +260,7 @@ def without_total(
     moved = update.gain[leaves] > 0
     if not update.by_contrasts or not moved.any():
         return sums.astype(np.float64)
-    found: NDArray[np.float64] = sums - moved[:, np.newaxis] * sums[moved].mean(axis=0)
-    return found
+    return np.asarray(sums - moved[:, np.newaxis] * sums[moved].mean(axis=0))
 
 
 def without_common_part(sums: NDArray[Any]) -> NDArray[np.float64]:
@@ -273,8 +271,7 @@ def without_common_part(sums: NDArray[Any]) -> NDArray[np.float64]:
     """
     if sums.shape[-1] == 1:
         return sums.astype(np.float64)
-    centred: NDArray[np.float64] = sums - sums.mean(axis=-1, keepdims=True)
-    return centred
+    return np.asarray(sums - sums.mean(axis=-1, keepdims=True))
 
 
 def movable_terms(bins: Sequence[Bins], count_noise: float) -> list[int]:
@@ -377,17 +374,18 @@ class LeafRelease:
         The total alone has shape (1, n_scores).
         """
         if not self.has_leaves:
-            total: NDArray[np.int64] = sums.sum(axis=0, keepdims=True)
-            return total
+            return np.asarray(sums.sum(axis=0, keepdims=True))
         if not self.removed:
             return sums
-        kept = sums[self.leaves]
-        total, whole = kept.sum(axis=0), _PARTS * len(kept)
+        moved = sums[self.leaves]
+        total, denominator = moved.sum(axis=0), _PARTS * len(moved)
         # floor(total * removed / whole), without a product that might leave int64.
-        shift = total // whole * self.removed + total % whole * self.removed // whole
-        found = np.zeros_like(sums)
-        found[self.leaves] = kept - shift
-        return found
+        shift = (
+            total // denominator * self.removed + total % denominator * self.removed // denominator
+        )
+        shifted = np.zeros_like(sums)
+        shifted[self.leaves] = moved - shift
+        return shifted
 
     def row_norm(self, residual_norm: int, n_scores: int) -> int:
         """Bound the L2 norm of what one row adds to :meth:`exact`, rounding included.
@@ -401,17 +399,16 @@ class LeafRelease:
         if not self.removed:
             return residual_norm
         n_leaves = len(self.leaves)
-        whole = _PARTS * n_leaves
-        square = (whole - self.removed) ** 2 + (n_leaves - 1) * self.removed**2
-        exact = math.isqrt(residual_norm**2 * square // whole**2) + 1
+        denominator = _PARTS * n_leaves
+        square = (denominator - self.removed) ** 2 + (n_leaves - 1) * self.removed**2
+        exact = math.isqrt(residual_norm**2 * square // denominator**2) + 1
         # Rounding moves every entry by less than one.
         return exact + math.isqrt(n_leaves * n_scores) + 1
 
     def total(self, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the noisy sum over the leaves that move, or of all, shape (n_scores,)."""
-        kept = noisy[self.leaves].sum(axis=0) if self.has_leaves else noisy[0]
-        found: NDArray[np.float64] = kept / self._share
-        return found
+        total = noisy[self.leaves].sum(axis=0) if self.has_leaves else noisy[0]
+        return np.asarray(total / self._share)
 
     def total_variance(self, noise: float) -> float:
         """Return the variance of the noise of :meth:`total`, of sums with noise of that size."""

@@ -95,11 +95,11 @@ def release_bins(
     maps = [b.code_map[cell] for b, cell in zip(bins, cells, strict=True)]
     rows.merge_bins(maps)
     second = _released("weights", rows.bin_counts([b.n_codes for b in bins]), specs, session)
-    found = [
+    counted = [
         replace(recounted(b, one, two, n_rows, shrink=are_public), code_map=codes)
         for b, one, two, codes in zip(bins, first, second, maps, strict=True)
     ]
-    return found, noise, 0.0 if are_public else noise
+    return counted, noise, 0.0 if are_public else noise
 
 
 def _expected(
@@ -147,9 +147,9 @@ def _cells(spec: FeatureSpec, size: int, is_fine: bool) -> NDArray[np.int64]:
 
 
 def _summed(counts: NDArray[np.int64], cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    found = np.zeros(int(cells[-1]) + 1, dtype=np.int64)
-    np.add.at(found, cells, counts)
-    return found
+    sums = np.zeros(int(cells[-1]) + 1, dtype=np.int64)
+    np.add.at(sums, cells, counts)
+    return sums
 
 
 # Of so many terms at most: their moments are as many as half the square of it.

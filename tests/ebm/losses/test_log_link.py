@@ -135,7 +135,7 @@ def test_rmse_is_the_default_and_has_no_link() -> None:
     ("objective", "target", "error", "words"),
     [
         ("tweedie", Continuous(0, 9), ValueError, r"objective is 'tweedie'.*_deviance'.*'gamma'"),
-        ("tweedie_deviance:variance_power=1.5", Continuous(0, 9), ValueError, "no proof"),
+        ("tweedie_deviance:variance_power=1.5", Continuous(0, 9), ValueError, "can be registered"),
         (None, Continuous(0, 9), ValueError, "objective is None"),
         ("poisson_deviance", Continuous(-1, 9), SchemaError, r"is -1.*Continuous\(0, upper\)"),
         ("poisson_deviance", Continuous(0, 0), SchemaError, "upper bound is 0"),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpret_dp.ebm.noise import propagation
-from interpret_dp.ebm.noise.propagation import noise_covariance, noise_variances
+from interpret_dp.ebm.noise.propagation import noise_variances, unit_covariance
 from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.partitions import (
     Shifts,
@@ -88,10 +88,14 @@ def covariance_by_units(updates, weights, curvature, averaged):
             change = centred_change(update, weights, sums)
             deviation += change
             if index >= len(updates) - averaged.rounds:
-                average += (deviation + averaged.ahead * change) / averaged.rounds
+                average += (deviation + averaged.extrapolation * change) / averaged.rounds
         average -= weights @ average / weights.sum()
         covariance += average @ average.T
     return covariance
+
+
+def noise_covariance(updates, weights, curvature, *, noise, averaged):
+    return noise**2 * unit_covariance(updates, weights, curvature * weights, averaged)[0]
 
 
 shapes = {
