@@ -329,7 +329,7 @@ def renew(ledger: PrivacyLedger, dataset: str, **details: Any) -> None:
 
     This is a logged act of an officer. It gives time, not room: what was spent goes on to count.
     """
-    from interpret_dp.ledger.core.clock import moment_text
+    from interpret_dp.ledger.core.names import moment_text
 
     budget = ledger.renew_budget(dataset, **details)
     spent = ledger.spent(dataset)
@@ -536,7 +536,7 @@ def _say_answer(approval: Approval) -> None:
 
 
 def _words(approval: Approval) -> str:
-    from interpret_dp.ledger.core.clock import moment_text
+    from interpret_dp.ledger.core.names import moment_text
 
     words = (
         f"epsilon {approval.epsilon:.4g} at delta {approval.delta:g} on {approval.dataset!r} by "
