@@ -40,6 +40,7 @@ _FITS_A_LEDGER = 8
 DATASET = "audit"
 ROW_COUNT = "number of rows"
 """Name of the fact that interpret's models publish without noise."""
+
 # Probabilities are turned into logits, which must stay finite.
 _SMALLEST_PROBABILITY = 1e-9
 Facts = Mapping[str, float]

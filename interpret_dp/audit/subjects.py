@@ -64,6 +64,7 @@ __all__ = [
 ]
 
 DELTA = 1e-5
+
 # Of two levels the canary has one to itself, whatever the noise: how cut points of a number merge
 # depends on it.
 _FEATURE = {"feature_0000": Categorical(["a", "b"])}
@@ -71,6 +72,7 @@ _RANGE = (9000, 10000)
 _LABELS = Schema(_FEATURE, target=Categorical(["no", "yes"]))
 _COSTS = Schema(_FEATURE, target=Continuous(*_RANGE))
 _NUMBERS = Schema({"feature_0000": Continuous(0, 1)}, target=Continuous(*_RANGE))
+
 # Of one round and one feature: then one row moves one score by all that it may.
 _ONE_ROUND: dict[str, Any] = {"max_rounds": 1, "learning_rate": 1.0, "n_jobs": 1, "delta": DELTA}
 _OTHERS = 100
@@ -82,6 +84,7 @@ _AMOUNTS = Continuous(1_000.0, 50_000.0)
 _QUERIES = 2
 _EXPLAINED = ("age", "insurance")
 _PAIRS = [("age", "insurance"), (0, 1)]
+
 # Of so few rows, cells of pairs move only where there is next to no noise.
 _LITTLE_NOISE = 300.0
 Task = Literal["classification", "regression"]
