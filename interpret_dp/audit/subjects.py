@@ -28,10 +28,10 @@ from interpret_dp.audit.explainers import (
     DATASET,
     ROW_COUNT,
     answering,
-    background_facts,
+    background_statistics,
     canary_tables,
-    metric_facts,
-    model_facts,
+    metric_statistics,
+    model_statistics,
     published_answers,
     refit,
 )
@@ -100,7 +100,7 @@ class Subject:
     fit : callable
     with_row, without_row : object
         What ``fit`` takes.
-    facts : callable
+    statistics : callable
     epsilon : float
         The claim, at ``DELTA``.
     mu : float or None
@@ -111,7 +111,7 @@ class Subject:
     fit: Callable[[Any], Any]
     with_row: Any
     without_row: Any
-    facts: Callable[[Any], Mapping[str, float]]
+    statistics: Callable[[Any], Mapping[str, float]]
     epsilon: float
     mu: float | None
 
@@ -135,7 +135,7 @@ def _of_estimator(name: str, model: Any, schema: Schema, epsilon: float) -> Subj
         refit(model),
         tables.with_row,
         tables.without_row,
-        model_facts(tables.row),
+        model_statistics(tables.row),
         epsilon,
         mu_of_budget(epsilon, DELTA),
     )
@@ -171,14 +171,14 @@ def reference(epsilon: float, *, counts_rows: bool) -> Subject:
 
     tables = canary_tables(_NUMBERS, _REFERENCE_OTHERS)
     name = f"interpret {version('interpret-core')} DPExplainableBoostingRegressor"
-    read = model_facts(tables.row)
+    read = model_statistics(tables.row)
 
-    def facts(model: Any) -> Mapping[str, float]:
+    def statistics(model: Any) -> Mapping[str, float]:
         return {
-            fact: value for fact, value in read(model).items() if (fact == ROW_COUNT) == counts_rows
+            name: value for name, value in read(model).items() if (name == ROW_COUNT) == counts_rows
         }
 
-    return Subject(name, fit, tables.with_row, tables.without_row, facts, epsilon, None)
+    return Subject(name, fit, tables.with_row, tables.without_row, statistics, epsilon, None)
 
 
 def metrics(epsilon: float) -> Subject:
@@ -199,7 +199,7 @@ def metrics(epsilon: float) -> Subject:
         measure,
         tables.with_row,
         tables.without_row,
-        metric_facts,
+        metric_statistics,
         epsilon,
         mu_of_budget(epsilon, DELTA),
     )
@@ -214,7 +214,7 @@ def background(epsilon: float) -> Subject:
         refit(estimator),
         tables.with_row[:1],
         tables.without_row[:1],
-        background_facts,
+        background_statistics,
         epsilon,
         mu_of_budget(epsilon, DELTA),
     )
