@@ -45,16 +45,22 @@ __all__ = [
 
 MINIMUM_LATTICE_SIGMA = 2.0**10
 """Smallest noise scale, in lattice units, for which the lattice rule is stated."""
+
 _SMOOTHING_VARIANCE = 9
 """The square of s = 3: the part of the variance that hides the lattice."""
+
 _CALIBRATION_SLACK = 1e-10
 """Distance below the limit at which a request is calibrated, for its rounding errors."""
+
 _BISECTION_WIDTH = 2.0**-51
 _PROVABLY_NEGLIGIBLE = 40.0
 """Q(40) < 1e-349: below every float."""
+
 SMALLEST_RANGE, LARGEST_RANGE = 1e-100, 100.0
 """Bounds epsilon to where the functions below are accurate; beyond, a choice is no secret."""
+
 _RANGE_ROUNDING = 1e-12
+
 # Up to here the middle of the normal distribution is inverted, above it the tail.
 _MIDDLE = 2.0
 

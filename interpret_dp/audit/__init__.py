@@ -5,6 +5,9 @@ What these functions return is private where they were given private tables.
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 from interpret_dp.audit.bounds import (
     AttackBound,
     attack_bound,
@@ -14,8 +17,8 @@ from interpret_dp.audit.bounds import (
 from interpret_dp.audit.explainers import (
     CanaryTables,
     canary_tables,
-    metric_facts,
-    model_facts,
+    metric_statistics,
+    model_statistics,
     refit,
 )
 from interpret_dp.audit.membership import MembershipReport, membership_attack
@@ -50,8 +53,8 @@ __all__ = [
     "guesses_for",
     "judge_guesses",
     "membership_attack",
-    "metric_facts",
-    "model_facts",
+    "metric_statistics",
+    "model_statistics",
     "mu_lower_bound",
     "one_run_epsilon",
     "one_run_p_value",
@@ -59,3 +62,13 @@ __all__ = [
     "refit",
     "replay",
 ]
+
+_RENAMED = {"metric_facts": metric_statistics, "model_facts": model_statistics}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    new = _RENAMED[name]
+    warnings.warn(f"{name} is now {new.__name__}.", DeprecationWarning, stacklevel=2)
+    return new

@@ -33,6 +33,7 @@ __all__ = [
 _CANDIDATES = 500
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
+
 # Both counts are at least as good as these quantiles with 0.95**2 > 0.9.
 _QUANTILE = 0.05
 _LARGEST_MU = 60.0

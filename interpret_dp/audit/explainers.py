@@ -27,10 +27,10 @@ __all__ = [
     "Answers",
     "CanaryTables",
     "answering",
-    "background_facts",
+    "background_statistics",
     "canary_tables",
-    "metric_facts",
-    "model_facts",
+    "metric_statistics",
+    "model_statistics",
     "published_answers",
     "refit",
 ]
@@ -39,10 +39,11 @@ __all__ = [
 _FITS_A_LEDGER = 8
 DATASET = "audit"
 ROW_COUNT = "number of rows"
-"""Name of the fact that interpret's models publish without noise."""
+"""Name of the statistic that interpret's models publish without noise."""
+
 # Probabilities are turned into logits, which must stay finite.
 _SMALLEST_PROBABILITY = 1e-9
-Facts = Mapping[str, float]
+Statistics = Mapping[str, float]
 
 
 def refit(estimator: Any) -> Callable[[tuple[Any, ...]], Any]:
@@ -206,7 +207,7 @@ def _column(spec: Continuous | Categorical, n_others: int) -> NDArray[Any]:
     return column
 
 
-def model_facts(row: Any) -> Callable[[Any], Facts]:
+def model_statistics(row: Any) -> Callable[[Any], Statistics]:
     """Return what reads a fitted classifier or regressor, ours or interpret's.
 
     Parameters
@@ -222,16 +223,16 @@ def model_facts(row: Any) -> Callable[[Any], Facts]:
         product, the intercept, and the published number of rows.
     """
 
-    def facts(model: Any) -> Facts:
+    def statistics(model: Any) -> Statistics:
         figures = _outputs(model, row)
         if hasattr(model, "term_scores_") and hasattr(model, "bins_"):
             figures |= _additive(model, np.asarray(row, dtype=object)[0])
         return figures
 
-    return facts
+    return statistics
 
 
-def metric_facts(metrics: Any) -> Facts:
+def metric_statistics(metrics: Any) -> Statistics:
     """Read what :func:`interpret_dp.private_metrics` released: all figures and the row count."""
     table = metrics.table
     return {
@@ -241,7 +242,7 @@ def metric_facts(metrics: Any) -> Facts:
     } | {ROW_COUNT: float(metrics.n_rows)}
 
 
-def background_facts(background: Any) -> Facts:
+def background_statistics(background: Any) -> Statistics:
     """Read the counts of a released :class:`interpret_dp.PrivateBackground`."""
     return {
         f"count {at} of {column.feature.name}": float(count)

@@ -6,6 +6,7 @@ above the claim refutes it at the stated confidence; a bound below it proves not
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -24,8 +25,8 @@ _Table = TypeVar("_Table")
 Floats = NDArray[np.float64]
 
 ALL_RELEASES = "all releases, by their likelihood"
-ALL_FACTS = "all facts together"
-"""Names of the statistics that every attack adds to the facts that it reads."""
+ALL_TOGETHER = "all statistics together"
+"""Names of the statistics that every attack adds to those that it reads."""
 
 # While choosing, a bound says which statistic is best, and a strict one is 0 for all of them.
 _CHOOSING = 0.2
@@ -78,7 +79,7 @@ def membership_attack(
     with_row: _Table,
     without_row: _Table,
     *,
-    facts: Callable[[Any], Mapping[str, float]],
+    statistics: Callable[[Any], Mapping[str, float]] | None = None,
     epsilon: float,
     delta: float,
     mu: float | None = None,
@@ -86,6 +87,7 @@ def membership_attack(
     confidence: float = 0.95,
     noise: Callable[[], Watching] = Watching,
     progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    facts: Callable[[Any], Mapping[str, float]] | None = None,
 ) -> MembershipReport:
     """Fit again and again with and without a row, and bound the privacy loss from below.
 
@@ -97,9 +99,9 @@ def membership_attack(
         package, does the same each time, and is called twice for each run.
     with_row, without_row : object
         What ``fit`` takes; they differ in one unit.
-    facts : callable
+    statistics : callable
         Returns numbers of a fitted model by name, always the same names, such as
-        :func:`interpret_dp.audit.model_facts` does.
+        :func:`interpret_dp.audit.model_statistics` does.
     epsilon, delta : float
         The claim under attack.
     mu : float, default=None
@@ -113,6 +115,8 @@ def membership_attack(
         Returns the source of noise of one fit: the system's, or a control's.
     progress : callable, default=iter
         Wraps the numbers of the runs, such as ``tqdm``.
+    facts : callable
+        The former name of ``statistics``; deprecated.
 
     Returns
     -------
@@ -121,16 +125,21 @@ def membership_attack(
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, or the facts are NaN or not the same in every run.
+        If an argument is out of range, or the statistics are NaN or not the same in every run.
 
     Notes
     -----
-    The statistics are the facts, the linear combination of them that separates the first half
+    The attack compares the statistics, the linear combination of them that separates the first half
     best (Fisher's), and, for our own release sessions, the likelihood ratio of all releases, for
     which each fit is replayed in the other world. On the first half the best statistic for each
     bound is chosen with its threshold; so at most two statistics are judged, each at half of the
     error that is left.
     """
+    if facts is not None:
+        warnings.warn("facts is now called statistics.", DeprecationWarning, stacklevel=2)
+        statistics = facts
+    if statistics is None:
+        raise TypeError("statistics is missing; give a function such as model_statistics(row).")
     epsilon = check_real("epsilon", epsilon, low=0, low_open=True)
     delta = check_real("delta", delta, low=0, high=1, high_open=True)
     runs = check_int("runs", runs, low=20)
@@ -141,7 +150,7 @@ def membership_attack(
         for world, (table, other, sign) in zip(figures, worlds, strict=True):
             source = noise()
             with use_randomness(source):
-                values = dict(facts(fit(table)))
+                values = dict(statistics(fit(table)))
             # A fit of another package releases nothing through the session.
             if source.record:
                 values[ALL_RELEASES] = sign * log_likelihood_ratio(fit, other, source)
@@ -178,8 +187,8 @@ def _samples(
     for values in (*figures[0], *figures[1]):
         if list(values) != names:
             raise ValueError(
-                f"A fit has the facts {list(values)}, and another has {names}; they must be the "
-                "same. Leave out what only some fits have."
+                f"A fit has the statistics {list(values)}, and another has {names}; they must be "
+                "the same. Leave out what only some fits have."
             )
     worlds = [np.array([list(values.values()) for values in world]) for world in figures]
     samples: Samples = {}
@@ -188,7 +197,7 @@ def _samples(
     plain = [at for at, name in enumerate(names) if name != ALL_RELEASES]
     if len(plain) > 1:
         direction = _separating(*(world[:n_choice, plain] for world in worlds))
-        samples[ALL_FACTS] = _halves(
+        samples[ALL_TOGETHER] = _halves(
             worlds[0][:, plain] @ direction, worlds[1][:, plain] @ direction, n_choice
         )
     return samples
@@ -206,7 +215,7 @@ def _separating(present: Floats, absent: Floats) -> Floats:
     size = np.maximum(scatter.std(axis=0), np.finfo(np.float64).tiny ** 0.5)
     spread = np.cov((scatter / size).T)
     shift = (present.mean(axis=0) - absent.mean(axis=0)) / size
-    # Facts without any scatter, such as an exact count, get through by themselves.
+    # Statistics without any scatter, such as an exact count, get through by themselves.
     shift = np.clip(shift, -1e6, 1e6)
     direction: Floats = np.linalg.lstsq(spread, shift, rcond=1e-9)[0] / size
     return direction

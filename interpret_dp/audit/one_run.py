@@ -44,11 +44,14 @@ _FEWEST_GUESSES = 10
 _SIZES_TRIED = 16
 Floats = NDArray[np.float64]
 _GRADIENTS = "gradients"
+
 # Columns are divided by this share of their bound: a row of length 10, whose gradient falls on the
 # column's weights but for a half percent, which the intercept gets.
 _SPREAD = 0.1
+
 # Far below the length of a canary's gradient, so that each adds as much as a row may.
 _CLIP_NORM = 0.5
+
 # As slow as this the canaries' gradients stay above the clipping norm to the end.
 _LEARNING_RATE = 3e-3
 

@@ -34,6 +34,7 @@ __all__ = [
 
 Integers: TypeAlias = NDArray[np.int64]
 Keys: TypeAlias = tuple[str | float, ...]
+
 # Below every threshold: a value that the first table lacks is not released on the second.
 _NEVER_RELEASED = -(2**62)
 _Table = TypeVar("_Table")

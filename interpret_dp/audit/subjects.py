@@ -28,10 +28,10 @@ from interpret_dp.audit.explainers import (
     DATASET,
     ROW_COUNT,
     answering,
-    background_facts,
+    background_statistics,
     canary_tables,
-    metric_facts,
-    model_facts,
+    metric_statistics,
+    model_statistics,
     published_answers,
     refit,
 )
@@ -64,6 +64,7 @@ __all__ = [
 ]
 
 DELTA = 1e-5
+
 # Of two levels the canary has one to itself, whatever the noise: how cut points of a number merge
 # depends on it.
 _FEATURE = {"feature_0000": Categorical(["a", "b"])}
@@ -71,6 +72,7 @@ _RANGE = (9000, 10000)
 _LABELS = Schema(_FEATURE, target=Categorical(["no", "yes"]))
 _COSTS = Schema(_FEATURE, target=Continuous(*_RANGE))
 _NUMBERS = Schema({"feature_0000": Continuous(0, 1)}, target=Continuous(*_RANGE))
+
 # Of one round and one feature: then one row moves one score by all that it may.
 _ONE_ROUND: dict[str, Any] = {"max_rounds": 1, "learning_rate": 1.0, "n_jobs": 1, "delta": DELTA}
 _OTHERS = 100
@@ -82,6 +84,7 @@ _AMOUNTS = Continuous(1_000.0, 50_000.0)
 _QUERIES = 2
 _EXPLAINED = ("age", "insurance")
 _PAIRS = [("age", "insurance"), (0, 1)]
+
 # Of so few rows, cells of pairs move only where there is next to no noise.
 _LITTLE_NOISE = 300.0
 Task = Literal["classification", "regression"]
@@ -97,7 +100,7 @@ class Subject:
     fit : callable
     with_row, without_row : object
         What ``fit`` takes.
-    facts : callable
+    statistics : callable
     epsilon : float
         The claim, at ``DELTA``.
     mu : float or None
@@ -108,7 +111,7 @@ class Subject:
     fit: Callable[[Any], Any]
     with_row: Any
     without_row: Any
-    facts: Callable[[Any], Mapping[str, float]]
+    statistics: Callable[[Any], Mapping[str, float]]
     epsilon: float
     mu: float | None
 
@@ -132,7 +135,7 @@ def _of_estimator(name: str, model: Any, schema: Schema, epsilon: float) -> Subj
         refit(model),
         tables.with_row,
         tables.without_row,
-        model_facts(tables.row),
+        model_statistics(tables.row),
         epsilon,
         mu_of_budget(epsilon, DELTA),
     )
@@ -168,14 +171,14 @@ def reference(epsilon: float, *, counts_rows: bool) -> Subject:
 
     tables = canary_tables(_NUMBERS, _REFERENCE_OTHERS)
     name = f"interpret {version('interpret-core')} DPExplainableBoostingRegressor"
-    read = model_facts(tables.row)
+    read = model_statistics(tables.row)
 
-    def facts(model: Any) -> Mapping[str, float]:
+    def statistics(model: Any) -> Mapping[str, float]:
         return {
-            fact: value for fact, value in read(model).items() if (fact == ROW_COUNT) == counts_rows
+            name: value for name, value in read(model).items() if (name == ROW_COUNT) == counts_rows
         }
 
-    return Subject(name, fit, tables.with_row, tables.without_row, facts, epsilon, None)
+    return Subject(name, fit, tables.with_row, tables.without_row, statistics, epsilon, None)
 
 
 def metrics(epsilon: float) -> Subject:
@@ -196,7 +199,7 @@ def metrics(epsilon: float) -> Subject:
         measure,
         tables.with_row,
         tables.without_row,
-        metric_facts,
+        metric_statistics,
         epsilon,
         mu_of_budget(epsilon, DELTA),
     )
@@ -211,7 +214,7 @@ def background(epsilon: float) -> Subject:
         refit(estimator),
         tables.with_row[:1],
         tables.without_row[:1],
-        background_facts,
+        background_statistics,
         epsilon,
         mu_of_budget(epsilon, DELTA),
     )

@@ -182,7 +182,7 @@ def _attacked(
         subject.fit,
         subject.with_row,
         subject.without_row,
-        facts=subject.facts,
+        statistics=subject.statistics,
         epsilon=subject.epsilon,
         delta=DELTA,
         mu=subject.mu,

@@ -28,11 +28,11 @@ from interpret_dp.mechanisms import Selection, active_randomness
 from interpret_dp.mechanisms.selection import occupied_range, rows_to_be_found
 from interpret_dp.release import PlannedRelease, PlannedSelection, ReleasePlan, ReleaseSession
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Integer, Schema
-from interpret_dp.schema.column_arguments import ColumnArgument
 from interpret_dp.schema.declarations import (
     MAX_BINS,
     MAX_CLASSES,
     NO_LEVEL,
+    ColumnArgument,
     Level,
     UndeclaredCategorical,
     UndeclaredContinuous,

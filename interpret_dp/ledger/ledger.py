@@ -20,7 +20,7 @@ from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.events import check_new_event
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import BudgetExpiredError, LedgerError
-from interpret_dp.ledger.core.account import Account, Wanted
+from interpret_dp.ledger.core.account import Account, ProposedRequest
 from interpret_dp.ledger.core.filter import admits, refusal, within_limits
 from interpret_dp.ledger.core.handle import tried_again
 from interpret_dp.ledger.core.names import check_name, check_text, moment_text
@@ -183,11 +183,13 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
             _refuse_expired(account)
             if not admits(account, pair):
                 raise refusal(account, pair, epsilon, epsilon_delta)
-            wanted = Wanted(
+            proposed = ProposedRequest(
                 dataset=dataset, user=user, explainer=explainer, purpose=purpose, pair=pair
             )
             # What is refused here waits in the log for an officer, so the error comes after it.
-            approval = ask_for(log, account, wanted) if needs_approval(account, wanted) else None
+            approval = (
+                ask_for(log, account, proposed) if needs_approval(account, proposed) else None
+            )
             if approval is None or approval.status == "approved":
                 details = {
                     "protected": protected,

@@ -52,14 +52,17 @@ _SMALLEST_SIGMA = 2.0**-10
 LARGEST_SIGMA = 2.0**56
 
 N_LAYERS = 256
+
 # That say a step: all of 32 bits.
 _WORDS = 2**32
 
 # Scales are at most 2**12 steps, so that a place in a layer is a step, of few bits, and low bits
 # that are uniform as they come.
 _BITS_OF_STEPS = 12
+
 # The lowest layer ends here; the curve beyond weighs less than 2**-2900.
 _REACH = 64
+
 # The layers end surely, not just about, above the top of the curve.
 _TOP = 1.0 + 2.0**-20
 _CLOSE = 1.0 + 2.0**-14

@@ -41,8 +41,6 @@ __all__ = [
     "open_target",
     "read_column",
     "read_source",
-    "read_table",
-    "read_target",
 ]
 
 _ALLOWED = (
@@ -80,47 +78,6 @@ class Source:
     column: Callable[[int], Values]
     n_dimensions: int = 2
     index: Any = None
-
-
-def read_table(X: Any) -> Source:
-    """Read a container of rows; see :func:`~interpret_dp.schema.containers.open_table`."""
-    source = _rows(X) if isinstance(X, list | tuple) else _read("X", X)
-    if source.n_dimensions == 2:
-        return source
-    got = f"Expected 2D array, got {source.n_dimensions}D array instead"
-    if hasattr(X, "to_frame"):
-        mend = (
-            f"X is of type {_kind(X)}. {got}. Reshape your data: pass X.to_frame() if it is a "
-            "column, and table.iloc[[0]] for one row of a table."
-        )
-    elif _is_a(X, "pyarrow", "Array", "ChunkedArray"):
-        mend = f"X is of type {_kind(X)}. {got}. Reshape your data: pass pyarrow.table({{'a': X}})."
-    else:
-        mend = (
-            f"{got}. Reshape your data either using array.reshape(-1, 1) if it has a single "
-            "feature or array.reshape(1, -1) if it has a single row."
-        )
-    raise SchemaError(mend)
-
-
-def read_target(y: Any) -> Source:
-    """Read a container of one column; see :func:`~interpret_dp.schema.containers.open_target`."""
-    if y is None:
-        raise SchemaError(
-            "y should be a 1d array. Expected array-like (array or non-string sequence), got None. "
-            "Pass the column of the target."
-        )
-    source = _read_one_column("y", y)
-    if source.n_dimensions == 2:
-        from sklearn.exceptions import DataConversionWarning
-
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Change the shape of y to "
-            "(n_samples,), for example using ravel().",
-            DataConversionWarning,
-            stacklevel=4,
-        )
-    return source
 
 
 def read_column(role: str, values: Any) -> Source:
@@ -391,7 +348,25 @@ def read_source(X: Any) -> Source:
     """
     if isinstance(X, Source):
         return X
-    return X._source() if isinstance(X, Table) else read_table(X)
+    if isinstance(X, Table):
+        return X._source()
+    source = _rows(X) if isinstance(X, list | tuple) else _read("X", X)
+    if source.n_dimensions == 2:
+        return source
+    got = f"Expected 2D array, got {source.n_dimensions}D array instead"
+    if hasattr(X, "to_frame"):
+        mend = (
+            f"X is of type {_kind(X)}. {got}. Reshape your data: pass X.to_frame() if it is a "
+            "column, and table.iloc[[0]] for one row of a table."
+        )
+    elif _is_a(X, "pyarrow", "Array", "ChunkedArray"):
+        mend = f"X is of type {_kind(X)}. {got}. Reshape your data: pass pyarrow.table({{'a': X}})."
+    else:
+        mend = (
+            f"{got}. Reshape your data either using array.reshape(-1, 1) if it has a single "
+            "feature or array.reshape(1, -1) if it has a single row."
+        )
+    raise SchemaError(mend)
 
 
 def open_table(X: Any, feature_names: Sequence[str | None] | None = None) -> Table:
@@ -466,7 +441,22 @@ def open_target(y: Any, n_rows: int | None = None) -> Values:
     sklearn.exceptions.DataConversionWarning
         If ``y`` is a column of a two-dimensional container.
     """
-    return _checked_column("y", read_target(y), n_rows)
+    if y is None:
+        raise SchemaError(
+            "y should be a 1d array. Expected array-like (array or non-string sequence), got None. "
+            "Pass the column of the target."
+        )
+    source = _read_one_column("y", y)
+    if source.n_dimensions == 2:
+        from sklearn.exceptions import DataConversionWarning
+
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Change the shape of y to "
+            "(n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+    return _checked_column("y", source, n_rows)
 
 
 def open_column(role: str, values: Any, n_rows: int | None = None) -> Values:

@@ -17,6 +17,7 @@ __all__ = [
     "NO_LEVEL",
     "SYMLOG_UNIT",
     "Categorical",
+    "ColumnArgument",
     "Continuous",
     "FeatureSpec",
     "Integer",
@@ -313,6 +314,53 @@ class UndeclaredCategorical:
 
     ordered: bool = False
     order: tuple[object, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ColumnArgument:
+    """The declaration of one column in feature_types and privacy_bounds.
+
+    Attributes
+    ----------
+    kind : {"continuous", "nominal", "ordinal", None}
+        The type, None if it is left open.
+    levels : tuple of str, shape (n_levels,), or None
+        The ordered levels, if they are listed.
+    lower, upper : float or None
+        The bounds, each None if it is not given.
+    is_integer : bool
+        Whether the numbers are known to be whole, and the bounds are.
+    """
+
+    kind: str | None = None
+    levels: tuple[str, ...] | None = None
+    lower: float | None = None
+    upper: float | None = None
+    is_integer: bool = False
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether at least one bound is given."""
+        return self.lower is not None or self.upper is not None
+
+    def spec(self) -> FeatureSpec | None:
+        """Return the declaration, or None if a piece of it is missing."""
+        if self.levels is not None:
+            return Categorical(self.levels, ordered=True)
+        # Bounds make a column continuous where no type is given.
+        if self.kind in ("continuous", None) and self.lower is not None and self.upper is not None:
+            return (Integer if self.is_integer else Continuous)(self.lower, self.upper)
+        return None
+
+    def example(self) -> str:
+        """Return a declaration for a schema, with the missing piece as a blank."""
+        if self.kind == "continuous" or self.has_bounds:
+            lower = "lower" if self.lower is None else f"{self.lower:g}"
+            upper = "upper" if self.upper is None else f"{self.upper:g}"
+            return f"{'Integer' if self.is_integer else 'Continuous'}({lower}, {upper})"
+        ordered = ", ordered=True" if self.kind == "ordinal" else ""
+        levels = f"Categorical([level, ...]{ordered})"
+        return levels if self.kind else f"Continuous(lower, upper) or {levels}"
 
 
 def integer_ranges(spec: Integer, cuts: Iterable[float]) -> list[tuple[int, int]]:

@@ -13,11 +13,11 @@ import numpy as np
 from interpret_dp._validate import check_choice, check_int, did_you_mean
 from interpret_dp.exceptions import PrivacyWarning, SchemaError
 from interpret_dp.schema.cells import FloatArray, in_chunks, level_key, numbers_of
-from interpret_dp.schema.column_arguments import ColumnArgument
 from interpret_dp.schema.columns import Values, category_values, is_category_coded, refuse_dtype
 from interpret_dp.schema.containers import open_table, read_column
 from interpret_dp.schema.declarations import (
     Categorical,
+    ColumnArgument,
     Continuous,
     FeatureSpec,
     Integer,

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.arguments import ReadArguments, read_arguments
-from interpret_dp.schema.column_arguments import ColumnArgument
 from interpret_dp.schema.declarations import (
     Categorical,
+    ColumnArgument,
     Continuous,
     FeatureSpec,
     PrivacyUnit,

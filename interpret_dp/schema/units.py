@@ -45,9 +45,11 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Integers: TypeAlias = npt.NDArray[np.int64]
 _ALONE: Final = -1  # no identifier: the row is a unit of its own
 _LEFT_OUT: Final = -2  # an identifier that cannot be told apart from others for certain
+
 # Beyond this a float64 stands for several integers, so that two people would be taken for one.
 _EXACT: Final = 2.0**53
 _LONGEST_DECIMAL: Final = 100
+
 # Steps of the Weyl sequence and mixing constants of SplitMix64 (Steele, Lea, Flood 2014).
 _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _MIX: Final = (

@@ -15,6 +15,7 @@ from interpret_dp import (
     Categorical,
     Continuous,
     Schema,
+    audit,
 )
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
@@ -23,7 +24,7 @@ from interpret_dp.audit import (
     Watching,
     canary_tables,
     membership_attack,
-    model_facts,
+    model_statistics,
     refit,
 )
 from interpret_dp.audit.bounds import loss_found_by_runs
@@ -57,7 +58,7 @@ class Count:
 
 def attack_count(true_mu: float, **given: Any) -> Any:
     arguments: dict[str, Any] = {
-        "facts": lambda model: {"other": model.other_, "count": model.count_},
+        "statistics": lambda model: {"other": model.other_, "count": model.count_},
         "epsilon": 4.0,
         "delta": DELTA,
         "mu": 1.0,
@@ -83,7 +84,7 @@ def test_an_honest_count_stands_and_half_its_noise_does_not() -> None:
     assert caught.mu_bound > 1.0
 
 
-def test_arguments_and_facts_are_checked() -> None:
+def test_arguments_and_statistics_are_checked() -> None:
     with pytest.raises(ValueError, match="runs is 19"):
         attack_count(1.0, runs=19)
     with pytest.raises(ValueError, match="epsilon is 0"):
@@ -91,10 +92,15 @@ def test_arguments_and_facts_are_checked() -> None:
     names = itertools.cycle("aab")
     with pytest.raises(ValueError, match="they must be the same"):
         membership_attack(
-            lambda table: table, 1, 0, facts=lambda _: {next(names): 1.0}, epsilon=1.0, delta=DELTA
+            lambda table: table,
+            1,
+            0,
+            statistics=lambda _: {next(names): 1.0},
+            epsilon=1.0,
+            delta=DELTA,
         )
     with pytest.raises(ValueError, match="without NaN"):
-        attack_count(1.0, facts=lambda _: {"x": math.nan}, runs=20)
+        attack_count(1.0, statistics=lambda _: {"x": math.nan}, runs=20)
 
 
 # --------------------------------------------------------------------------- what is looked at
@@ -157,7 +163,18 @@ def test_canaries_stand_at_the_other_end_of_everything() -> None:
         canary_tables(Schema({"a": Continuous(1, 2)}))
 
 
-def test_facts_of_interpret_s_own_models() -> None:
+def test_former_names_work_and_warn() -> None:
+    with pytest.warns(DeprecationWarning, match="model_facts is now model_statistics"):
+        assert audit.model_facts is model_statistics
+    with pytest.warns(DeprecationWarning, match="facts is now called statistics"):
+        membership_attack(
+            lambda table: table, 1, 0, facts=lambda _: {"x": 1.0}, epsilon=1.0, delta=DELTA, runs=20
+        )
+    with pytest.raises(TypeError, match="statistics is missing"):
+        membership_attack(lambda table: table, 1, 0, epsilon=1.0, delta=DELTA)
+
+
+def test_statistics_of_interpret_s_own_models() -> None:
     from interpret.privacy import DPExplainableBoostingClassifier as Reference
 
     tables = canary_tables(
@@ -169,9 +186,11 @@ def test_facts_of_interpret_s_own_models() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = refit(model)(tables.with_row)
-    facts = model_facts(tables.row)(fitted)
-    assert facts["number of rows"] == 61.0
-    assert facts["score of the bins"] == pytest.approx(float(fitted.eval_terms(tables.row).sum()))
+    statistics = model_statistics(tables.row)(fitted)
+    assert statistics["number of rows"] == 61.0
+    assert statistics["score of the bins"] == pytest.approx(
+        float(fitted.eval_terms(tables.row).sum())
+    )
 
 
 # ---------------------------------------------------------------------- the least that is found

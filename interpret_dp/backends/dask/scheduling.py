@@ -30,6 +30,7 @@ __all__ = ["Held", "Partitions", "Workers", "current_workers"]
 _FAN_IN = 16  # answers that are added in one task
 _SYNCHRONOUS = ("sync", "synchronous", "single-threaded")
 _numbers = itertools.count()
+
 # Each partition is split into as many parts as there are buckets, so that their product is the
 # number of tasks.
 _MOST_BUCKETS = 64

@@ -14,7 +14,16 @@ from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.ledger.core.chain import Entry
 from interpret_dp.ledger.core.names import has_passed
 
-__all__ = ["Account", "Approval", "Budget", "Request", "Spent", "Wanted", "covering", "total_of"]
+__all__ = [
+    "Account",
+    "Approval",
+    "Budget",
+    "ProposedRequest",
+    "Request",
+    "Spent",
+    "covering",
+    "total_of",
+]
 
 _ROUNDING = 1e-6
 """Relative room of an approved epsilon: a request for the very same epsilon is calibrated to mu
@@ -22,7 +31,7 @@ and back. What is spent is bounded by the budget, not by this."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class ProposedRequest:
     """A request that needs an approval.
 
     Attributes
@@ -98,28 +107,30 @@ class Approval:
             return "used"
         return "expired" if has_passed(self.expires) else "approved"
 
-    def covers(self, wanted: Wanted) -> bool:
+    def covers(self, proposed: ProposedRequest) -> bool:
         """Whether the request is one of those that were asked for; whatever was decided."""
-        return self._speaks_of(wanted) and self._cost(wanted) <= self.epsilon * (1.0 + _ROUNDING)
-
-    def refuses(self, wanted: Wanted) -> bool:
-        """Whether this very request was rejected: one that costs less is another request."""
-        cheaper = self._cost(wanted) < self.epsilon * (1.0 - _ROUNDING)
-        return self.state == "rejected" and self.covers(wanted) and not cheaper
-
-    def _speaks_of(self, wanted: Wanted) -> bool:
-        same = (self.dataset, self.user, self.purpose) == (
-            wanted.dataset,
-            wanted.user,
-            wanted.purpose,
+        return self._speaks_of(proposed) and self._cost(proposed) <= self.epsilon * (
+            1.0 + _ROUNDING
         )
-        return same and self.explainer in ("", wanted.explainer)
 
-    def _cost(self, wanted: Wanted) -> float:
-        return wanted.pair.epsilon_at(self.delta)
+    def refuses(self, proposed: ProposedRequest) -> bool:
+        """Whether this very request was rejected: one that costs less is another request."""
+        cheaper = self._cost(proposed) < self.epsilon * (1.0 - _ROUNDING)
+        return self.state == "rejected" and self.covers(proposed) and not cheaper
+
+    def _speaks_of(self, proposed: ProposedRequest) -> bool:
+        same = (self.dataset, self.user, self.purpose) == (
+            proposed.dataset,
+            proposed.user,
+            proposed.purpose,
+        )
+        return same and self.explainer in ("", proposed.explainer)
+
+    def _cost(self, proposed: ProposedRequest) -> float:
+        return proposed.pair.epsilon_at(self.delta)
 
 
-def covering(approvals: Iterable[Approval], wanted: Wanted) -> Approval | None:
+def covering(approvals: Iterable[Approval], proposed: ProposedRequest) -> Approval | None:
     """Return the approval that speaks of a request: a usable one, else the latest unused answer.
 
     Returns
@@ -128,12 +139,12 @@ def covering(approvals: Iterable[Approval], wanted: Wanted) -> Approval | None:
         One of the status "approved" (the oldest), "waiting", or "rejected" if nothing was asked
         since; None if an approval has to be asked for.
     """
-    matching = [approval for approval in approvals if approval.covers(wanted)]
+    matching = [approval for approval in approvals if approval.covers(proposed)]
     for status in ("approved", "waiting"):
         for approval in matching:
             if approval.status == status:
                 return approval
-    return matching[-1] if matching and matching[-1].refuses(wanted) else None
+    return matching[-1] if matching and matching[-1].refuses(proposed) else None
 
 
 _ONE_ROW = Neighbourhood().protected

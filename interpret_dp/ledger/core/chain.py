@@ -111,16 +111,16 @@ class Entry:
     time: str
     kind: str
     dataset: str
-    reservation: int | None
-    explainer: str
-    purpose: str
-    mu: float
-    delta: float
-    epsilon: float | None
-    epsilon_delta: float | None
-    event: str
+    reservation: int | None = None
+    explainer: str = ""
+    purpose: str = ""
+    mu: float = 0.0
+    delta: float = 0.0
+    epsilon: float | None = None
+    epsilon_delta: float | None = None
+    event: str = ""
     package_version: str
-    context: str
+    context: str = "{}"
     previous: str
     hash: str = ""
 
@@ -173,15 +173,15 @@ class Entry:
 
     def _document(self, name: str, text: str) -> dict[str, Any]:
         try:
-            found = parse_json(text, name)
+            document = parse_json(text, name)
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            document = None
+        if not isinstance(document, dict):
             raise LedgerError(
                 f"Entry {self.number} of the ledger is damaged: its {name} is no JSON object. "
                 "Restore the ledger from a backup."
             )
-        return found
+        return document
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Entry:

@@ -10,7 +10,7 @@ from sqlalchemy.pool import NullPool
 
 from interpret_dp._optional import import_optional
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.core.tables import without_password
+from interpret_dp.ledger.core.tables import Database, without_password
 
 __all__ = ["DRIVERS", "SCHEMA", "PostgresDatabase", "resolve"]
 
@@ -63,7 +63,7 @@ def resolve(url: URL) -> URL:
     return url.set(drivername="postgresql")
 
 
-class PostgresDatabase:
+class PostgresDatabase(Database):
     """A database of a server; the ledger has a schema of its own in it.
 
     Parameters
@@ -90,13 +90,6 @@ class PostgresDatabase:
         self._url = url
         self.name = repr(without_password(url))
         self.timeout = timeout
-
-    def exists(self) -> bool:
-        """Return True: only the server knows."""
-        return True
-
-    def create(self) -> None:
-        """Do nothing: the server's owner creates databases."""
 
     def open_engine(self) -> Engine:
         """Return an engine; nothing is connected yet.
@@ -207,10 +200,6 @@ class PostgresDatabase:
         return _BY_CLASS.get(state[:2]) or (
             f"cannot be used: the server answers {self._first_line(str(error))!r} ({state})"
         )
-
-    def damage(self, connection: Connection) -> str | None:
-        """Return None: a server looks after its own pages (checksums, ``pg_amcheck``)."""
-        return None
 
     def may_come_back(self, error: BaseException) -> bool:
         """Whether the server restarts, is full, or is cut off just now."""

@@ -42,6 +42,10 @@ REPORT_COLUMNS = (
     "total_mu",
     "total_epsilon",
 )
+_REQUEST_FIELDS = [
+    {"asked_epsilon": "epsilon", "asked_delta": "epsilon_delta"}.get(name, name)
+    for name in REPORT_COLUMNS[:-2]
+]
 
 
 def report_frame(accounts: Sequence[Account]) -> pd.DataFrame:
@@ -60,21 +64,7 @@ def _rows(account: Account) -> Iterator[tuple[Any, ...]]:
     totals = list(compose_each(request.pair for request in account.requests))
     epsilons = _epsilons(totals, account.budget.delta if account.budget else None)
     for request, total, epsilon in zip(account.requests, totals, epsilons, strict=True):
-        yield (
-            request.dataset,
-            request.time,
-            request.explainer,
-            request.purpose,
-            request.user,
-            request.host,
-            request.epsilon,
-            request.epsilon_delta,
-            request.mu,
-            request.delta,
-            request.state,
-            total.mu,
-            epsilon,
-        )
+        yield (*(getattr(request, name) for name in _REQUEST_FIELDS), total.mu, epsilon)
 
 
 def _epsilons(totals: Sequence[GdpPair], delta: float | None) -> list[float]:

@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect
 from sqlalchemy.pool import NullPool, StaticPool
 
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.core.tables import GONE
+from interpret_dp.ledger.core.tables import GONE, Database
 
 __all__ = ["DRIVERS", "SQLiteDatabase", "resolve"]
 
@@ -45,7 +45,7 @@ def resolve(url: URL) -> URL:
     return url.set(drivername="sqlite", database=str(path))
 
 
-class SQLiteDatabase:
+class SQLiteDatabase(Database):
     """A file, or memory.
 
     Parameters
@@ -119,15 +119,9 @@ class SQLiteDatabase:
         """Return the options by which `_on_begin` knows how to begin."""
         return {_EXCLUSIVE: exclusive}
 
-    def begin(self, connection: Connection, *, exclusive: bool) -> None:
-        """Do nothing more: the transaction began with or without the lock."""
-
     def tables(self, connection: Connection) -> list[str]:
         """Return the names of all tables of the file."""
         return inspect(connection).get_table_names()
-
-    def prepare(self, connection: Connection) -> None:
-        """Do nothing: tables need no room."""
 
     def append_only(self, table: str, number: str) -> list[str]:
         """Return the triggers that forbid every change but the insert of the next number."""
@@ -152,10 +146,6 @@ class SQLiteDatabase:
         """Return the first finding of SQLite's own check of all pages and indexes."""
         result = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one())
         return None if result == "ok" else " ".join(result.split())
-
-    def may_come_back(self, error: BaseException) -> bool:
-        """Whether to try again: never, for SQLite waits for locks by itself."""
-        return False
 
 
 def _on_connect(connection: sqlite3.Connection, _record: Any) -> None:

@@ -151,22 +151,14 @@ class Log:
         last = self.last()
         return last.hash if last else None
 
-    def append(
-        self,
-        *,
-        kind: str,
-        dataset: str,
-        mu: float = 0.0,
-        delta: float = 0.0,
-        epsilon: float | None = None,
-        epsilon_delta: float | None = None,
-        reservation: int | None = None,
-        explainer: str = "",
-        purpose: str = "",
-        event: str = "",
-        context: str = "{}",
-    ) -> Entry:
+    def append(self, *, kind: str, dataset: str, **fields: Any) -> Entry:
         """Chain one entry to the log and return it; only inside a writing transaction.
+
+        Parameters
+        ----------
+        kind, dataset : str
+        **fields
+            Further fields of :class:`~interpret_dp.ledger.core.chain.Entry`.
 
         Raises
         ------
@@ -179,20 +171,11 @@ class Log:
             time="" if kind in CLOSING else today(),
             kind=kind,
             dataset=dataset,
-            reservation=reservation,
-            explainer=explainer,
-            purpose=purpose,
-            mu=mu,
-            delta=delta,
-            epsilon=epsilon,
-            epsilon_delta=epsilon_delta,
-            event=event,
             package_version=__version__,
-            context=context,
             previous=running.hash,
+            **fields,
         ).sealed()
-        values: dict[str, Any] = {name: getattr(entry, name) for name in ENTRIES.c.keys()}  # noqa: SIM118
-        self._connection.execute(ENTRIES.insert().values(values))
+        self._connection.execute(ENTRIES.insert().values(vars(entry)))
         self.known = running.extended([entry])
         self.appended = entry
         return entry

@@ -12,8 +12,9 @@ and a step is a function.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     URL,
@@ -103,7 +104,7 @@ CLOSED_ONCE = Index(
 """A reservation is closed once, whatever program writes the entry."""
 
 
-class Database(Protocol):
+class Database(ABC):
     """Everything in which one database differs from another.
 
     Attributes
@@ -118,30 +119,34 @@ class Database(Protocol):
     timeout: float
 
     def exists(self) -> bool:
-        """Whether the database is there, with or without a ledger.
+        """Whether the database is there, with or without a ledger; True where only a server knows.
 
         Raises
         ------
         LedgerError
             If it cannot be where the URL says.
         """
+        return True
 
-    def create(self) -> None:
+    def create(self) -> None:  # noqa: B027
         """Create the database itself, where that is not left to its owner."""
 
+    @abstractmethod
     def open_engine(self) -> Engine:
         """Return an engine; nothing is connected yet."""
 
+    @abstractmethod
     def options(self, *, exclusive: bool) -> dict[str, Any]:
         """Return the execution options of a connection before its transaction begins."""
 
-    def begin(self, connection: Connection, *, exclusive: bool) -> None:
-        """Do what a transaction starts with; shut out other writers if ``exclusive``."""
+    def begin(self, connection: Connection, *, exclusive: bool) -> None:  # noqa: B027
+        """Start a transaction; shut out other writers if ``exclusive``."""
 
+    @abstractmethod
     def tables(self, connection: Connection) -> Sequence[str]:
         """Return the names of the tables where the ledger's are, or are to be."""
 
-    def prepare(self, connection: Connection) -> None:
+    def prepare(self, connection: Connection) -> None:  # noqa: B027
         """Make room for tables that are about to be created.
 
         Raises
@@ -150,6 +155,7 @@ class Database(Protocol):
             If the database is of a kind that cannot hold a ledger.
         """
 
+    @abstractmethod
     def append_only(self, table: str, number: str) -> list[str]:
         """Return statements that forbid every change of a table but the insert of the next number.
 
@@ -161,6 +167,7 @@ class Database(Protocol):
             Name of its running number.
         """
 
+    @abstractmethod
     def explain(self, error: BaseException) -> str:
         """Return what is wrong and what to do, as the end of a sentence about the ledger."""
 
@@ -168,11 +175,13 @@ class Database(Protocol):
         """Return what the database finds damaged in itself; None if nothing, or if it never looks.
 
         Entries have their chain; this is for what lies around them, such as an index in which a
-        data set has another name.
+        data set has another name. A server looks after its own pages (checksums, ``pg_amcheck``).
         """
+        return None
 
     def may_come_back(self, error: BaseException) -> bool:
         """Whether a connection that failed like this may succeed a little later."""
+        return False
 
 
 def without_password(url: URL) -> str:

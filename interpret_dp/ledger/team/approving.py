@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.exceptions import ApprovalNeededError, LedgerError, RoleError
-from interpret_dp.ledger.core.account import Account, Approval, Wanted, covering
+from interpret_dp.ledger.core.account import Account, Approval, ProposedRequest, covering
 from interpret_dp.ledger.core.chain import Entry
 from interpret_dp.ledger.core.handle import tried_again
 from interpret_dp.ledger.core.names import (
@@ -198,34 +198,34 @@ class LedgerApprovals(LedgerReader):
             return _find(log, number)[1]
 
 
-def needs_approval(account: Account, wanted: Wanted) -> bool:
+def needs_approval(account: Account, proposed: ProposedRequest) -> bool:
     """Whether the account's rule asks for an approval of this request."""
     if account.approval_above is None or account.budget is None:
         return False
     # Rounding must not ask for the approval of a request of exactly this epsilon.
     threshold = account.approval_above * (1.0 + 1e-6)
-    return wanted.pair.epsilon_at(account.budget.delta) > threshold
+    return proposed.pair.epsilon_at(account.budget.delta) > threshold
 
 
-def ask_for(log: Log, account: Account, wanted: Wanted) -> Approval:
+def ask_for(log: Log, account: Account, proposed: ProposedRequest) -> Approval:
     """Return the request for approval that a refused request waits for; write it if there is none.
 
     It asks for what the request costs, at the budget's delta. Nothing in it comes from rows: a
     request's cost is fixed by its plan, before the first row is read.
     """
-    known = covering(account.approvals, wanted)
+    known = covering(account.approvals, proposed)
     if known is not None:
         return known
     delta = require_budget(log, account.dataset).delta
     entry = log.append_act(
-        {"for_user": wanted.user, "automatic": True},
+        {"for_user": proposed.user, "automatic": True},
         kind="ask",
-        dataset=wanted.dataset,
-        explainer=wanted.explainer,
-        purpose=wanted.purpose,
-        mu=wanted.pair.mu,
-        delta=wanted.pair.delta,
-        epsilon=wanted.pair.epsilon_at(delta),
+        dataset=proposed.dataset,
+        explainer=proposed.explainer,
+        purpose=proposed.purpose,
+        mu=proposed.pair.mu,
+        delta=proposed.pair.delta,
+        epsilon=proposed.pair.epsilon_at(delta),
         epsilon_delta=delta,
     )
     return _find(log, entry.number)[1]
