@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from interpret_dp.lime.private_surrogate import PrivateSurrogate
     from interpret_dp.lime.shap_explainer import DPShapTabular
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
-    from interpret_dp.llm.explaining import load_model
+    from interpret_dp.llm.files import load_model
     from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 
 __all__ = [
@@ -95,7 +95,7 @@ _HOMES = {
     "Schema": "schema",
     "SchemaError": "exceptions",
     "UndeclaredWarning": "exceptions",
-    "load_model": "llm.explaining",
+    "load_model": "llm.files",
     "private_metrics": "ebm.evaluation",
 }
 

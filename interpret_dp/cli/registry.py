@@ -28,7 +28,7 @@ def registry(model_file: str, statements: str | None, output: str | None, overwr
     the record. Without --statements the command names what is missing. Nothing is charged, and no
     row is read.
     """
-    from interpret_dp.llm.explaining import load_model
+    from interpret_dp.llm.files import load_model
 
     given = {}
     if statements is not None:

@@ -45,7 +45,7 @@ def show(
     from interpret_dp.cli.fit import say_account
     from interpret_dp.explanation import PrivacySpend
     from interpret_dp.explanation.pages.model import render_html
-    from interpret_dp.llm.explaining import load_model
+    from interpret_dp.llm.files import load_model
     from interpret_dp.released import AdditiveModel
 
     model = load_model(model_file, ledger)

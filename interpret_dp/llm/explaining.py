@@ -1,4 +1,4 @@
-"""Explanations of a fitted DP-LLM classifier, and files of released models. Needs no torch."""
+"""Explanations of a fitted DP-LLM classifier. Needs no torch."""
 
 from __future__ import annotations
 
@@ -12,27 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from interpret_dp._documents import read_json, write_sealed
+from interpret_dp._documents import write_sealed
 from interpret_dp.accounting.plans import SampledSteps
-from interpret_dp.ebm.estimators import from_document
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.inputs import InputCoding
 from interpret_dp.llm.request import flat_rows
-from interpret_dp.released.background import BACKGROUND_FORMAT
-from interpret_dp.released.locally_linear import MAPS_FORMAT, LocallyLinearModel
+from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.schema import encode_classes, open_table
 
 if TYPE_CHECKING:
-    from interpret_dp.ebm.estimators import (
-        DPExplainableBoostingClassifier,
-        DPExplainableBoostingRegressor,
-    )
     from interpret_dp.explanation.spend import PrivacySpend
-    from interpret_dp.ledger import PrivacyLedger
-    from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 
-__all__ = ["ExplainedMaps", "class_array", "json_value", "load_model", "plain_value"]
+__all__ = ["ExplainedMaps", "class_array", "json_value", "plain_value"]
 
 _names = itertools.count()
 
@@ -222,54 +214,3 @@ def json_value(value: Any) -> Any:
     if isinstance(value, tuple | list | np.ndarray):
         return [json_value(entry) for entry in value]
     return plain_value(value)
-
-
-def load_model(
-    path: str | os.PathLike[str], ledger: PrivacyLedger | str | None = None
-) -> DPExplainableBoostingClassifier | DPExplainableBoostingRegressor | DPLocallyLinearClassifier:
-    """Load a model that ``save`` wrote, as a fitted estimator.
-
-    Parameters
-    ----------
-    path : path
-        A JSON file; it is validated, nothing in it is executed. Its ``format`` names the kind of
-        model.
-    ledger : PrivacyLedger or str, default=None
-        Where the data set's account can be read, for the privacy line of explanations.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is not a model of this package, was changed after it was written, or is
-        incomplete or contradicts itself. A file of a version before seals is only checked for
-        the latter two.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from interpret_dp import DPExplainableBoostingClassifier, load_model
-    >>> from interpret_dp.datasets import make_cohort
-    >>> patients = make_cohort(1_000)
-    >>> model = DPExplainableBoostingClassifier(schema=patients.schema)
-    >>> with TemporaryDirectory() as folder:
-    ...     model.fit(patients.X, patients.y).save(f"{folder}/model.json")
-    ...     again = load_model(f"{folder}/model.json")
-    >>> bool((again.predict(patients.X) == model.predict(patients.X)).all())
-    True
-    """
-    document = read_json(path)
-    written = document.get("format") if isinstance(document, dict) else None
-    if written == BACKGROUND_FORMAT:
-        raise ValueError(
-            f"{os.fspath(path)!r} holds a background, which is no model. Use "
-            "PrivateBackground.load(path)."
-        )
-    if written == MAPS_FORMAT:
-        from interpret_dp.llm.estimator import DPLocallyLinearClassifier
-
-        return DPLocallyLinearClassifier.from_released(
-            LocallyLinearModel.from_dict(document), ledger
-        )
-    return from_document(document, ledger)

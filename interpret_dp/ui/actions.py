@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from interpret_dp.editor import KINDS, EditSession, TermView
-from interpret_dp.editor.bins import codes_text
+from interpret_dp.editor.bins import TermView, codes_text
+from interpret_dp.editor.recipes import KINDS
 from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.released import EditRecord
 from interpret_dp.ui.figure import EditedTerm
+
+if TYPE_CHECKING:
+    from interpret_dp.editor import EditSession
 
 __all__ = ["ACTIONS", "LEVEL_TOOLS", "NUMBER_TOOLS", "SESSION_BUTTONS", "SHAPE_TOOLS", "TOOLS"]
 __all__ += ["Outcome", "Request", "Tool", "counted", "disabled_buttons", "load", "perform"]
