@@ -125,8 +125,8 @@ class PrivateEBM(ShowsGuarantee):
         request = open_request(self, X, y, **given, reads_dask=True)
         promise = request.promise()
         with request.opened(type(self).__name__) as session:
-            rows = request.rows.started()
-            rows = rows.drawn(request.neighbourhood.max_rows, session.public_choices)
+            rows = request.rows.with_init_scores()
+            rows = rows.limited(request.neighbourhood.max_rows, session.public_choices)
             if request.declaring.is_needed:
                 request = request.completed(declare(request.declaring, rows, session))
             if has_one_class(request.task):

@@ -26,8 +26,8 @@ __all__ = [
     "MOST_RANKED",
     "SELECTION_GROUPS",
     "BoostingSettings",
+    "LossScale",
     "TrainerConfig",
-    "Unit",
     "candidate_count",
     "most_cells",
     "pair_grid",
@@ -51,7 +51,7 @@ _FEWEST_ROWS = 100  # of a cell, on average
 
 
 def pair_shares(
-    binning: float, boosting: float, *, n_features: int, n_pairs: int, n_chosen: int
+    binning: float, boosting: float, *, n_terms: int, n_pairs: int, n_chosen: int
 ) -> dict[str, float]:
     """Split shares of mu squared between features and pairs.
 
@@ -59,7 +59,7 @@ def pair_shares(
     ----------
     binning, boosting : float
         What all histograms, and all of boosting, get.
-    n_features, n_pairs, n_chosen : int
+    n_terms, n_pairs, n_chosen : int
         Terms of one feature, of two, and how many of the latter are chosen privately.
 
     Returns
@@ -70,7 +70,7 @@ def pair_shares(
     """
     if not n_pairs:
         return {"bins": binning, "boosting": boosting}
-    of_pairs = n_pairs / (n_features + n_pairs)
+    of_pairs = n_pairs / (n_terms + n_pairs)
     shares = {"bins": binning * (1.0 - of_pairs), "pair bins": binning * of_pairs}
     if n_chosen:
         shares["pair selection"] = _SELECTION_SHARE * boosting
@@ -141,7 +141,7 @@ _LARGEST_LOGIT = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unit:
+class LossScale:
     """The meaning of one unit of the score, in released numbers.
 
     Attributes
@@ -151,7 +151,7 @@ class Unit:
         4 p (1 - p) for log loss at base rate p, averaged over the classes.
     step : float
         Score per unit of mean residual that a full step takes.
-    start : float or None
+    start_curvature : float or None
         Second derivative per row where boosting starts, for a loss whose curvature varies with the
         score; None where it is constant.
     norm : float
@@ -168,7 +168,7 @@ class Unit:
     curvature: float
     step: float
     norm: float = 1.0
-    start: float | None = None
+    start_curvature: float | None = None
     per_rate: float = 1.0
     max_noise_level: float = math.inf
     max_step: float = math.inf
@@ -176,7 +176,7 @@ class Unit:
     @property
     def has_varying_curvature(self) -> bool:
         """Whether the curvature of the loss depends on the score."""
-        return self.start is not None or self.max_noise_level < math.inf
+        return self.start_curvature is not None or self.max_noise_level < math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,7 +197,7 @@ class BoostingSettings:
         Whether the leaves of an ordered feature are its tails and the middle, not ``leaves`` ranges
         of about as many rows.
     curvature : float or None
-        :attr:`Unit.start`.
+        :attr:`LossScale.start_curvature`.
     least_hessian : float
         Leaves of less weight, times curvature over ``curvature``, take smaller steps.
     largest_change : float
@@ -221,7 +221,7 @@ class TrainerConfig:
     ----------
     mu : float
         Gaussian-DP budget of the whole fit.
-    n_features : int
+    n_terms : int
         Number of terms.
     max_bins : int
         Most bins of a continuous feature, at most 65,535 as in interpret.
@@ -238,13 +238,13 @@ class TrainerConfig:
     n_chosen_pairs : int
         How many of them are chosen privately.
     n_movable : int or None
-        Terms that boosting can move, from 1 to ``n_features``, once the bins are released.
+        Terms that boosting can move, from 1 to ``n_terms``, once the bins are released.
     n_kept : int or None
         How many of them go on after half of the rounds, from 1 to ``n_movable``.
     """
 
     mu: float
-    n_features: int
+    n_terms: int
     max_bins: int
     rounds: int | None = None
     leaves: int | None = None
@@ -270,7 +270,7 @@ class TrainerConfig:
         """
         if self.n_movable is None or self.rounds is not None:
             return self.planned_rounds
-        paid = self.planned_rounds * self.n_features
+        paid = self.planned_rounds * self.n_terms
         most = TUNING.most_extra_rounds
         n_rounds = min(paid // self.n_movable, most * self.planned_rounds)
         if self.n_kept is None:
@@ -285,7 +285,7 @@ class TrainerConfig:
         Four blocks are as accurate as one feature at a time, while all features at once diverge
         where features are correlated; so does a block of hundreds, such as pixels.
         """
-        return min(max(_BLOCKS, math.ceil(self.n_features / _MOST_IN_BLOCK)), self.n_features)
+        return min(max(_BLOCKS, math.ceil(self.n_terms / _MOST_IN_BLOCK)), self.n_terms)
 
     @property
     def n_fine_bins(self) -> int:
@@ -323,7 +323,7 @@ class TrainerConfig:
         shares |= pair_shares(
             self.binning_share,
             rest if self.planned_rounds > 0 or self.n_chosen_pairs else 0.0,
-            n_features=self.n_features,
+            n_terms=self.n_terms,
             n_pairs=self.n_pairs,
             n_chosen=self.n_chosen_pairs,
         )
@@ -331,12 +331,12 @@ class TrainerConfig:
         shares["bins"] -= shares["weights"]
         counts = {
             "target": 1,
-            "bins": self.n_features,
-            "weights": self.n_features,
+            "bins": self.n_terms,
+            "weights": self.n_terms,
             "pair bins": self.n_pairs,
             "pair selection": self.n_chosen_pairs,
-            "boosting": self.planned_rounds * self.n_features,
-            "correlations": int(self.planned_rounds > 0 and self.n_features > 1),
+            "boosting": self.planned_rounds * self.n_terms,
+            "correlations": int(self.planned_rounds > 0 and self.n_terms > 1),
             "pairs": self.planned_rounds * self.n_pairs,
         }
         total = sum(shares[name] for name in shares if counts[name])
@@ -404,14 +404,14 @@ class TrainerConfig:
         """
         return TUNING.rows_per_light_bin * count_noise
 
-    def boosting(self, n_rows: float, unit: Unit, *, late: bool = False) -> BoostingSettings:
+    def boosting(self, n_rows: float, scale: LossScale, *, late: bool = False) -> BoostingSettings:
         """Choose leaves and learning rate from the noise against the signal.
 
         Parameters
         ----------
         n_rows : float
             Released number of rows.
-        unit : Unit
+        scale : LossScale
             Scale of the loss.
         late : bool
             For the second half of the rounds: steps of a squared loss are longer.
@@ -423,24 +423,24 @@ class TrainerConfig:
         step that balances convergence against accumulated noise falls more slowly; the exponent
         1/3 and both constants come from simulated data.
         """
-        level = self._noise_level("boosting", n_rows, unit)
+        level = self._noise_level("boosting", n_rows, scale)
         if level == math.inf:
             return BoostingSettings(noise_level=math.inf, leaves=1, step=0.0)
         least, most = TUNING.leaf_range
         leaves = self.leaves if self.leaves is not None else round(TUNING.leaves / math.sqrt(level))
-        step = self._step(level, unit)
-        if late and self.learning_rate is None and not unit.has_varying_curvature:
-            longest = max(step, TUNING.longest_late_step * unit.step)
+        step = self._step(level, scale)
+        if late and self.learning_rate is None and not scale.has_varying_curvature:
+            longest = max(step, TUNING.longest_late_step * scale.step)
             step = min(TUNING.late_steps * step, longest)
         return BoostingSettings(
-            **self._varying_curvature(level, n_rows, unit),
+            **self._varying_curvature(level, n_rows, scale),
             noise_level=level,
             leaves=max(1, leaves) if self.leaves is not None else min(max(leaves, least), most),
             step=step,
-            by_tails=self.leaves is None and _hides_the_curvature(level, unit),
+            by_tails=self.leaves is None and _hides_the_curvature(level, scale),
         )
 
-    def can_denoise(self, n_rows: float, unit: Unit) -> bool:
+    def can_denoise(self, n_rows: float, scale: LossScale) -> bool:
         """Return whether enough is known of the curves to denoise them.
 
         Where noise hides a rare class, even the curvature of the loss is noise, and with it what
@@ -450,10 +450,10 @@ class TrainerConfig:
         ----------
         n_rows : float
             Released number of rows.
-        unit : Unit
+        scale : LossScale
             Scale of the loss.
         """
-        return not _hides_the_curvature(self._noise_level("boosting", n_rows, unit), unit)
+        return not _hides_the_curvature(self._noise_level("boosting", n_rows, scale), scale)
 
     def can_correlate(self, n_rows: float, norm: float) -> bool:
         """Return whether anything can be seen of how features are correlated.
@@ -468,33 +468,33 @@ class TrainerConfig:
         planned = self._planned("correlations")
         return planned is not None and norm < planned.mu * n_rows
 
-    def pair_boosting(self, n_rows: float, unit: Unit) -> BoostingSettings:
+    def pair_boosting(self, n_rows: float, scale: LossScale) -> BoostingSettings:
         """Choose bins and learning rate of the pairs; ``leaves`` are bins of each feature.
 
         Parameters
         ----------
         n_rows : float
             Released number of rows.
-        unit : Unit
+        scale : LossScale
             Scale of the loss.
         """
-        level = self._noise_level("pairs", n_rows, unit)
+        level = self._noise_level("pairs", n_rows, scale)
         if level == math.inf:
             return BoostingSettings(noise_level=math.inf, leaves=1, step=0.0)
         return BoostingSettings(
-            **self._varying_curvature(level, n_rows, unit),
+            **self._varying_curvature(level, n_rows, scale),
             noise_level=level,
             leaves=pair_grid(level),
-            step=self._step(level, unit),
+            step=self._step(level, scale),
         )
 
-    def _noise_level(self, name: str, n_rows: float, unit: Unit) -> float:
+    def _noise_level(self, name: str, n_rows: float, scale: LossScale) -> float:
         """Return the noise of the mean residual over all rounds of a term; infinite without."""
         planned = self._planned(name)
         if planned is None:
             return math.inf
         total_mu = planned.mu * math.sqrt(self.n_rounds)
-        return unit.norm / (total_mu * n_rows * unit.curvature)
+        return scale.norm / (total_mu * n_rows * scale.curvature)
 
     def _planned(self, name: str) -> PlannedRelease | None:
         """Return the planned release of a name; None if there is none."""
@@ -503,28 +503,28 @@ class TrainerConfig:
             None,
         )
 
-    def _varying_curvature(self, level: float, n_rows: float, unit: Unit) -> dict[str, Any]:
+    def _varying_curvature(self, level: float, n_rows: float, scale: LossScale) -> dict[str, Any]:
         """Return the settings of a loss whose curvature varies with the score."""
-        largest = _LARGEST_LOGIT * self._step(level, unit) / unit.step
-        if unit.start is None:
-            return {} if unit.max_noise_level == math.inf else {"largest_change": largest}
-        noise_of_sum = level * math.sqrt(self.n_rounds) * n_rows * unit.curvature
+        largest = _LARGEST_LOGIT * self._step(level, scale) / scale.step
+        if scale.start_curvature is None:
+            return {} if scale.max_noise_level == math.inf else {"largest_change": largest}
+        noise_of_sum = level * math.sqrt(self.n_rounds) * n_rows * scale.curvature
         return {
-            "curvature": unit.start,
-            "least_hessian": noise_of_sum / unit.start,
+            "curvature": scale.start_curvature,
+            "least_hessian": noise_of_sum / scale.start_curvature,
             "largest_change": largest,
         }
 
-    def _step(self, level: float, unit: Unit) -> float:
+    def _step(self, level: float, scale: LossScale) -> float:
         if self.learning_rate is not None:
-            return unit.per_rate * self.learning_rate
+            return scale.per_rate * self.learning_rate
         ratio, (shortest, longest) = TUNING.high_noise_level / level, TUNING.step_range
-        rate = min(max(TUNING.step * math.pow(ratio, 1 / 3), shortest), longest, unit.max_step)
-        if unit.start is not None and ratio < 1.0:
+        rate = min(max(TUNING.step * math.pow(ratio, 1 / 3), shortest), longest, scale.max_step)
+        if scale.start_curvature is not None and ratio < 1.0:
             rate = max(TUNING.step * ratio, 0.01)
-        return min(unit.max_noise_level / level, 1.0) * unit.step * rate
+        return min(scale.max_noise_level / level, 1.0) * scale.step * rate
 
 
-def _hides_the_curvature(level: float, unit: Unit) -> bool:
+def _hides_the_curvature(level: float, scale: LossScale) -> bool:
     """Whether noise hides a rare class: a classification with too much noise to denoise."""
-    return unit.start is not None and level > TUNING.hiding_noise_level
+    return scale.start_curvature is not None and level > TUNING.hiding_noise_level

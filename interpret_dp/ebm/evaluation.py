@@ -157,7 +157,7 @@ def private_metrics(
     counts = {}
     sigma = 0.0
     with request.opened("private_metrics") as session:
-        kept = rows.kept(neighbourhood.max_rows, session.public_choices)
+        kept = rows.used_rows(neighbourhood.max_rows, session.public_choices)
         for label, cells in kinds.items():
             exact = _counted(cells, rows, kept)
             noisy, sigma = session.gaussian(

@@ -332,7 +332,7 @@ def trainer_config(
         rate = check_real("learning_rate", rate, low=0, high=2, low_open=True, mend=_RATE)
     return TrainerConfig(
         mu=mu,
-        n_features=n_terms,
+        n_terms=n_terms,
         max_bins=check_int("max_bins", estimator.max_bins, low=2, high=65_535),
         rounds=None if rounds is None else _count("max_rounds", rounds, 0, 100_000),
         leaves=None if leaves is None else _count("max_leaves", leaves, 1, 65_535),

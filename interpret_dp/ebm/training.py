@@ -134,9 +134,9 @@ def train(
     verbose : bool
         Show rounds and time.
     """
-    loss = _loss(task, has_start=private.has_start)
+    loss = _loss(task, has_init_scores=private.has_init_scores)
     rows = private.encoded(_encoded, task, config, loss, n_threads=n_threads)
-    start = _release_target(rows, loss, config, session, has_scores=private.has_start)
+    start = _release_target(rows, loss, config, session, has_scores=private.has_init_scores)
     loss = start.loss
     if isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
         rows.clip_residuals(loss.clip)
@@ -202,7 +202,7 @@ def _significance(
     curves to denoise them.
     """
     bins, config, start = boosting.bins, boosting.config, boosting.start
-    if config.rounds is not None or not config.can_denoise(start.n_rows, start.unit):
+    if config.rounds is not None or not config.can_denoise(start.n_rows, start.scale):
         return None
 
     def significant(early: BoostingResult) -> set[int]:
@@ -233,10 +233,10 @@ def _is_ordered(spec: FeatureSpec) -> bool:
     return isinstance(spec, Continuous) or spec.ordered
 
 
-def _loss(task: TrainingTask, *, has_start: bool) -> Loss:
+def _loss(task: TrainingTask, *, has_init_scores: bool) -> Loss:
     if isinstance(task.target, Categorical):
         return LogLoss()
-    return LOSSES[task.objective].of(task.target, has_start=has_start)
+    return LOSSES[task.objective].of(task.target, has_init_scores=has_init_scores)
 
 
 def _encoded(

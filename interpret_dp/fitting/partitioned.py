@@ -182,9 +182,9 @@ class Opening:
             self.target,
             task=self.task,
         )
-        rows = replace(rows, start=start).started()
+        rows = replace(rows, start=start).with_init_scores()
         note = pieces[len(self.roles) :]
-        return rows.of(note[0]) if note else replace(rows, identifiers=None)
+        return rows.subset(note[0]) if note else replace(rows, identifiers=None)
 
     def _check_alignment(self, given: dict[str, Any]) -> None:
         lengths = {len(piece) for piece in given.values()}
@@ -225,19 +225,19 @@ class PartitionedRows(PrivateRows):
     partitions: Partitions | None = field(default=None, repr=False)
 
     @property
-    def has_start(self) -> bool:
+    def has_init_scores(self) -> bool:
         """Whether rows start from scores of their own."""
         return self.start is not None
 
-    def started(self) -> PartitionedRows:
+    def with_init_scores(self) -> PartitionedRows:
         """Return the rows; each worker finds the scores of its own."""
         return self
 
-    def kept(self, max_rows: int, public: np.random.Generator) -> NDArray[np.bool_]:
+    def used_rows(self, max_rows: int, public: np.random.Generator) -> NDArray[np.bool_]:
         """Refuse: which rows are used is known to the workers alone."""
         raise TypeError("Which rows are used is known to the Dask workers alone.")
 
-    def drawn(self, max_rows: int, public: np.random.Generator) -> PartitionedRows:
+    def limited(self, max_rows: int, public: np.random.Generator) -> PartitionedRows:
         """Return at most ``max_rows`` rows of each unit; one shuffle of the identifiers."""
         opening, partitions = self._placed()
         if self.identifiers is None:

@@ -30,7 +30,7 @@ class PrivateRows:
     start : callable, or None
         Gives the scores that rows start from, once it is asked inside the session.
     init_scores : ndarray of float64, shape (n_rows, n_scores), or None
-        Those scores; None before :meth:`started`.
+        Those scores; None before :meth:`with_init_scores`.
     identifiers : Values, shape (n_rows,), or None
         Of each row's unit; None where every row is a unit.
     """
@@ -42,12 +42,12 @@ class PrivateRows:
     init_scores: NDArray[np.float64] | None = field(default=None, repr=False)
     identifiers: Values | None = field(default=None, repr=False)
 
-    def started(self) -> PrivateRows:
+    def with_init_scores(self) -> PrivateRows:
         """Return the rows with the scores that they start from, if there are any."""
         return self if self.start is None else replace(self, init_scores=self.start())
 
     @property
-    def has_start(self) -> bool:
+    def has_init_scores(self) -> bool:
         """Whether rows start from scores of their own."""
         return self.init_scores is not None
 
@@ -70,7 +70,7 @@ class PrivateRows:
         """
         return encode(self, *arguments, n_threads)
 
-    def of(self, kept: NDArray[np.bool_]) -> PrivateRows:
+    def subset(self, kept: NDArray[np.bool_]) -> PrivateRows:
         """Return the rows for which ``kept``, shape (n_rows,), is true, without identifiers."""
         return PrivateRows(
             self.table.rows(kept),
@@ -79,14 +79,14 @@ class PrivateRows:
             init_scores=None if self.init_scores is None else self.init_scores[kept],
         )
 
-    def kept(self, max_rows: int, public: np.random.Generator) -> NDArray[np.bool_]:
-        """Return which rows :meth:`drawn` keeps, shape (n_rows,). Private."""
+    def used_rows(self, max_rows: int, public: np.random.Generator) -> NDArray[np.bool_]:
+        """Return which rows :meth:`limited` keeps, shape (n_rows,). Private."""
         if self.identifiers is None:
             return np.ones(self.table.n_rows, dtype=np.bool_)
         key = int(public.integers(2**64, dtype=np.uint64))
         return kept_rows(self.identifiers, max_rows, key)
 
-    def drawn(self, max_rows: int, public: np.random.Generator) -> PrivateRows:
+    def limited(self, max_rows: int, public: np.random.Generator) -> PrivateRows:
         """Return at most ``max_rows`` rows of each unit.
 
         Parameters
@@ -97,7 +97,7 @@ class PrivateRows:
         """
         if self.identifiers is None:
             return self
-        return self.of(self.kept(max_rows, public))
+        return self.subset(self.used_rows(max_rows, public))
 
 
 def open_rows(

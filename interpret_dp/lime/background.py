@@ -160,7 +160,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         request = open_background_request(self, X, unit, model)
         promise = background_promise(request)
         with request.opened(type(self).__name__) as session:
-            rows = request.rows.drawn(request.neighbourhood.max_rows, session.public_choices)
+            rows = request.rows.limited(request.neighbourhood.max_rows, session.public_choices)
             schema = request.declaring.without_rows()
             if request.declaring.is_needed:
                 schema = declare(request.declaring, rows, session).schema

@@ -377,5 +377,5 @@ def _labelled(request: SurrogateRequest, session: ReleaseSession) -> tuple[Table
     labels = request.box.labels(request.rows.X, rows.table.n_rows, request.n_outputs)
     if rows.identifiers is None:
         return rows.table, labels
-    is_used = rows.kept(request.fit.neighbourhood.max_rows, session.public_choices)
+    is_used = rows.used_rows(request.fit.neighbourhood.max_rows, session.public_choices)
     return rows.table.rows(is_used), labels[is_used]

@@ -280,7 +280,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
 
         compute_device(self.device)
         with request.opened(type(self).__name__, charges_used=True) as session:
-            rows = request.rows.drawn(request.neighbourhood.max_rows, session.public_choices)
+            rows = request.rows.limited(request.neighbourhood.max_rows, session.public_choices)
             request = dataclasses.replace(request, rows=rows)
             if request.declaring.is_needed:
                 declared = declare(request.declaring, rows, session)

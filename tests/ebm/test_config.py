@@ -9,45 +9,43 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.config import LossScale, TrainerConfig
 
-SQUARED_LOSS = Unit(curvature=1.0, step=1.0)
+SQUARED_LOSS = LossScale(curvature=1.0, step=1.0)
 
 
 @given(
     mu=st.floats(1e-3, 20),
-    n_features=st.integers(1, 200),
+    n_terms=st.integers(1, 200),
     rounds=st.integers(0, 500),
     share=st.floats(0.01, 0.95),
 )
-def test_plan_spends_the_whole_budget_and_no_more(mu, n_features, rounds, share):
-    config = TrainerConfig(
-        mu=mu, n_features=n_features, max_bins=32, rounds=rounds, binning_share=share
-    )
+def test_plan_spends_the_whole_budget_and_no_more(mu, n_terms, rounds, share):
+    config = TrainerConfig(mu=mu, n_terms=n_terms, max_bins=32, rounds=rounds, binning_share=share)
     cost = config.plan().cost.mu
     assert cost == pytest.approx(mu, rel=1e-9)
 
 
 def test_binning_share_is_a_share_of_mu_squared():
-    plan = TrainerConfig(mu=2.0, n_features=10, max_bins=32, binning_share=0.3).plan()
+    plan = TrainerConfig(mu=2.0, n_terms=10, max_bins=32, binning_share=0.3).plan()
     shares = {share.name: share.mu**2 / 4.0 for share in plan.shares}
     assert shares["bins"] + shares["weights"] == pytest.approx(0.3)
     assert sum(shares.values()) == pytest.approx(1.0)
 
 
 def test_no_rounds_spends_on_bins_and_target_only():
-    config = TrainerConfig(mu=0.5, n_features=3, max_bins=8, rounds=0)
+    config = TrainerConfig(mu=0.5, n_terms=3, max_bins=8, rounds=0)
     assert {part.name for part in config.plan().releases} == {"bins", "target", "weights"}
     assert math.isinf(config.boosting(100.0, SQUARED_LOSS).noise_level)
 
 
-@given(n_features=st.integers(1, 200), movable=st.integers(1, 200))
-def test_terms_that_cannot_move_leave_rounds_to_the_others(n_features, movable):
-    movable = min(movable, n_features)
-    config = TrainerConfig(mu=0.3, n_features=n_features, max_bins=64)
+@given(n_terms=st.integers(1, 200), movable=st.integers(1, 200))
+def test_terms_that_cannot_move_leave_rounds_to_the_others(n_terms, movable):
+    movable = min(movable, n_terms)
+    config = TrainerConfig(mu=0.3, n_terms=n_terms, max_bins=64)
     inner = replace(config, n_movable=movable)
     assert inner.plan() == config.plan()
-    assert inner.n_rounds * movable <= config.n_rounds * n_features
+    assert inner.n_rounds * movable <= config.n_rounds * n_terms
     assert inner.n_rounds >= config.n_rounds
-    chosen = TrainerConfig(mu=0.3, n_features=n_features, max_bins=64, rounds=7)
+    chosen = TrainerConfig(mu=0.3, n_terms=n_terms, max_bins=64, rounds=7)
     assert replace(chosen, n_movable=movable).n_rounds == 7

@@ -17,7 +17,7 @@ from typing import ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.config import LossScale, TrainerConfig
 from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.schema import Continuous
 from interpret_dp.schema.partial import PartialSchema
@@ -46,7 +46,7 @@ class Start:
     n_rows : float
         A row of the largest weight counts as one.
     level : ndarray of float64, shape (n_scores,)
-    unit : Unit
+    scale : LossScale
     loss : Loss
         With its clip.
     has_scores : bool
@@ -56,7 +56,7 @@ class Start:
 
     n_rows: float
     level: FloatArray
-    unit: Unit
+    scale: LossScale
     loss: Loss
     has_scores: bool = False
 
@@ -222,14 +222,14 @@ class RegressionLoss(Loss):
         return partial
 
     @classmethod
-    def of(cls, target: Continuous, *, has_start: bool) -> Self:
+    def of(cls, target: Continuous, *, has_init_scores: bool) -> Self:
         """Return the loss of a declared target.
 
         Where rows start from scores of their own, what is left to learn is a difference of two
         numbers of the declared range.
         """
         lower, upper = target.lower, target.upper
-        if has_start:
+        if has_init_scores:
             lower, upper = lower - upper, upper - lower
         half = (upper - lower) / 2
         return cls(lower, upper, half if half > 0 else 1.0, half)
@@ -261,11 +261,11 @@ class RegressionLoss(Loss):
         n_rows = max(float(sums[0]), noise)
         deviation = noise / n_rows
         ratio = min(max(float(sums[1]) / n_rows, -1.0), 1.0)
-        squared_error = Unit(curvature=1.0, step=1.0, norm=norm)
+        squared_error = LossScale(curvature=1.0, step=1.0, norm=norm)
         noise_level = config.boosting(n_rows, squared_error).noise_level
         loss = self.clipped(ratio, float(sums[2]) / n_rows, deviation, noise_level)
-        level, unit = loss.level(ratio, deviation, norm)
-        return Start(n_rows, np.array([level]), unit, loss, has_scores)
+        level, scale = loss.level(ratio, deviation, norm)
+        return Start(n_rows, np.array([level]), scale, loss, has_scores)
 
     def clipped(self, ratio: float, square: float, deviation: float, noise_level: float) -> Self:
         """Return the loss with the spread and the clip that follow from released moments.
@@ -298,7 +298,7 @@ class RegressionLoss(Loss):
         fewest, most = TUNING.clip_range
         return residual_clip(self.half, variance, min(max(spreads, fewest), most))
 
-    def level(self, ratio: float, deviation: float, norm: float) -> tuple[float, Unit]:
+    def level(self, ratio: float, deviation: float, norm: float) -> tuple[float, LossScale]:
         """Return the score where boosting starts, and the meaning of a unit of it.
 
         Parameters
@@ -308,7 +308,7 @@ class RegressionLoss(Loss):
         norm : float
             Sensitivity of a residual sum, in units of the clipping bound.
         """
-        return ratio * self.half / self.clip, Unit(curvature=1.0, step=1.0, norm=norm)
+        return ratio * self.half / self.clip, LossScale(curvature=1.0, step=1.0, norm=norm)
 
     def curvatures(
         self, scores: Terms, level: FloatArray, weights: Terms, average: float, rough: bool = False

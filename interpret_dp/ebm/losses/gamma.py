@@ -44,7 +44,7 @@ class GammaDeviance(LogLinkLoss):
             )
 
     @classmethod
-    def of(cls, target: Continuous, *, has_start: bool) -> Self:
+    def of(cls, target: Continuous, *, has_init_scores: bool) -> Self:
         """Return the loss of a declared target."""
         return cls(target.lower, target.upper, _CLIP, (target.upper - target.lower) / 2)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.config import Unit
+from interpret_dp.ebm.config import LossScale
 from interpret_dp.ebm.losses.base import MIN_UNEXPLAINED, Loss, RegressionLoss
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Continuous
@@ -89,7 +89,7 @@ class LogLinkLoss(RegressionLoss):
     def check_lower(cls, lower: float | None) -> None:
         """Raise SchemaError if the loss needs another lower bound of the target."""
 
-    def level(self, ratio: float, deviation: float, norm: float) -> tuple[float, Unit]:
+    def level(self, ratio: float, deviation: float, norm: float) -> tuple[float, LossScale]:
         """Return the logarithm of the released mean, and the meaning of a unit of score."""
         # A mean may be smaller than its noise: none is believed to be below one noise unit.
         largest = self.upper if self.upper > 0 else 1.0
@@ -101,7 +101,7 @@ class LogLinkLoss(RegressionLoss):
         mean = min(mean, largest)
         curvature = self.hessian(mean) / self.clip
         step = 1.0 / curvature
-        return math.log(mean), Unit(
+        return math.log(mean), LossScale(
             curvature=curvature,
             step=step,
             per_rate=step,

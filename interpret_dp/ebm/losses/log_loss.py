@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.config import TrainerConfig, Unit
+from interpret_dp.ebm.config import LossScale, TrainerConfig
 from interpret_dp.ebm.losses.base import Loss, Start, Terms
 
 __all__ = ["LogLoss"]
@@ -40,12 +40,14 @@ class LogLoss(Loss):
         counts = np.maximum(sums, noise)
         shares = counts / counts.sum()
         curvature = float(np.mean(shares * (1.0 - shares)))
-        unit = Unit(curvature=4.0 * curvature, step=1.0 / curvature, norm=norm, start=curvature)
+        scale = LossScale(
+            curvature=4.0 * curvature, step=1.0 / curvature, norm=norm, start_curvature=curvature
+        )
         logs = np.log(counts)
         levels = logs[1:] - logs[0] if len(counts) == 2 else logs - logs.mean()
         # Scores that rows start from know of the classes' sizes already.
         level = np.zeros_like(levels) if has_scores else levels
-        return Start(float(counts.sum()), level, unit, self, has_scores)
+        return Start(float(counts.sum()), level, scale, self, has_scores)
 
     def curvatures(
         self, scores: Terms, level: FloatArray, weights: Terms, average: float, rough: bool = False

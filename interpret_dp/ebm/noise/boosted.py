@@ -108,7 +108,7 @@ class Boosted:
         """
         bins, pruned = self._task.bins, self._result.pruned
         scores = _without_axis(self._result.scores, self._start.loss.score_unit)
-        if not self._task.config.can_denoise(self._start.n_rows, self._start.unit):
+        if not self._task.config.can_denoise(self._start.n_rows, self._start.scale):
             return scores, self._noise_of_all(_Estimates(correlations)), [None] * len(scores)
         independent = with_noise_of_others(self.added_noise(), bins, pruned)
         estimates, dispersion = self._estimates(correlations, scores, independent)
@@ -180,7 +180,7 @@ class Boosted:
         """Return the noise in each curve, that from all others included."""
         noise, bins = self.added_noise(estimates), self._task.bins
         if estimates.correlations is not None:
-            full_steps = estimates.mean_slope * self._result.total_step / self._start.unit.step
+            full_steps = estimates.mean_slope * self._result.total_step / self._start.scale.step
             noise = with_coupling(noise, bins, estimates.correlations, full_steps=full_steps)
         return with_noise_of_others(noise, bins, self._result.pruned)
 
@@ -190,7 +190,7 @@ class Boosted:
             self._active_curves,
             self._result.intercept,
             [b.weights for b in self._task.bins],
-            self._start.unit.curvature * estimates.mean_slope,
+            self._start.scale.curvature * estimates.mean_slope,
         )
 
 

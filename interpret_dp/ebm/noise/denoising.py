@@ -104,8 +104,8 @@ def denoise(curves: Sequence[Curve]) -> list[Denoised]:
     curves : sequence of Curve
         Of one model, all scores in the same unit.
     """
-    unit = _typical_variance(curves)
-    views = [View(curve, unit) for curve in curves]
+    typical_variance = _typical_variance(curves)
+    views = [View(curve, typical_variance) for curve in curves]
     likely = _posteriors(views)
     return [Denoised(*one) for one in zip(curves, views, likely, strict=True)]
 

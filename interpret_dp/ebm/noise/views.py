@@ -84,7 +84,7 @@ class View:
     Parameters
     ----------
     curve : Curve
-    unit : float
+    typical_variance : float
         Mean variance of a process of scale 1.
 
     Attributes
@@ -95,7 +95,7 @@ class View:
         of the curve.
     """
 
-    def __init__(self, curve: Curve, unit: float) -> None:
+    def __init__(self, curve: Curve, typical_variance: float) -> None:
         variances = noise_variances_of(curve)
         self.moved = np.flatnonzero(variances > 0)
         if len(self.moved) < 2:
@@ -107,7 +107,7 @@ class View:
             self._noise = variances[self.moved]
             total = self._noise if sampling is None else self._noise + sampling[self.moved]
             self._root = np.sqrt(total)
-            self._bases.append((unit / total, None, self._scores / self._root))
+            self._bases.append((typical_variance / total, None, self._scores / self._root))
         else:
             noise = curve.noise[np.ix_(self.moved, self.moved)]
             # Along the direction that centring takes away there is no noise: a little makes a root.
@@ -120,7 +120,7 @@ class View:
                 white = self._inverse @ self._scores
                 for kernel in _kernels(curve, self.moved):
                     values, vectors = np.linalg.eigh(
-                        unit * (self._inverse @ kernel @ self._inverse.T)
+                        typical_variance * (self._inverse @ kernel @ self._inverse.T)
                     )
                     self._bases.append((np.maximum(values, 0.0), vectors, vectors.T @ white))
             except np.linalg.LinAlgError:

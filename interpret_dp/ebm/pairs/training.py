@@ -137,7 +137,7 @@ def train_pairs(
     # interpret's order of terms.
     chosen.sort(key=lambda pair: (*sorted(pair), *pair))
     n_rows = start.n_rows
-    settings = config.pair_boosting(n_rows, start.unit)
+    settings = config.pair_boosting(n_rows, start.scale)
     coarse = _coarse_bins(bins, specs, chosen, settings)
     maps = [coarse[k].code_map if k in coarse else _no_codes() for k in range(len(bins))]
     widths = [coarse[k].n_codes if k in coarse else 0 for k in range(len(bins))]

@@ -194,14 +194,14 @@ class _Rounds:
     @property
     def to_full_step(self) -> float:
         """Number of times that a change counts once more, to extrapolate to a full step."""
-        share = self.settings.step / self._task.start.unit.step
+        share = self.settings.step / self._task.start.scale.step
         return min(max(1.0 / share - 1.0, 0.0), TUNING.extrapolation) if share > 0 else 0.0
 
     @property
     def _n_blocks(self) -> int:
         # Were all terms of a block the same one, it would move by the sum of their steps.
-        full_steps = len(self.movable) * self.settings.step / self._task.start.unit.step
-        is_log_loss = self._task.start.unit.start is not None
+        full_steps = len(self.movable) * self.settings.step / self._task.start.scale.step
+        is_log_loss = self._task.start.scale.start_curvature is not None
         largest = _MAX_BLOCK_STEP_OF_LOG_LOSS if is_log_loss else _MAX_BLOCK_STEP
         return max(self._task.config.n_blocks, math.ceil(full_steps / largest))
 

@@ -190,4 +190,4 @@ class BoostingTask:
     def settings(self, n_kept: int | None = None, *, late: bool = False) -> BoostingSettings:
         """Return the settings of the first rounds, or of the late ones with the kept terms."""
         config = replace(self.config, n_kept=n_kept)
-        return config.boosting(self.start.n_rows, self.start.unit, late=late)
+        return config.boosting(self.start.n_rows, self.start.scale, late=late)

@@ -185,7 +185,7 @@ def test_pairs_and_monotone_features_and_log_links(data):
 @pytest.mark.parametrize("rounds", [None, 0, 3])
 def test_the_plan_costs_what_was_given(n_pairs, n_chosen, rounds):
     config = TrainerConfig(
-        mu=0.3, n_features=6, max_bins=32, rounds=rounds, n_pairs=n_pairs, n_chosen_pairs=n_chosen
+        mu=0.3, n_terms=6, max_bins=32, rounds=rounds, n_pairs=n_pairs, n_chosen_pairs=n_chosen
     )
     plan = config.plan()
     assert plan.cost.mu == pytest.approx(0.3, rel=1e-8)

@@ -44,7 +44,7 @@ def released(columns, is_ordered, *, noise=0.0, weights=None, terms=None, mu=1e3
     bins = [Bins(np.arange(len(c), dtype=np.uint16), c, None) for c in counts]
     session = Session(noise)
     terms = range(len(columns)) if terms is None else terms
-    config = TrainerConfig(mu=mu, n_features=max(len(columns), 2), max_bins=32)
+    config = TrainerConfig(mu=mu, n_terms=max(len(columns), 2), max_bins=32)
     return release_correlations(
         rows, bins, is_ordered, terms, len(labels), config, session
     ), session
