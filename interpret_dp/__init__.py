@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from interpret_dp.explanation.spend import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.lime.background import PrivateBackground
-    from interpret_dp.lime.explainer import DPLimeTabular
+    from interpret_dp.lime.explainer import DPLimeTabular, DPShapTabular
     from interpret_dp.lime.private_surrogate import PrivateSurrogate
-    from interpret_dp.lime.shap_explainer import DPShapTabular
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
     from interpret_dp.llm.files import load_model
     from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
@@ -77,7 +76,7 @@ _HOMES = {
     "DPExplainableBoostingClassifier": "ebm.estimators",
     "DPExplainableBoostingRegressor": "ebm.estimators",
     "DPLimeTabular": "lime.explainer",
-    "DPShapTabular": "lime.shap_explainer",
+    "DPShapTabular": "lime.explainer",
     "DPLocallyLinearClassifier": "llm.estimator",
     "DeclarationWarning": "exceptions",
     "EditSession": "editor",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from interpret_dp._version import __version__
-from interpret_dp.cli import audit, demo, fit, ledger, registry, schema, show
+from interpret_dp.cli import audit, demo, fit, ledger, schema, show
 from interpret_dp.cli.console import Group, discard_unwritten_output
 from interpret_dp.exceptions import InterpretDPError
 
@@ -46,7 +46,7 @@ def commands(context: click.Context) -> None:
 
 for _command in (
     *(demo.demo, schema.schema, fit.fit, show.show),
-    *(registry.registry, ledger.group, audit.audit),
+    *(show.registry, ledger.group, audit.audit),
 ):
     commands.add_command(_command)
 

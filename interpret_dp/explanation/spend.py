@@ -139,7 +139,7 @@ class PrivacySpend:
 
     @property
     def neighboring(self) -> str:
-        """Which tables are neighbours."""
+        """Relation of neighbouring tables."""
         return self.guarantee.neighboring
 
     @property

@@ -1,4 +1,4 @@
-"""DPLimeTabular: explanations of one black box from a private background."""
+"""Explanations of one black box from a private background: DPLimeTabular and DPShapTabular."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.lime.background import PrivateBackground
 from interpret_dp.lime.background_explanation import explain_rows
 from interpret_dp.lime.black_box import PublicModel
-from interpret_dp.lime.local_effects import Perturbations, ShapValues
+from interpret_dp.lime.local_effects import Perturbations, ShapValues, load_shap
 from interpret_dp.lime.promise import conditional_guarantee, model_promise, warn_of_two_names
 from interpret_dp.released.background import Background
 from interpret_dp.schema import Schema
@@ -21,7 +21,7 @@ from interpret_dp.schema import Schema
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["BackgroundExplainer", "DPLimeTabular"]
+__all__ = ["BackgroundExplainer", "DPLimeTabular", "DPShapTabular"]
 
 _PAID_ONCE = (
     "it pays once, when it is made, for any number of explanations; epsilon is the price of all"
@@ -289,6 +289,61 @@ class DPLimeTabular(BackgroundExplainer):
     >>> explanation.privacy.explanation_epsilon
     0.0
     """
+
+
+class DPShapTabular(BackgroundExplainer):
+    """SHAP values of a black box whose background data are private.
+
+    Replaces ``interpret.blackbox.ShapKernel``. Making it releases one :class:`PrivateBackground`;
+    every explanation after that is free. The library shap computes the values
+    (``pip install 'interpret-dp[shap]'``).
+
+    Parameters
+    ----------
+    model, data, feature_names, feature_types, trained_on_same_people, background, schema
+        As :class:`DPLimeTabular` takes them, and so the others.
+    epsilon, delta, ledger, dataset, model_guarantee, neighboring, unit, random_state, verbose
+        The background is charged once: epsilon is the price of all explanations together.
+
+    Attributes
+    ----------
+    background : PrivateBackground
+    guarantee_ : Guarantee
+        Of everything that is computed from the background; its scope names whom it protects.
+    feature_names_in_ : list of str
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If shap is not installed. Nothing was spent.
+    TypeError, ValueError, SchemaError, LedgerError, BudgetExceededError
+        As :class:`DPLimeTabular` raises them. Nothing was spent.
+
+    Notes
+    -----
+    The values of a row add up to its prediction minus the baseline, which is the mean prediction
+    over 1,024 rows of the background. The model predicts ``2 * n_columns + 1`` copies of
+    each of them. Error bars hold 95 % of the noise of the background and the sampling of rows and
+    permutations together.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPShapTabular
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(1_000)
+    >>> explainer = DPShapTabular(
+    ...     lambda X: X["age"].to_numpy() / 100,  # any model, or a function of rows
+    ...     patients.X, schema=patients.schema, epsilon=0.5, trained_on_same_people=False)
+    >>> row = explainer.explain_local(explainer.background.sample(1, random_state=0)).data(0)
+    >>> round(sum(row["scores"]) + row["extra"]["scores"][0] - row["predicted"], 9) + 0.0
+    0.0
+    """
+
+    def _load_libraries(self) -> None:
+        load_shap()
+
+    def _row_method(self) -> ShapValues:
+        return ShapValues(self.background.to_released())
 
 
 def _refuse_both(parameters: dict[str, Any]) -> None:
