@@ -59,6 +59,11 @@ def show(
     if ledger is not None and head is not None:
         ledger.verify(head)
         console.say_item("Log", f"whole, and it holds the model's head {head}")
+    if isinstance(released, AdditiveModel):
+        for place, edit in enumerate(released.edits):
+            why = f": {edit.why}" if edit.why else ""
+            line = f"{edit.term!r} {edit.what}, by {edit.who} at {edit.when}{why}"
+            console.say_item("" if place else "Edited", line)
     if text:
         _say_promise(model)
     if html is not None:

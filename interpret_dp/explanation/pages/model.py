@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,7 @@ def render_html(
     dataset = model.guarantee.dataset
     terms = sorted(model.terms, key=lambda term: -term_importance(term)[0])
     curves = [term for term in terms if term.partner is None]
+    privacy = dataclasses.replace(privacy, edits=len(model.edits))
     return render_page(
         "model.html",
         title=title or (f"Model of {dataset}" if dataset else "Private additive model"),
@@ -85,6 +87,8 @@ def render_html(
         too_few_rows=any(term.too_few_rows[1:-1].any() for term in curves) and TOO_FEW_ROWS,
         has_truth=bool(truth),
         has_pairs=len(curves) < len(terms),
+        edits=[edit.to_dict() | {"when": edit.when.replace("T", " ")[:16]} for edit in model.edits],
+        edited={edit.term for edit in model.edits},
         shapes=[_shape_card(model, term, truth) for term in terms],
         predictions=None if local is None else _predictions(model, local),
     )

@@ -16,7 +16,7 @@ from plotly.offline import get_plotlyjs
 from interpret_dp import PrivacySpend
 from interpret_dp.explanation import pages
 from interpret_dp.explanation.pages.model import render_html
-from interpret_dp.released import AdditiveFeature
+from interpret_dp.released import AdditiveFeature, EditRecord
 from interpret_dp.schema import Categorical
 from tests.editor.models import build_model
 from tests.explanation.budgets import budget_state
@@ -80,6 +80,22 @@ def test_page_shows_guarantee_cost_every_term_and_prediction():
     assert page.count('class="plot"') == 1 + 4 + 3
     for clause in model.guarantee.assumptions:
         assert f"<li>{clause.replace(chr(39), '&#x27;')}</li>" in page
+
+
+def test_edits_are_listed_with_who_when_and_why_and_their_curves_are_marked():
+    edits = [
+        EditRecord(term="age", what="flattened", who="Ada", when="2026-11-27T08:30:59Z", why=why)
+        for why in ("no bump <is> known", "")
+    ]
+    page = render_html(_model(edits=edits), PrivacySpend(guarantee=_model().guarantee))
+    row = "<td>age</td><td>flattened</td><td>Ada</td><td>2026-11-27 08:30</td>"
+    assert f"{row}<td>no bump &lt;is&gt; known</td>" in page
+    assert page.count("<em>edited</em>") == 1
+    assert "<h3>age <em>edited</em></h3>" in page
+    assert "edited: 2 changes" in page
+    plain = render_html(_model(), PrivacySpend(guarantee=_model().guarantee))
+    assert "<em>edited</em>" not in plain
+    assert "Edited by people" not in plain
 
 
 def test_page_asks_for_nothing_and_holds_plotly_once():
