@@ -32,7 +32,7 @@ def test_edits_are_printed_and_on_the_page(command, model, folder):
     session.model.save(folder / "edited.json")
     outcome = command("show", folder / "edited.json", "--html", "page.html")
     assert outcome.code == 0, outcome.err
-    assert "Edited     'age' flattened" in outcome.out
+    assert "Edited      'age' flattened" in outcome.out
     assert ": no effect is known" in outcome.out
     assert "Edited by people" in (folder / "page.html").read_text()
     assert "Edited" not in command("show", model, "--text").out
