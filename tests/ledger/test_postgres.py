@@ -83,7 +83,7 @@ def test_a_commit_that_cannot_be_decided_says_how_to_find_out(
         with pytest.raises(LedgerError, match="committed already"):
             ledger.commit(reservation)
     else:
-        with pytest.raises(LedgerError, match="is not among the ledger.s 2 entries"):
+        with pytest.raises(LedgerError, match="is not among the ledger's 2 entries"):
             ledger.verify(head)
         ledger.commit(reservation)
     assert ledger.spent("adult").mu == reservation.mu
