@@ -57,5 +57,5 @@ except BudgetExceededError as error:
 
 # Anybody checks.
 officer.verify(head=model.guarantee_.ledger_head)
-print("The log is whole, and holds the charge of the first model.")
+print("The log is intact, and holds the charge of the first model.")
 print(officer.report()[["dataset", "user", "purpose", "asked_epsilon", "state"]].to_string())

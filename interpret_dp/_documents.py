@@ -83,8 +83,8 @@ def unsealed(document: Mapping[str, Any], what: str) -> dict[str, Any]:
     if seal != found:
         raise ValueError(
             f"{what} was changed after it was written: its content does not match its "
-            f"{SEAL}, {_short(seal)}. Restore the file from a copy, or write it anew from what it "
-            "was made of."
+            f"{SEAL}, {_short(seal)}. Restore the file from a copy, or write it again from its "
+            "source."
         )
     return content
 
@@ -234,7 +234,7 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         raise OSError(
             f"{os.fspath(path)!r} can no longer be written ({error.strerror}). The new file is "
-            f"whole. It is in {str(pending)!r}: move it from there."
+            f"complete, in {str(pending)!r}: move it from there."
         ) from error
 
 
@@ -319,7 +319,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(table) < len(pairs):
         keys = [key for key, _ in pairs]
         doubled = sorted({key for key in keys if keys.count(key) > 1})
-        raise ValueError(f"it has keys twice: {', '.join(map(repr, doubled))}; keep one of each")
+        raise ValueError(f"it repeats keys: {', '.join(map(repr, doubled))}; keep one of each")
     return table
 
 

@@ -182,9 +182,9 @@ class DeclarationWarning(UserWarning):
 
 
 class UndeclaredWarning(UserWarning):
-    """Columns are not declared, so that the fit spends a part of its budget on finding out.
+    """Something is undeclared, so the fit spends a part of its budget on estimating it.
 
-    The promise holds all the same. Each text is said once in a process.
+    The guarantee still holds. Each message is shown once per process.
     """
 
 

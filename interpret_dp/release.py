@@ -1,8 +1,9 @@
-"""Release sessions: the only way by which numbers computed from rows leave the private side.
+"""Release sessions: the only way by which numbers computed from rows enter anything published.
 
 A request says in advance, as a plan, every release it may make and what each costs. The session
 reserves the whole cost in the ledger, hands out noise for planned releases only, and commits.
-Nothing else in the package may turn private sums into public numbers.
+Nothing else in the package may turn private sums into public numbers. The exact counts of
+``interpret_dp.schema.report`` are for the curator alone, and are not to be published.
 """
 
 from __future__ import annotations
@@ -227,7 +228,7 @@ class ReleaseSession:
 
     @property
     def public_choices(self) -> np.random.Generator:
-        """Coin flips that are published with the model."""
+        """Random numbers on which no privacy rests."""
         return self._randomness.public
 
     def __enter__(self) -> ReleaseSession:
@@ -429,11 +430,12 @@ class ReleaseSession:
 
     def _take(self, name: str, count: int, kind: type[_Planned]) -> _Planned:
         """Use up ``count`` planned releases of a name and a kind, or refuse."""
-        planned = self._planned.get(name)
-        left = 0
-        if type(planned) is kind and self._reservation is not None:
-            left = self._left[name]
-        if not isinstance(planned, kind) or left < count:
+        found = self._planned.get(name)
+        # The exact class: subclasses of a planned release pay for other mechanisms.
+        planned = found if type(found) is kind else None
+        is_open = planned is not None and self._reservation is not None
+        left = self._left[name] if is_open else 0
+        if planned is None or left < count:
             raise ReleaseError(
                 f"{count} {kind.words} {name!r} were asked for; the plan has {left} left. Plan "
                 "every release before the request starts."

@@ -40,7 +40,7 @@ SELECTIONS_SHARE = 0.1
 
 @dataclass(frozen=True)
 class GdpPair:
-    """A mu-GDP mechanism, or with probability delta everything.
+    """A mu-GDP mechanism that leaks all with probability delta.
 
     Attributes
     ----------

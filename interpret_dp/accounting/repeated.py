@@ -4,8 +4,8 @@ Each run is mu-GDP; their number is drawn from a truncated negative binomial dis
 best run alone is published. The privacy profile is computed for the worst order of outcomes that
 a mu-GDP run can have, and covered by that of one Gaussian release. Never sees data.
 
-New requests of this kind are refused. This module composes those that a ledger or a guarantee
-already holds; their proof, docs/proofs/private_selection.md, is in the history of the repository.
+No request plans this event any more; new ones are refused. This module composes those that old
+ledgers and guarantees hold. Their proof is docs/proofs/private_selection.md in commit 258b9ec.
 """
 
 from __future__ import annotations

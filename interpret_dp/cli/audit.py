@@ -39,8 +39,8 @@ def audit(quick: bool, only: str | None, jobs: int, out: Path | None) -> None:
     """Attack our own claims, and show what the attacks prove.
 
     Every explainer of this package is attacked on made-up people: replays with the same noise on
-    neighbouring tables, membership attacks, one-run audits. Half of the noise and interpret's own
-    regressor must be found. Fails if a claim of ours is refuted or a control is not found. Passing
+    neighbouring tables, membership attacks, one-run audits. Controls (half the noise, interpret's
+    regressor) must be found. Fails if a claim of ours is refuted or a control is missed. Passing
     proves nothing: docs/audit.md.
     """
     from interpret_dp._documents import write_file
@@ -71,6 +71,6 @@ def audit(quick: bool, only: str | None, jobs: int, out: Path | None) -> None:
     wrong = [line.subject for line in lines if not line.is_as_expected]
     if wrong:
         raise FailedError(
-            f"{len(wrong)} of {len(lines)} attacks did not end as they must: {'; '.join(wrong)}. "
+            f"{len(wrong)} of {len(lines)} attacks did not end as expected: {'; '.join(wrong)}. "
             "A refuted claim of ours is a bug: please report it (CONTRIBUTING.md)."
         )

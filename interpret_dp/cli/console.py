@@ -128,7 +128,7 @@ exclude_option = click.option(
     multiple=True,
     help="a column that is left out, such as an identifier, a date or free text; may be repeated",
 )
-purpose_option = click.option("--purpose", default="", help="what for, for the ledger's log")
+purpose_option = click.option("--purpose", default="", help="purpose, for the ledger's log")
 overwrite_option = click.option("--overwrite", is_flag=True, help="replace the file if it exists")
 
 

@@ -27,14 +27,14 @@ _HELD_OUT_PART = 5
 _SHOWN_PATIENTS = 6
 _SERVED_PATIENTS = 25
 _NOTES = {
-    "Curves": "each curve says what a feature adds to {effect}, and the band around it how far the "
-    "noise that protects people may have moved it{dashed}.",
+    "Curves": "each curve shows what a feature adds to {effect}, and its band how far the noise "
+    "that protects people may have moved it{dashed}.",
     "creatinine": "treatment starts at 1.5 mg/dl and helps: the true risk falls there at once. A "
     "line through the data would hide such a step.",
-    "bmi": "it has no effect on these patients. What its curve shows is noise and sampling error, "
-    "and the band says so.",
-    "Privacy": "the guarantee covers every figure here at once, whoever looks and for how long. "
-    "Looking, editing and copying cost nothing more; another fit does, and the ledger counts it.",
+    "bmi": "it has no effect on these patients. Its curve is only noise and sampling error, "
+    "as the band shows.",
+    "Privacy": "one guarantee covers all figures here jointly, whoever looks, however long. "
+    "Looking, editing and copying cost nothing more; another fit costs, and the ledger counts it.",
 }
 _WHERE = (
     "the tab Global has the curves: choose an explanation in its menu, then tick a feature; its "
@@ -125,7 +125,7 @@ def _demonstrate(options: SimpleNamespace, folder: Path) -> None:
         except BudgetExceededError as error:
             raise console.FailedError(
                 f"{error} This is the ledger at work: earlier runs in {str(folder)!r} were charged "
-                "too. Give another --out to start anew, which only made-up people allow."
+                "too. Give another --out to start over, as only simulated data allow."
             ) from error
         model.save(folder / "model.json")
     with console.step(f"measuring on {options.rows - n_fitted:,} held-out patients"):

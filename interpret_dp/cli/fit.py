@@ -129,8 +129,8 @@ def fit(**given: Any) -> None:
 
     FILE is the private table, .parquet or .csv. The model is a differentially private explainable
     boosting machine, and a ledger is charged for it. The schema's target decides between
-    classification and regression. Shown and written is only what the guarantee covers: no count of
-    rows, no training score.
+    classification and regression. Only what the guarantee covers is shown and written: no row
+    count, no training score.
     """
     from interpret_dp.cli.tables import read_declared
     from interpret_dp.ebm.request import open_request
@@ -182,7 +182,7 @@ def say_account(privacy: PrivacySpend) -> None:
     words = f"{spent} by this model"
     if privacy.total_epsilon is not None:
         name = privacy.guarantee.dataset
-        words += f"; epsilon {ceil_text(privacy.total_epsilon)} by all so far on data set {name!r}"
+        words += f"; epsilon {ceil_text(privacy.total_epsilon)} in total on data set {name!r}"
     console.say_item("Spent", words)
     if privacy.remaining_epsilon is not None:
         left = console.left_text(privacy.remaining_epsilon, privacy.delta)
@@ -229,7 +229,7 @@ def _warn_of_others(file: str, ledger: PrivacyLedger) -> None:
         console.say_item(
             "Warning",
             f"{', '.join(others)} was charged for this file too. Two budgets for the same people "
-            "add up: what is released about them is the sum of both. Charge one ledger alone.",
+            "add up: their privacy loss is that of both together. Charge one ledger only.",
         )
 
 

@@ -62,7 +62,7 @@ def show(ledger: PrivacyLedger, dataset: str | None) -> None:
         spenders = (
             "everybody may spend"
             if roles.anybody_spends
-            else f"beside them may spend: {', '.join(roles.analysts) or 'nobody'}"
+            else f"others who may spend: {', '.join(roles.analysts) or 'nobody'}"
         )
         console.say_item("Officers", f"{', '.join(roles.officers)}; {spenders}")
     for account in document["datasets"]:
@@ -139,9 +139,9 @@ def verify(ledger: str, head: str | None, file: str | None) -> None:
 
         entry_head = verify_archive(file, head)
     checked = (
-        "whole, and it holds the head that was given"
+        "intact, and it holds the given head"
         if head
-        else "whole as it stands. Entries cut off its end show only with --head"
+        else "intact as it stands. Only --head shows entries cut off its end"
     )
     console.say_item("Log", checked)
     console.say_item("Head", entry_head or "none: the log is empty")
@@ -237,7 +237,7 @@ def _say_account(account: Mapping[str, Any]) -> None:
         if spent["ever"]["mu"] > spent["mu"]:
             ever = f"mu {ceil_text(spent['ever']['mu'])}"
             console.say_item(
-                "Ever", f"{ever}, with what was spent on the people before the renewal for new ones"
+                "Ever", f"{ever}, including spending before the renewal for new people"
             )
         left = account["remaining_epsilon"]
         console.say_item(
@@ -252,7 +252,9 @@ def _say_account(account: Mapping[str, Any]) -> None:
     if account["approval_above"] is not None:
         above = account["approval_above"]
         which = f"requests above epsilon {above:g}" if above else "all requests"
-        console.say_item("Approval", f"{which} need an officer's: interpret-dp ledger approvals")
+        console.say_item(
+            "Approval", f"an officer must approve {which}: interpret-dp ledger approvals"
+        )
     if spent["open_reservations"]:
         console.say_item(
             "Open",
@@ -319,15 +321,15 @@ def raise_budget(
     metavar="WORDS",
     default="",
     help="only if nobody who was in the data is in them any more: why that is certain. Then "
-    "earlier spending does not count against the budget; reports go on to tell it. A new data "
-    "set name is the better choice",
+    "earlier spending does not count against the budget; reports still show it. A new data set "
+    "name is the better choice",
 )
 @_reason_option(required=True)
 @console.existing_ledger
 def renew(ledger: PrivacyLedger, dataset: str, **details: Any) -> None:
     """Give a budget a new end.
 
-    This is a logged act of an officer. It gives time, not room: what was spent goes on to count.
+    This is a logged act of an officer. It moves the end, not the limit: past spending counts.
     """
     from interpret_dp.ledger.core.names import moment_text
 
@@ -385,11 +387,11 @@ def require_approval(
         raise console.CommandError("--never ends the rule, and --above sets one. Give one of them.")
     ledger.require_approval(dataset, above=None if never else above or 0.0, reason=reason)
     if never:
-        words = f"requests on {dataset!r} need none any more"
+        words = f"requests on {dataset!r} need no approval"
     elif above:
-        words = f"requests on {dataset!r} above epsilon {above:g} need an officer's"
+        words = f"an officer must approve requests on {dataset!r} above epsilon {above:g}"
     else:
-        words = f"all requests on {dataset!r} need an officer's"
+        words = f"an officer must approve all requests on {dataset!r}"
     console.say_item("Approval", words)
 
 
@@ -401,9 +403,9 @@ def require_approval(
 def appoint(ledger: PrivacyLedger, user: str, role: str, reason: str) -> None:
     """Make a user an officer or an analyst.
 
-    USER is the name of a user account. From the first officer on only officers decide on budgets;
-    from the first analyst on only analysts and officers spend. An SQLite file shows who did what
-    and holds back nobody who may write it.
+    USER is the name of a user account. Once there is an officer, only officers decide on budgets;
+    once there is an analyst, only analysts and officers spend. An SQLite file shows who did what
+    but stops nobody who may write it.
     """
     ledger.appoint(user, role, reason=reason)
     console.say_item("Appointed", f"{user!r} is {role} now")
@@ -443,7 +445,7 @@ def request(
 ) -> None:
     """Ask the officers whether something may be spent.
 
-    This asks ahead for an approval. A fit that lacks its approval asks by itself.
+    Asks in advance for an approval. A fit without approval asks by itself.
     """
     approval = ledger.request_approval(dataset, epsilon, delta, **details)
     console.say_item(
@@ -499,9 +501,9 @@ def approvals(ledger: PrivacyLedger, dataset: str | None, waiting: bool) -> None
 @_reason_option(required=False)
 @console.existing_ledger
 def approve(ledger: PrivacyLedger, number: int, **details: Any) -> None:
-    """Let a request be made.
+    """Approve a request.
 
-    NUMBER is that of the request for approval. This is a logged act of an officer. It binds data
+    NUMBER is that of the request for approval. This is a logged act of an officer, bound to data
     set, user, purpose, class and cost.
     """
     _say_answer(ledger.approve(number, **details))
@@ -512,7 +514,7 @@ def approve(ledger: PrivacyLedger, number: int, **details: Any) -> None:
 @_reason_option(required=True)
 @console.existing_ledger
 def reject(ledger: PrivacyLedger, number: int, reason: str) -> None:
-    """Answer a request with no.
+    """Reject a request.
 
     NUMBER is that of the request for approval. This is a logged act of an officer.
     """

@@ -120,7 +120,7 @@ def draft(
     if codes:
         named = f"{', '.join(map(repr, codes))}: few whole numbers."
         console.say_item("Codes?", f"{named} If they are codes: --levels {codes[0]}")
-    console.say_item("Written", f"{out}. Read it, and mend what is not public knowledge.")
+    console.say_item("Written", f"{out}. Review it: all of it must be public knowledge.")
 
 
 def _with_codes(file: str, frame: pd.DataFrame, levels: Sequence[str]) -> pd.DataFrame:
@@ -156,7 +156,7 @@ def _possible_codes(frame: pd.DataFrame, drafted: Schema) -> list[str]:
 def check(file: str, schema_file: str, target: str | None, exclude: Sequence[str]) -> None:
     """Print the curator's private report: what a schema changes in a table.
 
-    FILE is the private table, .parquet or .csv. Counted are, per column, the cells that the schema
+    FILE is the private table, .parquet or .csv. It counts, per column, the cells that the schema
     makes missing, clips, or sends to the bin of undeclared levels; of undeclared columns, the
     missing cells. The report is private: exact counts, for the curator's eyes only.
     """

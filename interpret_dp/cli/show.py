@@ -40,9 +40,9 @@ def show(
 ) -> None:
     """Show a model in interpret's dashboard, as HTML, or its promise as text.
 
-    MODEL is a file that `interpret-dp fit` or a model's save() wrote. Shown are its shape functions
-    or filters, with what they cost. With --ledger the log is checked against the head that the
-    model carries. Looking costs nothing.
+    MODEL is a file that `interpret-dp fit` or a model's save() wrote. This shows its shape
+    functions or filters, and their cost. With --ledger the log is checked against the head that
+    the model carries. Looking costs nothing.
     """
     from interpret_dp.cli.fit import say_account
     from interpret_dp.explanation import PrivacySpend
@@ -58,7 +58,7 @@ def show(
     head = model.guarantee_.ledger_head
     if ledger is not None and head is not None:
         ledger.verify(head)
-        console.say_item("Log", f"whole, and it holds the model's head {head}")
+        console.say_item("Log", f"intact, and holds the model's head {head}")
     if isinstance(released, AdditiveModel):
         for place, edit in enumerate(released.edits):
             why = f": {edit.why}" if edit.why else ""
@@ -69,9 +69,9 @@ def show(
     if html is not None:
         if not isinstance(released, AdditiveModel):
             raise console.CommandError(
-                f"--html {html}: {model_file} holds a DP-LLM, and pages are written of additive "
-                "models alone. Leave --html away to see its filters in interpret's dashboard, or "
-                "give --text for its promise."
+                f"--html {html}: {model_file} holds a DP-LLM, but only additive models have pages. "
+                "Omit --html to see its filters in interpret's dashboard, or give --text for its "
+                "promise."
             )
         with console.pending_file(html, overwrite=True, option="--html") as pending:
             pending.write_text(render_html(released, privacy), encoding="utf-8")
@@ -131,4 +131,4 @@ def _say_promise(model: Any) -> None:
     console.say_item("Made with", guarantee.mechanism)
     for place, line in enumerate(columns):
         console.say_item("" if place else "Public", line)
-    console.say_item("Head", guarantee.ledger_head or "none: no ledger that lasts was charged")
+    console.say_item("Head", guarantee.ledger_head or "none: no persistent ledger was charged")

@@ -60,7 +60,7 @@ class PrivateEBM(ShowsGuarantee):
     """Mixin in front of interpret's DP-EBM classes; replaces ``fit`` and reads rows by schema."""
 
     _task: ClassVar[str]
-    # What interpret asks of an extension; its own machines after 0.7.8 do not say it any more.
+    # What interpret asks of an extension; interpret's own EBMs after 0.7.8 no longer define it.
     available_explanations: ClassVar[tuple[str, ...]] = ("global", "local")
     explainer_type: ClassVar[str] = "model"
     # Fitted attributes that sit beside interpret's own.
@@ -191,7 +191,7 @@ class PrivateEBM(ShowsGuarantee):
 
     @has_fitted_.setter
     def has_fitted_(self, value: bool) -> None:
-        # interpret's merge_ebms and reader of JSON make a machine without a fit, and set this.
+        # interpret's merge_ebms and reader of JSON create an EBM without fitting, and set this.
         raise ValueError(
             f"This {type(self).__name__} has no guarantee: merge_ebms and interpret's JSON keep "
             "none. Fit once on all rows, or average predictions. load_model reads what save wrote."
@@ -229,11 +229,11 @@ class PrivateEBM(ShowsGuarantee):
         return super().predict(self._readable(X), init_score)  # type: ignore[misc]
 
     def predict_with_uncertainty(self, X: Any, init_score: Any = None) -> Any:
-        """Return the score and the standard deviation of what noise left unknown of it.
+        """Return the score and the standard deviation that the noise leaves in it.
 
-        That of different terms is taken as independent, so variances add: too much where columns
-        are correlated, since noise that one term has from another is missing there. NaN where a
-        term's is not known, as after ``monotonize``. Bins with too few rows have a term's spread.
+        Terms count as independent, so variances add: too much where columns are correlated, since
+        noise that terms pass to each other cancels there. NaN where a term's noise is unknown, as
+        after ``monotonize``. Bins with too few rows have their term's spread.
 
         Parameters
         ----------
@@ -383,9 +383,9 @@ class PrivateEBM(ShowsGuarantee):
         )
 
     def remove_features(self, features: Any) -> Self:
-        """Take features out of the fitted model, and every term that one of them is in.
+        """Remove features from the fitted model, and every term that uses one of them.
 
-        Costs no privacy. The tables that are predicted need not have their columns any more.
+        Costs no privacy. Tables to predict no longer need their columns.
 
         Parameters
         ----------

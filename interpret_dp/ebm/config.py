@@ -1,4 +1,4 @@
-"""Every choice of the trainer, by a rule in public quantities, in one place.
+"""Rules that set the EBM trainer's settings from public numbers.
 
 Public are: the hyperparameters, the privacy budget, the number of features, and whatever was
 already released (the noisy number of rows and of each class). The rules were chosen by theory and
@@ -262,11 +262,11 @@ class TrainerConfig:
 
     @property
     def n_rounds(self) -> int:
-        """Rounds of boosting, in which every term that can move is updated once.
+        """Rounds of boosting; each updates every term that can move once.
 
-        What the plan holds for terms that cannot move, or do not go on after half of the rounds, is
-        spent on further rounds of the others, of the same mu each: no more releases than
-        planned. Rounds that the caller chose stay as they are.
+        Planned updates of terms that cannot move, or are pruned after half of the rounds, pay for
+        further rounds of the other terms, at the same mu each: never more releases than planned.
+        Rounds that the caller chose stay as they are.
         """
         if self.n_movable is None or self.rounds is not None:
             return self.planned_rounds

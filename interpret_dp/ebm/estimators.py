@@ -72,7 +72,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         Score per unit of mean residual that one update moves. None: by a rule in public numbers
         (:class:`interpret_dp.ebm.config.TrainerConfig`).
     max_rounds : int, default=None
-        Rounds of boosting; over the second half, where full steps would have led is averaged.
+        Rounds of boosting; the second half's extrapolated iterates are averaged.
         None: by the rule.
     max_leaves : int, default=None
         Leaves of each round's partition of an ordered feature. None: by the rule.
@@ -106,8 +106,9 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     schema : Schema, default=None
         Public declaration of the columns and of the class labels. Whatever neither it nor the
         arguments above declare is released privately, out of the fit's budget: frequent levels
-        and labels with a tenth of delta, rough bounds without (docs/proofs). Up to 10 % of the
-        budget (of mu squared) goes there; what is declared costs nothing and is exact. Columns of
+        and labels with a tenth of delta, rough bounds without (docs/proofs). Up to 12.5 % of the
+        budget (of mu squared) goes there: 7.5 % to columns, and 2.5 % each to the target and to an
+        unknown ``privacy_weight_max``. What is declared costs nothing and is exact. Columns of
         numbers are taken as continuous and all others as nominal, by their dtype.
     ledger : PrivacyLedger or str, default=None
         Where the fit is charged; a string is the ledger's URL. None: the in-memory ledger of the
@@ -278,8 +279,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     Subclasses interpret's class of the same name and can take its place. Residuals are clipped at
     0.75 to 1.75 released standard deviations of the target, fewer where there is more noise, and
     at half of its range at most (interpret's own class bounds the residual by the range, which does
-    not hold: docs/proofs/dp_ebm.md). After half of the rounds the bound may shrink, to no less than
-    35 % of that.
+    not hold: docs/proofs/dp_ebm.md).
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     min_target_, max_target_ : float
         The declared bounds, or those found privately.
     link_ : {"identity", "log"}
-        Of which scale the scores are.
+        Scale of the scores.
 
     See Also
     --------

@@ -46,8 +46,8 @@ class PrivateMetrics:
     table : DataFrame
         One row a model; its columns are the figures.
     standard_errors : DataFrame
-        Of the same form: what the added noise alone does to each figure. That the rows are a
-        sample is not in it.
+        Of the same form: what the added noise alone does to each figure. Sampling error is not
+        included.
     n_rows : float
         Released number of rows with a target.
     guarantee : Guarantee
@@ -100,9 +100,9 @@ def private_metrics(
     -------
     PrivateMetrics
         For two classes accuracy, log loss and the area under the ROC curve; for more, accuracy and
-        log loss; for a regression the root mean squared and the mean absolute error. They follow
-        from cells: logits of 6 and more count as 6 and probabilities of 2**-9 and less as that, and
-        an error of a quarter of the target's range and more as a quarter.
+        log loss; for a regression the root mean squared and the mean absolute error. They are
+        computed from cells: logits beyond 6 or -6 count as these, probabilities below 2**-9 as
+        2**-9, and errors above a quarter of the target's range as a quarter.
 
     Raises
     ------
@@ -204,9 +204,8 @@ def _columns_of_all(models: Mapping[str, PrivateEBM]) -> list[str]:
         lacking = [column for column in model.schema_.features if column not in columns]
         if lacking:
             raise ValueError(
-                f"models[{name!r}] has {listed(lacking)}, and models[{widest!r}] has not; one of "
-                "the models must have the columns of all the others. Evaluate the two in calls of "
-                "their own."
+                f"models[{name!r}] has {listed(lacking)}, but models[{widest!r}] has not; one of "
+                "the models must have the columns of all the others. Evaluate the two separately."
             )
     return columns
 

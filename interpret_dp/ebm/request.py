@@ -325,7 +325,7 @@ def trainer_config(
         high=1,
         low_open=True,
         high_open=True,
-        mend="It is the share of the budget for finding bins; 0.1 suits most tables.",
+        mend="It is the share of the budget for the histograms; 0.1 suits most tables.",
     )
     rounds, leaves, rate = estimator.max_rounds, estimator.max_leaves, estimator.learning_rate
     if rate is not None:

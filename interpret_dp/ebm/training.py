@@ -1,7 +1,8 @@
 """One DP-EBM fit, from a table to a released model: encode, count, bin, boost.
 
-The order of the releases is that of the plan: the target, the histograms, the weights of merged
-bins, the rounds, how the features are correlated. Everything between them is post-processing.
+Declarations are released before. The order is then: the target, the histograms, the weights of
+merged bins, the rounds, how the features are correlated; then of pairs their choice, their cells
+and their rounds. Everything between releases is post-processing.
 """
 
 from __future__ import annotations

@@ -385,7 +385,7 @@ class EditSession(EditHistory):
         ----------
         term : str or int
         shape : {"monotone", "increasing", "decreasing", "flat"}, default="monotone"
-            What the curve is supposed to be but for noise; "monotone" is either direction.
+            Shape that the curve is tested for; "monotone" is either direction.
         class_label : label, default=None
             The class whose curve is meant; needed if there are more than two.
         alpha : float, default=0.05
@@ -402,7 +402,7 @@ class EditSession(EditHistory):
     def suggest_repairs(
         self, monotone: Mapping[str, str], alpha: float = ALPHA
     ) -> tuple[Suggestion, ...]:
-        """List terms whose bumps against declared directions the noise explains.
+        """List terms whose bumps against declared directions could be noise.
 
         Parameters
         ----------
@@ -414,8 +414,8 @@ class EditSession(EditHistory):
         Returns
         -------
         tuple of Suggestion
-            For :meth:`apply`. Bumps that are larger than noise explains are left out, and so is a
-            term that now keeps its direction.
+            For :meth:`apply`. Bumps too large to be noise are left out, and so is a term that now
+            keeps its direction.
         """
         with self._lock:
             return suggest_repairs(self._base, self._state, monotone, alpha)

@@ -57,8 +57,8 @@ def metrics_table(
     if public is not True:
         raise ValueError(
             f"public is {public!r}; metrics are exact, and an exact figure of private rows leaks "
-            "about them. Give rows that are public (simulated, published, the asker's own) and "
-            "say so with public=True. For private rows use "
+            "information about them. Pass public rows (simulated, published, your own) with "
+            "public=True. For private rows use "
             "interpret_dp.private_metrics({'original': model, 'current': session.model}, X, y, "
             "epsilon=..., delta=...), which adds noise and charges the ledger."
         )

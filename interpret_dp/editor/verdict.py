@@ -71,7 +71,7 @@ class Bump:
     deviation : float
         Standard deviation of the noise in it.
     p_value : float
-        Probability that noise alone makes so clear a departure anywhere in the curve, at most.
+        Bound on the probability that noise alone makes so clear a departure anywhere.
     within_noise : bool
         Whether the p-value is above the level.
     text : str

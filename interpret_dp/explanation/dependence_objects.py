@@ -204,7 +204,7 @@ class PrivateDependenceExplanation(PrivateExplanation):
         words = [
             "Mean absolute height of each column's curve of partial dependence",
             f"All curves together explain {math.floor(100 * max(self.fidelity, 0.0))} % of the "
-            "variance of what the model says"
+            "variance of the model's output"
             + f" · {hidden:,} less important columns are not drawn"
             * (hidden > 0),
         ]

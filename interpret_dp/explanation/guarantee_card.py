@@ -109,8 +109,8 @@ def _figure(value: Any) -> str:
 def _declared_text(schema: Any) -> str:
     if not isinstance(schema, Schema):
         return (
-            "no schema. What the other arguments leave open, bounds and levels, is estimated "
-            "privately, out of the same budget; declaring it costs nothing and is exact."
+            "no schema. Bounds and levels that the other arguments leave open are estimated "
+            "privately, from the same budget; declaring them is free and exact."
         )
     kinds = Counter(type(spec).__name__.lower() for spec in schema.features.values())
     parts = [", ".join(f"{number} {kind}" for kind, number in kinds.items()) or "no column by name"]

@@ -54,9 +54,9 @@ _FREE = {
     "reused": "Reused: an earlier explanation is shown again, which costs nothing.",
 }
 _ROW_WORDS = {
-    "released now": "Released: computed on the private rows and paid for when it was asked. "
+    "released now": "Released: computed on the private rows and paid for when requested. "
     "Looking at it again costs nothing.",
-    "reused from a near query": "Reused: it is the released explanation of a near query, shown "
+    "reused from a near query": "Reused: the released explanation of a near query is shown "
     "again, which costs nothing.",
     "from the released history": "Free: computed from earlier released explanations. It is less "
     "exact.",
@@ -126,7 +126,7 @@ def privacy_panel(
 def meaning_text(document: Mapping[str, Any]) -> str:
     """Return what the figures mean, in the terms of somebody who wants to find a person."""
     if document["guarantee"]["tests_only"]:
-        return "What does this mean? Nothing is protected: the noise can be computed again."
+        return "What does this mean? Nothing is protected: the noise can be reproduced."
     detection = document["detection"]
     alarms = f"{100 * detection['false_alarms']:g} %"
     seen = f"the {document['subject']} published"
@@ -137,9 +137,9 @@ def meaning_text(document: Mapping[str, Any]) -> str:
     of_rows = guarantee["unit"] == Neighbourhood().unit_text
     aim = attackers_aim(guarantee["neighboring"], of_rows=of_rows)
     text = (
-        f"What does this mean? At {alarms} false alarms an attacker who sees everything that "
-        f"{seen} {aim} with probability at most {_percent(detection['model'])}. Blind guessing "
-        f"reaches {alarms}."
+        f"What does this mean? With {alarms} false alarms, an attacker who sees everything that "
+        f"{seen} {aim} with probability at most {_percent(detection['model'])}; guessing gives "
+        f"{alarms}."
     )
     budget = document["budget"]
     if budget is not None:
@@ -297,7 +297,7 @@ def _budget(document: Mapping[str, Any]) -> Element:
     )
     if budget["ever"] is not None:
         words += (
-            "What was released before its renewal, on people who have left, is not counted in it. "
+            "Releases before its renewal, about people who have left, do not count against it. "
         )
     more = budget["more_like_this"]
     room = (

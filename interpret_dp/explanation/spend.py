@@ -31,7 +31,7 @@ SUBJECTS = ("model", "background", "surrogate", "explainer")
 """Subjects of a guarantee: a model or a background, paid for when it was fitted, or an explainer,
 whose budget its answers use up."""
 
-# Costs of rows and of all of them together come from the same figures on two ways.
+# Costs of rows and of all of them together are computed from the same numbers in two ways.
 _ROUNDING = 1e-9
 
 

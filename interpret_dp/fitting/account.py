@@ -190,8 +190,8 @@ def refuse_unnamed_unit(ledger: PrivacyLedger | str | None, unit: object, schema
     """Raise SchemaError if a ledger could not tell whom identifiers identify."""
     if ledger is not None and unit is not None and schema.unit is None:
         raise SchemaError(
-            "unit was given, and the schema does not say what it identifies, so that the ledger "
-            "could not tell this promise from one about others. Declare "
+            "unit was given, and the schema does not say what it identifies, so the ledger "
+            "cannot tell whom this promise protects. Declare "
             'Schema(..., unit=PrivacyUnit("patient_id", max_rows=...)).'
         )
 

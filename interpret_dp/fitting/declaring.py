@@ -408,9 +408,9 @@ def _undeclared_text(task: DeclaringTask, needed: Mapping[str, int]) -> str:
         limits.append("bounds are rough")
     drop = " Drop identifiers: X.drop(columns=[...])." if gaps else ""
     return (
-        f"Not declared: {', '.join(what)}. What is not declared is found privately, out of the "
-        f"fit's own budget: {', '.join(limits)}. Declare what is public knowledge, and nothing is "
-        f"spent on it: {', '.join(mends)}.{drop} The attribute schema_ of the "
+        f"Not declared: {', '.join(what)}. This is estimated privately, out of the fit's own "
+        f"budget: {', '.join(limits)}. Declaring public knowledge costs nothing: "
+        f"{', '.join(mends)}.{drop} The attribute schema_ of the "
         "model or background shows what was found."
     )
 

@@ -77,8 +77,8 @@ def open_collections(backend: Any, given: Mapping[str, Any]) -> Pieces | None:
         what = f"{lazy[0]} is a Dask collection" if lazy else "backend is 'dask'"
         kind = type(given["X"])
         raise TypeError(
-            f"{what}, and X is of type {kind.__module__}.{kind.__name__}; all that belongs to the "
-            "rows must be Dask collections. Use dask.dataframe.from_pandas(X, npartitions=...), or "
+            f"{what}, and X is of type {kind.__module__}.{kind.__name__}; all row arguments must "
+            "be Dask collections. Use dask.dataframe.from_pandas(X, npartitions=...), or "
             "backend='local'."
         )
     from interpret_dp.backends.dask import open_pieces

@@ -38,7 +38,7 @@ _WRAPPERS = {
 }
 
 _MEND = (
-    "One row changes what they make of all others and no budget pays for what they learn, so the "
+    "Through them one row changes all others, and no budget pays for what they learn, so the "
     "promise of this fit does not hold. Leave them out: the model needs no scaling, has a bin for "
     "missing cells, and takes exclude= for features that are left out by public knowledge. "
     "Otherwise use steps that learn nothing (FunctionTransformer, Normalizer, encoders with "

@@ -41,7 +41,7 @@ def estimator_tags(task: str) -> Any:
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
-_STOPPING = "nothing is held out, which a stop would read; max_rounds sets the number of rounds"
+_STOPPING = "early stopping needs held-out rows; max_rounds sets the number of rounds"
 _LEAVES = "leaves are chosen by noisy counts; max_leaves and max_bins set how fine curves are"
 _SMOOTH = "model.edit().smooth(term) smooths by the known noise, after the fit and at no cost"
 _SHRINK = "learning_rate sets how far an update goes; noise is averaged out over rounds"

@@ -87,7 +87,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         If the URL cannot be read or names a database that the ledger does not know.
     LedgerError
         If the folder does not exist, the server does not answer or refuses the user, or the
-        ledger is locked, damaged, none, or of a newer version.
+        database is locked, damaged, no ledger, or too new.
     ModuleNotFoundError
         If the database needs an extra that is not installed.
 
@@ -335,7 +335,7 @@ def _refuse_expired(account: Account) -> None:
         f"The budget of data set {account.dataset!r} has expired, on "
         f"{moment_text(budget.expires)}. Nothing was spent. An officer renews it with "
         f"ledger.renew_budget({account.dataset!r}, reason=..., expires=...) or `interpret-dp "
-        "ledger renew`; what was spent before goes on to count.",
+        "ledger renew`; earlier spending still counts.",
         account.dataset,
         budget.expires,
     )

@@ -36,8 +36,8 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
     """Private distribution of each column, released once for explanations of any model.
 
     An explanation of a black box compares its prediction of a row with predictions of the same row
-    with usual values in place of some of its own. Which values are usual is all that it needs of
-    private rows. So this is released once, and every explanation computed from it is free.
+    with typical values in place of some of its own. Which values are typical is all that it needs
+    of private rows. So this is released once, and every explanation computed from it is free.
 
     Parameters
     ----------
@@ -216,15 +216,15 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
     ) -> Any:
         """Explain any model's predictions of rows; free, for any number of rows.
 
-        Values of the row are replaced by usual ones, and the model predicts 4,096 such rows (more
+        Values of the row are replaced by typical ones, and the model predicts 4,096 such rows (more
         where there are more than 511 columns). An effect is the mean change of the output if the
-        row's value takes the place of a usual one.
+        row's value replaces a typical one.
 
         Parameters
         ----------
         model : object
-            With ``predict_proba`` or ``predict``, or callable on rows. It is taken as given: about
-            the people that it was trained on, only its own guarantee promises anything.
+            With ``predict_proba`` or ``predict``, or callable on rows. It is taken as given: only
+            its own guarantee protects the people that it was trained on.
         X : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
             The rows, in the form that the model takes: public, synthetic, or your own. Nothing
             protects them, and the explanation shows them. Columns that the background does not

@@ -232,8 +232,8 @@ def _checked_outputs(answer: Any, n_rows: int) -> Floats:
         outputs = np.asarray(answer, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            "The model returned something else than numbers, such as labels; it must return "
-            "numbers. Pass a model with predict_proba, or a function of rows that returns "
+            "The model returned something other than numbers, such as labels; numbers are "
+            "needed. Pass a model with predict_proba, or a function of rows that returns "
             "probabilities or scores."
         ) from None
     if outputs.ndim == 1:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["BackgroundExplainer", "DPLimeTabular", "DPShapTabular"]
 
 _PAID_ONCE = (
-    "it pays once, when it is made, for any number of explanations; epsilon is the price of all"
+    "it is charged once, when made, for any number of explanations; epsilon covers them all"
 )
 _PAPER = "interpret_dp.lime.paper.PaperLimeTabular has it, with the algorithms that pay for a row"
 _ELSEWHERE = {
@@ -36,7 +36,7 @@ _ELSEWHERE = {
     "surrogate_": "interpret_dp.PrivateSurrogate fits a model of the model",
     "output_bounds": "outputs need no bounds, since no private row is put to the model",
     "image_shape": "interpret_dp.PrivateSurrogate takes images",
-    "representation": "each value acts as itself, against usual ones",
+    "representation": "each value is compared with typical ones",
     "dependence": "pass background=PrivateBackground(..., dependence=False).fit(data), and no data",
     "n_bins": "the cells of a column follow its released counts",
 } | dict.fromkeys(("centered", "weight", "c", "steps", "reuse_distance", "n_rows"), _PAPER)

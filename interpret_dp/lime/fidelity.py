@@ -104,7 +104,7 @@ class Fidelity:
         if share <= 0:
             return (
                 f"The surrogate does not explain the model's {name}: a constant would be "
-                f"as near, as far as the noise lets see; {size}."
+                f"as close, within the noise; {size}."
             )
         return (
             f"The surrogate explains about {share:.0f} % (± {math.ceil(uncertainty)} %) of the "

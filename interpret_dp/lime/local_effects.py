@@ -174,7 +174,7 @@ class Perturbations:
         Values of the other cells, column by column.
     """
 
-    meaning = "of this value, against the usual ones"
+    meaning = "of this value, against typical ones"
 
     def __init__(self, background: Background, seed: int = 0) -> None:
         n_columns = len(background.columns)

@@ -279,7 +279,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
         if surrogate.complementary and output == 0:
             raise ValueError(
                 f"explained_class is {explained_class!r}, the first of two classes; its curves are "
-                "those of the second, turned over. Leave it None to see these."
+                "those of the second, mirrored. Leave it None to see these."
             )
         model = surrogate.models[0 if surrogate.complementary else output]
         return model.explain_global(name=name or f"{type(self).__name__}: {outputs.text(output)}")
@@ -319,8 +319,8 @@ def _warn_of_poor_fidelity(surrogate: Surrogate) -> None:
     ]
     if poor:
         warnings.warn(
-            f"The surrogate stands for little of what the model says. {' '.join(poor)} Its effects "
-            "are those of the surrogate, not of the model. Spend a larger epsilon, or explain with "
+            f"The surrogate explains little of the model's outputs. {' '.join(poor)} Its effects "
+            "are those of the surrogate, not of the model. Use a larger epsilon, or explain with "
             "PrivateBackground, which asks the model itself.",
             UserWarning,
             stacklevel=3,

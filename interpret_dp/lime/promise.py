@@ -121,8 +121,8 @@ def warn_of_two_names(model: ModelPromise, same_people: bool, dataset: str | Non
         return
     warnings.warn(
         f"The model was charged to data set {model.dataset!r} and its explanations to {dataset!r}, "
-        "though both are about the same people: what was released about them is the sum of both "
-        f"accounts. Pass dataset={model.dataset!r} to charge one.",
+        "though both are about the same people: their privacy loss is that of both "
+        f"accounts together. Pass dataset={model.dataset!r} to charge one.",
         PrivacyWarning,
         stacklevel=3,
     )

@@ -1,4 +1,4 @@
-"""Every choice of the trainer, by a rule in public quantities, in one place."""
+"""Rules that set the DP-LLM trainer's settings from public numbers."""
 
 from __future__ import annotations
 

@@ -190,8 +190,8 @@ def _named(name: str | None) -> str:
         return f"DPLocallyLinearClassifier_{next(_names)}"
     if not isinstance(name, str):
         raise TypeError(
-            f"name is of type {type(name).__name__}; it must be a string or None. Rows on which to "
-            "count maps have a name of their own: explain_global(X=...)."
+            f"name is of type {type(name).__name__}; it must be a string or None. Pass rows on "
+            "which to count maps as explain_global(X=...)."
         )
     return name
 

@@ -1,4 +1,4 @@
-"""The only place where randomness is drawn: noise for releases, and public coin flips."""
+"""The only place where noise for releases is drawn."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def refuse_seed(randomness: Randomness, ledger: object) -> None:
     """Raise ValueError rather than charge what protects nobody to a ledger that is kept."""
     if randomness.tests_only:
         raise ValueError(
-            "random_state is set, by which the noise can be computed again, and reports of "
+            "random_state is set, so the noise can be recomputed, but reports of "
             f"{ledger!r} say that all that was charged to it is private. Nothing was spent. Leave "
             "random_state out; for tests on public data leave ledger out, or use "
             "PrivacyLedger.in_memory()."

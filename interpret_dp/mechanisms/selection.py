@@ -193,8 +193,8 @@ def threshold(unit_rows: int, sigma: float, delta: float) -> int:
     Returns
     -------
     int
-        ``unit_rows + sigma Phi^-1(1 - delta / unit_rows)``: one unit may bring as many new
-        values as it has rows, and each of them has at most that many rows.
+        ``unit_rows * LATTICE + sigma Phi^-1(1 - delta / unit_rows)``: one unit may bring as many
+        new values as it has rows, and each of them has at most that many rows.
     """
     delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
     quantile = normal_tail_quantile(delta / unit_rows)

@@ -351,10 +351,7 @@ def _one_class(classes: Sequence[Any]) -> str:
     what = f"The only class label is {classes[0]!r}"
     if classes[0] == NO_LEVEL:
         what = "No class label was frequent enough to be released"
-    return (
-        f"{what}, so the model says the same of every row. Declare the labels: "
-        "classes=[label, ...]."
-    )
+    return f"{what}, so all rows get the same prediction. Declare the labels: classes=[label, ...]."
 
 
 def _has_hardly_any_row(model: AdditiveModel) -> bool:
@@ -384,8 +381,8 @@ def _delta_findings(delta: float, n_rows: float | None, most: float = 1.0) -> tu
     if most > 1:
         text = f"{text} / {most:g} (rows of one unit, times the largest weight)"
     return (
-        f"delta is {delta:g}, above one over the released number of rows, {text}. To publish all "
-        "rows of one person drawn at random would keep such a promise. Fit with a delta far below "
+        f"delta is {delta:g}, above one over the released number of rows, {text}. Publishing all "
+        "rows of one random person would satisfy such a promise. Fit with a delta far below "
         f"{most / n_rows:.1g}.",
     )
 

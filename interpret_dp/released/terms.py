@@ -201,8 +201,8 @@ class AdditiveTerm:
     partner : int or None
         Index of the second feature of a pair; None for a shape function.
     noisy_scores : ndarray of float64, same shape as ``scores``, or None
-        The curve before noise was taken out of it: the curve without noise, plus the noise. None
-        where ``scores`` are that.
+        The curve before denoising: the curve without noise, plus the noise. None where ``scores``
+        are that curve.
     posterior_mean : ndarray of float64, same shape as ``scores``, or None
         What is expected of the curve without noise, given the released one. It is rougher than
         ``scores``, which leave out sampling error as well.
@@ -412,8 +412,8 @@ class AdditiveTerm:
         """Size of the scores relative to the noise that was added to them.
 
         The root of the mean squared score over that of the noise's variance, both means over the
-        released rows (and the classes). Noise alone gives a mean square of 1 at most, and of a term
-        that is nothing else 2 or more has a probability of at most 4.6 %, however its noise is
+        released rows (and the classes). For pure noise the expected square of this ratio is at most
+        1, and a ratio of 2 or more has a probability of at most 4.6 %, however the noise is
         correlated across bins. None where the noise is not known, or none was added.
 
         Notes

@@ -244,9 +244,9 @@ class PrivacyUnit:
         The column that identifies a person. It is dropped before training. Where a table does not
         have it, ``fit(X, y, unit=ids)`` gives its cells.
     max_rows : int, default=1
-        Most rows of one person that are used; of those who have more, that many are drawn. The
-        noise grows in proportion to it, and more rows are used: the best choice is close to what
-        most people have, and must be public knowledge.
+        Most rows used per person; of those who have more, that many are drawn. A larger number uses
+        more rows, and the noise grows in proportion to it: the best choice is close to what most
+        people have, and must be public knowledge.
 
     Raises
     ------

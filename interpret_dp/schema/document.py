@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _FORMAT = "interpret_dp.schema"
-_MEND_FILE = "Mend the place, or write the file anew with Schema.save(path)."
+_MEND_FILE = "Correct it, or write the file again with Schema.save(path)."
 _VERSION = 1
 
 # The keys of each table of the document: those that must be there, and those that may.

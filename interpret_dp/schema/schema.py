@@ -291,7 +291,7 @@ class Schema:
         task: str = "auto",
         unit: PrivacyUnit | None = None,
     ) -> Schema:
-        """Write a schema down from a table that you declare to be public.
+        """Draft a schema from a table that you declare to be public.
 
         It reads minima, maxima and levels off the rows. Use it on public data, or as a draft
         whose every bound and level you replace by public knowledge; it issues a PrivacyWarning.

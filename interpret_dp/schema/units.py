@@ -330,8 +330,8 @@ def open_people(
     if has_other_index(source, unit):
         raise SchemaError(
             "X and unit are both of pandas, and their indexes differ, so that it is not clear "
-            "which rows are one unit's. Pass unit.loc[X.index] if the index says it, or "
-            "unit.to_numpy() if the rows of both stand in the same order."
+            "which rows are one unit's. Pass unit.loc[X.index] to align by index, or "
+            "unit.to_numpy() if the rows of both are in the same order."
         )
     _check_identifiers("unit", identifiers)
     return table, identifiers, declared or PrivacyUnit(_UNNAMED_UNIT)
@@ -369,7 +369,7 @@ def _check_identifiers(role: str, identifiers: Values) -> None:
     cells = kind_of(identifiers).cells
     if cells in ("floats", "intervals"):
         raise SchemaError(
-            f"{role} has a dtype of {cells}, in which not everybody can be told apart; a privacy "
-            "unit must be of integers or text. Read it so from the start: as 'Int64' or 'string' "
-            "in pandas, which have missing cells too, or cast decimals to text."
+            f"{role} has a dtype of {cells}, which cannot tell everybody apart; a privacy unit "
+            "must be of integers or text. Read it so from the start: as 'Int64' or 'string' in "
+            "pandas, which allow missing cells, or cast decimals to text."
         )

@@ -74,7 +74,7 @@ SHAPE_TOOLS: Mapping[str, Tool] = MappingProxyType({
         "Monotone", "Increasing or decreasing, whichever is nearer",
         "make_monotone", {"increasing": "auto"},
     ),
-    "smooth": Tool("Smooth", "Take the noise off as far as its known size allows", "smooth"),
+    "smooth": Tool("Smooth", "Smooth according to the known size of the noise", "smooth"),
     "convex": Tool("Convex", "The nearest curve that bends upwards", "make_convex"),
     "concave": Tool("Concave", "The nearest curve that bends downwards", "make_concave"),
     "line": Tool(
@@ -106,7 +106,7 @@ LEVEL_TOOLS: Mapping[str, Tool] = MappingProxyType({
 NUMBER_TOOLS: Mapping[str, Tool] = MappingProxyType({
     "shift": Tool("Shift by", "Add the number", "shift", number="by"),
     "scale": Tool("Scale by", "Multiply by the number", "scale", number="factor"),
-    "set": Tool("Set to", "Give the number", "set_scores", number="scores"),
+    "set": Tool("Set to", "Set the score", "set_scores", number="scores"),
     "cap": Tool(
         "Cap at", "No score above the number, none below minus the number",
         "cap", number="magnitude",
@@ -274,7 +274,7 @@ def load(session: EditSession, document: Mapping[str, Any]) -> Outcome:
     """
     added = session.continue_from(document)
     if not added:
-        return Outcome("The file holds the edits that are here already.", "note")
+        return Outcome("The file holds no new edits.", "note")
     return Outcome(f"Loaded {counted(added)}.")
 
 
@@ -307,7 +307,7 @@ def _number(tool: Tool, typed: float | str) -> float:
     try:
         return float(typed)
     except ValueError:
-        problem = f"{typed!r} is none" if str(typed).strip() else "the field is empty"
+        problem = f"got {typed!r}" if str(typed).strip() else "the field is empty"
         raise ValueError(f"'{tool.label}' needs a number, such as 0.1; {problem}.") from None
 
 
@@ -331,7 +331,7 @@ def _classes(term: EditedTerm, request: Request) -> dict[str, Any]:
 
 def _edited(record: EditRecord | None) -> Outcome:
     if record is None:
-        return Outcome("Nothing changed: the selected bins are so already.", "note")
+        return Outcome("Nothing changed: the bins are like that already.", "note")
     return Outcome(f"{record.term}: {record.what}.")
 
 
@@ -368,8 +368,7 @@ def _repair(term: EditedTerm, request: Request) -> Outcome:
     sign = {"increasing": "+", "decreasing": "-"}.get(request.shape)
     if sign is None:
         raise ValueError(
-            "A repair needs the direction that you know the curve to have: choose 'increasing' or "
-            "'decreasing'."
+            "A repair needs the known direction of the curve: choose 'increasing' or 'decreasing'."
         )
     direction: Any = sign if label is None else {label: sign}
     suggestions = session.suggest_repairs({session.terms[term.index]: direction})

@@ -135,7 +135,7 @@ def test_the_command_fails_where_a_control_is_not_found(
     assert main(["audit", "--quick", "--only", "control: regressor", "--jobs", "1"]) == 1
     shown = capsys.readouterr()
     assert "NOT REFUTED" in shown.out
-    assert "1 of 1 attacks did not end as they must" in shown.err
+    assert "1 of 1 attacks did not end as expected" in shown.err
 
 
 @pytest.mark.parametrize(

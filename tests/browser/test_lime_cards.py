@@ -108,7 +108,7 @@ def test_a_background_and_the_rows_it_explains(dashboard):
     page.select_row(1)
     assert "local fit: " in page.text()
     assert "95 % of noise and sampling" in page.text()
-    assert "of this value, against the usual ones" in page.text()
+    assert "of this value, against typical ones" in page.text()
     page.assert_nothing_is_cut()
     page.screenshot("background_row")
 

@@ -172,7 +172,7 @@ def test_a_full_disk_does_not_lose_what_was_paid_for(fit, patients, spent, monke
     assert outcome.code == 1
     assert problem in outcome.err
     assert spent() > 0
-    rescued = re.search(r"It is in '(.+?)'", outcome.err).group(1)
+    rescued = re.search(r" in '(.+?)': move it", outcome.err).group(1)
     assert load_model(rescued).guarantee_.epsilon == 1
     os.unlink(rescued)
 

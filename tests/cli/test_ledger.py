@@ -43,8 +43,8 @@ def test_reading_makes_no_ledger(command, folder, words):
 def test_verify_finds_the_head_that_was_kept(command, ledger):
     without = command("ledger", "verify")
     assert without.code == 0
-    assert "only with --head" in without.out
-    assert "holds the head" in command("ledger", "verify", "--head", ledger.head).out
+    assert "Only --head shows" in without.out
+    assert "holds the given head" in command("ledger", "verify", "--head", ledger.head).out
     wrong = command("ledger", "verify", "--head", "0" * 64)
     assert wrong.code == 1
     assert "0" * 64 in wrong.err

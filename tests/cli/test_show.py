@@ -47,7 +47,7 @@ def test_the_promise_is_printed_and_checked_against_the_log(command, model, fold
         assert shown in text
     assert "age: Continuous(18, 95)" in text
     assert "target: Categorical(['no', 'yes'])" in text
-    assert f"whole, and it holds the model's head {guarantee.ledger_head}" in text
+    assert f"intact, and holds the model's head {guarantee.ledger_head}" in text
     assert "Dashboard" not in text
 
 

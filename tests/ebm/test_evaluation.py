@@ -198,7 +198,7 @@ def test_control_a_cell_that_depends_on_other_rows(monkeypatch: pytest.MonkeyPat
     ("features", "target", "message"),
     [
         (FEATURES, "multiclass", "they must be the same"),
-        ({"z": Continuous(0, 1)}, "binary", r"has column 'z', and models\['one'\] has not"),
+        ({"z": Continuous(0, 1)}, "binary", r"has column 'z', but models\['one'\] has not"),
         # The model itself would warn of it, of private rows, once they are paid for.
         ({"x": Categorical(["0"])}, "binary", "'x' has a dtype of floats"),
     ],

@@ -264,7 +264,7 @@ def test_a_key_twice_is_refused(document: Any) -> None:
     kind, path, _ = document
     text = path.read_text(encoding="utf-8").rstrip()
     path.write_text(text[:-1] + f', "{SEAL}": "0"}}', encoding="utf-8")
-    with pytest.raises(ValueError, match=f"keys twice: '{SEAL}'"):
+    with pytest.raises(ValueError, match=f"repeats keys: '{SEAL}'"):
         kind.read(path)
 
 

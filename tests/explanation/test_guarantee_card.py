@@ -88,7 +88,7 @@ def test_before_the_fit_there_is_what_it_will_promise():
 
 def test_the_plan_says_what_is_not_declared_or_not_promised():
     undeclared = text_of(plan_card(DPExplainableBoostingRegressor()))
-    assert "estimated privately, out of the same budget" in undeclared
+    assert "estimated privately, from the same budget" in undeclared
     assert "ledger of this process" in undeclared
     seeded = plan_card(DPExplainableBoostingRegressor(random_state=1))
     assert "random_state is set" in text_of(seeded)

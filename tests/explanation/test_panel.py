@@ -67,7 +67,7 @@ def test_a_panel_says_all_that_was_asked_of_it():
 def test_what_it_means_is_said_in_terms_of_an_attacker():
     words = meaning_text(spend(budget=budget_state()).to_dict())
     # Phi(0.2367 - 1.645) for the model, with sqrt(2) for two of them, with B for the budget.
-    assert "At 5 % false alarms an attacker" in words
+    assert "With 5 % false alarms, an attacker" in words
     assert "detects the presence of a given row with probability at most 7.96 %" in words
     assert "released about 'trial': at most 9.51 %" in words
     assert "once the whole budget is spent: at most 23.6 %" in words
@@ -338,7 +338,7 @@ PANELS = {
             "Epsilons do not add up",
         ),
     ),
-    "paid": (SPEND.of_row(0), ("cost epsilon 0.1", "paid for when it was asked")),
+    "paid": (SPEND.of_row(0), ("cost epsilon 0.1", "paid for when requested")),
     "reused": (SPEND.of_row(2), ("cost no privacy", "the released explanation of a near query")),
     "history": (SPEND.of_row(3), ("This explanation cost no privacy", "is less exact")),
     "surrogate": (SPEND.of_row(4), ("cost no privacy", "the released surrogate")),

@@ -73,7 +73,7 @@ def test_a_commit_that_cannot_be_decided_says_how_to_find_out(
     ledger.create_budget("adult", 2.0, 1e-6)
     reservation = reserve(ledger)
     wire.cut, wire.refuses_after_cut = cut, True
-    with pytest.raises(LedgerError, match="Whether entry 3 was written is not known") as raised:
+    with pytest.raises(LedgerError, match="It is unknown whether entry 3 was written") as raised:
         ledger.commit(reservation)
     wire.refuses = False
     head = str(raised.value).partition("head='")[2].partition("'")[0]
@@ -83,7 +83,7 @@ def test_a_commit_that_cannot_be_decided_says_how_to_find_out(
         with pytest.raises(LedgerError, match="committed already"):
             ledger.commit(reservation)
     else:
-        with pytest.raises(LedgerError, match="is not among the 2 entries"):
+        with pytest.raises(LedgerError, match="is not among the ledger's 2 entries"):
             ledger.verify(head)
         ledger.commit(reservation)
     assert ledger.spent("adult").mu == reservation.mu

@@ -200,7 +200,7 @@ def _versionless(path: Path) -> None:
         (_write(b"name,age\n" * 200), "is not an SQLite database"),
         (_damage_pages, "damaged. Restore it from a backup"),
         (_foreign, "holds other tables and no ledger"),
-        (_versionless, "says nothing of its version"),
+        (_versionless, "its version is missing"),
         (lambda path: execute(path, f"DROP TABLE {ENTRIES}"), "other tables and no ledger"),
     ],
 )

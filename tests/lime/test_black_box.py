@@ -84,7 +84,7 @@ def test_a_public_question_says_what_is_wrong(shape: Any) -> None:
 
 
 def test_labels_in_place_of_numbers_are_named() -> None:
-    with pytest.raises(ValueError, match=r"such as labels; it must return numbers\. Pass a model"):
+    with pytest.raises(ValueError, match=r"such as labels; numbers are needed\. Pass a model"):
         black_box(lambda rows: np.array(["no"] * len(rows))).ask(X, 20)
 
 

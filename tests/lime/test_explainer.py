@@ -181,7 +181,7 @@ def test_what_the_earlier_form_had_is_named_with_what_replaces_it() -> None:
         explainer(method="auto")
     with pytest.raises(TypeError, match=r"PrivateBackground\(\.\.\., dependence=False\)"):
         explainer(dependence=False)
-    with pytest.raises(AttributeError, match="no cost: it pays once"):
+    with pytest.raises(AttributeError, match="no cost: it is charged once"):
         explainer().cost(3)
     with pytest.raises(Exception, match="not fitted"):
         DPLimeTabular(Risk(), background=PrivateBackground(), trained_on_same_people=False)

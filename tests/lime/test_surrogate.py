@@ -134,7 +134,7 @@ def test_a_figure_says_the_scale_and_what_to_think_of_it(surrogate: PrivateSurro
     assert other["scores"] == pytest.approx([-score for score in record["scores"]])
     curve = surrogate.explain_global(explained_class=1).visualize(0)
     assert "log-odds of 1" in str(curve.layout.yaxis.title.text)
-    with pytest.raises(ValueError, match="those of the second, turned over"):
+    with pytest.raises(ValueError, match="those of the second, mirrored"):
         surrogate.explain_global(explained_class=0)
 
 
@@ -183,7 +183,7 @@ def test_a_surrogate_that_says_little_warns() -> None:
     def parity(X: Any) -> Any:
         return (pd.to_numeric(X["age"]).to_numpy() % 2) * 0.8 + 0.1
 
-    with pytest.warns(UserWarning, match=r"stands for little .*PrivateBackground"):
+    with pytest.warns(UserWarning, match=r"explains little .*PrivateBackground"):
         fitted(frame(500), parity)
 
 

@@ -111,7 +111,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
         None,
         lambda y: [f"{label} {row}" for row, label in enumerate(y)],
         {"target": None},
-        "No class label was frequent enough to be released, so the model says the same",
+        "No class label was frequent enough to be released, so all rows get the same",
     ),
     "other labels": (
         None,

@@ -1,6 +1,6 @@
 """Rows on Dask workers: exact sums over partitions, and never noise.
 
-The one room that imports Dask. Workers hold integer codes and answer with integer sums; which rows
+Only this package imports Dask. Workers hold integer codes and answer with integer sums; which rows
 are used, what is asked and what is released is decided by the caller.
 """
 

@@ -39,7 +39,7 @@ _MIN_CLIP = 0.01  # of half the range: a target of one value with few outliers
 
 @dataclass(frozen=True)
 class Start:
-    """Start of boosting: released by the first request, in units of the score lattice.
+    """Start of boosting, computed from the ``target`` release, in units of the score lattice.
 
     Attributes
     ----------

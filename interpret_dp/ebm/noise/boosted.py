@@ -101,10 +101,10 @@ class Boosted:
 
         Notes
         -----
-        Predictions are sums. Noise that one curve has from another is missing in the other, so that
-        it is no reason to shrink either: scores are denoised as if terms were independent and every
-        row answered changes of its score. It is in the curves all the same: what is expected of
-        each is made with all that is known.
+        Predictions are sums of curves. Noise that correlated terms pass to each other cancels in
+        the sum, so it is no reason to shrink a curve: scores are denoised as if terms were
+        independent and every residual followed its row's score. Each curve contains that noise all
+        the same, so its posterior uses the noise with all that is known.
         """
         bins, pruned = self._task.bins, self._result.pruned
         scores = _without_axis(self._result.scores, self._start.loss.score_unit)

@@ -5,9 +5,9 @@ f, is a smooth process and sampling error: its bins have few rows. How large tha
 follows from the loss and the released counts. What the process is like is learned from the curves
 themselves (empirical Bayes): each is a Gaussian process of one of a few scales and lengths, and how
 common each of these is among the terms of this model is estimated from all terms. Every curve is
-then averaged over scales and lengths, each weighted by its probability given that curve. Nothing
-else is maximised, so that no curve depends on a single pair; scale 0 is among them, so a term that
-is all noise is dropped.
+then averaged over scales and lengths, each weighted by its probability given that curve. No pair
+is picked, so that no curve depends on a single one; scale 0 is included, so a term that is all
+noise is dropped.
 
 What is released is the posterior mean of the process, which is what other rows will follow. What
 bands need is that of f, with its covariance: a fit without noise has its sampling error as well.

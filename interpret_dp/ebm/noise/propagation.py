@@ -4,9 +4,9 @@ Each update adds ``gain * (residual sum + noise)`` to a term and is centred. To 
 deviation N of the term changes the residual sum of a leaf by ``-sum hessian * N``, where the
 hessian of a bin is its weight times the curvature of the loss. Both maps are known, so the
 covariance follows exactly from the recorded updates; the rows play no part in it. The curve is an
-average of iterates, each with more of its last change as it may be. Where an update uses contrasts
-of the sums alone, nothing of their noise is in the mean of the leaves; what a deviation does to the
-total, the intercept follows. A deviation M of the intercept changes the sum of a leaf by
+average of iterates, each extrapolated by its last change. Where an update uses contrasts of the
+sums alone, nothing of their noise is in the mean of the leaves; what a deviation does to the total,
+the intercept follows. A deviation M of the intercept changes the sum of a leaf by
 ``-M sum hessian``, which shows in contrasts where leaves differ: after a shift by the noisy mean
 residual M is ``(1 - step curvature) M`` and the noise of the shift.
 

@@ -1,8 +1,8 @@
 """Covariance of the added noise across the bins of each released curve.
 
-What is left out: noise that reaches a term through others (:mod:`interpret_dp.ebm.noise.variances`
-adds that of independent ones, :mod:`interpret_dp.ebm.noise.variances` that of those that hang
-together), and the noise of the bin weights themselves. Tests compare the result with repeated fits.
+What is left out: noise that reaches a term through independent or correlated others, which
+:mod:`interpret_dp.ebm.noise.variances` adds, and the noise of the bin weights themselves. Tests
+compare the result with repeated fits.
 """
 
 from __future__ import annotations

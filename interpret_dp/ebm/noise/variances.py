@@ -13,9 +13,9 @@ mean in each bin of term k. Once boosting has settled, the deviations E meet
 
     E_k = N_k - R_k sum over l of P_kl E_l,
 
-so that ``E = inverse(I + R P) N``: as in least squares, what columns share is divided between them
-in an uncertain way (the variance inflation of Belsley, Kuh and Welsch, 1980, "Regression
-Diagnostics", chapter 3), and noise of the one is compensated by the other.
+so that ``E = inverse(I + R P) N``: as in least squares, correlation inflates the variance of each
+curve (Belsley, Kuh and Welsch, 1980, "Regression Diagnostics", chapter 3), and noise in one is
+compensated by the other.
 
 P is what :mod:`interpret_dp.ebm.trainer.correlations` knows of it: with F the orthonormal functions
 of each term's bins, W its shares of the rows and G the correlations, ``P = F G F' W``. The inverse
@@ -130,8 +130,7 @@ def with_noise_of_others(
     -----
     The noise of a term has mean zero over all rows. Over the n rows that share a bin of another,
     independent term its mean has the variance of the noise over n, and that term follows it as it
-    follows residuals. Where terms are correlated it is more
-    (:mod:`interpret_dp.ebm.noise.variances`).
+    follows residuals. Where terms are correlated it is more (:func:`with_coupling`).
     """
     means = [
         (k not in pruned) * np.minimum(_mean_over_rows(one, b), _MAX_VARIANCE)

@@ -281,7 +281,7 @@ def _chosen(wanted: int, eligible: tuple[int, ...], barred: frozenset[Pair]) -> 
     available = candidate_count(len(eligible), len(barred))
     if not available:
         raise ValueError(
-            f"interactions asks for {wanted} pairs, and there is none to choose: {len(eligible)} "
+            f"interactions asks for {wanted} pairs, but no pair can be chosen: {len(eligible)} "
             "features can be in one. Features with declared bounds, or with at most "
             f"{MOST_LEVELS} declared levels, can; leave interactions out, or declare more of them."
         )

@@ -9,8 +9,8 @@ privacy", but the first one's counts are kept: both are averaged by their precis
 
 Fine histograms are denoised first. Bins are found in fine counts that may be as noisy as they are
 high. They are sums of Haar wavelets of several widths, each with the noise of a count; where rows
-are spread evenly, and where there are none, nearly all wavelets are nothing else. How large those
-of a width are is learned from the histograms of all features (empirical Bayes): a mixture of normal
+are spread evenly, and where there are none, nearly all wavelets are pure noise. The sizes of those
+of one width are learned from the histograms of all features (empirical Bayes): a mixture of normal
 distributions, the narrowest of them zero. A spike is far beyond the noise, and is kept as it is.
 
 Sources: Coifman and Donoho (1995), "Translation-invariant de-noising"; Xing, Carbonetto and

@@ -42,8 +42,8 @@ __all__ = ["boost"]
 _LARGEST_CHANGE = 2.0**29
 _LARGEST_RETURN = 2.0**31 - 1
 _MOST_AT_ONCE = 32
-# Full steps that a block may go together; with two, copies of a column swing for ever. Fewer of the
-# log loss, which bends more elsewhere than where boosting starts.
+# Upper bound on a block's combined step, in full steps. At 2, duplicated columns oscillate. The log
+# loss needs a smaller bound, because its curvature can be larger away from the start.
 _MAX_BLOCK_STEP, _MAX_BLOCK_STEP_OF_LOG_LOSS = 1.9, 1.0
 
 
@@ -79,7 +79,7 @@ class _Rounds:
     def run(
         self, rounds: range, averaged: int, verbose: bool, *, extrapolation: float = 0.0
     ) -> None:
-        """Go through rounds, and average so many of the last ones, extrapolated."""
+        """Run rounds; average the last ``averaged`` iterates, extrapolated."""
         self.terms.begin_average()
         self._extrapolation = extrapolation
         self._level_sum = np.zeros_like(self._level_sum)
@@ -168,8 +168,8 @@ class _Rounds:
             self._pending, self._changes = block, self._no_changes(len(block))
             for slot, k in enumerate(block):
                 scores = self.terms.scores[k]
-                # A curve of noise may have left int32, and rows their largest score: no harm but
-                # there.
+                # A curve of extreme noise may exceed int32, and row scores may have saturated: then
+                # it is taken back inexactly, in the rows concerned only.
                 back = np.clip(-scores, -_LARGEST_RETURN, _LARGEST_RETURN)
                 self._changes[slot, : len(scores)] = back
                 scores[:] = 0.0

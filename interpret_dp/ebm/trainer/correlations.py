@@ -33,8 +33,8 @@ _MOST_GROUPS = 7
 _LEAST_SHARE = 0.03
 _ORDERS = 3  # of polynomials of normal scores
 # A combination of functions that hardly varies makes noise larger, as far as boosting goes on for
-# long enough (the ridge of ebm.noise.coupling). Noise may have made its variance negative: none has
-# less than this, in units of one of them.
+# long enough (the ridge of ebm.noise.variances). Noise may have made its variance negative: none
+# has less than this, in units of one of them.
 _LEAST_VARIANCE = 0.01
 
 

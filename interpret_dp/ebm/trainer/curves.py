@@ -88,9 +88,9 @@ class Curves:
                 total += one
 
     def averaging(self, extrapolation: float) -> tuple[Averaged, ...]:
-        """Return the average of each term, extrapolated where it may be.
+        """Return how each term is averaged: extrapolated, unless it is kept monotone.
 
-        A monotone curve and more of its change need not be monotone.
+        An extrapolated monotone curve need not be monotone.
         """
         return tuple(
             Averaged(self.n_averaged, 0.0 if direction else extrapolation)

@@ -1,4 +1,4 @@
-"""Monotone constraints: which terms have one, the projection of a curve, and what noise it leaves.
+"""Monotone constraints: which terms have one, and the projection of a curve.
 
 After each update a constrained term is replaced by the nearest monotone curve, by the released bin
 weights. That is post-processing of released numbers and costs nothing. The average of monotone

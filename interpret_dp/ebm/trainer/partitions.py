@@ -10,8 +10,8 @@ noise is made for the length. So the total is taken out but for a share, of whic
 together make one release of it. With two leaves the noise has nearly half of the variance, with
 four nearly three quarters.
 
-Where fewer than two leaves can move, the total is all that there is to say, and nothing else is
-released: its noise is that of one leaf. Of a small table the mean is learned so.
+Where fewer than two leaves can move, only the total is released: its noise is that of one leaf. In
+a small table the mean is learned so.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ class Shifts:
     step : float
         Score per unit of mean residual.
     noise : float
-        Standard deviation of the noise of one in score, where that of a plain residual sum is one.
+        Standard deviation of the noise of one shift, in units of score, where a plain residual sum
+        has unit noise.
     """
 
     number: int = 0

@@ -174,9 +174,9 @@ def _meaning(account: Mapping[str, Any]) -> str:
     of_rows = unit == Neighbourhood().unit_text
     wrongly = "of the absent" if relation == ADD_OR_REMOVE_ONE else "of those with other contents"
     text = (
-        f"Somebody who sees everything that was ever released under this name, and may accuse "
-        f"{alarms} {wrongly}, {attackers_aim(relation, of_rows=of_rows)} with probability at most "
-        f"{_percent(ever)}; blind guessing reaches {alarms}."
+        f"Someone who sees everything ever released under this name and wrongly accuses "
+        f"{alarms} {wrongly} {attackers_aim(relation, of_rows=of_rows)} with probability at most "
+        f"{_percent(ever)}; guessing gives {alarms}."
     )
     if budget is not None:
         full = detection_power(budget["mu"], FALSE_ALARMS, budget["delta_x"])
@@ -345,7 +345,7 @@ def _budget_words(act: Mapping[str, Any], verb: str) -> str:
 def _renewal_words(act: Mapping[str, Any]) -> str:
     words = _budget_words(act, "renewed")
     people = act["context"].get("new_people")
-    return f"{words}; vouched for that all people are new: {people}" if people else words
+    return f"{words}; vouched that all people are new: {people}" if people else words
 
 
 def _link_words(act: Mapping[str, Any]) -> str:

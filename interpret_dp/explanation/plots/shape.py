@@ -1,6 +1,7 @@
 """The figure of one shape function: its scores, the band of its noise, where the rows are.
 
-Drawn from the released model alone: the band is that of the added noise, counts are noisy.
+Drawn from the released model alone. The band is ``AdditiveTerm.band``: Pratt's interval with the
+posterior, widened to the score. Counts are noisy.
 """
 
 from __future__ import annotations

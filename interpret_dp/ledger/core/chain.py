@@ -277,8 +277,8 @@ def verify_chain(entries: Iterable[Entry], head: str | None = None) -> str:
         seen = seen or entry.hash == head
     if not seen:
         raise LedgerError(
-            f"The head {head!r} is not among the {number} entries of the ledger: it was cut off "
-            f"after entry {number}, rewritten, or is another ledger. Restore it from a backup."
+            f"The head {head!r} is not among the ledger's {number} entries: the log was cut off "
+            f"after entry {number}, was rewritten, or is another. Restore it from a backup."
         )
     return previous
 

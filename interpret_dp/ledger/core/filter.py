@@ -67,8 +67,8 @@ class DeltaExceededError(BudgetExceededError):
             f"The budget of data set {error.dataset!r} does not cover this request: it needs "
             f"delta {requested_delta_part:.4g} for selections, and {remaining_delta_part:.4g} of "
             "the budget's delta_x is left. Nothing was spent. Either declare every level and class "
-            "label in the schema, so that the fit of an additive model selects none (that of a "
-            "DPLocallyLinearClassifier always needs some); or have the owner of the data raise the "
+            "label in the schema, so that the fit of an additive model selects none (a "
+            "DPLocallyLinearClassifier always needs some delta); or let the data's owner raise the "
             f"budget: {mend}, or `interpret-dp ledger raise`.",
         )
 

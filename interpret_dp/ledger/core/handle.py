@@ -193,8 +193,8 @@ class LedgerHandle:
         if not self.persistent:
             if self._store is None or self._owner != os.getpid():
                 raise LedgerError(
-                    "This in-memory ledger belongs to another process, where it goes on or has "
-                    "ended with everything it knew. Use PrivacyLedger('sqlite:///privacy.db') to "
+                    "This in-memory ledger belongs to another process, and its "
+                    "records exist only there. Use PrivacyLedger('sqlite:///privacy.db') to "
                     "share one budget between processes."
                 )
             return self._store

@@ -338,10 +338,10 @@ class Store:
             # How the look ended does not matter: it changes nothing.
             if not has_looked:
                 raise LedgerError(
-                    f"The ledger {self._name} {self._explain(error)}. Whether entry "
-                    f"{entry.number} was written is not known. Once the ledger can be reached "
-                    f"again, verify(head={entry.hash!r}) passes if it was. A reservation counts "
-                    "as spent, and stays so if this entry was to close it and is not there."
+                    f"The ledger {self._name} {self._explain(error)}. It is unknown whether entry "
+                    f"{entry.number} was written: if so, verify(head={entry.hash!r}) passes once "
+                    "the ledger can be reached again. A reservation counts as spent, and still "
+                    "does if this entry was to close it and is missing."
                 ) from error
         return stored is not None and stored.hash == entry.hash
 

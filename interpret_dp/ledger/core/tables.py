@@ -55,8 +55,8 @@ __all__ = [
 
 
 GONE = (
-    "is gone. Put it back where it was, or restore it from a backup: a new one, which "
-    "PrivacyLedger(url).create_budget(...) would make, knows nothing of what was spent"
+    "is gone. Put it back where it was, or restore it from a backup: a new one, made by "
+    "PrivacyLedger(url).create_budget(...), would have no record of what was spent"
 )
 """The end of a sentence about a ledger that was there before."""
 
@@ -204,7 +204,7 @@ def stored_version(connection: Connection, name: str) -> int:
     versions = sorted(version for version in stored if type(version) is int)
     if not versions or versions[0] < 1 or len(versions) < len(stored):
         raise LedgerError(
-            f"The ledger {name} is damaged: it says nothing of its version, or no number. "
+            f"The ledger {name} is damaged: its version is missing or no number. "
             "Restore it from a backup."
         )
     if versions[-1] > SCHEMA_VERSION:
@@ -241,8 +241,8 @@ def migrate(connection: Connection, database: Database, version: int) -> None:
         connection.execute(VERSIONS.insert().values(schema_version=known + 1))
     if verify_chain(_entries(connection)) != head:
         raise LedgerError(
-            f"The step of the ledger {database.name} to schema version {SCHEMA_VERSION} would "
-            "change its entries, and was undone. Report this as a bug of interpret_dp."
+            f"Migrating the ledger {database.name} to schema version {SCHEMA_VERSION} would change "
+            "its entries, and was undone. Report this as a bug of interpret_dp."
         )
 
 

@@ -42,10 +42,10 @@ class LedgerApprovals(LedgerReader):
         explainer: str = "",
         user: str | None = None,
     ) -> Approval:
-        """Ask the officers whether something may be spent; what was asked stays in the log.
+        """Ask the officers to approve a request; what was asked stays in the log.
 
-        A request that lacks its approval asks by itself, when it is refused. This is for asking
-        ahead.
+        A request without approval is refused, and then asks by itself. This is for asking in
+        advance.
 
         Parameters
         ----------
@@ -108,10 +108,10 @@ class LedgerApprovals(LedgerReader):
         expires: datetime.date | str | None = None,
         uses: int = 1,
     ) -> Approval:
-        """Let a request be made: a logged act of an officer.
+        """Approve a request: a logged act of an officer.
 
-        It binds the data set's name, the user, the purpose, the class if one was named, and the
-        cost: the request under it may cost less, and not more.
+        It is bound to the data set's name, the user, the purpose, the class if one was named, and
+        the cost: the request may cost less, but not more.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class LedgerApprovals(LedgerReader):
         return self._answer(number, "approve", reason, {"expires": end, "uses": uses})
 
     def reject(self, number: int, *, reason: str) -> Approval:
-        """Answer a request for approval with no: a logged act of an officer.
+        """Reject a request for approval: a logged act of an officer.
 
         The same request does not ask again by itself; :meth:`request_approval` does.
 

@@ -47,8 +47,8 @@ class LedgerBudgets(LedgerReader):
         Parameters
         ----------
         dataset : str
-            A name of your choice. The same people under two names have two budgets, and what is
-            released about them is the sum of both, unless the names are linked (:meth:`link`).
+            A name of your choice. The same people under two names have two budgets, and their
+            privacy loss is that of both together, unless the names are linked (:meth:`link`).
             Never a hash of the content, which would tell whether a guessed table is the true one.
         epsilon, delta : float
             Everything ever released is (epsilon, delta)-differentially private together; above 0,
@@ -198,8 +198,8 @@ class LedgerBudgets(LedgerReader):
             Only if nobody who was in the data up to now is in them any more: the words of the
             officer who vouches for it, which stay in the log. Then the limits hold for the new
             people from zero on. If anybody is in both, that person's loss is the total of all
-            periods, which every report goes on to tell. A new name for the new data set says the
-            same without a promise to keep, and is the better choice.
+            periods, which every report still shows. A new name for the new data set says the same
+            without a promise to keep, and is the better choice.
 
         Raises
         ------
@@ -223,9 +223,9 @@ class LedgerBudgets(LedgerReader):
             if new_people and account.spent.open_reservations:
                 raise LedgerError(
                     f"{account.spent.open_reservations} requests on data set {dataset!r} are open: "
-                    "they run now, on people of which nobody can say whether they are the old or "
-                    "the new ones, or were left by a crash. Wait for those that run; if some were "
-                    "left by a crash, give the new people a data set name of their own."
+                    "they are running, on the old people or the new ones, or were left by a crash. "
+                    "Wait for those that are running; if some were left by a crash, give the new "
+                    "people a data set name of their own."
                 )
             budget = dataclasses.replace(old, purpose=reason, expires=end)
             _append_budget(log, "renew", budget, {"expires": end, "new_people": new_people or None})
@@ -299,8 +299,8 @@ class LedgerBudgets(LedgerReader):
         dataset : str
             A data set that has a budget.
         above : float or None
-            Requests of more than this epsilon, at the budget's delta, need an approval; 0: all.
-            None: none do any more.
+            Requests of more than this epsilon, at the budget's delta, need an approval; 0: all of
+            them. None: no more.
         reason : str
             Why; it stays in the log for ever.
 
@@ -374,7 +374,7 @@ def _refuse_look_alike(log: Log, dataset: str) -> None:
                 "case, spaces or punctuation alone; a second budget for the same people would "
                 f"double what may be spent on them. Nothing was declared. Use {known!r}, or let "
                 f"both names share its budget: ledger.link({dataset!r}, to={known!r}, reason=...). "
-                "Other people need a name that nobody takes for this one."
+                "Give other people a clearly different name."
             )
 
 

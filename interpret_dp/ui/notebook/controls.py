@@ -97,7 +97,7 @@ class Controls:
         )
         self.verdict = widgets.HTML()
         self.message = widgets.Text(
-            placeholder="why these edits were made (public: no patient in it)",
+            placeholder="why these edits were made (public: name no patient)",
             continuous_update=False,
             layout={"width": "380px"},
         )
@@ -105,7 +105,7 @@ class Controls:
             value="edits.json", continuous_update=False, layout={"width": "220px"}
         )
         self.save = _button("Save edits", "Write the edits to this file, without a row", "110px")
-        self.load = _button("Load edits", "Go on from the edits in this file", "110px")
+        self.load = _button("Load edits", "Load the edits of this file", "110px")
         self.error = widgets.HTML()
         self.note = widgets.HTML()
         self.history = widgets.HTML()
@@ -176,7 +176,7 @@ def _row(*parts: Any) -> Any:
 def privacy_text(guarantee: Guarantee, edits: int) -> str:
     """Return why editing is free, and the model's guarantee."""
     if guarantee.tests_only:
-        return "Editing costs no privacy, but this model has no promise to keep: for tests only."
+        return "Editing costs no privacy, but this model promises nothing: for tests only."
     text = (
         "Editing costs no privacy: it works on released numbers alone. The model keeps its "
         f"guarantee, epsilon {ceil_text(guarantee.epsilon)} at delta {ceil_text(guarantee.delta)}"

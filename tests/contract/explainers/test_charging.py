@@ -288,7 +288,7 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     (("lime",), {"X": None}, TypeError, "neither of data and background"),
     (("lime",), {"background": 3}, TypeError, "both of data and background"),
     (("lime",), {"X": None, "background": 3}, TypeError, "background is of type int"),
-    (("lime",), {"per_query": 0.1}, TypeError, "has no parameter per_query: it pays once"),
+    (("lime",), {"per_query": 0.1}, TypeError, "has no parameter per_query: it is charged once"),
     (("lime",), {"colour": 1}, TypeError, r"has no parameter colour\. It takes .*, background"),
     (BLACK_BOXES, {"trained_on_same_people": "no"}, TypeError, "trained_on_same_people is 'no'"),
     (BLACK_BOXES, {"X": {"a": [1]}}, TypeError, "X is"),

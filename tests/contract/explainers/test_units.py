@@ -87,14 +87,14 @@ def test_a_unit_column_is_no_feature(name: str, container: str) -> None:
         (lambda X: X, np.array([IDS]).T, "unit must be 1D array"),
         (lambda X: X, pd.Series(IDS, frame().index[::-1]), r"indexes differ.*unit\.to_numpy\(\)"),
         (lambda X: X, pd.date_range("2020", periods=N_ROWS), "unit has dtype datetime64"),
-        (lambda X: X.assign(person=1.0), None, "floats, in which not everybody.*'Int64'"),
-        (lambda X: X, np.ones(N_ROWS), "floats, in which not everybody"),
+        (lambda X: X.assign(person=1.0), None, "floats, which cannot tell.*'Int64'"),
+        (lambda X: X, np.ones(N_ROWS), "floats, which cannot tell"),
         (
             lambda X: X,
             pa.array([decimal.Decimal(1)] * N_ROWS, pa.decimal128(38, 20)),
-            "floats, in which not everybody",
+            "floats, which cannot tell",
         ),
-        (lambda X: X, pd.interval_range(0, N_ROWS).array, "intervals, in which not everybody"),
+        (lambda X: X, pd.interval_range(0, N_ROWS).array, "intervals, which cannot tell"),
         (lambda X: X.assign(person=IDS)[["person"]], None, "column 'person'"),
     ],
     ids=[

@@ -132,7 +132,7 @@ def test_features_that_cannot_be_in_a_pair():
     # Undeclared bounds are released before, so that the number of cells stays public.
     assert _asked([("age", "site")], undeclared=("age",)).n_pairs == 1
     assert _asked(2, specs=wide, undeclared=("site",)).eligible == (0, 1, 2)
-    with pytest.raises(ValueError, match="none to choose: 1 features"):
+    with pytest.raises(ValueError, match="no pair can be chosen: 1 features"):
         _asked(1, n_features=2, specs=[FEATURES["age"], wide[4]])
 
 

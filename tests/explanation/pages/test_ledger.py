@@ -49,7 +49,7 @@ def test_the_page_shows_the_documents_figures(ledger):
     assert "epsilon 3 at delta 1e-06" in page
     assert "2100-01-01 00:00 UTC" in page
     assert document["head"] in page
-    assert "The log is whole" in page
+    assert "The log is intact" in page
     assert "1 of the requests run now" in page
     assert page.count('class="plot"') == 3
     for wanted in ("http:", "https:", "src=", "@import", "url("):
@@ -67,7 +67,7 @@ def test_of_a_long_log_the_latest_rows_are_shown(ledger, monkeypatch):
     assert "latest 2; 3 earlier ones are left out" in page  # requests
     assert f"latest 2; {len(entries) - 2} earlier ones are left out" in page
     assert [entry for entry in entries if f">{entry['hash'][:12]}<" in page] == entries[-2:]
-    assert "Drawn are 3 of 5 requests" in page
+    assert "Showing 3 of 5 requests" in page
     drawn = [account["totals"][place]["epsilon"] for place in (0, 3, 4)]
     assert list(timeline_figure(account).data[0].y) == [0.0, *drawn, drawn[-1]]
 
@@ -103,7 +103,7 @@ def test_a_failed_check_comes_first(ledger):
     page = body(render_ledger_page(document))
     assert "The log failed its check" in page
     assert 'class="failed"' in page
-    assert "The log is whole" not in page
+    assert "The log is intact" not in page
     assert page.index("failed its check") < page.index("<table")
 
 
@@ -159,7 +159,7 @@ def test_renewals_for_new_people_and_the_end_are_told(ledger):
     ledger.renew_budget("clinic", reason="2027", **renewal)
     page = body(render_ledger_page(ledger.oversight("clinic")))
     assert "An officer said at a renewal that the people in the data are new" in page
-    assert "vouched for that all people are new: all were deleted" in page
+    assert "vouched that all people are new: all were deleted" in page
     assert "Ever spent" in page
     assert name not in page
     with days_later(40_000):

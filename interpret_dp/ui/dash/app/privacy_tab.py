@@ -76,7 +76,7 @@ def _introduction(accounts: list[ShownAccount]) -> Component:
     text = (
         "What has been spent on each data set whose models are shown here, read off the ledger "
         "just now. Looking at explanations and editing curves costs nothing; fitting a model does, "
-        "and so does each new answer of an explainer. No figure of the rows is on this page."
+        "and so does each new answer of PaperLimeTabular. No figure of the rows is on this page."
     )
     seeded = [
         name
@@ -85,7 +85,7 @@ def _introduction(accounts: list[ShownAccount]) -> Component:
         if model.spend.guarantee.tests_only
         for name in model.names
     ]
-    warning = f"Seeded noise, for tests only, promises nothing: {', '.join(seeded)}."
+    warning = f"Seeded noise, for tests only: no promise for {', '.join(seeded)}."
     error = html.Div(warning, className="idp-error") if seeded else None
     return _card("Privacy", [html.Div(text), error])
 
@@ -231,7 +231,7 @@ def _requests(account: ShownAccount) -> Component:
         {
             "Date (UTC)": request["time"],
             "Who": request["explainer"],
-            "User": request["user"] or "not told",
+            "User": request["user"] or "unknown",
             "Purpose": request["purpose"] or "not given",
             "Epsilon": ceil_text(request["asked_epsilon"]),
             "Delta": ceil_text(request["asked_delta"]),

@@ -191,12 +191,12 @@ def _tools(ids: Ids, kind_of_term: str) -> list[Component]:
 def _test(ids: Ids, kind_of_term: str) -> Component:
     shapes = shapes_for(kind_of_term)
     what = "heat map" if kind_of_term == "interaction" else "curve"
-    test = action_button(ids, "verdict", "Test", "Is there more than noise explains?")
+    test = action_button(ids, "verdict", "Test", "Is it more than noise?")
     repair = action_button(
         ids,
         "repair",
         "Repair noise only",
-        "Straighten the bumps that noise explains; keep the others",
+        "Straighten bumps that could be noise; keep the others",
         disabled="increasing" not in shapes,
     )
     chooser = dcc.Dropdown(

@@ -24,7 +24,7 @@ def test_models_and_explainers_share_the_full_dashboard(shown, open_app):
     assert "The explainer's whole budget" in text_of(overall)
     tab = text_of(client.privacy_tab())
     assert "Data set: loans" in tab
-    assert "so does each new answer of an explainer" in tab
+    assert "so does each new answer of PaperLimeTabular" in tab
 
 
 def test_an_explainers_request_is_found_in_its_account(open_app, tmp_path):

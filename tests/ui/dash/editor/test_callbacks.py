@@ -186,7 +186,7 @@ def test_a_loaded_document_brings_its_edits_back(editor, session):
     assert "Loaded 1 edit" in editor.text("message")
     assert session.to_dict() == document
     editor.change("idp-editor-upload", "contents", uploaded(document))
-    assert "here already" in editor.text("message")
+    assert "no new edits" in editor.text("message")
 
 
 # ---------------------------------------------------------------------- several views, and errors
