@@ -20,7 +20,7 @@ from interpret_dp._documents import SEAL, replaced_file, sealed
 from tests.edges.formats import FORMATS, JSON_WITH_SEAL, SCHEMA, WRITERS, Format
 
 MENDS = (
-    *("estore", "Give another path", "Mend", "must", "needs", "Export", "llowed", "Rename"),
+    *("estore", "Give another path", "Correct it", "must", "needs", "Export", "llowed", "Rename"),
     *("Upgrade", "Add", "Write", "Load it"),
 )
 
