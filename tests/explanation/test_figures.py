@@ -11,13 +11,18 @@ import pytest
 from interpret_dp import DPExplainableBoostingClassifier, PrivacySpend
 from interpret_dp.explanation.pages.model import render_html
 from interpret_dp.explanation.plots.axes import bin_texts
-from interpret_dp.explanation.plots.bars import local_figure, outcome_text, overview_figure
+from interpret_dp.explanation.plots.bars import (
+    importance_figure,
+    local_figure,
+    outcome_text,
+    overview_figure,
+)
 from interpret_dp.explanation.plots.heat import contributions_figure, heat_figure
 from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS
 from interpret_dp.explanation.plots.shape import monotone_previews, shape_figure, term_figure
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.released.lookup import lookup_tables
-from interpret_dp.schema import Categorical, Continuous, Integer
+from interpret_dp.schema import Categorical, Continuous, Integer, Schema
 from tests.editor import test_pairs as pairs
 from tests.editor.models import build_model, without_rows
 
@@ -33,7 +38,7 @@ def press(figure, label):
     (button,) = (b for menu in figure.layout.updatemenus for b in menu.buttons if b.label == label)
     if button.method == "relayout":
         for name, value in button.args[0].items():
-            figure.layout[name.replace(".", "_")] = value
+            figure.update_layout({name.replace(".", "_"): value})
         return
     changes, indices = button.args
     for name, values in changes.items():
@@ -100,11 +105,39 @@ def test_signal_to_noise_stands_behind_each_bar_and_is_explained():
     unknown = dataclasses.replace(age, covariance=None)
     clear = dataclasses.replace(dose, covariance=1e-9 * dose.covariance)
     figure = overview_figure(dataclasses.replace(model, terms=(unknown, clear, *others)), LINE)
-    texts = {note.y: note.text for note in figure.layout.annotations if note.yref == "y"}
+    axis = figure.layout.yaxis2
+    texts = dict(zip(axis.tickvals, axis.ticktext, strict=True))
     names = figure.data[0].customdata
     grade, city = (f"{term.signal_to_noise:.1f}" for term in others)
     expected = {"age": "not known", "dose": "1000 or more", "grade": grade, "city": city}
     assert {names[int(y)]: text for y, text in texts.items()} == expected
+
+
+@pytest.mark.parametrize("n_terms", [15, 16, 2_000])
+def test_the_largest_terms_are_in_view_and_a_button_shows_all(n_terms):
+    model = build_model()
+    terms = [
+        dataclasses.replace(model.terms[0], scores=model.terms[0].scores * (1 + k / n_terms))
+        for k in range(n_terms)
+    ]
+    feature = model.features[0]
+    features = [dataclasses.replace(feature, name=f"age {k}") for k in range(n_terms)]
+    terms = [dataclasses.replace(term, feature=k) for k, term in enumerate(terms)]
+    schema = Schema({f.name: f.spec for f in features}, target=model.schema.target)
+    wide = dataclasses.replace(model, schema=schema, features=features, terms=tuple(terms))
+    for figure in (overview_figure(wide, LINE), importance_figure(wide)):
+        assert len(figure.data[0].y) == n_terms
+        assert len(figure.layout.annotations) < 5
+        assert figure.layout.height < 900
+        if n_terms == 15:
+            assert not figure.layout.updatemenus
+            continue
+        assert figure.layout.yaxis.range == (n_terms - 15.5, n_terms - 0.5)
+        press(figure, f"all {n_terms:,}")
+        assert figure.layout.yaxis.range == (-0.5, n_terms - 0.5)
+        assert figure.layout.height > 26 * n_terms
+        press(figure, "15 largest")
+        assert figure.layout.yaxis.range == (n_terms - 15.5, n_terms - 0.5)
 
 
 def test_the_cost_is_in_the_figure_and_broken_between_its_parts():

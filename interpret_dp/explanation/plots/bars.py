@@ -23,6 +23,7 @@ from interpret_dp.explanation.plots.parts import (
     TOO_FEW_ROWS,
     add_heading,
     add_swatch,
+    buttons,
     dress,
     fit_height,
     literal,
@@ -62,6 +63,7 @@ _MOST_BARS = 15
 _LONGEST_VALUE, _BESIDE_LABELS = 34, 80  # letters of a label, and of a line beside labels
 _LEAST_HEIGHT, _BAR = 360, 25  # pixels of a figure, and of the bar of an effect
 _BAR_WIDTH = 0.7
+_BAR_PITCH = 26  # pixels from one bar of an importance to the next
 # Pixels above the bars for a column's heading and, above that, plotly's buttons.
 _ROOM_FOR_HEAD = 46
 # Beyond this a ratio of signal to noise says "clear" and no more.
@@ -99,8 +101,15 @@ def importance_figure(model: AdditiveModel) -> Figure:
     """Return every term's importance as a bar, with what noise alone would give.
 
     That is a mark in the bar, and its signal to noise behind it
-    (:attr:`interpret_dp.released.AdditiveTerm.signal_to_noise`).
+    (:attr:`interpret_dp.released.AdditiveTerm.signal_to_noise`). The largest terms are in view at
+    first; buttons show them, or all terms.
     """
+    figure = _importances(model)
+    _begin_with_largest(figure)
+    return figure
+
+
+def _importances(model: AdditiveModel) -> Figure:
     measured = [term_importance(term) for term in model.terms]
     figure = importance_bars(
         list(model.term_names),
@@ -108,6 +117,8 @@ def importance_figure(model: AdditiveModel) -> Figure:
         [noise for _, noise in measured],
         score_unit(model),
     )
+    n_out_of_view = max(len(measured) - _MOST_BARS, 0)
+    figure.update_layout(height=figure.layout.height - _BAR_PITCH * n_out_of_view)
     order = sorted(range(len(measured)), key=lambda index: measured[index][0])
     _add_column(
         figure, "signal to noise", [_ratio_text(model.terms[k].signal_to_noise) for k in order]
@@ -123,25 +134,34 @@ def _ratio_text(ratio: float | None) -> str:
 
 
 def _add_column(figure: Figure, heading: str, texts: Sequence[str]) -> None:
-    """Write a text to the right of each bar, from below, under a heading."""
-    place: dict[str, Any] = {
-        "xref": "paper",
-        "x": 1,
-        "xanchor": "left",
-        "xshift": 8,
-        "showarrow": False,
-        "font": {"size": 11.5},
-    }
-    column = [
-        {"text": text, "yref": "y", "y": position, "yanchor": "middle", **place}
-        for position, text in enumerate(texts)
-    ]
-    head = {"text": heading, "yref": "paper", "y": 1, "yanchor": "bottom", **place}
-    # All at once: plotly checks every annotation again for each that is added.
-    figure.layout.annotations = (
-        *figure.layout.annotations,
-        *column,
-        head | {"font": {"size": 11}},
+    """Write a text to the right of each bar, from below, under a heading.
+
+    The texts are the labels of an axis: plotly draws those in view alone.
+    """
+    figure.data[1].yaxis = "y2"
+    figure.update_layout(
+        yaxis2={
+            "overlaying": "y",
+            "side": "right",
+            "matches": "y",
+            "showgrid": False,
+            "zeroline": False,
+            "tickvals": list(range(len(texts))),
+            "ticktext": list(texts),
+            "tickfont": {"size": 11.5},
+        }
+    )
+    figure.add_annotation(
+        text=heading,
+        xref="paper",
+        yref="paper",
+        x=1,
+        y=1,
+        xanchor="left",
+        yanchor="bottom",
+        xshift=2,
+        showarrow=False,
+        font_size=11,
     )
     missing = max(_ROOM_FOR_HEAD - figure.layout.margin.t, 0)
     figure.update_layout(
@@ -150,14 +170,35 @@ def _add_column(figure: Figure, heading: str, texts: Sequence[str]) -> None:
     )
 
 
+def _begin_with_largest(figure: Figure) -> None:
+    """Show the largest bars at first, if there are many, with buttons for these and for all."""
+    n_bars = len(figure.data[0].y)
+    if n_bars <= _MOST_BARS:
+        return
+    height, top = figure.layout.height, n_bars - 0.5
+    views = [
+        {
+            "yaxis.range": [top - count, top],
+            "height": height + _BAR_PITCH * (count - _MOST_BARS),
+        }
+        for count in (_MOST_BARS, n_bars)
+    ]
+    labels = f"{_MOST_BARS} largest", f"all {n_bars:,}"
+    entries = [(label, "relayout", [view]) for label, view in zip(labels, views, strict=True)]
+    figure.update_yaxes(range=views[0]["yaxis.range"])
+    figure.update_layout(updatemenus=[buttons(entries, x=0, xanchor="left")])
+
+
 def overview_figure(model: AdditiveModel, line: str) -> Figure:
     """Return the importance of every term, beside what noise alone would give."""
-    figure = importance_figure(model)
+    figure = _importances(model)
     height = figure.layout.height
     figure.update_layout(showlegend=True)
     lines = "\n".join([*textwrap.wrap(SIGNAL_TO_NOISE, 95), line]).strip()
-    add_heading(figure, "What matters: importance of every term", lines, gap=24)
+    has_menu = len(model.terms) > _MOST_BARS
+    add_heading(figure, "What matters: importance of every term", lines, with_menu=has_menu, gap=24)
     place_legend(figure, below=figure.layout.margin.b + 4, height=max(420, height + 140))
+    _begin_with_largest(figure)
     return figure
 
 
@@ -206,7 +247,7 @@ def importance_bars(
             ),
         ]
     )
-    dress(figure, height=80 + 26 * len(shown), margin={"l": 160, "r": 20, "t": 10, "b": 45})
+    dress(figure, height=80 + _BAR_PITCH * len(shown), margin={"l": 160, "r": 20, "t": 10, "b": 45})
     figure.update_xaxes(title=f"mean absolute effect ({unit})", rangemode="tozero")
     figure.update_yaxes(tickvals=positions, ticktext=[shortened(n) for n in shown], showgrid=False)
     return figure
