@@ -16,7 +16,7 @@ from interpret_dp.explanation.plots.parts import (
     dress,
     literal,
     place_legend,
-    shortened,
+    short_labels,
 )
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released.background import Background, BackgroundColumn
@@ -112,7 +112,7 @@ def _overview(background: Background, line: str) -> Figure:
     figure = go.Figure(
         go.Bar(
             x=100 * shares[order],
-            y=[shortened(literal(background.names[k])) for k in order],
+            y=short_labels([literal(background.names[k]) for k in order]),
             orientation="h",
             marker={"color": COLORS["weight"]},
             hovertemplate="%{y}: %{x:.2g} %<extra></extra>",
@@ -141,7 +141,7 @@ def _column_figure(background: Background, key: int, line: str) -> Figure:
     hidden = max(0, len(shown) - _MOST_BARS)
     if hidden and column.feature.cuts is None:
         shown = np.sort(shown[np.argsort(-drawn[shown], kind="stable")[:_MOST_BARS]])
-    labels = [shortened(literal(texts[at])) for at in shown]
+    labels = short_labels([literal(texts[at]) for at in shown])
     figure = go.Figure(
         go.Bar(
             x=list(range(len(shown))),

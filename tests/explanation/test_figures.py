@@ -147,6 +147,38 @@ def test_the_cost_is_in_the_figure_and_broken_between_its_parts():
     assert not term_figure(build_model(), AGE, "").layout.annotations
 
 
+def wide_city(names):
+    """Return a model whose term of cities has the given levels, all of them with rows."""
+    model = build_model()
+    n_codes = len(names) + 2
+    features = list(model.features)
+    features[CITY] = AdditiveFeature("city", Categorical(names))
+    terms = list(model.terms)
+    scores = np.linspace(-1, 1, n_codes)
+    terms[CITY] = AdditiveTerm(CITY, scores, np.full(n_codes, 100.0), np.eye(n_codes) * 0.01)
+    schema = Schema(
+        {feature.name: feature.spec for feature in features}, target=model.schema.target
+    )
+    return dataclasses.replace(model, schema=schema, features=features, terms=tuple(terms))
+
+
+def test_a_thousand_levels_have_fifty_labels_and_all_names_on_hover():
+    names = [f"level {number}" for number in range(1_000)]
+    figure = term_figure(wide_city(names), CITY, LINE)
+    labels = figure.layout.xaxis.ticktext
+    assert 40 <= len(labels) <= 52
+    assert "missing" in labels
+    shown = json.dumps(figure.to_dict(), default=str)
+    assert all(name in shown for name in ("level 0", "level 501", "level 999"))
+
+
+@pytest.mark.parametrize("text", ["laboratory value number {}", "{} of the laboratory's values"])
+def test_long_names_are_cut_where_that_leaves_them_distinct(text):
+    labels = term_figure(wide_city([text.format(k) for k in range(9)]), CITY, "").layout.xaxis
+    assert len({*labels.ticktext}) == len(labels.ticktext)
+    assert max(map(len, labels.ticktext)) <= 22
+
+
 def test_names_are_shown_literally():
     model = build_model()
     age, *others = model.features

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.plots.parts import literal, number_text, shortened
+from interpret_dp.explanation.plots.parts import literal, number_text, short_labels
 from interpret_dp.released.background import ZERO_ENDS
 from interpret_dp.schema.declarations import SYMLOG_UNIT, Continuous, Integer, integers_text
 
@@ -32,6 +32,7 @@ _HALF_LEVEL = 0.4  # half the width of a level; levels are 1 apart
 _LEAST_WIDTH = 0.008  # of the axis, for a bin that holds one number
 # Levels with too few rows that are named below a figure: more of them share a name and some room.
 _MOST_NAMED = 12
+_MOST_LABELS = 50
 
 
 @dataclass(frozen=True)
@@ -284,11 +285,13 @@ def _level_places(feature: AdditiveFeature, term: AdditiveTerm, special: list[in
     widths = np.ones(len(codes))
     widths[crowd] = min(1.0, (len(codes) - len(crowd) + 1) / max(len(crowd), 1))
     centres = np.cumsum(widths) - widths / 2 - 0.5
-    ticks = [
-        (float(centre), shortened(literal(texts[code])))
-        for place, (centre, code) in enumerate(zip(centres, codes, strict=True))
-        if place not in set(crowd)
-    ]
+    singly = sorted({*range(len(codes))} - {*crowd})
+    levels = [place for place in singly if place < len(codes) - len(special)]
+    # More labels than these cannot be read; hovering names every level.
+    step = max(1, math.ceil(len(levels) / _MOST_LABELS))
+    labelled = [*levels[::step], *singly[len(levels) :]]
+    names = short_labels([literal(texts[codes[place]]) for place in labelled])
+    ticks = [(float(centres[place]), name) for place, name in zip(labelled, names, strict=True)]
     if crowd:
         middle = float(centres[crowd[0]] + centres[crowd[-1]]) / 2
         ticks.append((middle, f"{len(crowd)} with too few rows"))

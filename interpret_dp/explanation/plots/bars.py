@@ -31,7 +31,7 @@ from interpret_dp.explanation.plots.parts import (
     place_legend,
     predicted,
     score_unit,
-    shortened,
+    short_labels,
     shown_scores,
     total_scores,
     value_text,
@@ -249,7 +249,7 @@ def importance_bars(
     )
     dress(figure, height=80 + _BAR_PITCH * len(shown), margin={"l": 160, "r": 20, "t": 10, "b": 45})
     figure.update_xaxes(title=f"mean absolute effect ({unit})", rangemode="tozero")
-    figure.update_yaxes(tickvals=positions, ticktext=[shortened(n) for n in shown], showgrid=False)
+    figure.update_yaxes(tickvals=positions, ticktext=short_labels(shown), showgrid=False)
     return figure
 
 
@@ -302,7 +302,7 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
     figure.update_xaxes(title=_local_unit(model, record))
     figure.update_yaxes(
         tickvals=list(range(len(shown))),
-        ticktext=[shortened(name, 28) for name, _, _ in shown],
+        ticktext=short_labels([name for name, _, _ in shown], 28),
         showgrid=False,
     )
     return figure
@@ -341,7 +341,7 @@ def bar_ticks(labels: Sequence[str], longest: int, n_bars: int | None = None) ->
     """Return the vertical axis of bars at 0, -1, ... from above, with room for ``n_bars``."""
     return {
         "tickvals": [-place for place in range(len(labels))],
-        "ticktext": [shortened(label, longest) for label in labels],
+        "ticktext": short_labels(labels, longest),
         "range": [0.6 - (n_bars or len(labels)), 0.6],
     }
 

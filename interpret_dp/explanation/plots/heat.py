@@ -37,7 +37,7 @@ from interpret_dp.explanation.plots.parts import (
     number_text,
     place_legend,
     score_unit,
-    shortened,
+    short_labels,
     shown_scores,
     value_text,
 )
@@ -217,7 +217,8 @@ def _axis(feature: AdditiveFeature, totals: FloatArray, threshold: float) -> _Pa
         borders = [spec.lower, *np.asarray(feature.cuts).tolist(), spec.upper]
         ticks = [(place - 0.5, number_text(border)) for place, border in enumerate(borders)]
     else:
-        ticks = [(float(k), shortened(literal(texts[code]))) for k, code in enumerate(inner)]
+        names = short_labels([literal(texts[code]) for code in inner])
+        ticks = [(float(place), name) for place, name in enumerate(names)]
     ticks += [(float(len(inner) + k), texts[code]) for k, code in enumerate(special)]
     positions, labels = zip(*ticks, strict=True)
     return _PairAxis(literal(feature.name), (*inner, *special), positions, labels)
@@ -564,7 +565,7 @@ def _features_figure(
     dress(figure, height=400, margin={"l": 10, "r": 10, "b": 70})
     figure.update_yaxes(
         tickvals=list(range(len(names))),
-        ticktext=[shortened(name, 30) for name in names],
+        ticktext=short_labels(names, 30),
         range=[len(names) - 0.5, -0.5],
         automargin=True,
         showgrid=False,
@@ -573,7 +574,7 @@ def _features_figure(
     step = max(1, -(-len(columns) // _MOST_COLUMNS))
     figure.update_xaxes(
         tickvals=list(range(0, len(columns), step)),
-        ticktext=[shortened(column, 16) for column in columns[::step]],
+        ticktext=short_labels(columns[::step], 16),
         title=axis,
         title_font_size=11.5,
         range=[-0.5, len(columns) - 0.5],

@@ -39,6 +39,7 @@ __all__ = [
     "place_legend",
     "predicted",
     "score_unit",
+    "short_labels",
     "shortened",
     "shown_scores",
     "thinned",
@@ -310,11 +311,21 @@ def transparent(color: str, opacity: float) -> str:
     return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
-def shortened(name: str, longest: int = LONGEST_LABEL) -> str:
-    """Return a literal name, cut to so many letters."""
+def shortened(name: str, longest: int = LONGEST_LABEL, head: float = 1.0) -> str:
+    """Return a literal name, cut to so many letters, of which a share is its beginning."""
     # Cutting must not split an escaped character, so it is undone first.
     plain = html.unescape(name)
-    return name if len(plain) <= longest else literal(f"{plain[: longest - 1]}…")
+    if len(plain) <= longest:
+        return name
+    n_first = round(head * (longest - 1))
+    n_last = longest - 1 - n_first
+    return literal(f"{plain[:n_first]}…{plain[len(plain) - n_last :]}")
+
+
+def short_labels(names: Sequence[str], longest: int = LONGEST_LABEL) -> list[str]:
+    """Return literal names, cut to so many letters where that leaves them most distinct."""
+    cuts = [[shortened(name, longest, head) for name in names] for head in (1.0, 0.6, 0.2)]
+    return max(cuts, key=lambda labels: len(set(labels)))
 
 
 def cut_words(words: str, n_drawn: int, n_all: int) -> str:
