@@ -181,15 +181,22 @@ def whole_label(term: EditedTerm) -> str:
 
 
 def selection_text(term: EditedTerm, bins: tuple[int, ...]) -> str:
-    """Return a selection in words, such as "between 40 and 60 (4 bins)"."""
-    subject = term.session.base.subject(term.session.base.terms[term.index])
+    """Return a selection in words, such as "between 40 and 60 (4 bins, about 900 rows)".
+
+    The number of rows is that of the noisy counts, with three digits.
+    """
+    released = term.session.base.terms[term.index]
+    subject = term.session.base.subject(released)
     is_heat_map = isinstance(term.places, CellPlaces)
+    n_rows = float(f"{released.weights[list(bins)].sum():.3g}")
+    rows = f"about {n_rows:,.0f} rows"
     if set(bins) == set(term.places.whole()):
         noun = "cells" if is_heat_map else "levels"
-        return "the whole curve" if term.places.n_steps else f"all {len(bins)} {noun}"
+        text = "the whole curve" if term.places.n_steps else f"all {len(bins)} {noun}"
+        return f"{text} ({rows})"
     noun = "cell" if is_heat_map else "bin" if term.places.n_steps else "level"
     text, count = codes_text(subject, bins), counted(len(bins), noun)
-    return text if count in text else f"{text} ({count})"
+    return f"{text} ({rows})" if count in text else f"{text} ({count}, {rows})"
 
 
 # ------------------------------------------------------------------------------------ actions

@@ -113,12 +113,14 @@ def message(outcome: Outcome) -> Component:
 
 
 def status_text(session: EditSession) -> str:
-    """Return the number of edits in words."""
+    """Return the number of edits in words, those that the model was loaded with included."""
     count, pending = len(session.history), len(session.pending)
-    if not count:
-        return "no edits yet"
-    state = f"{pending} not committed" if pending else "all committed"
-    return f"{counted(count)}, {state}"
+    earlier = len(session.base.edits)
+    texts = [f"{counted(earlier)} in the loaded model"] if earlier else []
+    if count:
+        state = f"{pending} not committed" if pending else "all committed"
+        texts.append(f"{counted(count)}, {state}")
+    return "; ".join(texts) or "no edits yet"
 
 
 def selection_line(term: EditedTerm, bins: tuple[int, ...]) -> list[Any]:

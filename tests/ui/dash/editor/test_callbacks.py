@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import pickle
 
@@ -11,6 +12,9 @@ import pytest
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
 from interpret_dp.editor import EditSession
+from interpret_dp.released import EditRecord
+from interpret_dp.ui.dash.editor.parts import status_text
+from tests.editor.models import Holder, build_model
 from tests.ui.dash.client import AppClient, ids
 from tests.ui.dash.editor.client import EditorClient
 
@@ -44,7 +48,9 @@ def test_a_box_selects_every_bin_that_it_touches(editor, session):
     editor.box(40.0, 60.0)
     expected = [c for c in range(1, len(edges)) if edges[c - 1] < 60 and edges[c] > 40]
     assert editor.selected == expected
-    assert f"({len(expected)} bins)" in editor.text("selected")
+    count = float(session.base.terms[AGE].weights[expected].sum())
+    rows = f"about {float(f'{count:.3g}'):,.0f} rows"
+    assert f"({len(expected)} bins, {rows})" in editor.text("selected")
     assert editor.state["idp-editor-tools", "disabled"] is False
     assert editor.figure["layout"]["shapes"][0]["x0"] == edges[expected[0] - 1]
     assert editor.figure["layout"]["shapes"][0]["x1"] == edges[expected[-1]]
@@ -79,6 +85,15 @@ def test_an_operation_edits_the_selected_bins_alone(editor, session):
     assert editor.text("message").startswith(f"age: made {direction} between")
     assert editor.text("status") == "1 edit, 1 not committed"
     assert editor.curve()[:-1] == pytest.approx(session.view("age").current[1:-1])
+
+
+def test_edits_of_the_loaded_model_are_counted():
+    model = build_model()
+    record = EditRecord(term="age", what="flattened", who="Ada", when="2026-11-27T08:30:00Z")
+    session = Holder(dataclasses.replace(model, edits=(record,))).edit()
+    assert status_text(session) == "1 edit in the loaded model"
+    session.flatten("dose")
+    assert status_text(session) == "1 edit in the loaded model; 1 edit, 1 not committed"
 
 
 def test_without_a_selection_nothing_is_edited(editor, session):
