@@ -198,11 +198,8 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         from interpret_dp.explanation.background_objects import background_explanation
 
         return background_explanation(
-            self.to_released(), privacy=self._spend(), name=name or type(self).__name__
+            self.to_released(), privacy=self.privacy_spend_, name=name or type(self).__name__
         )
-
-    def _spend(self) -> PrivacySpend:
-        return dataclasses.replace(self.privacy_spend_, subject="background")
 
     def explain_local(
         self,
@@ -258,7 +255,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             X,
             y,
             explained_class,
-            privacy=self._spend(),
+            privacy=self.privacy_spend_,
             name=name or type(self).__name__,
             verbose=verbose,
         )
@@ -304,7 +301,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             model,
             explained_class,
             rows,
-            privacy=self._spend(),
+            privacy=self.privacy_spend_,
             name=name or type(self).__name__,
             verbose=verbose,
         )
@@ -335,7 +332,8 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
     def privacy_spend_(self) -> PrivacySpend:
         """The cost of the background, with the ledger's figures as of now."""
         guarantee = self.to_released().guarantee
-        return PrivacySpend.of_model(guarantee, ledger_of(self.ledger, must_exist=True))
+        spend = PrivacySpend.of_model(guarantee, ledger_of(self.ledger, must_exist=True))
+        return dataclasses.replace(spend, subject="background")
 
     def to_released(self) -> Background:
         """Return the released background."""

@@ -39,7 +39,7 @@ _Cuts = FloatArray | None
 
 _FINE_CELLS = 254
 _MOST_CELLS = 32
-_NOISE_IN_CELL = 3.0  # a cell has about so many times as many rows as its count has noise
+_ROWS_PER_NOISE = 3.0  # rows of a cell, in standard deviations of its count's noise
 
 
 def histogram_plan(mu: float, n_columns: int) -> tuple[PlannedRelease, ...]:
@@ -72,7 +72,7 @@ def release_histograms(
     first, noise = _released("cells", rows, specs, fine, session)
     n_rows = _total(first)
     # The mean of two counts has half the variance of one.
-    per_cell = _NOISE_IN_CELL * noise / np.sqrt(2.0)
+    per_cell = _ROWS_PER_NOISE * noise / np.sqrt(2.0)
     n_cells = int(np.clip(n_rows / per_cell, 1, _MOST_CELLS))
     numeric = [k for k, fine_cuts in enumerate(fine) if fine_cuts is not None]
     smooth = dict(

@@ -106,7 +106,8 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
                 "PrivateBackground, or what background.to_released() returns."
             )
         else:
-            _refuse_both(parameters | {"unit": unit})
+            own = {"ledger": ledger} if isinstance(background, PrivateBackground) else {}
+            _refuse_both(parameters | {"unit": unit} | own)
         if isinstance(background, Background):
             background = PrivateBackground.from_released(background, ledger)
         background.to_released()  # raises unless it is fitted
@@ -152,7 +153,7 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
                 X,
                 y,
                 explained_class,
-                privacy=self.background._spend(),
+                privacy=self.background.privacy_spend_,
                 name=name or type(self).__name__,
                 verbose=self.verbose,
             )

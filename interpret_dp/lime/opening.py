@@ -68,8 +68,7 @@ def open_model_rows(
         the model gets all the same; of others these are the names of all columns, and the default
         is interpret's, ``feature_0000`` onwards, or ``pixel 0,0`` of images.
     schema : Schema or None
-        Its ``unit`` is looked at alone: which declarations there must be is for
-        ``LocalFeatures.of_schema`` to say.
+        Only its ``unit`` is used here.
     unit : Series, pyarrow.Array, ndarray or list, shape (n_rows,), default=None
         Identifier of each row's unit, where X does not have it as a column.
     image_shape : (int, int), default=None

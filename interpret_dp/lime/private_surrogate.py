@@ -250,7 +250,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
         free = (RowSpend(0.0, _FREE, SURROGATE),) * n_rows
         return local_explanation(
             documents,
-            privacy=dataclasses.replace(self.privacy_spend_, subject="surrogate", rows=free),
+            privacy=dataclasses.replace(self.privacy_spend_, rows=free),
             name=name or type(self).__name__,
             feature_names=self.feature_names_in_,
             feature_types=[interpret_type(spec) for spec in self.schema_.features.values()],
@@ -292,7 +292,8 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
     def privacy_spend_(self) -> PrivacySpend:
         """The cost of the surrogate, with the ledger's figures as of now."""
         guarantee = self.to_released().guarantee
-        return PrivacySpend.of_model(guarantee, ledger_of(self.ledger, must_exist=True))
+        spend = PrivacySpend.of_model(guarantee, ledger_of(self.ledger, must_exist=True))
+        return dataclasses.replace(spend, subject="surrogate")
 
     def to_released(self) -> Surrogate:
         """Return the released surrogate."""

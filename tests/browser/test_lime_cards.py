@@ -47,7 +47,7 @@ def _images():
     ("make", "words"),
     [
         pytest.param(_texts, "<b>bold</b> = 1", id="texts"),
-        pytest.param(_images, "influence: blue for, red against", id="images"),
+        pytest.param(_images, "influence: orange for, blue against", id="images"),
     ],
 )
 def test_other_data_fit_on_a_narrow_page(dashboard, make, words):

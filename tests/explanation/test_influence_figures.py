@@ -153,7 +153,7 @@ def test_rows_may_explain_different_classes():
 def test_pixels_without_values_or_noise_leave_their_panels_out():
     record = image_record(side=6)
     words = explanation_of([record | {"values": ["dark"] * 36}]).figure(0)
-    assert words.layout.annotations[0].text == "influence: blue for, red against"
+    assert words.layout.annotations[0].text == "influence: orange for, blue against"
     silent = explanation_of([record | {"standard_errors": [float("nan")] * 36}]).figure(0)
     assert "could be noise" in named(words)
     assert "could be noise" not in named(silent)

@@ -202,6 +202,8 @@ def test_users_need_the_rights_that_the_message_names(
     postgres_server.execute(f"GRANT INSERT ON {TABLE} TO {user}", database=database)
     reader.commit(reserve(reader))
     assert owner.spent("adult").n_requests == 1
+    document = reader.oversight()
+    assert document["made_by"] == document["entries"][-1]["user"] == user
     # Whoever may only append cannot take the triggers off either.
     with pytest.raises(Exception, match=r"must be owner|permission denied"):
         postgres_server.execute(

@@ -213,8 +213,13 @@ def test_a_constant_model_has_no_effects(constant: float) -> None:
 
 def test_what_a_background_has_of_its_own_cannot_be_given_beside_it() -> None:
     background = explainer().background
-    given = {"schema": SCHEMA, "epsilon": 0.2, "unit": [1]}
-    with pytest.raises(TypeError, match="background and schema, epsilon, unit are given"):
+    given = {"schema": SCHEMA, "epsilon": 0.2, "unit": [1], "ledger": account()}
+    with pytest.raises(TypeError, match="background and schema, epsilon, unit, ledger are given"):
         DPLimeTabular(Risk(), background=background, trained_on_same_people=False, **given)
+    # A released background has no ledger: it can be read from one that is given.
+    given = {"ledger": account(), "trained_on_same_people": False}
+    own = DPLimeTabular(Risk(), background=background.to_released(), **given)
+    assert own.background.ledger is given["ledger"]
+    assert own.background.privacy_spend_.subject == "background"
     with pytest.raises(TypeError, match="model is the class Risk"):
         explainer(Risk)

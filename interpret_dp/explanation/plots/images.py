@@ -75,7 +75,7 @@ def image_figure(row: RowInfluence, line: str) -> Figure:
 
     image = _grey(row)
     titles = ["the image"] if image is not None else []
-    titles += ["influence: blue for, red against", "signal to noise"]
+    titles += ["influence: orange for, blue against", "signal to noise"]
     figure = make_subplots(rows=1, cols=len(titles), horizontal_spacing=0.05, subplot_titles=titles)
     column = 1
     if image is not None:
@@ -113,7 +113,7 @@ def images_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
         for i, row in enumerate(shown)
     ]
     cut = cut_words(" (first {} of {:,})", len(shown), len(rows))
-    words = "Influence of each pixel: blue for, red against; faded where it could be noise"
+    words = "Influence of each pixel: orange for, blue against; faded where it could be noise"
     return _grid(
         lambda figure, place, n: _add_influence(figure, place, shown[n], coloraxis="coloraxis"),
         titles,

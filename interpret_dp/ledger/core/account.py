@@ -32,7 +32,7 @@ and back. What is spent is bounded by the budget, not by this."""
 
 @dataclass(frozen=True, kw_only=True)
 class ProposedRequest:
-    """A request that needs an approval.
+    """A request before it is written into the log.
 
     Attributes
     ----------

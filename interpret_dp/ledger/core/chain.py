@@ -91,7 +91,8 @@ class Entry:
     explainer, purpose : str
         Which class asked, and what for; for an act of an officer, ``purpose`` is the reason.
     mu, delta : float
-        The charged pair; for an entry that sets a budget, the limits B and delta_x; otherwise 0.
+        The charged pair, or the one that an approval is asked for; for an entry that sets a
+        budget, the limits B and delta_x; otherwise 0.
     epsilon, epsilon_delta : float or None
         The guarantee that was asked for; for an entry that sets a budget, what it grants.
     event : str

@@ -19,7 +19,7 @@ from interpret_dp.ledger.core.account import Account
 from interpret_dp.ledger.core.chain import Entry, verify_chain, write_archive
 from interpret_dp.ledger.core.folding import fold_all
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import check_name, check_text, current_user, in_days
+from interpret_dp.ledger.core.names import check_name, check_text, in_days
 from interpret_dp.ledger.core.reader import LedgerReader
 from interpret_dp.ledger.core.reporting import oversight_document
 
@@ -240,8 +240,8 @@ class LedgerOversight(LedgerReader):
     def oversight(self, dataset: str | None = None, *, head: str | None = None) -> dict[str, Any]:
         """Return everything that the ledger knows, with the result of its check, for JSON.
 
-        A log that fails its check is told as far as it can be read: the document says what is
-        wrong and gives the entries as they are.
+        Of a log that fails its check, the document says what is wrong and gives the entries as they
+        are, as far as they can be read.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class LedgerOversight(LedgerReader):
             If the ledger cannot be read, or has no entry of that data set.
         """
         with self._opened().reading() as log:
-            entries = list(log.entries())
+            entries, user = list(log.entries()), log.user()
         problem, accounts, roles = "", [], None
         try:
             verify_chain(entries, head)
@@ -277,7 +277,7 @@ class LedgerOversight(LedgerReader):
             "format": _FORMAT,
             "version": _VERSION,
             "made": in_days(0),
-            "made_by": current_user(),
+            "made_by": user,
             "package_version": __version__,
             "ledger": self.display_url,
             "head": entries[-1].hash if entries else None,
