@@ -23,7 +23,7 @@ __all__ = [
     "BudgetState",
     "QueryBudget",
     "RowSpend",
-    "attackers_aim",
+    "detection_text",
     "source_of",
     "spent_shares",
 ]
@@ -51,26 +51,39 @@ _SOURCES = {
 }
 _FROM_ONE_RELEASE = {SURROGATE: "from the surrogate", BACKGROUND: "from the background"}
 
-_AIMS = {
-    ADD_OR_REMOVE_ONE: ("detects a person's presence", "detects the presence of a given row"),
+# Whom somebody accuses wrongly, and whom he then spots: of people, and of rows.
+_SUSPECTS = {
+    ADD_OR_REMOVE_ONE: (
+        ("people who are not in the data", "a person who is in the data"),
+        ("rows that are not in the data", "a row that is in the data"),
+    ),
     REPLACE_ONE: (
-        "tells which of two given contents a person's rows have",
-        "tells which of two given contents a row has",
+        ("people with one of two contents", "a person with the other"),
+        ("rows with one of two contents", "a row with the other"),
     ),
 }
 
 
-def attackers_aim(relation: str, *, of_rows: bool) -> str:
-    """Say what an attacker finds out, as the predicate of a sentence about his probability.
+def detection_text(seen: str, probability: str, *, relation: str, of_rows: bool) -> str:
+    """Return what somebody can find out who wants to find a person, in odds.
 
     Parameters
     ----------
+    seen : str
+        Everything that he sees.
+    probability : str
+        Of finding a person, in percent.
     relation : {"add_or_remove_one", "replace_one"}
-        Which tables are neighbours.
+        Relation of neighbouring tables.
     of_rows : bool
         Whether one row is protected, and not all rows of a person.
     """
-    return _AIMS[relation][of_rows]
+    alarms = f"{100 * FALSE_ALARMS:g}"
+    innocent, guilty = _SUSPECTS[relation][of_rows]
+    return (
+        f"Someone who sees everything {seen}, and wrongly accuses {alarms} of 100 {innocent}, "
+        f"would spot {guilty} with probability at most {probability}; guessing gives {alarms} %."
+    )
 
 
 def spent_shares(

@@ -11,7 +11,7 @@ from typing import Any
 
 from interpret_dp._figures import ceil_text, floor_text, left_for_selections, selections_text
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, attackers_aim, source_of
+from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, detection_text, source_of
 from interpret_dp.explanation.markup import Element, element
 from interpret_dp.released.edits import edits_text
 
@@ -128,19 +128,16 @@ def meaning_text(document: Mapping[str, Any]) -> str:
     if document["guarantee"]["tests_only"]:
         return "What does this mean? Nothing is protected: the noise can be reproduced."
     detection = document["detection"]
-    alarms = f"{100 * detection['false_alarms']:g} %"
-    seen = f"the {document['subject']} published"
+    seen = f"that the {document['subject']} published"
     if document["subject"] == "explainer":
-        seen = "the explainer may answer with its whole budget"
+        seen = "that the explainer may answer with its whole budget"
     guarantee = document["guarantee"]
     # A promise about rows must not be read as one about everybody who has some.
     of_rows = guarantee["unit"] == Neighbourhood().unit_text
-    aim = attackers_aim(guarantee["neighboring"], of_rows=of_rows)
-    text = (
-        f"What does this mean? With {alarms} false alarms, an attacker who sees everything that "
-        f"{seen} {aim} with probability at most {_percent(detection['model'])}; guessing gives "
-        f"{alarms}."
-    )
+    probability = _percent(detection["model"])
+    relation = guarantee["neighboring"]
+    odds = detection_text(seen, probability, relation=relation, of_rows=of_rows)
+    text = f"What does this mean? {odds}"
     budget = document["budget"]
     if budget is not None:
         text += (

@@ -67,8 +67,8 @@ def test_a_panel_says_all_that_was_asked_of_it():
 def test_what_it_means_is_said_in_terms_of_an_attacker():
     words = meaning_text(spend(budget=budget_state()).to_dict())
     # Phi(0.2367 - 1.645) for the model, with sqrt(2) for two of them, with B for the budget.
-    assert "With 5 % false alarms, an attacker" in words
-    assert "detects the presence of a given row with probability at most 7.96 %" in words
+    assert "wrongly accuses 5 of 100 rows that are not in the data, would spot a row" in words
+    assert "a row that is in the data with probability at most 7.96 %; guessing gives 5 %." in words
     assert "released about 'trial': at most 9.51 %" in words
     assert "once the whole budget is spent: at most 23.6 %" in words
     assert "trial" not in meaning_text(spend().to_dict())
@@ -77,10 +77,18 @@ def test_what_it_means_is_said_in_terms_of_an_attacker():
 @pytest.mark.parametrize(
     ("relation", "unit", "aim"),
     [
-        ("add_or_remove_one", "one row", "detects the presence of a given row with"),
-        ("add_or_remove_one", "all rows of one 'id'", "detects a person's presence with"),
-        ("replace_one", "one row", "tells which of two given contents a row has with"),
-        ("replace_one", "all rows of one 'id'", "contents a person's rows have with"),
+        ("add_or_remove_one", "one row", "would spot a row that is in the data with probability"),
+        (
+            "add_or_remove_one",
+            "all rows of one 'id'",
+            "would spot a person who is in the data with probability",
+        ),
+        ("replace_one", "one row", "would spot a row with the other with probability"),
+        (
+            "replace_one",
+            "all rows of one 'id'",
+            "would spot a person with the other with probability",
+        ),
     ],
 )
 def test_nobody_is_said_to_be_protected_whom_the_promise_leaves_out(relation, unit, aim):

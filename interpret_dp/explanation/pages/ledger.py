@@ -22,7 +22,7 @@ from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, REPLACE_ONE
 from interpret_dp.explanation.budget import (
     FALSE_ALARMS,
     OF_SEVERAL_ROWS,
-    attackers_aim,
+    detection_text,
     spent_shares,
 )
 from interpret_dp.explanation.markup import to_html
@@ -167,17 +167,12 @@ def _protects(protected: str | None) -> str:
 def _meaning(account: Mapping[str, Any]) -> str:
     """Say what the figures mean for somebody in the data."""
     budget, spent = account["budget"], account["spent"]
-    alarms = f"{100 * FALSE_ALARMS:g} %"
     ever = detection_power(spent["ever"]["mu"], FALSE_ALARMS, spent["ever"]["delta"])
     # Before the first request nobody may have said; the usual promise is then assumed.
     relation, _, unit = (account["protected"] or Neighbourhood().protected).partition(": ")
     of_rows = unit == Neighbourhood().unit_text
-    wrongly = "of the absent" if relation == ADD_OR_REMOVE_ONE else "of those with other contents"
-    text = (
-        f"Someone who sees everything ever released under this name and wrongly accuses "
-        f"{alarms} {wrongly} {attackers_aim(relation, of_rows=of_rows)} with probability at most "
-        f"{_percent(ever)}; guessing gives {alarms}."
-    )
+    seen = "ever released under this name"
+    text = detection_text(seen, _percent(ever), relation=relation, of_rows=of_rows)
     if budget is not None:
         full = detection_power(budget["mu"], FALSE_ALARMS, budget["delta_x"])
         text += f" Once the whole budget is spent: at most {_percent(full)}."

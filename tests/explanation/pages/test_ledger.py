@@ -75,9 +75,21 @@ def test_of_a_long_log_the_latest_rows_are_shown(ledger, monkeypatch):
 @pytest.mark.parametrize(
     ("protected", "aim", "tile"),
     [
-        ({}, "detects the presence of a given row with", "one row: presence and content"),
-        ({"unit": "id"}, "detects a person's presence with", "all rows of one 'id': presence"),
-        ({"neighboring": "replace_one"}, "contents a row has with", "one row: content, not"),
+        (
+            {},
+            "would spot a row that is in the data with probability",
+            "one row: presence and content",
+        ),
+        (
+            {"unit": "id"},
+            "would spot a person who is in the data with probability",
+            "all rows of one 'id': presence",
+        ),
+        (
+            {"neighboring": "replace_one"},
+            "would spot a row with the other with",
+            "one row: content, not",
+        ),
     ],
 )
 def test_nobody_is_said_to_be_protected_whom_the_budget_leaves_out(protected, aim, tile):
