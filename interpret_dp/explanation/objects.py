@@ -20,6 +20,7 @@ from interpret_dp.explanation.plots.heat import contributions_figure
 from interpret_dp.explanation.plots.shape import term_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveFeature, AdditiveModel, FeaturePair
+from interpret_dp.released.summary import term_sentence
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -274,6 +275,15 @@ class PrivateEBMExplanation(PrivateExplanation):
         if key is None:
             return contributions_figure(self.data(-1)["specific"], line)
         return prediction_figure(self.model, self.data(key), line)
+
+    def describe(self) -> dict[str, str]:
+        """Return a sentence about each term of the model, by the term's name; costs nothing.
+
+        It says for which values the whole 95 % band is above or below the average over the rows.
+        The same model always gives the same sentences.
+        """
+        terms = zip(self.model.term_names, self.model.terms, strict=True)
+        return {name: term_sentence(self.model, term) for name, term in terms}
 
 
 def attach_privacy(

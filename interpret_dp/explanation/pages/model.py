@@ -22,6 +22,7 @@ from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS
 from interpret_dp.explanation.plots.shape import TrueCurve, shape_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, AdditiveTerm
+from interpret_dp.released.summary import term_sentence
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -96,13 +97,13 @@ def render_html(
 
 def _shape_card(
     model: AdditiveModel, term: AdditiveTerm, truth: Mapping[str, TrueCurve]
-) -> tuple[str, str, Figure]:
-    """Return the class, the heading and the figure of a term's card."""
-    name = model.subject(term).name
+) -> tuple[str, str, str, Figure]:
+    """Return the class, the heading, the sentence and the figure of a term's card."""
+    name, says = model.subject(term).name, term_sentence(model, term)
     if term.partner is not None:
-        return " pair", name, heat_figure(model, term)
+        return " pair", name, says, heat_figure(model, term)
     is_wide = len(model.features[term.feature].labels) > _WIDE_LEVELS
-    return " wide" if is_wide else "", name, shape_figure(model, term, truth.get(name))
+    return " wide" if is_wide else "", name, says, shape_figure(model, term, truth.get(name))
 
 
 def _predictions(model: AdditiveModel, local: Any) -> list[tuple[str, Figure]]:
