@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from interpret_dp._validate import check_choice
 from interpret_dp.ebm.losses.base import RULES, Loss, RegressionLoss, Start
 from interpret_dp.ebm.losses.gamma import GammaDeviance
@@ -38,7 +40,8 @@ def register_loss(loss: type[RegressionLoss]) -> type[RegressionLoss]:
     Raises
     ------
     ValueError
-        If the name is taken, or the rule is none that bounds residuals.
+        If the name is taken, the rule is none that bounds residuals, or ``residual`` returns no
+        finite number for a gap.
 
     Notes
     -----
@@ -60,6 +63,16 @@ def register_loss(loss: type[RegressionLoss]) -> type[RegressionLoss]:
             f"{loss.__name__} has the rule {loss.rule!r} and no residual; define residual(gap, "
             "clip), in units of the clip."
         )
+    if loss.rule in ("gap", "log gap"):
+        # Found now, and not when a fit has paid for its first release.
+        gaps = np.linspace(-16.0, 16.0, 65)
+        residuals = np.asarray(loss.residual(gaps, 1.0), dtype=np.float64)
+        if residuals.shape != gaps.shape or not np.isfinite(residuals).all():
+            raise ValueError(
+                f"{loss.__name__}.residual returns values that are not finite or of shape "
+                f"{residuals.shape} for gaps of shape {gaps.shape}; it must return a finite number "
+                "for each gap from -16 to 16."
+            )
     if loss.name in (*LOSSES, *_LATER_NAMES):
         raise ValueError(f"A loss named {loss.name!r} is registered; choose another name.")
     LOSSES[loss.name] = loss

@@ -56,6 +56,10 @@ def test_no_loss_is_registered_whose_residual_has_no_bound() -> None:
         register_loss(unknown)
     with pytest.raises(ValueError, match=r"define residual\(gap"):
         register_loss(type("Empty", (RegressionLoss,), {"name": "x"}))
+    for residual in (lambda gap, clip: gap * np.nan, lambda gap, clip: gap[0]):
+        faulty = {"name": "x", "residual": staticmethod(residual)}
+        with pytest.raises(ValueError, match="a finite number for each gap"):
+            register_loss(type("Faulty", (RegressionLoss,), faulty))
     with pytest.raises(ValueError, match="'rmse' is registered"):
         register_loss(type("Taken", (SquaredError,), {}))
     assert before == LOSSES
