@@ -54,6 +54,7 @@ _SEQUENCE = b"interpret_dp editor: standard normals, version 1"
 _MIN_DEVIATION = 1e-4
 # A sentence with more of them is not read; `bumps` has them all.
 _MAX_BUMPS_IN_TEXT = 3
+_DEPARTURES = {"increasing": "dip", "decreasing": "rise", "flat": "bump"}
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ class Bump:
         Indices into the term's scores that ``EditSession.make_monotone`` would change.
     start, end : str
         Where the clearest fall (or rise) in it begins and ends: values, or levels.
+    place : str
+        Both in words, such as "between 4 and 6".
     size : float
         Its size, in units of score.
     deviation : float
@@ -81,6 +84,7 @@ class Bump:
     bins: tuple[int, ...]
     start: str
     end: str
+    place: str
     size: float
     deviation: float
     p_value: float
@@ -322,8 +326,9 @@ def _tested(
         word = "fall" if falls[best] > 0 else "rise"
         low, high, place = _place(feature, int(starts[best]), int(ends[best]))
         bump = _bump(
-            f"{word} {place}",
+            word,
             alpha,
+            place=place,
             bins=tuple(range(first + 1, last + 2)),
             start=low,
             end=high,
@@ -343,8 +348,9 @@ def _tested_pair(pair: FeaturePair, term: AdditiveTerm, alpha: float) -> Verdict
     chosen = [at for at in order if p_values[at] <= alpha] or list(order[:1])
     bumps = [
         _bump(
-            f"effect at {labels[codes[at]]}",
+            "effect",
             alpha,
+            place=f"at {labels[codes[at]]}",
             bins=(int(codes[at]),),
             start=labels[codes[at]],
             end=labels[codes[at]],
@@ -357,11 +363,11 @@ def _tested_pair(pair: FeaturePair, term: AdditiveTerm, alpha: float) -> Verdict
     return _verdict(pair.name, None, "flat", alpha, bumps, "heat map")
 
 
-def _bump(departure: str, alpha: float, *, p_value: float, **figures: Any) -> Bump:
+def _bump(word: str, alpha: float, *, p_value: float, place: str, **figures: Any) -> Bump:
     is_noise = p_value > alpha
-    outcome = "is within the noise" if is_noise else "is more than noise explains"
-    text = f"the {departure} {outcome}: p = {p_value:.2g}"
-    return Bump(p_value=p_value, within_noise=is_noise, text=text, **figures)
+    outcome = "could be noise" if is_noise else "is more than noise"
+    text = f"the {word} {place} {outcome}: p = {p_value:.2g}"
+    return Bump(p_value=p_value, within_noise=is_noise, place=place, text=text, **figures)
 
 
 def _verdict(
@@ -392,16 +398,27 @@ def _place(feature: AdditiveFeature, start: int, end: int) -> tuple[str, str, st
 
 def _sentence(name: str, class_label: Any, shape: str, bumps: list[Bump], subject: str) -> str:
     whose = repr(name) if class_label is None else f"{name!r} for class {class_label!r}"
-    article = "an increasing" if shape == "increasing" else f"a {shape}"
     if not bumps:
         return f"{whose} is {shape} as it was released."
-    clearest = sorted(bumps, key=lambda bump: bump.p_value)[:_MAX_BUMPS_IN_TEXT]
-    words = "; ".join(bump.text for bump in clearest)
-    if len(bumps) > len(clearest):
-        words += f"; and {len(bumps) - len(clearest)} more"
-    if all(bump.within_noise for bump in bumps):
-        return f"{whose} departs from {article} {subject}, but noise alone could do that: {words}."
-    return f"{whose} departs from {article} {subject} by more than noise explains: {words}."
+    p_value = min(bump.p_value for bump in bumps)
+    clear = sorted((b for b in bumps if not b.within_noise), key=lambda bump: bump.p_value)
+    places = [f"{bump.place} (p = {bump.p_value:.2g})" for bump in clear[:_MAX_BUMPS_IN_TEXT]]
+    if len(clear) > len(places):
+        places.append(f"{len(clear) - len(places)} more")
+    listed = " and ".join([", ".join(places[:-1]), places[-1]] if len(places) > 1 else places)
+    are_clear = f"{'is' if len(clear) == 1 else 'are'} more than noise: {listed}."
+    if subject == "heat map":
+        if not clear:
+            return f"Every cell of {whose} could be noise (p = {p_value:.2g})."
+        return f"{len(clear)} cell{'s' * (len(clear) > 1)} of {whose} {are_clear}"
+    article = "an increasing" if shape == "increasing" else f"a {shape}"
+    count = f"{len(bumps)} {_DEPARTURES[shape]}{'s' * (len(bumps) > 1)}"
+    text = f"Against {article} curve, {whose} has {count}"
+    if clear:
+        which = "which" if len(bumps) == 1 else f"of which {len(clear)}"
+        return f"{text}, {which} {are_clear}"
+    which = "which" if len(bumps) == 1 else "all of which"
+    return f"{text}, {which} could be noise (p = {p_value:.2g})."
 
 
 # ------------------------------------------------------------------------------------- repairs

@@ -112,7 +112,7 @@ def test_verdicts_on_heat_maps():
     verdict = session.verdict(NAME, "flat")
     assert not verdict.within_noise
     assert verdict.bumps[0].bins == (12,)
-    assert "departs from a flat heat map by more than noise explains" in str(verdict)
+    assert "1 cell of 'age & city' is more than noise: at 30 to 55 & Lyon" in str(verdict)
     assert "30 to 55 & Lyon" in str(verdict)
     quiet = Holder(build(np.full(25, 1e-4))).edit().verdict(NAME, "flat")
     assert quiet.within_noise
@@ -146,7 +146,7 @@ def test_the_notebook_shows_the_heat_map(session):
         assert heat.data[0].type == "heatmap"
         assert editor.controls.tools["increasing"].disabled
         assert not editor.controls.tools["smooth"].disabled
-        assert "heat map" in editor.controls.verdict.value
+        assert "cells of" in editor.controls.verdict.value
         editor.controls.bins.value = (2, 2)
         assert editor.selected == (11, 12, 13)
         editor.controls.tools["remove"].click()

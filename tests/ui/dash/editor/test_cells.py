@@ -81,7 +81,7 @@ def test_tools_edit_the_cells_and_undo_brings_them_back(editor, session):
 
 def test_the_verdict_is_about_the_heat_map(editor):
     editor.press("verdict")
-    assert "departs from a flat heat map by more than noise explains" in editor.text("message")
+    assert "more than noise: at " in editor.text("message")
 
 
 def test_places_are_those_of_the_heat_map(session):
