@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["changes_table", "metrics_table"]
 
+_ROUNDING = 1e-12
+
 
 def changes_table(base: AdditiveModel, state: State) -> pd.DataFrame:
     """Return one row a term (and class) whose scores or share of the intercept changed."""
@@ -38,7 +40,8 @@ def changes_table(base: AdditiveModel, state: State) -> pd.DataFrame:
                         "bins": int(np.count_nonzero(column)),
                         "largest_change": float(column[largest]),
                         "at": code_labels(feature)[largest],
-                        "moved": float(moved),
+                        # What rounding leaves of nothing is shown as nothing.
+                        "moved": float(moved) if abs(moved) > _ROUNDING else 0.0,
                     }
                 )
     names = ["term", "class", "bins", "largest_change", "at", "moved"]

@@ -292,6 +292,10 @@ def test_diff_lists_changed_terms_and_classes_with_their_largest_change():
     assert table["at"].tolist() == ["25 to 30", "Lyon", "Lyon", "Lyon"]
     first = table.iloc[0]
     assert first["largest_change"] == 9.0 - editing.view("age").original[3, 1]
+    # A repair keeps the mean, but for rounding.
+    editing = session()
+    editing.make_monotone("age", increasing=True)
+    assert editing.diff()["moved"].tolist() == [0.0]
 
 
 # ------------------------------------------------------------- one session for all views of a model
