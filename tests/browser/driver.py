@@ -129,6 +129,12 @@ class Dashboard:
             self.page.wait_for_timeout(_PAUSE_MS)
             quiet = quiet + 1 if self.page.evaluate(_RESTS) and not self._pending else 0
 
+    def look_at_all(self) -> None:
+        """Scroll through an exported page, so that every figure is drawn."""
+        for plot in self.page.locator(".plot").all():
+            plot.scroll_into_view_if_needed()
+            self.settle()
+
     def hold_still(self) -> None:
         """Wait until nothing on the page has changed for a while: before a gesture on a plot."""
         self.page.evaluate(_UNCHANGED)

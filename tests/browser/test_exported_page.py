@@ -44,6 +44,9 @@ def _scales(page, where):
 
 def test_every_figure_is_drawn_without_a_network(open_file, exported):
     page = open_file(exported)
+    # What is far below is drawn when it is scrolled to.
+    assert 0 < len(page.figures()) < 1 + 10 + 1 + 6
+    page.look_at_all()
     assert len(page.figures()) == 1 + 10 + 1 + 6
     assert all(figure["data"] for figure in page.figures())
     assert page.page.locator(".pair .js-plotly-plot .heatmaplayer").count() > 0
@@ -61,6 +64,7 @@ def test_every_figure_is_drawn_without_a_network(open_file, exported):
 
 def test_one_scale_for_all_curves_and_back(open_file, exported):
     page = open_file(exported)
+    page.look_at_all()
     before, of_the_pair = _scales(page, "curves"), _scales(page, "pairs")
     assert len(set(before)) == 10
     page.page.locator("#same-scale").check()
@@ -76,4 +80,28 @@ def test_one_scale_for_all_curves_and_back(open_file, exported):
         for scales in (_scales(page, "curves"), before)
     )
     assert (np.abs(again - first) < 0.01 * np.ptp(first, axis=1, keepdims=True)).all()
+    page.assert_clean()
+
+
+def test_many_terms_are_searched_and_all_curves_are_drawn_for_one_scale(
+    open_file, cohort, tmp_path
+):
+    from interpret_dp import DPExplainableBoostingClassifier
+    from interpret_dp.explanation.pages.model import render_html
+
+    pairs = [("age", "sex"), ("bmi", "sex"), ("age", "smoker")]
+    model = DPExplainableBoostingClassifier(
+        epsilon=8, delta=1e-6, schema=cohort.schema, interactions=pairs, max_rounds=2
+    ).fit(cohort.X[:2_000], cohort.y[:2_000])
+    content = render_html(model.to_released(), model.privacy_spend_)
+    (tmp_path / "page.html").write_text(content, encoding="utf-8")
+    page = open_file(tmp_path / "page.html")
+    page.page.locator("#search").fill(" AGE ")
+    shown = page.page.locator("#shapes .card:visible h3").all_inner_texts()
+    assert sorted(shown) == ["age", "age & sex", "age & smoker"]
+    page.page.locator("#search").fill("")
+    assert page.page.locator("#shapes .card:visible").count() == 13
+    page.page.locator("#same-scale").check()
+    page.settle()
+    assert len(_scales(page, "curves")) == 10
     page.assert_clean()
