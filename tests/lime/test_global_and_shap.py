@@ -216,7 +216,7 @@ def test_error_bars_of_shap_values_hold_those_without_noise() -> None:
             ShapValues(noisy.background_, seed),
             product,
             ROWS,
-            privacy=noisy._spend(),
+            privacy=noisy.privacy_spend_,
             name="SHAP",
         )
         held.append(np.abs(scores(found) - truth) <= 1.96 * errors(found))
