@@ -49,6 +49,10 @@ _PAIRS_OF_TABLES = {
     "add_or_remove_one": "any two tables that differ by adding or removing {unit}",
     "replace_one": "any two tables that differ in the content of {unit}",
 }
+_NUMBER_OF_ROWS = {
+    "add_or_remove_one": "The number of rows is protected.",
+    "replace_one": "The number of rows is not protected.",
+}
 _DETECTED = {
     "add_or_remove_one": "that a given {who} is in the table",
     "replace_one": "which of two given contents a {who} has in the table",
@@ -285,7 +289,8 @@ class Guarantee:
             ``publication_date`` (YYYY-MM-DD), ``actors``, ``release_type_details``,
             ``preprocessing_and_hyperparameter_tuning``, ``justification`` and
             ``registry_authors``. Optional are ``data_product_type``, ``data_product_sector``,
-            ``release_type``, ``data_source_type``, ``sources`` and ``notes``.
+            ``release_type``, ``data_source_type``, ``access_type`` ("Interactive" where an
+            explainer answers queries), ``sources`` and ``notes``.
 
         Returns
         -------
@@ -330,11 +335,12 @@ class Guarantee:
         )
         return {
             "dp_variant": {
-                "variant_name": "Approximate DP",
-                "data_domain": "All tables with the columns of the schema, of any number of rows.",
+                "variant_name": "Approximate DP" if self.delta else "Pure DP",
+                "data_domain": "All tables with the columns of the schema.",
                 "unprotected_quantities": (
                     "Names and types of the columns, declared bounds and levels, and the settings "
-                    "of the fit. They are public by declaration. The number of rows is protected."
+                    "of the fit. They are public by declaration. "
+                    f"{_NUMBER_OF_ROWS[self.neighboring]}"
                 ),
             },
             "privacy_loss": {
@@ -346,7 +352,6 @@ class Guarantee:
             "deployment_model": {
                 "model_name": "Central",
                 "model_name_details": f"Assumptions: {'; '.join(self.assumptions)}.",
-                "access_type": "Non-interactive",
             },
             "accounting": {
                 "post_processing": (
@@ -355,16 +360,15 @@ class Guarantee:
                 ),
                 "composition": (
                     "Gaussian differential privacy composes by the root of the sum of squares of "
-                    f"mu. Every request on the rows is charged to the ledger{account}, which "
-                    f"refuses what its budget does not cover.{head}"
+                    f"mu. Requests on the rows are charged to the ledger{account}; its budget, "
+                    f"where one is set, bounds them together.{head}"
                 ),
             },
             "implementation": {
                 "mechanisms": (
-                    f"{self.mechanism}, by interpret_dp {__version__}. Sums are exact integers and "
-                    "the noise is discrete, so that no floating-point error reaches a release. "
-                    "Rows cannot raise errors or change messages. The time that a fit takes is not "
-                    "protected."
+                    f"{self.mechanism}, by interpret_dp {__version__}. What this assumes of the "
+                    "arithmetic is among the assumptions. Rows cannot raise errors or change "
+                    "messages. The time and the memory that a request takes are not protected."
                 ),
             },
         }

@@ -71,6 +71,9 @@ STATEMENTS: dict[str, Statement] = {
         "deployment_model", "whether the rows will be used again, and what limits that"
     ),
     "data_source_type": Statement("deployment_model", "", "Static", ("Static", "Dynamic")),
+    "access_type": Statement(
+        "deployment_model", "", "Non-interactive", ("Non-interactive", "Interactive")
+    ),
     "preprocessing_and_hyperparameter_tuning": Statement(
         "implementation", "what was done to the rows and how settings were chosen before the fit"
     ),

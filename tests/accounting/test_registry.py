@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,25 @@ def test_a_record_has_the_fields_that_the_registry_requires() -> None:
     assert "0.2367-Gaussian" in deployment["privacy_loss"]["privacy_parameters_details"]
     assert "'patient'" in deployment["privacy_loss"]["privacy_unit_details"]
     assert "data set 'hospital'" in deployment["accounting"]["composition"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "variant", "says"),
+    [
+        ({}, "Approximate DP", "The number of rows is protected."),
+        ({"neighboring": "replace_one"}, "Approximate DP", "The number of rows is not protected."),
+        ({"delta": 0.0, "mu": None, "releases": ()}, "Pure DP", "is protected."),
+    ],
+)
+def test_a_record_says_what_is_promised_and_no_more(
+    changes: dict[str, Any], variant: str, says: str
+) -> None:
+    deployment = replace(PROMISE, **changes).to_registry(**STATED)["deployment"]
+    assert deployment["dp_variant"]["variant_name"] == variant
+    assert says in deployment["dp_variant"]["unprotected_quantities"]
+    # What holds of one engine or ledger alone is left to the mechanism and the assumptions.
+    assert "exact" not in deployment["implementation"]["mechanisms"]
+    assert "'hospital'; its budget, where one is set" in deployment["accounting"]["composition"]
 
 
 def test_a_record_survives_yaml() -> None:

@@ -220,7 +220,7 @@ class LedgerReader(LedgerHandle):
             if dataset is not None:
                 return [log.account(_known_dataset(log, dataset))], log.head()
             accounts = (log.account(name) for name in log.datasets())
-            # Linked names share an account, which is told once, under the name of its budget.
+            # Linked names share an account, which is listed once, under the name of its budget.
             return [a for a in accounts if a.dataset == a.names[0]], log.head()
 
 
