@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 __all__ = [
     "ceil_text",
+    "enumerated",
     "floor_text",
     "left_for_selections",
     "moment",
@@ -34,6 +35,11 @@ def ceil_text(value: float, digits: int = 3) -> str:
 def floor_text(value: float, digits: int = 4) -> str:
     """Return ``value`` with so many significant digits, never above it: for what is left."""
     return _rounded(value, digits, ROUND_FLOOR)
+
+
+def enumerated(texts: Sequence[str]) -> str:
+    """Return texts as a list in words: "a", "a and b", "a, b and c"."""
+    return " and ".join([", ".join(texts[:-1]), *texts[-1:]] if len(texts) > 1 else texts)
 
 
 def moment(time: str) -> str:

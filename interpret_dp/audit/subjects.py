@@ -4,7 +4,7 @@ Everything here is made up, so that nothing is private. Attacks take the setting
 influence reaches the sensitivities, and the operating system's noise. Replays with frozen noise
 take simulated patients; a neighbour lacks the last row. That row is an ordinary one, one in which
 nothing is as declared, or one in which everything is missing: its effect on anybody else's
-integers, to the public coin flips, to errors and warnings or to a published part shows as a
+integers, on the public coin flips, on errors and warnings or on a published part shows as a
 violation.
 """
 

@@ -17,6 +17,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._figures import enumerated
 from interpret_dp.released import AdditiveFeature, Band, FeaturePair
 from interpret_dp.schema import Categorical, Continuous
 from interpret_dp.schema.declarations import integers_text
@@ -145,14 +146,14 @@ def range_text(feature: AdditiveFeature, bins: Sequence[int]) -> str:
         parts = ["for all values"]
     elif regular and feature.cuts is None:
         names = [repr(feature.labels[index - 1]) for index in regular]
-        parts = [f"for {_listed(names)}" if len(names) <= 4 else f"for {len(names)} levels"]
+        parts = [f"for {enumerated(names)}" if len(names) <= 4 else f"for {len(names)} levels"]
     elif regular:
         has_gaps = regular[-1] - regular[0] + 1 > len(regular)
         ends = range_ends(feature, regular[0] - 1, regular[-1] - 1)
         inside = f"in {len(regular)} bins " if has_gaps else ""
         parts = [f"{inside}{between_text(*ends)}"]
     if special:
-        parts.append(f"for {_listed(special)} values")
+        parts.append(f"for {enumerated(special)} values")
     return " and ".join(parts)
 
 
@@ -174,10 +175,6 @@ def range_ends(feature: AdditiveFeature, first: int, last: int) -> tuple[str, st
 def between_text(low: str, high: str) -> str:
     """Return a range in words: "between 40 and 60", or "at 40" if both ends are one value."""
     return f"at {low}" if low == high else f"between {low} and {high}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
 
 
 def select_bins(

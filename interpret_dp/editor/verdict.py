@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._figures import enumerated
 from interpret_dp._validate import check_choice, check_real
 from interpret_dp.editor.bins import between_text, code_labels, label_index, range_ends
 from interpret_dp.editor.state import State, as_in_file, find_term
@@ -405,8 +406,7 @@ def _sentence(name: str, class_label: Any, shape: str, bumps: list[Bump], subjec
     places = [f"{bump.place} (p = {bump.p_value:.2g})" for bump in clear[:_MAX_BUMPS_IN_TEXT]]
     if len(clear) > len(places):
         places.append(f"{len(clear) - len(places)} more")
-    listed = " and ".join([", ".join(places[:-1]), places[-1]] if len(places) > 1 else places)
-    are_clear = f"{'is' if len(clear) == 1 else 'are'} more than noise: {listed}."
+    are_clear = f"{'is' if len(clear) == 1 else 'are'} more than noise: {enumerated(places)}."
     if subject == "heat map":
         if not clear:
             return f"Every cell of {whose} could be noise (p = {p_value:.2g})."

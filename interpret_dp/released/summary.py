@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._figures import notebook_table
+from interpret_dp._figures import enumerated, notebook_table
 from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.background import Background, BackgroundColumn
@@ -580,6 +580,4 @@ def _range_text(feature: AdditiveFeature, first: int, last: int) -> str:
 
 
 def _listed(names: Sequence[str], noun: str) -> str:
-    if len(names) > _MOST_NAMED:
-        return f"in {len(names)} {noun}"
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f"in {len(names)} {noun}" if len(names) > _MOST_NAMED else enumerated(names)

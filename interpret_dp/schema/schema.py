@@ -326,7 +326,7 @@ class Schema:
         from interpret_dp.schema.draft import draft_declarations
 
         if unit is not None:
-            # First of all checks: a wrong type gets an error of its own, not that of a missing column.
+            # Checked first: a wrong type has an error of its own, not that of a missing column.
             cls(unit=unit)
         features, target_spec = draft_declarations(frame, target, max_levels, task, unit)
         return cls(features, target=target_spec, unit=unit)
