@@ -21,13 +21,11 @@ from interpret_dp.schema.schema import (
 )
 
 if TYPE_CHECKING:
-    from interpret_dp.schema.arguments import schema_from_arguments
     from interpret_dp.schema.containers import Table, open_table, open_target
     from interpret_dp.schema.encode import (
         canonical_frame,
         encode_classes,
         encode_column,
-        encode_table,
         encode_target,
     )
     from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges, search_edges, unseen_label
@@ -46,7 +44,6 @@ __all__ = [
     "canonical_frame",
     "encode_classes",
     "encode_column",
-    "encode_table",
     "encode_target",
     "fine_bin_count",
     "fine_edges",
@@ -54,7 +51,6 @@ __all__ = [
     "level_labels",
     "open_table",
     "open_target",
-    "schema_from_arguments",
     "search_edges",
     "unseen_label",
 ]
@@ -67,14 +63,12 @@ _LAZY = {
     "canonical_frame": "encode",
     "encode_classes": "encode",
     "encode_column": "encode",
-    "encode_table": "encode",
     "encode_target": "encode",
     "fine_bin_count": "fine_bins",
     "fine_edges": "fine_bins",
     "search_edges": "fine_bins",
     "open_table": "containers",
     "open_target": "containers",
-    "schema_from_arguments": "arguments",
     "unseen_label": "fine_bins",
 }
 

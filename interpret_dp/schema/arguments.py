@@ -28,70 +28,13 @@ from interpret_dp.schema.declarations import (
 )
 from interpret_dp.schema.schema import Schema
 
-__all__ = ["ReadArguments", "read_arguments", "schema_from_arguments"]
+__all__ = ["ReadArguments", "read_arguments"]
 
 
 _TASKS = ("classification", "regression")
 
 _TYPES_ALLOWED = "'continuous', 'nominal', 'ordinal', 'auto', None or a list of ordered levels"
 _BOUNDS_ALLOWED = "an array of (minimum, maximum), one a column, or a mapping to such pairs"
-
-
-def schema_from_arguments(
-    names: Sequence[str],
-    feature_types: Sequence[Any] | None = None,
-    privacy_bounds: Any = None,
-    target_min: float | None = None,
-    target_max: float | None = None,
-    schema: Schema | None = None,
-    *,
-    task: str | None = None,
-) -> Schema:
-    """Turn the arguments of ``interpret.privacy.DPExplainableBoosting*`` into a schema.
-
-    Parameters
-    ----------
-    names : sequence of str, shape (n_features,)
-        Columns of the table.
-    feature_types : sequence, shape (n_features,), default=None
-        For each column ``"continuous"``, a list of ordered levels (strings), ``"nominal"``,
-        ``"ordinal"``, ``"auto"`` or None. The last four leave the levels or the type undeclared;
-        bounds of a column without a type make it continuous.
-    privacy_bounds : array of shape (n_features, 2), or mapping, default=None
-        Public (minimum, maximum) of each column; a mapping goes by index or name. NaN means
-        undeclared. An array must have a row for every column: those of categorical columns are
-        ignored, as interpret does.
-    target_min, target_max : float, default=None
-        Public bounds of a regression target; NaN means undeclared.
-    schema : Schema, default=None
-        Wins over the arguments, which may only repeat it or add columns that it leaves out.
-    task : {"classification", "regression"}, default=None
-        Which kind of target is asked for; None takes either.
-
-    Returns
-    -------
-    Schema
-        Every column of ``names``, in that order, and the target; without a default.
-
-    Raises
-    ------
-    SchemaError
-        If an argument contradicts another or the schema, the schema seems to be that of another
-        table, or anything is left undeclared. All faults of one sort are named at once.
-    TypeError, ValueError
-        If an argument is not of the form above.
-
-    Notes
-    -----
-    No row is looked at. interpret reads undeclared types, levels and bounds off the data and
-    warns; here they are an error, as the promise would not hold.
-    """
-    read = read_arguments(
-        names, feature_types, privacy_bounds, target_min, target_max, schema, task=task
-    )
-    if read.undeclared or read.target is None:
-        raise SchemaError(_undeclared_message(read, task))
-    return Schema(read.features, target=read.target)
 
 
 @dataclass(frozen=True)
@@ -126,14 +69,46 @@ def read_arguments(
     task: str | None = None,
     integers: Collection[str] = (),
 ) -> ReadArguments:
-    """Read what :func:`schema_from_arguments` takes, and leave open what is not declared.
+    """Read the arguments of ``interpret.privacy.DPExplainableBoosting*``, column by column.
 
-    Of the columns ``integers`` the dtype is one of integers.
+    Parameters
+    ----------
+    names : sequence of str, shape (n_features,)
+        Columns of the table.
+    feature_types : sequence, shape (n_features,), default=None
+        For each column ``"continuous"``, a list of ordered levels (strings), ``"nominal"``,
+        ``"ordinal"``, ``"auto"`` or None. The last four leave the levels or the type undeclared;
+        bounds of a column without a type make it continuous.
+    privacy_bounds : array of shape (n_features, 2), or mapping, default=None
+        Public (minimum, maximum) of each column; a mapping goes by index or name. NaN means
+        undeclared. An array must have a row for every column: those of categorical columns are
+        ignored, as interpret does.
+    target_min, target_max : float, default=None
+        Public bounds of a regression target; NaN means undeclared.
+    schema : Schema, default=None
+        Wins over the arguments, which may only repeat it or add columns that it leaves out.
+    task : {"classification", "regression"}, default=None
+        The kind of target; None takes either.
+    integers : collection of str
+        Columns whose dtype is one of integers.
+
+    Returns
+    -------
+    ReadArguments
+        The declarations, and the columns that are left undeclared.
 
     Raises
     ------
-    SchemaError, TypeError, ValueError
-        As :func:`schema_from_arguments`, except that nothing needs to be declared.
+    SchemaError
+        If an argument contradicts another or the schema, or the schema seems to be that of another
+        table. All faults of one sort are named at once.
+    TypeError, ValueError
+        If an argument is not of the form above.
+
+    Notes
+    -----
+    No row is read. interpret reads undeclared types, levels and bounds off the data; here they
+    have to be declared or released with noise.
     """
     if task is not None:
         check_choice("task", task, _TASKS)
@@ -246,28 +221,6 @@ def _target_conflicts(
     ]
 
 
-def _undeclared_message(read: ReadArguments, task: str | None) -> str:
-    missing = [f"column {name!r}" for name in read.undeclared]
-    lines = "".join(
-        f"    {name!r}: {argument.example()},\n" for name, argument in read.undeclared.items()
-    )
-    example = f"Schema({{\n{lines}}}" if lines else "Schema({...}"
-    if read.target is None:
-        missing.append("the target")
-        mends = {
-            "classification": "Categorical([label, ...])",
-            "regression": ColumnArgument("continuous", None, *read.target_bounds).example(),
-        }
-        shown = [mends[task]] if task else list(mends.values())
-        if read.target_bounds != (None, None):
-            shown = [mends["regression"]]
-        example += f", target={' or '.join(shown)}"
-    return (
-        f"Not declared: {', '.join(missing)}. Types, bounds and levels must be public knowledge; "
-        f"they are not read off the data. Declare them, such as\nschema={example})"
-    )
-
-
 def _column_arguments(
     names: Sequence[str],
     feature_types: Sequence[Any] | None,
@@ -281,7 +234,7 @@ def _column_arguments(
     names : sequence of str, shape (n_features,)
         Columns of the table.
     feature_types, privacy_bounds
-        As :func:`schema_from_arguments` takes them.
+        As :func:`read_arguments` takes them.
     integers : collection of str
         Columns whose dtype is one of integers. A type that is given says more.
 

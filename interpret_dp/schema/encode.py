@@ -39,7 +39,6 @@ __all__ = [
     "encode_classes",
     "encode_column",
     "encode_features",
-    "encode_table",
     "encode_target",
     "encode_weights",
 ]
@@ -157,48 +156,6 @@ def encode_features(
             for task in tasks:
                 task.result()
     return codes
-
-
-def encode_table(
-    table: Table, specs: Schema | Sequence[FeatureSpec], n_bins: int | Sequence[int]
-) -> list[Codes]:
-    """Return the codes of every column, one contiguous array a feature.
-
-    Parameters
-    ----------
-    table : Table
-        The private table, of F features.
-    specs : Schema or sequence of Continuous or Categorical, shape (n_features,)
-        The declarations; a sequence is in the table's order.
-    n_bins : int or sequence of int, shape (n_features,)
-        Number of fine bins of the continuous features.
-
-    Returns
-    -------
-    list of ndarray of uint8 or uint16, each of shape (n_rows,)
-        As :func:`encode_column`. Private. No float copy of a whole column is made unless its
-        container makes one.
-
-    Raises
-    ------
-    SchemaError
-        If the schema does not declare a column of the table.
-    ValueError
-        If a sequence has another length than the table has columns.
-    """
-    n_features = len(table.names)
-    resolved = specs.resolve(table.names) if isinstance(specs, Schema) else tuple(specs)
-    counts = [n_bins] * n_features if isinstance(n_bins, int | np.integer) else list(n_bins)
-    for name, given in (("specs", len(resolved)), ("n_bins", len(counts))):
-        if given != n_features:
-            raise ValueError(
-                f"{name} has {given} entries; it must have one for each of the {n_features} "
-                "columns."
-            )
-    return [
-        encode_column(table.column(index), resolved[index], counts[index])
-        for index in range(n_features)
-    ]
 
 
 def encode_classes(

@@ -94,7 +94,7 @@ def partial_schema_from_arguments(
     Parameters
     ----------
     names, feature_types, privacy_bounds, target_min, target_max, schema
-        As :func:`~interpret_dp.schema.arguments.schema_from_arguments` takes them. What they leave
+        As :func:`~interpret_dp.schema.arguments.read_arguments` takes them. What they leave
         open becomes a gap instead of an error.
     kinds : sequence of ColumnKind, shape (n_features,)
         What each column's type says: an undeclared column of numbers is continuous, or an Integer

@@ -16,9 +16,9 @@ from interpret_dp.schema import (
     Continuous,
     PrivacyUnit,
     Schema,
-    encode_table,
     open_table,
 )
+from tests.schema.tables import encode_table
 
 SCHEMA = Schema(
     {"age": Continuous(0, 100), "ward": Categorical([1, 2, 3]), "code": Categorical(["007", "x"])},

@@ -26,11 +26,11 @@ from interpret_dp.schema import (
     Schema,
     canonical_frame,
     encode_column,
-    encode_table,
     open_table,
     open_target,
 )
 from interpret_dp.schema.kinds import kind_of
+from tests.schema.tables import encode_table
 from tests.schema.test_independence import N_BINS, SPECS, cell_code
 
 SEVEN_LEVELS = ["1", "b", "True", "", "nan", "ä", "1.0"]
@@ -280,7 +280,8 @@ def test_numbers_without_nulls_are_not_copied() -> None:
 SCRIPT = """
 import sys
 import pyarrow
-from interpret_dp.schema import encode_table, open_table, Continuous
+from interpret_dp.schema import Continuous, open_table
+from tests.schema.tables import encode_table
 encode_table(open_table(pyarrow.table({"a": [1, None]})), [Continuous(0, 1)], 2)
 encode_table(open_table(__import__("pandas").DataFrame({"a": [1]})), [Continuous(0, 1)], 2)
 print("polars" in sys.modules)

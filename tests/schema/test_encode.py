@@ -24,7 +24,6 @@ from interpret_dp.schema import (
     encode,
     encode_classes,
     encode_column,
-    encode_table,
     encode_target,
     fine_bin_count,
     fine_edges,
@@ -34,6 +33,7 @@ from interpret_dp.schema import (
 from interpret_dp.schema.cells import level_key, number_of
 from interpret_dp.schema.declarations import integer_ranges
 from interpret_dp.schema.encode import encode_features
+from tests.schema.tables import encode_table
 
 HUGE = 10**400
 

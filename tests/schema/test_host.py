@@ -20,12 +20,12 @@ from interpret_dp.schema import (
     Integer,
     Schema,
     canonical_frame,
-    encode_table,
     fine_bin_count,
     fine_edges,
     level_labels,
     open_table,
 )
+from tests.schema.tables import encode_table
 
 N_BINS = 5
 SCHEMA = Schema(
