@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from interpret_dp.editor import EditSession
+    from interpret_dp.explanation.card import ModelCard
 
 __all__ = ["PrivateEBM"]
 
@@ -352,6 +353,35 @@ class PrivateEBM(ShowsGuarantee):
             build=functools.partial(type(self).from_released, ledger=self.ledger),  # type: ignore[attr-defined]
         )
         return attach_privacy(explanation, self.privacy_spend_, self.to_released(), open_session)
+
+    def card(self, accuracy: Any = None, **statements: Any) -> ModelCard:
+        """Return one page about the model for those who read or use it; costs nothing.
+
+        It says what the model predicts, on whom, how well, with which curves, edits and limits,
+        what is promised, how to cite it, and answers the questions of NIST SP 800-226.
+
+        Parameters
+        ----------
+        accuracy : PrivateMetrics or mapping of str to float, default=None
+            What :func:`interpret_dp.private_metrics` released; or figures by name that were
+            measured on public rows, which the card says. Never measure on private rows unpaid.
+        **statements : str or list of str
+            What only people know, by the names of :meth:`Guarantee.to_registry`, such as
+            ``name``, ``description``, ``intended_use`` and ``data_curators``. None is required.
+
+        Returns
+        -------
+        ModelCard
+            With ``to_html()``, ``to_markdown()`` and ``save(path)``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a statement is unknown or of another form, or ``accuracy`` is neither.
+        """
+        from interpret_dp.explanation.card import ModelCard
+
+        return ModelCard(self.to_released(), statements, accuracy)
 
     # -------------------------------------------------------------------------------- files
 

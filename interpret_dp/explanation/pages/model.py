@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._interpret import part_count
 from interpret_dp.explanation.markup import to_html
-from interpret_dp.explanation.pages import render_page
+from interpret_dp.explanation.pages import TextTable, render_page
 from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.plots.bars import (
     SIGNAL_TO_NOISE,
@@ -27,7 +27,7 @@ from interpret_dp.released.summary import term_sentence
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["render_html"]
+__all__ = ["edits_table", "render_html"]
 
 _WIDE_LEVELS = 14
 
@@ -41,6 +41,7 @@ def render_html(
     notes: Mapping[str, str] | None = None,
     truth: Mapping[str, TrueCurve] | None = None,
     local: Any = None,
+    card: Any = None,
 ) -> str:
     """Return a page with the guarantee, the spend, importances and every shape function.
 
@@ -64,6 +65,8 @@ def render_html(
     local : explanation, default=None
         A local explanation of interpret. All its rows are shown, and nothing protects them: show
         rows of your own, or of people who do not exist.
+    card : ModelCard, default=None
+        The card whose page it is: its sections are added.
 
     Returns
     -------
@@ -76,7 +79,8 @@ def render_html(
     curves = [term for term in terms if term.partner is None]
     privacy = dataclasses.replace(privacy, edits=len(model.edits))
     return render_page(
-        "model.html",
+        "model.html" if card is None else "model_card.html",
+        card=card,
         title=title or (f"Model of {dataset}" if dataset else "Private additive model"),
         lead=lead,
         notes=notes,
@@ -88,11 +92,17 @@ def render_html(
         too_few_rows=any(term.too_few_rows[1:-1].any() for term in curves) and TOO_FEW_ROWS,
         has_truth=bool(truth),
         has_pairs=len(curves) < len(terms),
-        edits=[edit.to_dict() | {"when": edit.when.replace("T", " ")[:16]} for edit in model.edits],
+        edits=edits_table(model),
         edited={edit.term for edit in model.edits},
         shapes=[_shape_card(model, term, truth) for term in terms],
         predictions=None if local is None else _predictions(model, local),
     )
+
+
+def edits_table(model: AdditiveModel) -> TextTable | None:
+    """Return what people changed after the fit; None if nothing."""
+    rows = [[e.term, e.what, e.who, e.when.replace("T", " ")[:16], e.why] for e in model.edits]
+    return TextTable(["curve", "edit", "by", "when (UTC)", "why"], rows) if rows else None
 
 
 def _shape_card(
