@@ -254,11 +254,43 @@ class PrivateEBM(ShowsGuarantee):
         deviations = [d for d in self.standard_deviations_ if d is not None]
         if len(deviations) < len(self.standard_deviations_):
             return np.stack([scores, np.full_like(scores, np.nan)], axis=1)
-        # interpret's look-up of scores per bin serves for variances as well.
-        probe = copy.copy(self)
-        probe.term_scores_ = [d**2 for d in deviations]
-        variance = super(PrivateEBM, probe).eval_terms(rows).sum(axis=1)  # type: ignore[misc]
+        variance = self._looked_up(rows, [d**2 for d in deviations]).sum(axis=1)
         return np.stack([scores, np.sqrt(variance)], axis=1)
+
+    def _looked_up(self, rows: Any, tables: list[Any]) -> Any:
+        """Return each row's entry in tables that are shaped as ``term_scores_``.
+
+        interpret's look-up of scores serves for any figures of bins.
+        """
+        probe = copy.copy(self)
+        probe.term_scores_ = tables
+        return super(PrivateEBM, probe).eval_terms(rows)  # type: ignore[misc]
+
+    def shap_values(self, X: Any) -> Any:
+        """Return the exact SHAP values of the given rows; costs nothing.
+
+        The reference is the rows of the fit by the released counts: of a term of one feature a
+        value is its score less the mean score, and a pair's part is divided between both features
+        as Shapley's formula does, in halves beyond what each does by itself. Values and base value
+        add up to the score that :meth:`predict_with_uncertainty` returns.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+            The caller's own: the result shows them, and nothing protects them.
+
+        Returns
+        -------
+        shap.Explanation
+            For shap's plots: ``values`` of shape (n_rows, n_features), or (n_rows, n_features,
+            n_classes) for more than two classes, in the units of scores. An
+            :class:`~interpret_dp.ebm.shap_values.AdditiveShapValues` with the same attributes where
+            shap is not installed.
+        """
+        from interpret_dp.ebm.shap_values import shap_values
+
+        rows = self._readable(X)
+        return shap_values(self, rows, functools.partial(self._looked_up, rows))
 
     def sample_curves(self, n: int = 100, random_state: int | None = None) -> list[Any]:
         """Draw plausible curves of every term: what a fit without noise could have had.
