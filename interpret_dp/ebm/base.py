@@ -358,7 +358,8 @@ class PrivateEBM(ShowsGuarantee):
 
         The rows are the caller's own: the explanation shows them, and nothing protects them. It
         costs nothing with respect to the rows that the model was fitted on. A label that is
-        missing or no class counts as unknown.
+        missing or no class counts as unknown. Of a classifier, ``data(row)["same_decision"]`` is
+        the share of plausible models (:meth:`sample_curves`) that predict the same class.
 
         Parameters
         ----------
@@ -377,7 +378,10 @@ class PrivateEBM(ShowsGuarantee):
         if classes is not None:
             shown.classes_ = labels_in_explanations(classes)
         explanation = super(PrivateEBM, shown).explain_local(rows, actual, name, init_score)  # type: ignore[misc]
-        return self._with_privacy(explanation)
+        private = self._with_privacy(explanation)
+        if classes is None or len(classes) < 2:
+            return private
+        return private.with_decisions(self.predict_with_uncertainty(X, init_score))
 
     def _with_privacy(self, explanation: Any) -> Any:
         open_session = functools.partial(

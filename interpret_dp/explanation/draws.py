@@ -109,14 +109,14 @@ def _same_class(scores: FloatArray, deviations: FloatArray, noise: FloatArray) -
 
 
 def top_text(share: float, k: int) -> str:
-    """Return "among the 5 most important in 97 of 100 plausible models"."""
+    """Say how often a term is among the k most important."""
     leading = "the most important" if k == 1 else f"among the {k} most important"
-    return f"{leading} in {of_hundred(share)} plausible models"
+    return f"without noise {leading} in {of_hundred(share)} plausible models"
 
 
 def decision_text(share: float) -> str:
-    """Return "97 of 100 plausible models decide the same"."""
-    return f"{of_hundred(share)} plausible models decide the same"
+    """Say how often the decision about a row is the same."""
+    return f"Without noise the decision would be the same in {of_hundred(share)} plausible models."
 
 
 def of_hundred(share: float) -> str:

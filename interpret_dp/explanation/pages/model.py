@@ -15,6 +15,7 @@ from interpret_dp.explanation.plots.bars import (
     importance_figure,
     local_figure,
     outcome_text,
+    stability_text,
     term_importance,
 )
 from interpret_dp.explanation.plots.heat import heat_figure
@@ -113,9 +114,17 @@ def _shape_card(
     if term.partner is not None:
         return " pair", name, says, heat_figure(model, term)
     is_wide = len(model.features[term.feature].labels) > _WIDE_LEVELS
-    return " wide" if is_wide else "", name, says, shape_figure(model, term, truth.get(name))
+    return (
+        " wide" if is_wide else "",
+        name,
+        says,
+        shape_figure(model, term, truth.get(name), draws=True),
+    )
 
 
-def _predictions(model: AdditiveModel, local: Any) -> list[tuple[str, Figure]]:
+def _predictions(model: AdditiveModel, local: Any) -> list[tuple[str, str, Figure]]:
     records = [local.data(row) for row in range(part_count(local.selector))]
-    return [(outcome_text(model, record), local_figure(model, record)) for record in records]
+    return [
+        (outcome_text(model, record), stability_text(record), local_figure(model, record))
+        for record in records
+    ]
