@@ -10,10 +10,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from interpret_dp import DPExplainableBoostingClassifier, PrivacyLedger, load_model
 from interpret_dp.accounting.guarantee import ReleaseShare
 from interpret_dp.accounting.registry import STATEMENTS
+from interpret_dp.datasets import make_cohort
 from interpret_dp.explanation.card import ModelCard
 from interpret_dp.explanation.pages.questions import NOT_COVERED, STATED, answers
+from interpret_dp.release import ReleaseSession
 from interpret_dp.released import AdditiveFeature, AdditiveModel, EditRecord
 from interpret_dp.schema import Categorical
 from tests.editor.models import build_model
@@ -135,3 +138,38 @@ def test_a_file_has_the_form_of_its_ending(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must end in \.html or \.md"):
         card.save(tmp_path / "card.pdf")
     assert not (tmp_path / "card.pdf").exists()
+
+
+def test_publishing_reads_no_private_row_and_no_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patients = make_cohort(1_000)
+    patients.X.assign(outcome=patients.y).to_parquet(tmp_path / "private.parquet")
+    rows = pd.read_parquet(tmp_path / "private.parquet")
+    ledger = PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
+    ledger.create_budget("ward", epsilon=2, delta=1e-5)
+    model = DPExplainableBoostingClassifier(
+        schema=patients.schema, ledger=ledger, dataset="ward", max_rounds=2
+    )
+    model.fit(rows.drop(columns="outcome"), rows["outcome"]).save(tmp_path / "model.json")
+    before = ledger.head, ledger.entries()
+    (tmp_path / "private.parquet").unlink()
+    del rows, model
+
+    def refused(*_given: Any, **_named: Any) -> None:
+        raise AssertionError("a release was asked for")
+
+    monkeypatch.setattr(ReleaseSession, "__init__", refused)
+    monkeypatch.setattr(PrivacyLedger, "reserve", refused)
+    loaded = load_model(tmp_path / "model.json")
+    card = loaded.card({"AUROC": 0.8}, name="Readmission")
+    for name in ("card.html", "card.md"):
+        card.save(tmp_path / name)
+    public = make_cohort(5, seed=1).X
+    assert loaded.shap_values(public).values.shape == (5, 10)
+    explanation = loaded.explain_global()
+    assert explanation.top_terms(3)
+    assert explanation.describe()
+    explanation.figure(0)
+    assert 0 < loaded.explain_local(public).data(0)["same_decision"] <= 1
+    assert (ledger.head, ledger.entries()) == before
