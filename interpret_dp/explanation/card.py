@@ -9,18 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from interpret_dp._documents import write_file
 from interpret_dp._figures import ceil_text, enumerated
 from interpret_dp._validate import check_real
 from interpret_dp._version import __version__
-from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.registry import checked_statements
 from interpret_dp.explanation.draws import of_hundred, top_k, top_shares
 from interpret_dp.explanation.pages import TextTable, render
 from interpret_dp.explanation.pages.model import edits_table, render_html
-from interpret_dp.explanation.pages.questions import answers
+from interpret_dp.explanation.pages.questions import question_table
 from interpret_dp.explanation.panel import meaning_text
 from interpret_dp.explanation.plots.bars import term_importance
 from interpret_dp.explanation.plots.parts import score_unit
@@ -28,7 +27,7 @@ from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, ModelSummary, summarise
 from interpret_dp.released.summary import LEAST_RATIO, term_sentence
 
-__all__ = ["ModelCard", "PaidMetrics"]
+__all__ = ["ModelCard"]
 
 _LABELS = {
     "description": "Description",
@@ -54,18 +53,6 @@ _METHOD = (
     "Differential Privacy via Explainable Boosting, Proceedings of the 38th International "
     "Conference on Machine Learning."
 )
-_QUESTIONS = (
-    "In the order of the guidelines for evaluating differential privacy guarantees (March 2025). "
-    f"Paths are those of the source of interpret_dp {__version__}."
-)
-
-
-class PaidMetrics(Protocol):
-    """Released figures of models, as :func:`interpret_dp.private_metrics` returns them."""
-
-    table: Any
-    standard_errors: Any
-    guarantee: Guarantee
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +77,7 @@ class ModelCard:
 
     model: AdditiveModel
     statements: Mapping[str, Any]
-    accuracy: PaidMetrics | Mapping[str, float] | None = None
+    accuracy: Any = None
 
     def __post_init__(self) -> None:
         """Check what the publishers state."""
@@ -282,16 +269,7 @@ class ModelCard:
     @property
     def questions(self) -> TextTable:
         """The questions of NIST SP 800-226 with answers and evidence."""
-        given = answers(self.model, self.statements, self.odds)
-        return TextTable(
-            ["part", "topic", "question", "answer", "proof, page or test"],
-            [[a.part, a.topic, a.question, a.answer, a.evidence_text] for a in given],
-        )
-
-    @property
-    def questions_note(self) -> str:
-        """The source of the questions."""
-        return _QUESTIONS
+        return question_table(self.model, self.statements, self.odds)
 
     @property
     def citation(self) -> list[str]:

@@ -15,7 +15,7 @@ from interpret_dp.accounting.guarantee import ReleaseShare
 from interpret_dp.accounting.registry import STATEMENTS
 from interpret_dp.datasets import make_cohort
 from interpret_dp.explanation.card import ModelCard
-from interpret_dp.explanation.pages.questions import NOT_COVERED, STATED, answers
+from interpret_dp.explanation.pages.questions import NOT_COVERED, STATED, question_table
 from interpret_dp.release import ReleaseSession
 from interpret_dp.released import AdditiveFeature, AdditiveModel, EditRecord
 from interpret_dp.schema import Categorical
@@ -93,22 +93,25 @@ def test_names_are_shown_literally() -> None:
     texts = ["".join(c.content for c in t.children) for t in tokens if t.type == "inline"]
     assert texts.count(shown) == 4  # the name, the note, the reason of the edit, and the term
     # Each row of a table has as many cells as its head.
-    assert card.to_markdown().count("| Guarantee |") == 6
+    assert card.to_markdown().count("| Guarantee |") == 7
 
 
 @pytest.mark.parametrize("releases", [(), (ReleaseShare("levels", 0.01, 1, 1e-7),)])
 def test_every_question_has_evidence_that_exists_or_says_that_there_is_none(releases: Any) -> None:
     guarantee = dataclasses.replace(build_model().guarantee, mu=None, releases=releases)
     model = model_of(guarantee=guarantee)
-    given = answers(model, {"justification": "By policy."}, "Odds.")
-    parts = [one.part for one in given]
+    rows = question_table(model, {"justification": "By policy."}, "Odds.").rows
+    parts = [part for part, *_ in rows]
     assert parts == sorted(parts, key=["Guarantee", "Algorithm", "Deployment"].index)
-    for one in given:
-        assert all((ROOT / path).exists() for path in one.evidence if path != STATED), one
-    by_topic = {one.topic: one for one in given}
-    assert by_topic["Choice of parameters"].evidence_text == STATED
-    assert by_topic["Data collection exposure"].evidence_text == NOT_COVERED
-    assert ("released, within" in by_topic["Bounds"].answer) == bool(releases)
+    evidence = {topic: text for _, topic, _, _, text in rows}
+    assert evidence["Choice of parameters"] == STATED
+    for topic in ("Data collection exposure", "Preparation"):
+        assert evidence[topic] == NOT_COVERED
+    paths = [text for text in evidence.values() if text not in (STATED, NOT_COVERED)]
+    assert len(paths) == 12
+    assert [path for text in paths for path in text.split(", ") if not (ROOT / path).exists()] == []
+    (bounds,) = (answer for _, topic, _, answer, _ in rows if topic == "Bounds")
+    assert ("released, within" in bounds) == bool(releases)
 
 
 def test_seeded_noise_promises_nothing() -> None:
