@@ -164,10 +164,7 @@ class ModelCard:
             *((label, self.statements[k]) for k, label in _LABELS.items() if k in self.statements),
             ("Learned from", f"About {model.n_rows:,.0f} rows{dataset}; the count is noisy."),
             ("Protected unit", guarantee.unit),
-            (
-                "Form",
-                f"A sum of {len(model.terms) - n_pairs} curves{pairs}; unit: {unit}.",
-            ),
+            ("Form", f"A sum of {len(model.terms) - n_pairs} curves{pairs}; unit: {unit}."),
         ]
 
     @property
@@ -276,11 +273,10 @@ class ModelCard:
         """How to cite the model, the package and the method."""
         curators = enumerated(self.statements.get("data_curators", ["Publishers not stated"]))
         date = self.statements.get("publication_date", "date not stated")
-        head = self.model.guarantee.ledger_head
-        account = f" Ledger head after the fit: {head}." if head else ""
+        head = self.model.guarantee.ledger_head or "none"
         return [
-            f"{curators} ({date}): {self.title}. SHA-256 of the model: {self.model.digest}."
-            f"{account}",
+            f"{curators} ({date}): {self.title}.",
+            f"SHA-256 of the model: {self.model.digest}. Ledger head after the fit: {head}.",
             f"Made with interpret_dp {__version__}; its source has CITATION.cff.",
             _METHOD,
         ]
@@ -288,18 +284,14 @@ class ModelCard:
     @cached_property
     def _spend(self) -> PrivacySpend:
         """The promise of the model alone: a card says nothing of the account of the data set."""
-        account = "not part of a card"
-        return PrivacySpend(
-            guarantee=self.model.guarantee, edits=len(self.model.edits), ledger=account
-        )
+        model, account = self.model, "not part of a card"
+        return PrivacySpend(guarantee=model.guarantee, edits=len(model.edits), ledger=account)
 
 
 def _predicted_text(model: AdditiveModel) -> str:
     if model.classes is None:
         return f"A number, declared as {model.schema.target!r}."
     labels = [repr(label) for label in model.classes]
-    if len(labels) == 1:
-        return f"The only class label, {labels[0]}, for every row."
     if len(labels) == 2:
         return f"The probability of {labels[1]}; the other class is {labels[0]}."
-    return f"The probability of each of the classes {enumerated(labels)}."
+    return f"The probability of each class: {enumerated(labels)}."

@@ -17,8 +17,10 @@ from interpret_dp._validate import check_int
 from interpret_dp.released import AdditiveModel, AdditiveTerm
 from interpret_dp.released.background import public_generator
 
-__all__ = ["decision_shares", "decision_text", "drawn_curves", "of_hundred", "top_k", "top_shares"]
-__all__ += ["top_text"]
+__all__ = [
+    *("decision_shares", "decision_text", "drawn_curves"),
+    *("of_hundred", "top_k", "top_shares", "top_text"),
+]
 
 FloatArray = NDArray[np.float64]
 

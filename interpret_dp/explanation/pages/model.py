@@ -114,12 +114,8 @@ def _shape_card(
     if term.partner is not None:
         return " pair", name, says, heat_figure(model, term)
     is_wide = len(model.features[term.feature].labels) > _WIDE_LEVELS
-    return (
-        " wide" if is_wide else "",
-        name,
-        says,
-        shape_figure(model, term, truth.get(name), draws=True),
-    )
+    figure = shape_figure(model, term, truth.get(name), draws=True)
+    return " wide" if is_wide else "", name, says, figure
 
 
 def _predictions(model: AdditiveModel, local: Any) -> list[tuple[str, str, Figure]]:

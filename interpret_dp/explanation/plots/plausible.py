@@ -19,8 +19,10 @@ DRAWS = "plausible curves"
 DRAWS_OPACITY = 0.5
 
 
-def add_draws(plot: TermPlot, curves: Sequence[Curve]) -> None:
-    """Add plausible versions of curves as thin lines, and of levels as small points, hidden.
+def add_draws(
+    plot: TermPlot, curves: Sequence[Curve], columns: Sequence[int], *, visible: bool = False
+) -> None:
+    """Add plausible versions of curves as thin lines, and of levels as small points.
 
     Parameters
     ----------
@@ -28,11 +30,15 @@ def add_draws(plot: TermPlot, curves: Sequence[Curve]) -> None:
         Of a term; unchanged where the noise of the term is not known.
     curves : sequence of Curve
         Those of the term, one a class.
+    columns : sequence of int
+        Which of them.
+    visible : bool, default=False
     """
     if plot.term.noise_deviations is None:
         return
     drawn, places = drawn_curves(plot.term), plot.places
-    for number, curve in enumerate(curves):
+    for place, number in enumerate(columns):
+        curve = curves[number]
         own = (drawn[..., number] if curve.is_class else drawn).round(4)
         name = f"{len(own)} {DRAWS}"
         style: dict[str, Any] = {
@@ -40,7 +46,7 @@ def add_draws(plot: TermPlot, curves: Sequence[Curve]) -> None:
             "legendgroup": curve.name if curve.is_class else None,
             "meta": DRAWS,
             "opacity": DRAWS_OPACITY,
-            "visible": False,
+            "visible": visible,
         }
         if places.n_steps:
             # None divides the lines of one trace.
@@ -50,7 +56,7 @@ def add_draws(plot: TermPlot, curves: Sequence[Curve]) -> None:
             line = {"color": curve.color, "width": 1, "shape": "hv"}
             plot.add(x, y, mode="lines", line=line, **style)
         if places.alone:
-            x = np.tile(places.beside(number, len(curves)), len(own)).tolist()
+            x = np.tile(places.beside(place, len(columns)), len(own)).tolist()
             y = own[:, places.alone].ravel().tolist()
             style["showlegend"] = not places.n_steps
             plot.add(x, y, mode="markers", marker={"color": curve.color, "size": 4}, **style)

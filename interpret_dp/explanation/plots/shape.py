@@ -371,7 +371,7 @@ def shape_figure(
         for place, curve in enumerate(versions):
             _add_preview(plot, curve, name, plot.places.beside(place, len(versions)))
     if draws:
-        add_draws(plot, curves)
+        add_draws(plot, curves, range(len(curves)))
     plot.lay_out(330, {"l": 58, "r": 14, "t": 8, "b": 40})
     return plot.figure
 
