@@ -272,7 +272,7 @@ class PrivateEBM(ShowsGuarantee):
         The reference is the rows of the fit by the released counts: of a term of one feature a
         value is its score less the mean score, and a pair's part is divided between both features
         as Shapley's formula does, in halves beyond what each does by itself. Values and base value
-        add up to the score that :meth:`predict_with_uncertainty` returns.
+        add up to the score that :meth:`predict_with_uncertainty` returns without ``init_score``.
 
         Parameters
         ----------
@@ -402,8 +402,8 @@ class PrivateEBM(ShowsGuarantee):
             What :func:`interpret_dp.private_metrics` released; or figures by name that were
             measured on public rows, which the card says. Never measure on private rows unpaid.
         **statements : str or list of str
-            What only people know, by the names of :meth:`Guarantee.to_registry`, such as
-            ``name``, ``description``, ``intended_use`` and ``data_curators``. None is required.
+            What only people know, by the names of ``guarantee_.to_registry``, such as ``name``,
+            ``description``, ``intended_use`` and ``data_curators``. None is required.
 
         Returns
         -------

@@ -65,7 +65,7 @@ class ModelCard:
     ----------
     model : AdditiveModel
     statements : mapping of str to str or list of str
-        What only people know, by the names of :meth:`Guarantee.to_registry`; none is required.
+        What only people know, by the names of ``guarantee_.to_registry``; none is required.
     accuracy : PrivateMetrics, mapping of str to float, or None
         What was paid for; or figures on public rows, by name.
 
@@ -94,8 +94,7 @@ class ModelCard:
 
     def to_html(self) -> str:
         """Return the card as a complete HTML document that asks no server for anything."""
-        lead = str(self.statements.get("description", ""))
-        return render_html(self.model, self._spend, title=self.title, lead=lead, card=self)
+        return render_html(self.model, self._spend, title=self.title, card=self)
 
     def to_markdown(self) -> str:
         """Return the card as Markdown; names in it are shown literally."""

@@ -29,31 +29,46 @@ _BOUNDS = (
 )
 _DECLARED = "All bounds and levels were declared, so none was released."
 _UNDECLARED = "Bounds or levels that were not declared were released, within this guarantee: {}."
+_OTHERS = (
+    *("Other releases", "Was something released without privacy?"),
+    *("Releases about the same rows that are not in the ledger.", NOT_COVERED),
+)
 _UTILITY = (
+    *("Utility", "How accurate are the results?"),
     "Each curve has a band that holds the fit without noise in about 95 of 100 fits, value by "
-    "value. The section on accuracy says what was measured."
+    "value. The section on accuracy says what was measured.",
+    "docs/noise_bands.md, tests/statistical/test_noise_bands.py",
 )
 _BIAS = (
+    *("Bias", "Are results worse for some groups?"),
     "Noise and denoising draw curves towards zero where rows are rare, so effects in small groups "
-    "come out too small. Bias in the rows themselves, and in the use of the model, is not covered."
+    "come out too small. Bias in the rows themselves, and in the use of the model, is not covered.",
+    "docs/known_limits.md, docs/accuracy.md",
 )
 _ARITHMETIC = (
+    *("Implementation", "Does computer arithmetic keep the guarantee?"),
     "Sums are integers. Noise is drawn by an exact sampler on an integer lattice, so that rounding "
-    "reveals nothing, unless the assumptions say otherwise."
+    "reveals nothing, unless the assumptions say otherwise.",
+    "docs/proofs/vectorised_sampler.md, tests/mechanisms/test_vectorised.py",
 )
 _SIDE_CHANNELS = (
+    *("Side channels", "Can time, memory or errors reveal rows?"),
     "Values in rows raise no error and change no message, file name or log. Time and memory of the "
-    "fit are not covered: whoever watches the machine learns about the rows."
+    "fit are not covered: whoever watches the machine learns about the rows.",
+    "docs/known_limits.md, tests/edges/test_nothing_leaks.py",
 )
 _SECURITY = (
+    *("Security and access control", "Who can reach rows and noise?"),
     "The model file holds no row, and reading it executes nothing; its seal shows accidents, and "
-    "is no signature. Access to the rows, to the machine and to the ledger is not covered."
+    "is no signature. Access to the rows, to the machine and to the ledger is not covered.",
+    "docs/known_limits.md, tests/edges/test_files.py",
 )
 _COLLECTION = (
+    *("Data collection exposure", "Are the rows safe?"),
     "How the rows were collected, stored, shared and deleted. Differential privacy protects what "
-    "is published, and not the table."
+    "is published, and not the table.",
+    NOT_COVERED,
 )
-_OTHERS = "Releases about the same rows that are not in the ledger."
 
 
 def question_table(model: AdditiveModel, statements: Mapping[str, Any], odds: str) -> TextTable:
@@ -112,7 +127,7 @@ def question_table(model: AdditiveModel, statements: Mapping[str, Any], odds: st
                 "docs/proofs/ledger-filter.md, tests/ledger/test_adaptive_sequences.py",
             ),
             stated("Further use", "Will the rows be used again?", "release_type_details"),
-            ("Other releases", "Was something released without privacy?", _OTHERS, NOT_COVERED),
+            _OTHERS,
         ],
         "Algorithm": [
             (
@@ -129,14 +144,7 @@ def question_table(model: AdditiveModel, statements: Mapping[str, Any], odds: st
                 *("Preparation", "What was done to the rows before the fit?"),
                 "preprocessing_and_hyperparameter_tuning",
             ),
-            (
-                *("Utility", "How accurate are the results?", _UTILITY),
-                "docs/noise_bands.md, tests/statistical/test_noise_bands.py",
-            ),
-            (
-                *("Bias", "Are results worse for some groups?", _BIAS),
-                "docs/known_limits.md, docs/accuracy.md",
-            ),
+            *(_UTILITY, _BIAS),
         ],
         "Deployment": [
             (
@@ -146,19 +154,7 @@ def question_table(model: AdditiveModel, statements: Mapping[str, Any], odds: st
                 "docs/guarantee.md, tests/explanation/test_guarantee_card.py",
             ),
             stated("Actors", "Who sees rows, model and ledger?", "actors"),
-            (
-                *("Implementation", "Does computer arithmetic keep the guarantee?", _ARITHMETIC),
-                "docs/proofs/vectorised_sampler.md, tests/mechanisms/test_vectorised.py",
-            ),
-            (
-                *("Side channels", "Can time, memory or errors reveal rows?", _SIDE_CHANNELS),
-                "docs/known_limits.md, tests/edges/test_nothing_leaks.py",
-            ),
-            (
-                *("Security and access control", "Who can reach rows and noise?", _SECURITY),
-                "docs/known_limits.md, tests/edges/test_files.py",
-            ),
-            ("Data collection exposure", "Are the rows safe?", _COLLECTION, NOT_COVERED),
+            *(_ARITHMETIC, _SIDE_CHANNELS, _SECURITY, _COLLECTION),
         ],
     }
     head = ["part", "topic", "question", "answer", "proof, page or test"]
