@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module  # noqa: TID251
 from types import ModuleType
 
-__all__ = ["import_optional"]
+__all__ = ["import_optional", "load_shap"]
 
 
 def import_optional(module: str, *, extra: str, purpose: str) -> ModuleType:
@@ -42,3 +43,11 @@ def import_optional(module: str, *, extra: str, purpose: str) -> ModuleType:
             f"Install it with: pip install 'interpret-dp[{extra}]'",
             name=missing,
         ) from None
+
+
+def load_shap() -> ModuleType:
+    """Return the library shap, or raise ModuleNotFoundError with the command that installs it."""
+    with warnings.catch_warnings():
+        # Its plots use what matplotlib is about to deprecate.
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        return import_optional("shap", extra="shap", purpose="Computing SHAP values")

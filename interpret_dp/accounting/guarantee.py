@@ -314,7 +314,7 @@ class Guarantee:
                 "The noise of this model came from a fixed seed, so nothing is promised and there "
                 "is nothing to register. Fit again with random_state=None."
             )
-        return registry_record(self._registry_sections(), statements)
+        return registry_record(self.registry_sections(), statements)
 
     def to_registry_yaml(self, **statements: Any) -> str:
         """Return the record of :meth:`to_registry` as YAML.
@@ -326,8 +326,8 @@ class Guarantee:
         """
         return registry_yaml(self.to_registry(**statements))
 
-    def _registry_sections(self) -> dict[str, dict[str, Any]]:
-        """Return the fields of a record that the guarantee and the package know."""
+    def registry_sections(self) -> dict[str, dict[str, Any]]:
+        """Return the fields of a record that the guarantee and the package know, by section."""
         tables = _PAIRS_OF_TABLES[self.neighboring].format(unit=self.unit)
         account = "" if self.dataset is None else f" of data set {self.dataset!r}"
         head = (

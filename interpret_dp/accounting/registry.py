@@ -16,7 +16,8 @@ from typing import Any
 
 from interpret_dp._validate import check_choice, did_you_mean
 
-__all__ = ["FORMAT_DATE", "STATEMENTS", "Statement", "registry_record", "registry_yaml"]
+__all__ = ["FORMAT_DATE", "STATEMENTS", "Statement", "checked_statements", "registry_record"]
+__all__ += ["registry_yaml"]
 
 FORMAT_DATE = date(2026, 7, 15)
 """Date of the registry's schema."""
@@ -102,27 +103,44 @@ def registry_record(
     TypeError, ValueError
         If one is missing, unknown, or of another form. The message names every missing one.
     """
-    for name in statements:
-        if name not in STATEMENTS:
-            raise TypeError(
-                f"{name!r} is no field that is stated; these are: {', '.join(STATEMENTS)}."
-                f"{did_you_mean(name, STATEMENTS)}"
-            )
+    given = checked_statements(statements)
     missing = [
         f"{name} ({one.meaning})"
         for name, one in STATEMENTS.items()
-        if one.default is None and statements.get(name) in (None, "", [], ())
+        if one.default is None and not given.get(name)
     ]
     if missing:
         raise ValueError(f"A record of tier 3 needs what no model knows: {', '.join(missing)}.")
     deployment: dict[str, dict[str, Any]] = {"basic": {}}
     deployment |= {section: dict(fields) for section, fields in known.items()}
     for name, one in STATEMENTS.items():
-        value = _checked(name, one, statements.get(name) or one.default)
+        value = given.get(name) or one.default
         if value:
             deployment.setdefault(one.section, {})[name] = value
     slug = re.sub(r"[^a-z0-9]+", "_", deployment["basic"]["name"].lower()).strip("_")
     return {"url_slug": slug or "model", "status": "Draft", "tier": 3, "deployment": deployment}
+
+
+def checked_statements(statements: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the statements in the registry's form: texts, lists of texts, and a date as a text.
+
+    Parameters
+    ----------
+    statements : mapping of str to str, date or list of str
+        Some of :data:`STATEMENTS`. Empty ones are left out.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is unknown, or of another form.
+    """
+    for name in statements:
+        if name not in STATEMENTS:
+            raise TypeError(
+                f"{name!r} is no field that is stated; these are: {', '.join(STATEMENTS)}."
+                f"{did_you_mean(name, STATEMENTS)}"
+            )
+    return {name: _checked(name, STATEMENTS[name], v) for name, v in statements.items() if v}
 
 
 def _checked(name: str, statement: Statement, value: Any) -> Any:

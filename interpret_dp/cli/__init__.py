@@ -46,7 +46,7 @@ def commands(context: click.Context) -> None:
 
 for _command in (
     *(demo.demo, schema.schema, fit.fit, show.show),
-    *(show.registry, ledger.group, audit.audit),
+    *(show.card, show.registry, ledger.group, audit.audit),
 ):
     commands.add_command(_command)
 

@@ -1,8 +1,10 @@
-"""``interpret-dp show`` and ``interpret-dp registry``: what a saved model shows and promises."""
+"""``interpret-dp show``, ``card`` and ``registry``: what a saved model shows and promises."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,13 @@ from interpret_dp.cli import console
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["registry", "show"]
+__all__ = ["card", "registry", "show"]
+
+_statements_option = click.option(
+    "--statements",
+    type=console.INPUT_FILE,
+    help="a .toml file with what only people know: name, data_curators, intended_use, ...",
+)
 
 
 @console.command("show model.json --html model.html")
@@ -87,11 +95,7 @@ def show(
 
 @console.command("registry model.json --statements about.toml --output record.yaml")
 @click.argument("model_file", metavar="MODEL", type=console.INPUT_FILE)
-@click.option(
-    "--statements",
-    type=console.INPUT_FILE,
-    help="a .toml file with what only people know: name, data_curators, intended_use, ...",
-)
+@_statements_option
 @click.option("--output", type=console.OUTPUT_FILE, help="write the record, and do not print it")
 @console.overwrite_option
 def registry(model_file: str, statements: str | None, output: str | None, overwrite: bool) -> None:
@@ -103,19 +107,70 @@ def registry(model_file: str, statements: str | None, output: str | None, overwr
     """
     from interpret_dp.llm.files import load_model
 
-    given = {}
+    with _reading(statements) as given:
+        text = load_model(model_file).guarantee_.to_registry_yaml(**given)
+    if output is None:
+        console.say(text, end="")
+    else:
+        _write(output, text, overwrite)
+
+
+@console.command("card model.json --statements about.toml --output card.html")
+@click.argument("model_file", metavar="MODEL", type=console.INPUT_FILE)
+@click.option(
+    "--output", type=console.OUTPUT_FILE, required=True, help="a file that ends in .html or .md"
+)
+@_statements_option
+@click.option(
+    "--measured",
+    metavar="NAME VALUE",
+    type=(str, float),
+    multiple=True,
+    help="a figure of accuracy that was measured on public rows, such as AUROC 0.84; may be "
+    "repeated",
+)
+@console.overwrite_option
+def card(
+    model_file: str,
+    output: str,
+    statements: str | None,
+    measured: tuple[tuple[str, float], ...],
+    overwrite: bool,
+) -> None:
+    """Write one page about a model, for those who read or use it.
+
+    MODEL is a file that `interpret-dp fit` or a model's save() wrote. The statements are those of
+    `interpret-dp registry`; none is required. Nothing is charged, and no row is read.
+    """
+    from interpret_dp.llm.files import load_model
+
+    model = load_model(model_file)
+    if not hasattr(model, "card"):
+        raise console.CommandError(
+            f"{model_file} holds a DP-LLM, but only additive models have cards. "
+            "`interpret-dp show --text` prints its promise."
+        )
+    with _reading(statements) as given:
+        text = model.card(dict(measured) or None, **given).text_for(output)
+    _write(output, text, overwrite)
+
+
+@contextmanager
+def _reading(statements: str | None) -> Iterator[dict[str, Any]]:
+    """Return what a file states; a statement of another form becomes an error of the command."""
+    given: dict[str, Any] = {}
     if statements is not None:
         try:
             given = tomllib.loads(Path(statements).read_text(encoding="utf-8"))
         except ValueError as error:
             raise console.CommandError(f"{statements} is no TOML file: {error}") from None
     try:
-        text = load_model(model_file).guarantee_.to_registry_yaml(**given)
+        yield given
     except TypeError as error:
         raise console.CommandError(f"{statements}: {error}") from None
-    if output is None:
-        console.say(text, end="")
-        return
+
+
+def _write(output: str, text: str, overwrite: bool) -> None:
     with console.pending_file(output, overwrite=overwrite, option="--output") as pending:
         Path(pending).write_text(text, encoding="utf-8")
     console.say_item("Written", output)

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from interpret_dp.editor import EditSession
+    from interpret_dp.explanation.card import ModelCard
 
 __all__ = ["PrivateEBM"]
 
@@ -253,11 +254,43 @@ class PrivateEBM(ShowsGuarantee):
         deviations = [d for d in self.standard_deviations_ if d is not None]
         if len(deviations) < len(self.standard_deviations_):
             return np.stack([scores, np.full_like(scores, np.nan)], axis=1)
-        # interpret's look-up of scores per bin serves for variances as well.
-        probe = copy.copy(self)
-        probe.term_scores_ = [d**2 for d in deviations]
-        variance = super(PrivateEBM, probe).eval_terms(rows).sum(axis=1)  # type: ignore[misc]
+        variance = self._looked_up(rows, [d**2 for d in deviations]).sum(axis=1)
         return np.stack([scores, np.sqrt(variance)], axis=1)
+
+    def _looked_up(self, rows: Any, tables: list[Any]) -> Any:
+        """Return each row's entry in tables that are shaped as ``term_scores_``.
+
+        interpret's look-up of scores serves for any figures of bins.
+        """
+        probe = copy.copy(self)
+        probe.term_scores_ = tables
+        return super(PrivateEBM, probe).eval_terms(rows)  # type: ignore[misc]
+
+    def shap_values(self, X: Any) -> Any:
+        """Return the exact SHAP values of the given rows; costs nothing.
+
+        The reference is the rows of the fit by the released counts: of a term of one feature a
+        value is its score less the mean score, and a pair's part is divided between both features
+        as Shapley's formula does, in halves beyond what each does by itself. Values and base value
+        add up to the score that :meth:`predict_with_uncertainty` returns without ``init_score``.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+            The caller's own: the result shows them, and nothing protects them.
+
+        Returns
+        -------
+        shap.Explanation
+            For shap's plots: ``values`` of shape (n_rows, n_features), or (n_rows, n_features,
+            n_classes) for more than two classes, in the units of scores. An
+            :class:`~interpret_dp.ebm.shap_values.AdditiveShapValues` with the same attributes where
+            shap is not installed.
+        """
+        from interpret_dp.ebm.shap_values import shap_values
+
+        rows = self._readable(X)
+        return shap_values(self, rows, functools.partial(self._looked_up, rows))
 
     def sample_curves(self, n: int = 100, random_state: int | None = None) -> list[Any]:
         """Draw plausible curves of every term: what a fit without noise could have had.
@@ -325,7 +358,8 @@ class PrivateEBM(ShowsGuarantee):
 
         The rows are the caller's own: the explanation shows them, and nothing protects them. It
         costs nothing with respect to the rows that the model was fitted on. A label that is
-        missing or no class counts as unknown.
+        missing or no class counts as unknown. Of a classifier, ``data(row)["same_decision"]`` is
+        the share of plausible models (:meth:`sample_curves`) that predict the same class.
 
         Parameters
         ----------
@@ -344,7 +378,10 @@ class PrivateEBM(ShowsGuarantee):
         if classes is not None:
             shown.classes_ = labels_in_explanations(classes)
         explanation = super(PrivateEBM, shown).explain_local(rows, actual, name, init_score)  # type: ignore[misc]
-        return self._with_privacy(explanation)
+        private = self._with_privacy(explanation)
+        if classes is None or len(classes) < 2:
+            return private
+        return private.with_decisions(self.predict_with_uncertainty(X, init_score))
 
     def _with_privacy(self, explanation: Any) -> Any:
         open_session = functools.partial(
@@ -352,6 +389,35 @@ class PrivateEBM(ShowsGuarantee):
             build=functools.partial(type(self).from_released, ledger=self.ledger),  # type: ignore[attr-defined]
         )
         return attach_privacy(explanation, self.privacy_spend_, self.to_released(), open_session)
+
+    def card(self, accuracy: Any = None, **statements: Any) -> ModelCard:
+        """Return one page about the model for those who read or use it; costs nothing.
+
+        It says what the model predicts, on whom, how well, with which curves, edits and limits,
+        what is promised, how to cite it, and answers the questions of NIST SP 800-226.
+
+        Parameters
+        ----------
+        accuracy : PrivateMetrics or mapping of str to float, default=None
+            What :func:`interpret_dp.private_metrics` released; or figures by name that were
+            measured on public rows, which the card says. Never measure on private rows unpaid.
+        **statements : str or list of str
+            What only people know, by the names of ``guarantee_.to_registry``, such as ``name``,
+            ``description``, ``intended_use`` and ``data_curators``. None is required.
+
+        Returns
+        -------
+        ModelCard
+            With ``to_html()``, ``to_markdown()`` and ``save(path)``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a statement is unknown or of another form, or ``accuracy`` is neither.
+        """
+        from interpret_dp.explanation.card import ModelCard
+
+        return ModelCard(self.to_released(), statements, accuracy)
 
     # -------------------------------------------------------------------------------- files
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from interpret_dp._interpret import explanation_base, part_count, selector_of
+from interpret_dp.explanation.draws import decision_shares, top_shares
 from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.plots import draw_figure
@@ -284,6 +285,44 @@ class PrivateEBMExplanation(PrivateExplanation):
         """
         terms = zip(self.model.term_names, self.model.terms, strict=True)
         return {name: term_sentence(self.model, term) for name, term in terms}
+
+    def top_terms(self, k: int = 5) -> dict[str, float]:
+        """Return the probability that each term is among the k of largest importance.
+
+        It is the share of 500 draws of plausible curves, the same in each call; costs nothing. The
+        importance of a term is its mean absolute score over the released rows. Terms whose noise
+        is not known are taken as they are.
+
+        Parameters
+        ----------
+        k : int, default=5
+            From 1 to the number of terms.
+
+        Returns
+        -------
+        dict of str to float
+            By name of the term.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``k`` is out of range.
+        """
+        return dict(top_shares(self.model, k))
+
+    def with_decisions(self, uncertain: Any) -> PrivateEBMExplanation:
+        """Add to each row the share of plausible models that decide the same, and return self.
+
+        Parameters
+        ----------
+        uncertain : ndarray of float64, shape (n_rows, 2) or (n_rows, 2, n_classes)
+            Scores of the rows and their standard deviations.
+        """
+        shares = decision_shares(uncertain)
+        for record, share in zip(self.data(-1)["specific"], shares, strict=True):
+            if share is not None:
+                record["same_decision"] = share
+        return self
 
 
 def attach_privacy(

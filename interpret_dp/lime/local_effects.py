@@ -19,19 +19,17 @@ permutations.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._optional import import_optional
+from interpret_dp._optional import load_shap
 from interpret_dp.released.background import Background, cells_at, public_generator
 
-__all__ = ["Ask", "BackgroundRows", "LocalFit", "Perturbations", "ShapValues", "load_shap"]
+__all__ = ["Ask", "BackgroundRows", "LocalFit", "Perturbations", "ShapValues"]
 
 FloatArray = NDArray[np.float64]
 
@@ -270,14 +268,6 @@ def _groups(shares: FloatArray, most: int) -> FloatArray:
 
 _GROUPS = 32  # of rows of the background, each with a permutation of the columns and its reverse
 _ROWS_PER_GROUP = 32
-
-
-def load_shap() -> ModuleType:
-    """Return the library shap, or raise ModuleNotFoundError with the command that installs it."""
-    with warnings.catch_warnings():
-        # Its plots, which are not used here, use what matplotlib is about to deprecate.
-        warnings.simplefilter("ignore", PendingDeprecationWarning)
-        return import_optional("shap", extra="shap", purpose="Computing SHAP values")
 
 
 class ShapValues:

@@ -34,7 +34,11 @@ from interpret_dp.schema.declarations import NO_LEVEL
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ColumnSummary", "ModelSummary", "summarise", "term_sentence", "warn_after_fit"]
+__all__ = ["LEAST_RATIO", "ColumnSummary", "ModelSummary", "summarise", "term_sentence"]
+__all__ += ["warn_after_fit"]
+
+LEAST_RATIO = 2.0
+"""Signal to noise below which the effect of a term may be noise alone."""
 
 # A column is said to be nearly empty from this share of undeclared or missing cells on. Three
 # deviations of the noise must leave so much of it: a column with 85 % missing cells is none.
@@ -50,7 +54,6 @@ _ROWS_OF_MANY_BINS = 100.0
 _SMALL_TABLE = 500
 _COLUMNS_NAMED = 3
 _MOST_NAMED = 4  # levels or ranges in a sentence; more of them are counted
-_LEAST_RATIO = 2.0  # of signal to noise, below which the effect may be noise alone
 _MISSING, _UNDECLARED = "nearly all rows missing", "nearly all rows undeclared"
 _UNRELEASED, _ONE_BIN = "no level was released", "one bin"
 _FINDINGS = {
@@ -502,7 +505,7 @@ def term_sentence(model: AdditiveModel, term: AdditiveTerm) -> str:
     band = term.band()
     if ratio is None or band is None:
         return f"The noise in {subject.name!r} is not known, so its effect is not described."
-    if ratio < _LEAST_RATIO:
+    if ratio < LEAST_RATIO:
         return f"The effect of {subject.name!r} may be noise alone."
     if isinstance(subject, FeaturePair):
         return f"{subject.first.name!r} and {subject.second.name!r} have an effect together."

@@ -17,6 +17,7 @@ from interpret_dp.editor.bins import TermView
 from interpret_dp.explanation.plots.axes import Places, term_places
 from interpret_dp.explanation.plots.heat import CellPlaces, heat_figure, heat_range
 from interpret_dp.explanation.plots.parts import COLORS, LEGEND_BELOW, literal, transparent
+from interpret_dp.explanation.plots.plausible import add_draws
 from interpret_dp.explanation.plots.shape import Curve, TermPlot, common_range, term_curves
 from interpret_dp.released import AdditiveModel
 
@@ -79,6 +80,7 @@ class EditedTerm:
         selected: Collection[int] = (),
         on_common_scale: bool = False,
         drags: bool = False,
+        draws: bool = False,
         gestures: dict[str, Any] | None = None,
     ) -> Figure:
         """Return the plot.
@@ -93,6 +95,8 @@ class EditedTerm:
             Whether the range of the scores is that of all terms.
         drags : bool
             Whether a gesture moves bins; otherwise it selects them.
+        draws : bool
+            Whether plausible versions of the released curves are drawn.
         gestures : dict, default=None
             The stores that take clicks and drags; see ``dash/editor/gestures.js``. Without it a
             click on the legend hides curves, as plotly's own.
@@ -116,6 +120,8 @@ class EditedTerm:
             own = tuple(scores[number] for scores in versions)
             draggable += _add_curve(plot, curves[number], own, place, len(columns))
         plot.rows(legendrank=_RANKS["rows"])
+        if draws:
+            add_draws(plot, curves, columns, visible=True)
         plot.lay_out(_HEIGHT, {"l": 62, "r": 12, "t": 10, "b": 78})
         lowest, highest = _score_range(
             [(curves[number], [v[number] for v in versions]) for number in columns], places

@@ -209,6 +209,9 @@ def test_a_narrow_page_clips_nothing(open_editor):
     editor.select(40, 70)
     editor.press("smooth")
     editor.choose("Scale of all terms")
+    editor.choose("Plausible curves")
+    drawn = editor.dashboard.figures()[0]["data"]
+    assert any(trace.get("meta") == "plausible curves" for trace in drawn)
     editor.unfold("History")
     editor.unfold("Download, load")
     editor.dashboard.screenshot("editor_narrow")

@@ -83,6 +83,23 @@ def test_one_scale_for_all_curves_and_back(open_file, exported):
     page.assert_clean()
 
 
+def test_plausible_curves_are_shown_in_drawn_figures_and_in_those_drawn_later(open_file, exported):
+    page = open_file(exported)
+    page.page.locator("#draws").check()
+    page.look_at_all()
+    shown = (
+        "() => [...document.querySelectorAll('#shapes .plot')].map(plot => plot.data"
+        ".filter(trace => trace.meta === 'plausible curves' && trace.visible).length)"
+    )
+    counts = page.page.evaluate(shown)
+    assert counts.count(0) == 1  # the pair
+    page.screenshot("exported_page_draws")
+    page.page.locator("#draws").uncheck()
+    page.settle()
+    assert not any(page.page.evaluate(shown))
+    page.assert_clean()
+
+
 def test_many_terms_are_searched_and_all_curves_are_drawn_for_one_scale(
     open_file, cohort, tmp_path
 ):

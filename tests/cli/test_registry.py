@@ -54,3 +54,20 @@ def test_statements_that_cannot_be_used_are_refused(command, model, folder, text
     assert outcome.code == 2
     assert message in " ".join(outcome.err.split())
     assert not (folder / "record.yaml").exists()
+
+
+def test_a_card_is_written_from_the_same_statements(command, model, folder):
+    (folder / "about.toml").write_text(STATEMENTS)
+    ledger = (folder / "privacy.db").read_bytes()
+    arguments = ["card", model, "--statements", "about.toml", "--measured", "AUROC", 0.84]
+    for name in ("card.md", "card.html"):
+        outcome = command(*arguments, "--output", name)
+        assert outcome.code == 0, outcome.err
+        text = (folder / name).read_text()
+        for said in ("Readmission within 30 days", "Planning of follow-up", "AUROC", "0.84"):
+            assert said in text
+    assert (folder / "privacy.db").read_bytes() == ledger
+    assert command(*arguments, "--output", "card.md").code == 2
+    outcome = command(*arguments, "--output", "card.pdf")
+    assert (outcome.code, (folder / "card.pdf").exists()) == (2, False)
+    assert "must end in .html or .md" in outcome.err

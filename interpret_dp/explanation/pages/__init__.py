@@ -1,10 +1,14 @@
-"""Pages and cards of HTML: templates of jinja2 beside the modules that fill them.
+"""Pages and cards, as HTML or Markdown: templates of jinja2 beside the modules that fill them.
 
 Every text in them is escaped. A page works without a network: plotly is in it, once.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +16,21 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from plotly.graph_objects import Figure
 
-__all__ = ["render", "render_page"]
+__all__ = ["TextTable", "render", "render_page"]
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of texts; the columns named by ``numeric`` are set to the right."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: AbstractSet[str] = frozenset({"Entry"})
+    n_omitted: int = 0
 
 
 def render(template: str, **values: Any) -> str:
-    """Return a template filled with values; every text among them is escaped."""
+    """Return a template filled with values; every text among them is escaped, in HTML by itself."""
     return _environment().get_template(template).render(values)
 
 
@@ -53,16 +67,25 @@ class _Figures:
         return len(self.documents) - 1
 
 
+def _literal_markdown(text: str) -> str:
+    """Return a text as one line of Markdown that shows it literally, wherever it stands."""
+    line = re.sub(r"([\\`*_\[\]<>|~&#])", r"\\\1", " ".join(str(text).split()))
+    # What would begin a list or underline a heading.
+    return re.sub(r"^(\d*)([-+=.)])(?=[-+=\s]|$)", r"\1\\\2", line)
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("interpret_dp.explanation", "pages"),
-        autoescape=True,
+        # In Markdown the filter `literal` does it.
+        autoescape=lambda name: not str(name).endswith(".md"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["thousands"] = "{:,}".format
+    environment.filters["literal"] = _literal_markdown
     return environment

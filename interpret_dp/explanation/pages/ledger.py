@@ -6,8 +6,6 @@ Everything on it is in the ledger, which holds no figure of the rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any
 
 from interpret_dp._figures import (
@@ -26,7 +24,7 @@ from interpret_dp.explanation.budget import (
     spent_shares,
 )
 from interpret_dp.explanation.markup import to_html
-from interpret_dp.explanation.pages import render_page
+from interpret_dp.explanation.pages import TextTable, render_page
 from interpret_dp.explanation.panel import SHARES_OF, budget_bar, shares_text
 from interpret_dp.explanation.plots.parts import thinned
 from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
@@ -69,22 +67,12 @@ def render_ledger_page(document: Mapping[str, Any]) -> str:
     )
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A table of texts; the columns named by ``numeric`` are set to the right."""
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    numeric: AbstractSet[str] = frozenset({"Entry"})
-    n_omitted: int = 0
-
-
 def _latest(records: Sequence[Any]) -> tuple[Sequence[Any], int]:
     """Return the latest records that a table has room for, and how many it omits."""
     return records[-_MOST_ROWS:], max(0, len(records) - _MOST_ROWS)
 
 
-def _overview(accounts: Sequence[Mapping[str, Any]]) -> _Table:
+def _overview(accounts: Sequence[Mapping[str, Any]]) -> TextTable:
     rows = []
     for account in accounts:
         budget, spent = account["budget"], account["spent"]
@@ -102,7 +90,7 @@ def _overview(accounts: Sequence[Mapping[str, Any]]) -> _Table:
             ]
         )
     head = ["Data set", "Budget", "Spent", "Ever spent", "Left", "Until", "Requests", "Waiting"]
-    return _Table(head, rows, {"Requests", "Waiting"})
+    return TextTable(head, rows, {"Requests", "Waiting"})
 
 
 def _account(account: Mapping[str, Any]) -> dict[str, Any]:
@@ -233,7 +221,7 @@ def _percent(share: float) -> str:
     return f"{ceil_text(100.0 * share)} %"
 
 
-def _acts_table(acts: Sequence[Mapping[str, Any]]) -> _Table:
+def _acts_table(acts: Sequence[Mapping[str, Any]]) -> TextTable:
     """Return what officers decided, and why."""
     latest, n_omitted = _latest(acts)
     rows = [
@@ -247,10 +235,10 @@ def _acts_table(acts: Sequence[Mapping[str, Any]]) -> _Table:
         for act in latest
     ]
     head = ["Entry", "Date (UTC)", "User", "Decision", "Reason"]
-    return _Table(head, rows, n_omitted=n_omitted)
+    return TextTable(head, rows, n_omitted=n_omitted)
 
 
-def _approvals_table(approvals: Sequence[Mapping[str, Any]]) -> _Table:
+def _approvals_table(approvals: Sequence[Mapping[str, Any]]) -> TextTable:
     """Return requests for approval, the latest first."""
     latest, n_omitted = _latest(approvals)
     rows = [
@@ -269,10 +257,10 @@ def _approvals_table(approvals: Sequence[Mapping[str, Any]]) -> _Table:
     ]
     head = ["Entry", "Date (UTC)", "User", "Data set", "Epsilon at delta", "Purpose", "Status",
             "Answered by", "Reason"]  # fmt: skip
-    return _Table(head, rows, n_omitted=n_omitted)
+    return TextTable(head, rows, n_omitted=n_omitted)
 
 
-def _requests_table(account: Mapping[str, Any]) -> _Table:
+def _requests_table(account: Mapping[str, Any]) -> TextTable:
     """Return the latest requests with what had been spent up to each, the latest first."""
     unit = "mu" if account["budget"] is None else "epsilon"
     latest, n_omitted = _latest(list(zip(account["requests"], account["totals"], strict=True)))
@@ -294,10 +282,10 @@ def _requests_table(account: Mapping[str, Any]) -> _Table:
     ]
     head = ["Entry", "Date (UTC)", "Class", "User", "Host", "Purpose", "Epsilon", "Delta",
             "Cost (mu)", f"Total {unit}", "State"]  # fmt: skip
-    return _Table(head, rows, {"Entry", *head[6:10]}, n_omitted)
+    return TextTable(head, rows, {"Entry", *head[6:10]}, n_omitted)
 
 
-def _entries_table(entries: Sequence[Mapping[str, Any]]) -> _Table:
+def _entries_table(entries: Sequence[Mapping[str, Any]]) -> TextTable:
     """Return the end of the log, entry by entry; hashes cut to their beginnings."""
     latest, n_omitted = _latest(entries)
     rows = [
@@ -319,7 +307,7 @@ def _entries_table(entries: Sequence[Mapping[str, Any]]) -> _Table:
     ]
     head = ["Entry", "Date (UTC)", "Kind", "Data set", "User", "Class", "Purpose or reason", "mu",
             "delta", "Closes", "Version", "Hash"]  # fmt: skip
-    return _Table(head, rows, {"Entry", "mu", "delta", "Closes"}, n_omitted)
+    return TextTable(head, rows, {"Entry", "mu", "delta", "Closes"}, n_omitted)
 
 
 def _status(approval: Mapping[str, Any]) -> str:

@@ -8,6 +8,15 @@ document.getElementById('same-scale').addEventListener('change', event => {
       ? {'yaxis.range': widest.slice(), 'yaxis.autorange': false} : {'yaxis.autorange': true});
   }
 });
+document.getElementById('draws').addEventListener('change', event => {
+  const visible = event.target.checked;
+  for (const node of shapes) {
+    const data = figures[plots.indexOf(node)].data;
+    const drawn = data.flatMap((trace, i) => trace.meta === 'plausible curves' ? [i] : []);
+    for (const i of drawn) data[i].visible = visible;
+    if (node.data && drawn.length) Plotly.restyle(node, {visible}, drawn);
+  }
+});
 const search = document.getElementById('search');
 if (search) search.addEventListener('input', () => {
   for (const card of document.querySelectorAll('#shapes .card')) {

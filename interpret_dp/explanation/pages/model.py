@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._interpret import part_count
 from interpret_dp.explanation.markup import to_html
-from interpret_dp.explanation.pages import render_page
+from interpret_dp.explanation.pages import TextTable, render_page
 from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.plots.bars import (
     SIGNAL_TO_NOISE,
     importance_figure,
     local_figure,
     outcome_text,
+    stability_text,
     term_importance,
 )
 from interpret_dp.explanation.plots.heat import heat_figure
@@ -27,7 +28,7 @@ from interpret_dp.released.summary import term_sentence
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["render_html"]
+__all__ = ["edits_table", "render_html"]
 
 _WIDE_LEVELS = 14
 
@@ -41,6 +42,7 @@ def render_html(
     notes: Mapping[str, str] | None = None,
     truth: Mapping[str, TrueCurve] | None = None,
     local: Any = None,
+    card: Any = None,
 ) -> str:
     """Return a page with the guarantee, the spend, importances and every shape function.
 
@@ -64,6 +66,8 @@ def render_html(
     local : explanation, default=None
         A local explanation of interpret. All its rows are shown, and nothing protects them: show
         rows of your own, or of people who do not exist.
+    card : ModelCard, default=None
+        The card whose page it is: its sections are added.
 
     Returns
     -------
@@ -76,7 +80,8 @@ def render_html(
     curves = [term for term in terms if term.partner is None]
     privacy = dataclasses.replace(privacy, edits=len(model.edits))
     return render_page(
-        "model.html",
+        "model.html" if card is None else "model_card.html",
+        card=card,
         title=title or (f"Model of {dataset}" if dataset else "Private additive model"),
         lead=lead,
         notes=notes,
@@ -88,11 +93,17 @@ def render_html(
         too_few_rows=any(term.too_few_rows[1:-1].any() for term in curves) and TOO_FEW_ROWS,
         has_truth=bool(truth),
         has_pairs=len(curves) < len(terms),
-        edits=[edit.to_dict() | {"when": edit.when.replace("T", " ")[:16]} for edit in model.edits],
+        edits=edits_table(model),
         edited={edit.term for edit in model.edits},
         shapes=[_shape_card(model, term, truth) for term in terms],
         predictions=None if local is None else _predictions(model, local),
     )
+
+
+def edits_table(model: AdditiveModel) -> TextTable | None:
+    """Return what people changed after the fit; None if nothing."""
+    rows = [[e.term, e.what, e.who, e.when.replace("T", " ")[:16], e.why] for e in model.edits]
+    return TextTable(["curve", "edit", "by", "when (UTC)", "why"], rows) if rows else None
 
 
 def _shape_card(
@@ -103,9 +114,13 @@ def _shape_card(
     if term.partner is not None:
         return " pair", name, says, heat_figure(model, term)
     is_wide = len(model.features[term.feature].labels) > _WIDE_LEVELS
-    return " wide" if is_wide else "", name, says, shape_figure(model, term, truth.get(name))
+    figure = shape_figure(model, term, truth.get(name), draws=True)
+    return " wide" if is_wide else "", name, says, figure
 
 
-def _predictions(model: AdditiveModel, local: Any) -> list[tuple[str, Figure]]:
+def _predictions(model: AdditiveModel, local: Any) -> list[tuple[str, str, Figure]]:
     records = [local.data(row) for row in range(part_count(local.selector))]
-    return [(outcome_text(model, record), local_figure(model, record)) for record in records]
+    return [
+        (outcome_text(model, record), stability_text(record), local_figure(model, record))
+        for record in records
+    ]

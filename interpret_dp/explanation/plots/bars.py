@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.explanation.draws import decision_text, top_k, top_shares, top_text
 from interpret_dp.explanation.influence import (
     ERROR_BARS,
     FADED,
@@ -54,6 +55,7 @@ __all__ = [
     "prediction_figure",
     "row_figure",
     "signed_colors",
+    "stability_text",
     "term_importance",
 ]
 
@@ -123,6 +125,12 @@ def _importances(model: AdditiveModel) -> Figure:
     _add_column(
         figure, "signal to noise", [_ratio_text(model.terms[k].signal_to_noise) for k in order]
     )
+    if k := top_k(model):
+        shares = list(top_shares(model, k).values())
+        figure.data[0].update(
+            hovertext=[top_text(shares[index], k) for index in order],
+            hovertemplate="%{customdata}: %{x:.4g}<br>%{hovertext}<extra></extra>",
+        )
     return figure
 
 
@@ -319,6 +327,7 @@ def prediction_figure(model: AdditiveModel, record: Mapping[str, Any], line: str
     line : str
         The privacy cost; left out if empty.
     """
+    line = "\n".join(part for part in (stability_text(record), line) if part)
     figure = local_figure(model, record)
     intercept = np.asarray(record["extra"]["scores"], dtype=np.float64).reshape(-1)
     if len(intercept) == 1:
@@ -391,6 +400,11 @@ def outcome_text(model: AdditiveModel, record: Mapping[str, Any]) -> str:
         probability = 0.5 * (1.0 + math.tanh(total[0] / 2.0))
     text = f"Probability of {model.classes[index]}: {100 * probability:.0f} %"
     return text if math.isnan(actual) else f"{text}, actual: {model.classes[int(actual)]}"
+
+
+def stability_text(record: Mapping[str, Any]) -> str:
+    """Say in how many plausible models the decision is the same; "" where that is not known."""
+    return decision_text(record["same_decision"]) if "same_decision" in record else ""
 
 
 def _local_unit(model: AdditiveModel, record: Mapping[str, Any]) -> str:

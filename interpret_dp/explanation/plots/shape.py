@@ -31,6 +31,7 @@ from interpret_dp.explanation.plots.parts import (
     score_unit,
     transparent,
 )
+from interpret_dp.explanation.plots.plausible import DRAWS, DRAWS_OPACITY, add_draws
 from interpret_dp.released.intervals import Band
 from interpret_dp.released.isotonic import isotonic
 from interpret_dp.schema.declarations import Categorical, Continuous
@@ -332,6 +333,7 @@ def shape_figure(
     truth: TrueCurve | None = None,
     *,
     previews: Mapping[str, FloatArray] | None = None,
+    draws: bool = False,
 ) -> Figure:
     """Return one term: its scores, the 95 % noise band, and where the rows are.
 
@@ -349,6 +351,8 @@ def shape_figure(
     previews : mapping of str to ndarray, default=None
         Other versions of the scores by name, drawn but hidden. ``meta`` of a trace is
         ``"released"`` for the term's own curves and the name for those of a preview.
+    draws : bool, default=False
+        Draw plausible curves too, hidden; their ``meta`` is ``"plausible curves"``.
     """
     plot, curves = TermPlot.of(model, term), term_curves(model, term)
     for place, curve in enumerate(curves):
@@ -366,6 +370,8 @@ def shape_figure(
         versions = term_curves(model, term, scores)
         for place, curve in enumerate(versions):
             _add_preview(plot, curve, name, plot.places.beside(place, len(versions)))
+    if draws:
+        add_draws(plot, curves, range(len(curves)))
     plot.lay_out(330, {"l": 58, "r": 14, "t": 8, "b": 40})
     return plot.figure
 
@@ -494,10 +500,10 @@ def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
     if term.partner is not None:
         return _pair_figure(model, term, line)
     previews = monotone_previews(model, term)
-    figure = shape_figure(model, term, previews=previews)
+    figure = shape_figure(model, term, previews=previews, draws=True)
     bottom = figure.layout.margin.b
     menus = [scale_menu(model)]
-    if previews:
+    if any(trace.meta not in (None, "released") for trace in figure.data):
         menus.append(_preview_menu(figure, list(previews)))
     figure.update_layout(updatemenus=menus, showlegend=True)
     add_heading(figure, f"Term: {feature.name} ({feature.kind})", line, with_menu=True)
@@ -546,9 +552,12 @@ def _preview_menu(figure: Figure, names: list[str]) -> dict[str, Any]:
 
     def version(shown: str | None) -> list[Any]:
         visible = [metas[i] in ("released", shown) for i in indices]
-        faded = [FADED if metas[i] == "released" and shown else 1.0 for i in indices]
+        opacity = {"released": FADED if shown in names else 1.0, DRAWS: DRAWS_OPACITY}
+        faded = [opacity.get(metas[i], 1.0) for i in indices]
         return [{"visible": visible, "opacity": faded}, indices]
 
     entries = [("as released", "restyle", version(None))]
     entries += [(f"preview {name}", "restyle", version(name)) for name in names]
+    if DRAWS in metas:
+        entries.append((DRAWS, "restyle", version(DRAWS)))
     return buttons(entries, x=0, xanchor="left")

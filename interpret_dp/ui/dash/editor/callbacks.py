@@ -241,6 +241,7 @@ def _add_drawing(app: dash.Dash) -> None:
             selected=bins or (),
             drags=mode == "drag",
             on_common_scale=scale == "common",
+            draws=scale == "draws",
             gestures=Ids(trigger["uid"], trigger["key"]).gestures,
         )
         seen = {"version": term.view.version, "edits": len(session.history)}

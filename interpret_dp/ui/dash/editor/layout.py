@@ -131,6 +131,9 @@ def _selection_bar(ids: Ids, term: EditedTerm) -> Component:
     line = html.Span(selection_line(term, ()), id=ids("selected"), className="idp-editor-selected")
     links = html.Span(selectors, className="idp-editor-links")
     scales = {"own": "Own scale", "common": "Scale of all terms"}
+    released = term.session.base.terms[term.index]
+    if released.partner is None and released.noise_deviations is not None:
+        scales["draws"] = "Plausible curves"
     return _div(
         "bar",
         _div("row", _segments(ids("mode"), modes, "select"), line, links),

@@ -1,0 +1,296 @@
+"""The card of a published model: one page for its readers, as HTML and as Markdown."""
+
+from __future__ import annotations
+
+import html
+import os
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from interpret_dp._documents import write_file
+from interpret_dp._figures import ceil_text, enumerated
+from interpret_dp._validate import check_real
+from interpret_dp._version import __version__
+from interpret_dp.accounting.registry import checked_statements
+from interpret_dp.explanation.draws import of_hundred, top_k, top_shares
+from interpret_dp.explanation.pages import TextTable, render
+from interpret_dp.explanation.pages.model import edits_table, render_html
+from interpret_dp.explanation.pages.questions import question_table
+from interpret_dp.explanation.panel import meaning_text
+from interpret_dp.explanation.plots.bars import term_importance
+from interpret_dp.explanation.plots.parts import score_unit
+from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.released import AdditiveModel, ModelSummary, summarise
+from interpret_dp.released.summary import LEAST_RATIO, term_sentence
+
+__all__ = ["ModelCard"]
+
+_LABELS = {
+    "description": "Description",
+    "intended_use": "Intended use",
+    "data_product_sector": "Sector",
+    "data_product_region": "Region",
+}
+_NOT_MEASURED = (
+    "Not measured. Figures on private rows are private too: interpret_dp.private_metrics releases "
+    "them, for a price."
+)
+_ON_PUBLIC_ROWS = (
+    "Measured on public rows, as those who publish the model state; the package checks no figure."
+)
+_LIMITS = (
+    "Curves show associations in the rows of the fit, which need not be causes.",
+    "Noise bands do not include sampling error: other rows would have given other curves.",
+    "Numbers beyond the declared bounds count as the bound, and all undeclared levels as one.",
+    "Rows that are predicted or explained with the model are not protected by its guarantee.",
+)
+_METHOD = (
+    "Method: Nori, Caruana, Bu, Shen and Kulkarni (2021), Accuracy, Interpretability, and "
+    "Differential Privacy via Explainable Boosting, Proceedings of the 38th International "
+    "Conference on Machine Learning."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCard:
+    """One page about a published model; from released numbers and statements alone.
+
+    A notebook shows the Markdown; :meth:`save` writes either form.
+
+    Attributes
+    ----------
+    model : AdditiveModel
+    statements : mapping of str to str or list of str
+        What only people know, by the names of ``guarantee_.to_registry``; none is required.
+    accuracy : PrivateMetrics, mapping of str to float, or None
+        What was paid for; or figures on public rows, by name.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a statement is unknown or of another form, or ``accuracy`` is neither.
+    """
+
+    model: AdditiveModel
+    statements: Mapping[str, Any]
+    accuracy: Any = None
+
+    def __post_init__(self) -> None:
+        """Check what the publishers state."""
+        object.__setattr__(self, "statements", checked_statements(self.statements))
+        if isinstance(self.accuracy, Mapping):
+            for name, value in self.accuracy.items():
+                check_real(f"accuracy[{name!r}]", value)
+        elif self.accuracy is not None and not hasattr(self.accuracy, "standard_errors"):
+            raise TypeError(
+                f"accuracy is of type {type(self.accuracy).__name__}; it must be what "
+                "private_metrics returned, or a mapping such as {'AUROC': 0.84} of figures that "
+                "were measured on public rows."
+            )
+
+    def to_html(self) -> str:
+        """Return the card as a complete HTML document that asks no server for anything."""
+        return render_html(self.model, self._spend, title=self.title, card=self)
+
+    def to_markdown(self) -> str:
+        """Return the card as Markdown; names in it are shown literally."""
+        return render("model_card.md", card=self)
+
+    def text_for(self, path: str | os.PathLike[str]) -> str:
+        """Return the card in the form that the ending of a file's name says.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ends in ``.html`` or ``.md``.
+
+        Raises
+        ------
+        ValueError
+            If it ends in anything else.
+        """
+        ending = Path(path).suffix.lower()
+        if ending not in (".html", ".md"):
+            raise ValueError(
+                f"The card's path is {os.fspath(path)!r}; it must end in .html or .md, which says "
+                "in which form the card is written."
+            )
+        return self.to_html() if ending == ".html" else self.to_markdown()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the card; a file that is there is replaced.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ends in ``.html`` or ``.md``.
+
+        Raises
+        ------
+        ValueError
+            If it ends in anything else.
+        OSError
+            If the file cannot be written; one that is there then stays as it is.
+        """
+        write_file(path, self.text_for(path))
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+    # ------------------------------------------------------------- what the templates show
+
+    @property
+    def title(self) -> str:
+        """The stated name, or that of the data set."""
+        dataset = self.model.guarantee.dataset
+        own = f"Model of {dataset}" if dataset else "Private additive model"
+        return str(self.statements.get("name", own))
+
+    @property
+    def about(self) -> list[tuple[str, str]]:
+        """What it predicts, on whom, and for what, each with a label."""
+        model, guarantee = self.model, self.model.guarantee
+        dataset = f" of data set {guarantee.dataset!r}" if guarantee.dataset else ""
+        n_pairs = sum(term.partner is not None for term in model.terms)
+        pairs = f" and {n_pairs} of pairs of features" if n_pairs else ""
+        unit = html.unescape(score_unit(model))  # written for plotly
+        return [
+            ("Predicts", _predicted_text(model)),
+            *((label, self.statements[k]) for k, label in _LABELS.items() if k in self.statements),
+            ("Learned from", f"About {model.n_rows:,.0f} rows{dataset}; the count is noisy."),
+            ("Protected unit", guarantee.unit),
+            ("Form", f"A sum of {len(model.terms) - n_pairs} curves{pairs}; unit: {unit}."),
+        ]
+
+    @property
+    def accuracy_table(self) -> TextTable | None:
+        """The figures; None where there are none."""
+        if self.accuracy is None:
+            return None
+        if isinstance(self.accuracy, Mapping):
+            rows = [[str(name), f"{value:.4g}"] for name, value in self.accuracy.items()]
+            return TextTable(["figure", "value"], rows)
+        table, errors = self.accuracy.table, self.accuracy.standard_errors
+        return TextTable(
+            ["model", *table.columns],
+            [
+                [str(name), *(f"{table.at[name, c]:.4g} ± {errors.at[name, c]:.2g}" for c in table)]
+                for name in table.index
+            ],
+        )
+
+    @property
+    def accuracy_note(self) -> str:
+        """On which rows the figures were measured, and at what cost."""
+        if self.accuracy is None:
+            return _NOT_MEASURED
+        if isinstance(self.accuracy, Mapping):
+            return _ON_PUBLIC_ROWS
+        paid = self.accuracy.guarantee
+        return (
+            "Measured on private rows and paid for: epsilon "
+            f"{ceil_text(paid.epsilon)} at delta {ceil_text(paid.delta)}, on top of the model. "
+            "After ± is what the added noise does to a figure; sampling error is not included."
+        )
+
+    @property
+    def odds(self) -> str:
+        """What the guarantee means for somebody who wants to find a person."""
+        return meaning_text(self._spend.to_dict()).removeprefix("What does this mean? ")
+
+    @property
+    def edits(self) -> TextTable | None:
+        """What people changed after the fit; None if nothing."""
+        return edits_table(self.model)
+
+    @property
+    def terms(self) -> TextTable:
+        """A line a term, the most important first."""
+        model, k = self.model, top_k(self.model)
+        shares = top_shares(model, k) if k else {}
+        named = dict(zip(model.term_names, model.terms, strict=True))
+        order = sorted(named, key=lambda name: -term_importance(named[name])[0])
+        head = ["term", "importance", "signal to noise", "what the curve shows"]
+        rows = [
+            [
+                name,
+                f"{term_importance(named[name])[0]:.3g}",
+                "not known" if (ratio := named[name].signal_to_noise) is None else f"{ratio:.1f}",
+                term_sentence(model, named[name]),
+            ]
+            for name in order
+        ]
+        if k:
+            head.insert(3, f"among the {k} most important" if k > 1 else "most important")
+            for row in rows:
+                row.insert(3, f"in {of_hundred(shares[row[0]])} draws")
+        return TextTable(head, rows)
+
+    @cached_property
+    def summary(self) -> ModelSummary:
+        """A line a column of the schema."""
+        return summarise(self.model)
+
+    @property
+    def columns(self) -> str:
+        """The summary as a block of code in Markdown, whatever names hold."""
+        return textwrap.indent("\n".join(str(self.summary).splitlines()), "    ", lambda _: True)
+
+    @property
+    def limits(self) -> list[str]:
+        """What a reader must not conclude."""
+        model = self.model
+        named = list(zip(model.term_names, model.terms, strict=True))
+        ratios = [(name, term.signal_to_noise) for name, term in named]
+        weak = [name for name, ratio in ratios if ratio is not None and ratio < LEAST_RATIO]
+        sparse = [name for name, term in named if term.too_few_rows[1:-1].any()]
+        unknown = [name for name, term in named if term.noise_deviations is None]
+        limits = [
+            text.format(enumerated([repr(name) for name in names]))
+            for text, names in (
+                ("May be noise alone: {}.", weak),
+                ("Some values have too few rows to be learned: {}.", sparse),
+                ("The noise is not known: {}.", unknown),
+            )
+            if names
+        ]
+        stated = [self.statements["notes"]] if "notes" in self.statements else []
+        findings = (*self.summary.privacy_findings, *self.summary.findings)
+        return [*stated, *findings, *limits, *_LIMITS]
+
+    @property
+    def questions(self) -> TextTable:
+        """The questions of NIST SP 800-226 with answers and evidence."""
+        return question_table(self.model, self.statements, self.odds)
+
+    @property
+    def citation(self) -> list[str]:
+        """How to cite the model, the package and the method."""
+        curators = enumerated(self.statements.get("data_curators", ["Publishers not stated"]))
+        date = self.statements.get("publication_date", "date not stated")
+        head = self.model.guarantee.ledger_head or "none"
+        return [
+            f"{curators} ({date}): {self.title}.",
+            f"SHA-256 of the model: {self.model.digest}. Ledger head after the fit: {head}.",
+            f"Made with interpret_dp {__version__}; its source has CITATION.cff.",
+            _METHOD,
+        ]
+
+    @cached_property
+    def _spend(self) -> PrivacySpend:
+        """The promise of the model alone: a card says nothing of the account of the data set."""
+        model, account = self.model, "not part of a card"
+        return PrivacySpend(guarantee=model.guarantee, edits=len(model.edits), ledger=account)
+
+
+def _predicted_text(model: AdditiveModel) -> str:
+    if model.classes is None:
+        return f"A number, declared as {model.schema.target!r}."
+    labels = [repr(label) for label in model.classes]
+    if len(labels) == 2:
+        return f"The probability of {labels[1]}; the other class is {labels[0]}."
+    return f"The probability of each class: {enumerated(labels)}."
