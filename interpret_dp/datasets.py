@@ -1,21 +1,24 @@
-"""Public tables: a simulated cohort with known truth, and the public benchmark tables.
+"""Public tables: simulated tables with known truth, and the public benchmark tables.
 
-Nothing here is private. The cohort is made up, so this module may draw its own numbers; it is the
-only one outside ``mechanisms`` that does.
+Nothing here is private. Simulated rows are made up, so this module may draw its own numbers; it is
+the only one outside ``mechanisms`` that does.
 """
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from interpret_dp._validate import check_choice, check_int
-from interpret_dp.schema import Categorical, Continuous, Schema
+from interpret_dp._validate import check_choice, check_int, check_real
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema import Categorical, Continuous, Integer, Schema
+from interpret_dp.schema.fine_bins import fine_edges
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +26,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["BENCHMARKS", "DATA_VARIABLE", "Cohort", "Curve", "load_benchmark", "make_cohort"]
+__all__ = [
+    "BENCHMARKS",
+    "DATA_VARIABLE",
+    "Cohort",
+    "Curve",
+    "load_benchmark",
+    "make_cohort",
+    "simulate_table",
+]
 
 DATA_VARIABLE = "INTERPRET_DP_DATA"
 """Environment variable that names the folder of the benchmark tables."""
@@ -185,7 +196,7 @@ def _cohort_schema(target: Continuous | Categorical) -> Schema:
 
 
 def _draw_levels(
-    rng: np.random.Generator, levels: tuple[str, ...], probabilities: Floats
+    rng: np.random.Generator, levels: tuple[Any, ...], probabilities: Floats
 ) -> NDArray[np.object_]:
     """Draw one level a row from an (n, len(levels)) matrix of probabilities."""
     below = np.cumsum(probabilities, axis=1)[:, :-1] < rng.random(len(probabilities))[:, None]
@@ -310,6 +321,203 @@ def make_cohort(
         noise = 1_000.0 * (rng.gamma(4.0, 1.0, n_rows) - 4.0)
         y = pd.Series(np.clip(score + noise, *_COST_BOUNDS), name="annual_cost")
     return Cohort(X, y, _cohort_schema(target), curves, intercept)
+
+
+# Points of a declared range between which quantiles are interpolated on the range's scale.
+_QUANTILES = 512
+_SIGNAL = 0.5  # share of the target's variance, on the scale of the score, that features explain
+
+
+def simulate_table(
+    schema: Schema,
+    n_rows: int,
+    *,
+    rate: float | Sequence[float] | None = None,
+    spread: float | None = None,
+    correlation: float = 0.0,
+    seed: int = 0,
+) -> Cohort:
+    """Simulate rows from a schema alone, with a target to which all features matter alike.
+
+    Every number is spread evenly over its bounds, on the declared scale, and every level is as
+    frequent as the others. The effect of each feature is linear in its normal score. Together they
+    explain half of the variance of the target, or of a label's latent logistic variable.
+
+    Parameters
+    ----------
+    schema : Schema
+        With a target.
+    n_rows : int
+        Number of rows, at least 1.
+    rate : float or sequence of float, default=None
+        Of labels: the share of the second one, or the shares of all, in the order of the schema.
+    spread : float, default=None
+        Of a number: its standard deviation, at most half of the declared range. The mean is the
+        middle of the range.
+    correlation : float, default=0.0
+        Correlation of the normal scores of any two numbers, from 0, below 1; levels have none.
+    seed : int, default=0
+        Seed of the simulation. It has nothing to do with privacy: the rows are made up.
+
+    Returns
+    -------
+    Cohort
+        Table, target, schema, true curves and intercept. Of more than two labels the curves are
+        those of the last one against the first.
+
+    Raises
+    ------
+    SchemaError
+        If the schema declares no feature or no target.
+    TypeError, ValueError
+        If an argument has another type or is out of its range.
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Integer, Schema
+    >>> schema = Schema({"age": Integer(18, 95)}, target=Categorical(["no", "yes"]))
+    >>> table = simulate_table(schema, 1_000, rate=0.2)
+    >>> table.X.shape, sorted(set(table.y))
+    ((1000, 1), ['no', 'yes'])
+    """
+    import pandas as pd
+    from scipy.special import ndtr
+
+    target = schema.target
+    if target is None or not schema.features:
+        raise SchemaError(
+            "The schema must declare a target and at least one feature to simulate rows. Declare "
+            "Schema({...}, target=...)."
+        )
+    n_rows = check_int("n_rows", n_rows, low=1)
+    correlation = check_real("correlation", correlation, low=0, high=1, high_open=True)
+    rng = np.random.default_rng(check_int("seed", seed, low=0))
+    common = rng.standard_normal(n_rows)
+    columns: dict[str, Any] = {}
+    curves = {}
+    for place, (name, spec) in enumerate(schema.features.items()):
+        shared = correlation if isinstance(spec, Continuous) else 0.0
+        own = math.sqrt(1.0 - shared) * rng.standard_normal(n_rows)
+        normal = math.sqrt(shared) * common + own
+        columns[name] = _values_at(spec, ndtr(normal))
+        curves[name] = _linear_curve(name, spec, columns[name], sign=-1.0 if place % 2 else 1.0)
+    X = pd.DataFrame(columns)
+    signal = np.sum([curve(X[name]) for name, curve in curves.items()], axis=0)
+    deviation = max(float(np.std(signal)), 1e-12)
+    if isinstance(target, Categorical):
+        shares = class_shares(target, rate)
+        factor = math.sqrt(_SIGNAL / (1.0 - _SIGNAL)) * math.pi / math.sqrt(3.0) / deviation
+        y, intercept = _labels(rng, target, shares, factor * signal)
+    else:
+        spread = check_spread(target, spread)
+        factor, intercept = math.sqrt(_SIGNAL) * spread / deviation, _middle(target)
+        noise = math.sqrt(1.0 - _SIGNAL) * spread * rng.standard_normal(n_rows)
+        y = np.clip(intercept + factor * signal + noise, target.lower, target.upper)
+    scaled = {
+        name: Curve(name, curve.shape, curve.missing, factor, factor * curve.offset)
+        for name, curve in curves.items()
+    }
+    return Cohort(X, pd.Series(y, name="target"), schema, scaled, intercept)
+
+
+def class_shares(target: Categorical, rate: float | Sequence[float] | None) -> Floats:
+    """Return the share of each label, or raise ValueError; ``rate`` as `simulate_table` takes it.
+
+    Parameters
+    ----------
+    target : Categorical
+    rate : float, sequence of float or None
+    """
+    n_labels = len(target.levels)
+    if rate is not None and np.ndim(rate) == 1:
+        listed = list(rate)  # type: ignore[arg-type]
+        shares = np.array([check_real("rate", one, low=0, low_open=True) for one in listed])
+        if len(shares) == n_labels and n_labels > 1 and abs(shares.sum() - 1.0) <= 1e-6:
+            return np.asarray(shares / shares.sum())
+    elif rate is not None and n_labels == 2:
+        second = check_real("rate", rate, low=0, high=1, low_open=True, high_open=True)
+        return np.array([1.0 - second, second])
+    second_text = "the share of the second, or " if n_labels == 2 else ""
+    raise ValueError(
+        f"rate is {rate!r}; the target has the labels {', '.join(map(repr, target.levels))}. Give "
+        f"your own public guess: {second_text}one share a label, which add up to 1."
+    )
+
+
+def check_spread(target: Continuous, spread: float | None) -> float:
+    """Return the standard deviation of a target, or raise ValueError.
+
+    Parameters
+    ----------
+    target : Continuous
+    spread : float or None
+    """
+    half = (target.upper - target.lower) / 2.0
+    if spread is None or half <= 0:
+        raise ValueError(
+            f"spread is {spread!r}; the target is a number between {target.lower:g} and "
+            f"{target.upper:g}. Give its standard deviation by your own public guess, above 0 and "
+            f"at most {half:g}."
+        )
+    return check_real("spread", spread, low=0, high=half, low_open=True)
+
+
+def _middle(spec: Continuous) -> float:
+    return (spec.lower + spec.upper) / 2.0
+
+
+def _grid(spec: Continuous) -> Floats:
+    """Return values at equal steps of the declared scale, both bounds included."""
+    inner = fine_edges(spec, _QUANTILES) if not isinstance(spec, Integer) else np.zeros(0)
+    return np.concatenate([[spec.lower], inner, [spec.upper]])
+
+
+def _values_at(spec: Continuous | Categorical, quantiles: Floats) -> NDArray[Any]:
+    if isinstance(spec, Categorical):
+        places = (quantiles * len(spec.levels)).astype(np.int64)
+        return np.array(spec.levels, dtype=object)[np.minimum(places, len(spec.levels) - 1)]
+    grid = _grid(spec)
+    values = np.interp(quantiles, np.linspace(0.0, 1.0, len(grid)), grid)
+    return np.rint(values) if isinstance(spec, Integer) else values
+
+
+def _linear_curve(
+    name: str, spec: Continuous | Categorical, values: NDArray[Any], sign: float
+) -> Curve:
+    """Return the curve of a feature: its normal score, centred over the rows."""
+    from scipy.special import ndtri
+
+    shape: Any
+    if isinstance(spec, Categorical):
+        n_levels = len(spec.levels)
+        scores = sign * ndtri((np.arange(n_levels) + 0.5) / n_levels)
+        shape = dict(zip(spec.levels, scores.tolist(), strict=True))
+    else:
+        grid = _grid(spec)
+        quantiles = np.linspace(0.0, 1.0, len(grid))
+
+        def shape(numbers: Floats) -> Floats:
+            places = np.interp(numbers, grid, quantiles)
+            return np.asarray(sign * ndtri(np.clip(places, 1e-3, 1.0 - 1e-3)))
+
+    raw = Curve(name, shape)
+    return Curve(name, shape, offset=-float(np.mean(raw(values))))
+
+
+def _labels(
+    rng: np.random.Generator, target: Categorical, shares: Floats, signal: Floats
+) -> tuple[Any, float]:
+    """Draw labels, and return them with the intercept of the last against the first."""
+    directions = np.linspace(0.0, 1.0, len(shares))
+    logits = directions * signal[:, np.newaxis]
+    levels = np.log(shares)
+    # The shares of the labels rise with their levels, so that few steps meet the shares.
+    for _ in range(50):
+        odds = np.exp(levels + logits - (levels + logits).max(axis=1, keepdims=True))
+        levels += np.log(shares / (odds / odds.sum(axis=1, keepdims=True)).mean(axis=0))
+    odds = np.exp(levels + logits - (levels + logits).max(axis=1, keepdims=True))
+    labels = _draw_levels(rng, target.levels, odds / odds.sum(axis=1, keepdims=True))
+    return labels, float(levels[-1] - levels[0])
 
 
 @dataclass(frozen=True)
