@@ -75,7 +75,8 @@ def _lines(names: Sequence[str], n_fits: int, n_planned: int) -> Iterator[str]:
         for epsilon, planned in zip(EPSILONS, planned_widths(problem, n_planned), strict=True):
             fits = [fitted_width(problem, epsilon) for _ in range(n_fits)]
             fitted = float(np.median(fits))
-            alone, correlated, like = np.array(planned) / max(fitted, 1e-300)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                alone, correlated, like = np.divide(planned, fitted)
             low, high = min(alone, correlated), max(alone, correlated)
             is_between = low <= 1.0 + _WITHIN and high >= 1.0 - _WITHIN
             counts += [abs(alone - 1) <= _WITHIN, is_between, abs(like - 1) <= _WITHIN]

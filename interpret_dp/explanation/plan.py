@@ -278,7 +278,7 @@ class FitPlan:
         for place, (_, curve) in enumerate(drawn, start=1):
             _add_curve(figure, curve, place)
         dress(figure, height=360, margin={"l": 64, "r": 24, "b": 84, "t": 40})
-        title = f"{drawn[0][1].feature}: one simulated fit of {size:,} rows at each epsilon"
+        title = f"{drawn[0][1].feature}: one planned fit of {size:,} rows at each epsilon"
         add_heading(figure, title, self._heading(), over_panels=True)
         figure.update_layout(showlegend=True, legend=LEGEND_BELOW)
         figure.update_yaxes(title=literal(self.unit), col=1)
@@ -325,10 +325,12 @@ class FitPlan:
     def notes(self) -> list[str]:
         """Sentences on where the figures come from, and how to read them."""
         notes = [
-            f"{self.source}. No private row was read, and nothing was charged.",
+            f"{self.source}. Nothing was charged.",
             f"Bands in {self.unit}: half the width of the unshrunk 95 % noise band, the median "
             f"over features, at delta {self.delta:g}. An effect of the size named is significant "
             "in 4 of 5 fits; a level needs the rows named to be learned.",
+            f"On five of six public tables fits had 0.6 to {1.4 if self.metric else 2.2} times the "
+            "planned widths. Where most rows of a column have one value, their bands are narrower.",
         ]
         smallest = min(fit.n_rows for fit in self.fits)
         needs = [
