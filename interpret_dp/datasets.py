@@ -381,17 +381,11 @@ def simulate_table(
     ((1000, 1), ['no', 'yes'])
     """
     import pandas as pd
-    from scipy.special import ndtr
 
-    target = schema.target
-    if target is None or not schema.features:
-        raise SchemaError(
-            "The schema must declare a target and at least one feature to simulate rows. Declare "
-            "Schema({...}, target=...)."
-        )
     n_rows = check_int("n_rows", n_rows, low=1)
     correlation = check_real("correlation", correlation, low=0, high=1, high_open=True)
     rng = np.random.default_rng(check_int("seed", seed, low=0))
+    target, guess = checked_guess(schema, rate, spread)
     common = rng.standard_normal(n_rows)
     columns: dict[str, Any] = {}
     curves = {}
@@ -399,19 +393,16 @@ def simulate_table(
         shared = correlation if isinstance(spec, Continuous) else 0.0
         own = math.sqrt(1.0 - shared) * rng.standard_normal(n_rows)
         normal = math.sqrt(shared) * common + own
-        columns[name] = _values_at(spec, ndtr(normal))
-        curves[name] = _linear_curve(name, spec, columns[name], sign=-1.0 if place % 2 else 1.0)
+        columns[name], curves[name] = _column(name, spec, normal, -1.0 if place % 2 else 1.0)
     X = pd.DataFrame(columns)
     signal = np.sum([curve(X[name]) for name, curve in curves.items()], axis=0)
     deviation = max(float(np.std(signal)), 1e-12)
     if isinstance(target, Categorical):
-        shares = class_shares(target, rate)
         factor = math.sqrt(_SIGNAL / (1.0 - _SIGNAL)) * math.pi / math.sqrt(3.0) / deviation
-        y, intercept = _labels(rng, target, shares, factor * signal)
+        y, intercept = _labels(rng, target, guess, factor * signal)
     else:
-        spread = check_spread(target, spread)
-        factor, intercept = math.sqrt(_SIGNAL) * spread / deviation, _middle(target)
-        noise = math.sqrt(1.0 - _SIGNAL) * spread * rng.standard_normal(n_rows)
+        factor, intercept = math.sqrt(_SIGNAL) * guess / deviation, sum(target.extent) / 2.0
+        noise = math.sqrt(1.0 - _SIGNAL) * guess * rng.standard_normal(n_rows)
         y = np.clip(intercept + factor * signal + noise, target.lower, target.upper)
     scaled = {
         name: Curve(name, curve.shape, curve.missing, factor, factor * curve.offset)
@@ -420,103 +411,87 @@ def simulate_table(
     return Cohort(X, pd.Series(y, name="target"), schema, scaled, intercept)
 
 
-def class_shares(target: Categorical, rate: float | Sequence[float] | None) -> Floats:
-    """Return the share of each label, or raise ValueError; ``rate`` as `simulate_table` takes it.
+def checked_guess(schema: Schema, rate: Any, spread: Any) -> tuple[Any, Any]:
+    """Return the target, and the share of each label or the standard deviation of a number.
 
     Parameters
     ----------
-    target : Categorical
-    rate : float, sequence of float or None
+    schema : Schema
+    rate, spread
+        As `simulate_table` takes them.
+
+    Raises
+    ------
+    SchemaError, ValueError
+        If the schema has no target or feature, or the guess is missing or does not fit the target.
     """
-    n_labels = len(target.levels)
-    if rate is not None and np.ndim(rate) == 1:
-        listed = list(rate)  # type: ignore[arg-type]
-        shares = np.array([check_real("rate", one, low=0, low_open=True) for one in listed])
-        if len(shares) == n_labels and n_labels > 1 and abs(shares.sum() - 1.0) <= 1e-6:
-            return np.asarray(shares / shares.sum())
-    elif rate is not None and n_labels == 2:
-        second = check_real("rate", rate, low=0, high=1, low_open=True, high_open=True)
-        return np.array([1.0 - second, second])
-    second_text = "the share of the second, or " if n_labels == 2 else ""
-    raise ValueError(
-        f"rate is {rate!r}; the target has the labels {', '.join(map(repr, target.levels))}. Give "
-        f"your own public guess: {second_text}one share a label, which add up to 1."
-    )
-
-
-def check_spread(target: Continuous, spread: float | None) -> float:
-    """Return the standard deviation of a target, or raise ValueError.
-
-    Parameters
-    ----------
-    target : Continuous
-    spread : float or None
-    """
-    half = (target.upper - target.lower) / 2.0
-    if spread is None or half <= 0:
-        raise ValueError(
-            f"spread is {spread!r}; the target is a number between {target.lower:g} and "
-            f"{target.upper:g}. Give its standard deviation by your own public guess, above 0 and "
-            f"at most {half:g}."
+    target = schema.target
+    if target is None or not schema.features:
+        raise SchemaError(
+            "The schema must declare a target and at least one feature, from which rows are "
+            "simulated. Declare Schema({...}, target=...)."
         )
-    return check_real("spread", spread, low=0, high=half, low_open=True)
+    given, other, n_figures = spread, rate, 1
+    if isinstance(target, Categorical):
+        given, other, n_figures, limit = rate, spread, len(target.levels), 1.0
+        wanted = "rate= as the share of the second label of two, or one share for each label"
+    else:
+        limit = (target.upper - target.lower) / 2.0
+        wanted = f"spread= as the standard deviation, above 0 and at most {limit:g}"
+    figures = np.ravel(np.nan if given is None else given)
+    if len(figures) == 1 and n_figures == 2:
+        figures = np.append(1.0 - figures, figures)
+    is_usable = len(figures) == n_figures and all(0 < figure <= limit for figure in figures)
+    if isinstance(target, Categorical):
+        is_usable = is_usable and abs(figures.sum() - 1.0) < 1e-6
+    if not is_usable or other is not None:
+        raise ValueError(
+            f"rate is {rate!r} and spread is {spread!r}; the target is {target!r}. Give {wanted}, "
+            "and not the other one. It must be your own public guess."
+        )
+    return target, figures if isinstance(target, Categorical) else float(figures[0])
 
 
-def _middle(spec: Continuous) -> float:
-    return (spec.lower + spec.upper) / 2.0
-
-
-def _grid(spec: Continuous) -> Floats:
-    """Return values at equal steps of the declared scale, both bounds included."""
-    inner = fine_edges(spec, _QUANTILES) if not isinstance(spec, Integer) else np.zeros(0)
-    return np.concatenate([[spec.lower], inner, [spec.upper]])
-
-
-def _values_at(spec: Continuous | Categorical, quantiles: Floats) -> NDArray[Any]:
-    if isinstance(spec, Categorical):
-        places = (quantiles * len(spec.levels)).astype(np.int64)
-        return np.array(spec.levels, dtype=object)[np.minimum(places, len(spec.levels) - 1)]
-    grid = _grid(spec)
-    values = np.interp(quantiles, np.linspace(0.0, 1.0, len(grid)), grid)
-    return np.rint(values) if isinstance(spec, Integer) else values
-
-
-def _linear_curve(
-    name: str, spec: Continuous | Categorical, values: NDArray[Any], sign: float
-) -> Curve:
-    """Return the curve of a feature: its normal score, centred over the rows."""
-    from scipy.special import ndtri
+def _column(
+    name: str, spec: Continuous | Categorical, normal: Floats, sign: float
+) -> tuple[NDArray[Any], Curve]:
+    """Return values at normal scores, and the curve that is linear in these, centred."""
+    from scipy.special import ndtr, ndtri
 
     shape: Any
     if isinstance(spec, Categorical):
         n_levels = len(spec.levels)
+        places = np.minimum((ndtr(normal) * n_levels).astype(np.int64), n_levels - 1)
+        values = np.array(spec.levels, dtype=object)[places]
         scores = sign * ndtri((np.arange(n_levels) + 0.5) / n_levels)
         shape = dict(zip(spec.levels, scores.tolist(), strict=True))
     else:
-        grid = _grid(spec)
-        quantiles = np.linspace(0.0, 1.0, len(grid))
+        # At equal steps of the declared scale.
+        inner = np.zeros(0) if isinstance(spec, Integer) else fine_edges(spec, _QUANTILES)
+        grid = np.array([spec.lower, *inner, spec.upper])
+        steps = np.linspace(0.0, 1.0, len(grid))
+        values = np.interp(ndtr(normal), steps, grid)
+        values = np.rint(values) if isinstance(spec, Integer) else values
 
         def shape(numbers: Floats) -> Floats:
-            places = np.interp(numbers, grid, quantiles)
-            return np.asarray(sign * ndtri(np.clip(places, 1e-3, 1.0 - 1e-3)))
+            quantiles = np.clip(np.interp(numbers, grid, steps), 1e-3, 1.0 - 1e-3)
+            return np.asarray(sign * ndtri(quantiles))
 
-    raw = Curve(name, shape)
-    return Curve(name, shape, offset=-float(np.mean(raw(values))))
+    return values, Curve(name, shape, offset=-float(np.mean(Curve(name, shape)(values))))
 
 
 def _labels(
     rng: np.random.Generator, target: Categorical, shares: Floats, signal: Floats
 ) -> tuple[Any, float]:
     """Draw labels, and return them with the intercept of the last against the first."""
-    directions = np.linspace(0.0, 1.0, len(shares))
-    logits = directions * signal[:, np.newaxis]
+    from scipy.special import softmax
+
+    logits = np.linspace(0.0, 1.0, len(shares)) * signal[:, np.newaxis]
     levels = np.log(shares)
     # The shares of the labels rise with their levels, so that few steps meet the shares.
     for _ in range(50):
-        odds = np.exp(levels + logits - (levels + logits).max(axis=1, keepdims=True))
-        levels += np.log(shares / (odds / odds.sum(axis=1, keepdims=True)).mean(axis=0))
-    odds = np.exp(levels + logits - (levels + logits).max(axis=1, keepdims=True))
-    labels = _draw_levels(rng, target.levels, odds / odds.sum(axis=1, keepdims=True))
+        levels += np.log(shares / softmax(levels + logits, axis=1).mean(axis=0))
+    labels = _draw_levels(rng, target.levels, softmax(levels + logits, axis=1))
     return labels, float(levels[-1] - levels[0])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -17,16 +18,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_int, check_real, check_sequence
+from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.datasets import Cohort, check_spread, class_shares, simulate_table
+from interpret_dp.datasets import Cohort, checked_guess, simulate_table
 from interpret_dp.ebm.estimators import (
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
 )
 from interpret_dp.ebm.losses import LogLoss
+from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.request import FitRequest, open_request
+from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.training import TrainedTerms, has_one_class, train
 from interpret_dp.exceptions import PrivacyWarning, SchemaError
 from interpret_dp.explanation.plan import EFFECT, FitPlan, PlannedCurve, PlannedFit
@@ -185,32 +188,34 @@ def plan(
     >>> [fit.fits_left for fit in planned.fits]
     [40, 3]
     """
-    sizes = [check_int("n_rows", size, low=2) for size in _listed("n_rows", n_rows)]
-    budgets = [checked_budget(one, delta) for one in _listed("epsilon", epsilon)]
+    if not isinstance(schema, Schema):
+        raise TypeError(f"schema is {schema!r} ({type(schema).__name__}); it must be a Schema.")
+    # A list of one number or of several.
+    sizes = [check_int("n_rows", size, low=2) for size in np.ravel(n_rows).tolist()]
+    budgets = sorted(checked_budget(one, delta)[0] for one in np.ravel(epsilon).tolist())
     n_fits = check_int("n_fits", n_fits, low=1)
-    _check_target(schema, rate, spread, like)
-    left = _mu_left(delta, limit, ledger, dataset)
-    kind: Any = DPExplainableBoostingRegressor
+    if not sizes or not budgets:
+        raise ValueError(f"n_rows is {n_rows!r} and epsilon is {epsilon!r}; give one each or more.")
     shares = None
-    if isinstance(schema.target, Categorical):
-        kind = DPExplainableBoostingClassifier
-        shares = class_shares(schema.target, rate) if like is None else None
-    scratch = PrivacyLedger.in_memory()
+    if like is None:
+        shares = checked_guess(schema, rate, spread)[1]
+        guess = f"target's spread {spread:g}" if rate is None else f"target's rate {rate}"
+        source = f"Fitted on simulated rows, with the {guess} as guessed; no private row was read"
+    else:
+        _check_like(like, rate, spread)
+        source = "Fitted on the rows of like=, which the caller declares public"
+    is_class = isinstance(schema.target, Categorical)
+    kind = DPExplainableBoostingClassifier if is_class else DPExplainableBoostingRegressor
+    left = _mu_left(delta, limit, ledger, dataset)
+    settings: dict[str, Any] = {"delta": delta, "schema": schema, "neighboring": neighboring}
+    settings |= {"ledger": PrivacyLedger.in_memory(), "dataset": "plan"}
     fits = []
     for size in sizes:
-        tables = list(_tables(schema, size, rate, spread, like, n_fits))
-        correlated = []
-        if like is None:
-            correlated = list(_tables(schema, size, rate, spread, like, n_fits, _CORRELATION))
-        for value, _ in budgets:
-            estimator = kind(
-                epsilon=value,
-                delta=delta,
-                schema=schema,
-                neighboring=neighboring,
-                ledger=scratch,
-                dataset="plan",
-            )
+        given = schema, size, rate, spread, like, n_fits
+        tables = list(_tables(*given, 0.0))
+        correlated = list(_tables(*given, _CORRELATION)) if like is None else []
+        for value in budgets:
+            estimator: Any = kind(epsilon=value, **settings)
             fits.append(_planned(estimator, size, tables, correlated, left, shares))
     return FitPlan(
         fits=tuple(fits),
@@ -219,50 +224,27 @@ def plan(
             for name, spec in schema.features.items()
         },
         delta=float(delta),
-        unit="log-odds" if isinstance(schema.target, Categorical) else "units of the target",
-        metric="" if like is None else _metric(schema),
-        source=_source(rate, spread, like),
+        unit="log-odds" if is_class else "units of the target",
+        source=source,
     )
 
 
-def _listed(name: str, value: Any) -> list[Any]:
-    if isinstance(value, int | float | np.number):
-        return [value]
-    values = check_sequence(name, value, "numbers")
-    if not values:
-        raise ValueError(f"{name} is {value!r}; it must hold at least one number.")
-    return values
-
-
-def _check_target(schema: Any, rate: Any, spread: Any, like: Any) -> None:
-    """Refuse a schema that is incomplete, and guesses that do not fit its target."""
-    if not isinstance(schema, Schema):
-        raise TypeError(f"schema is {schema!r} ({type(schema).__name__}); it must be a Schema.")
-    if schema.target is None or not schema.features:
-        raise SchemaError(
-            "The schema must declare a target and at least one feature to plan a fit. Declare "
-            "Schema({...}, target=...)."
+def _check_like(like: Any, rate: Any, spread: Any) -> None:
+    if not isinstance(like, tuple) or len(like) != 2:
+        raise TypeError(
+            f"like is of type {type(like).__name__}; it must be a pair (X, y) of public rows."
         )
-    is_classification = isinstance(schema.target, Categorical)
-    unused = spread if is_classification else rate
-    if unused is not None or (like is not None and (rate, spread) != (None, None)):
-        names = "rate goes with labels, spread with a number, and neither with like="
-        raise ValueError(f"rate is {rate!r} and spread is {spread!r}; {names}. Leave one out.")
-    if like is not None:
-        if not isinstance(like, tuple) or len(like) != 2:
-            raise TypeError(
-                f"like is of type {type(like).__name__}; it must be a pair (X, y) of public rows."
-            )
-        warnings.warn(
-            "like= is fitted without any charge, and its accuracy is exact: its rows must be "
-            "public or simulated. For private rows use fit and private_metrics.",
-            PrivacyWarning,
-            stacklevel=3,
+    if (rate, spread) != (None, None):
+        raise ValueError(
+            f"rate is {rate!r} and spread is {spread!r}; with like= leave both out, since the rows "
+            "have their own."
         )
-    elif isinstance(schema.target, Categorical):
-        class_shares(schema.target, rate)
-    else:
-        check_spread(schema.target, spread)
+    warnings.warn(
+        "like= is fitted without any charge, and its accuracy is exact: its rows must be public or "
+        "simulated. For private rows use fit and private_metrics.",
+        PrivacyWarning,
+        stacklevel=3,
+    )
 
 
 def _mu_left(delta: float, limit: Any, ledger: Any, dataset: str | None) -> float | None:
@@ -281,19 +263,6 @@ def _mu_left(delta: float, limit: Any, ledger: Any, dataset: str | None) -> floa
     return mu_of_budget(left, delta) if left > 0 else 0.0
 
 
-def _source(rate: Any, spread: Any, like: Any) -> str:
-    if like is not None:
-        return "Fitted on the rows of like=, which the caller declares public"
-    guess = f"target's spread {spread:g}" if rate is None else f"target's rate {rate}"
-    return f"Fitted on simulated rows, with the {guess} as guessed; no private row was read"
-
-
-def _metric(schema: Schema) -> str:
-    if not isinstance(schema.target, Categorical):
-        return "rmse"
-    return "auroc" if len(schema.target.levels) == 2 else "accuracy"
-
-
 def _tables(
     schema: Schema,
     size: int,
@@ -301,7 +270,7 @@ def _tables(
     spread: Any,
     like: tuple[Any, Any] | None,
     n_fits: int,
-    correlation: float = 0.0,
+    correlation: float,
 ) -> Iterator[_Rows]:
     """Yield the rows of each fit."""
     import pandas as pd
@@ -336,27 +305,25 @@ def _planned(
 ) -> PlannedFit:
     """Fit every table and return what the fits show."""
     fitted = [_trained(estimator, rows, seed) for seed, rows in enumerate(tables)]
-    request, first = fitted[0]
-    names = _term_names(request)
+    more = [_trained(estimator, rows, seed) for seed, rows in enumerate(correlated)]
+    (request, first), names = fitted[0], _term_names(fitted[0][0])
+    widths, effects = _bands([terms for _, terms in fitted], names)
     mu = mu_of_budget(estimator.epsilon, estimator.delta)
-    more = [_trained(estimator, rows, seed)[1] for seed, rows in enumerate(correlated)]
-    scores = [
-        _score(*pair, rows)
-        for pair, rows in zip(fitted, tables, strict=True)
-        if rows.X_test is not None
-    ]
+    held_out = zip(fitted, tables, strict=True)
+    scores = [_score(*fit, rows) for fit, rows in held_out if rows.X_test is not None]
+    together = _bands([terms for _, terms in more], names) if more else (None, None)
     return PlannedFit(
         n_rows=size,
         epsilon=float(estimator.epsilon),
         mu=mu,
-        widths=_medians([_widths(terms) for _, terms in fitted], names),
-        correlated_widths=_medians([_widths(terms) for terms in more], names) if more else None,
-        effects=_medians([_effects(terms) for _, terms in fitted], names),
-        correlated_effects=_medians([_effects(terms) for terms in more], names) if more else None,
+        widths=widths,
+        effects=effects,
+        correlated_widths=together[0],
+        correlated_effects=together[1],
         level_rows=max(1.0, FEWEST_ROWS * first.count_noise),
         label_rows=_label_rows(request, size, shares),
         fits_left=None if left is None else math.floor((left / mu) ** 2),
-        score=None if not scores else (float(np.mean(scores)), float(np.std(scores))),
+        score=_summary(scores),
         curve=_curve(first, request, tables[0]),
     )
 
@@ -383,36 +350,34 @@ def _term_names(request: FitRequest) -> list[str]:
     return [names[column] for column in request.task.columns]
 
 
-def _medians(of_fits: Sequence[list[float]], names: Sequence[str]) -> dict[str, float]:
-    return dict(zip(names, np.median(of_fits, axis=0).tolist(), strict=True))
+def _bands(
+    fits: Sequence[TrainedTerms], names: Sequence[str]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the half-width and the smallest effect of each feature, the medians over the fits."""
+    bands = [[_band(*both) for both in zip(fit.noise, fit.bins, strict=True)] for fit in fits]
+    figures = np.median(bands, axis=0)
+    widths, effects = (dict(zip(names, column.tolist(), strict=True)) for column in figures.T)
+    return widths, effects
 
 
-def _widths(terms: TrainedTerms) -> list[float]:
-    """Return the half-width of each feature: the median over its rows."""
-    return [
-        _HALF_WIDTH * _weighted_median(_deviations(noise.diagonal), bins.weights)
-        for noise, bins in zip(terms.noise, terms.bins, strict=True)
-    ]
-
-
-def _effects(terms: TrainedTerms) -> list[float]:
-    """Return the effect of each feature whose band is without zero in 4 of 5 fits.
+def _band(noise: TermNoise, bins: Bins) -> tuple[float, float]:
+    """Return the median half-width over the rows, and the effect that shows in 4 of 5 fits.
 
     A curve of few rounds and high noise shows a part of an effect only: what it makes of one that
     rises evenly over the rows.
     """
-    effects = []
-    for width, noise, bins in zip(_widths(terms), terms.noise, terms.bins, strict=True):
-        shares: FloatArray = np.maximum(bins.weights, 0.0) / max(float(bins.weights.sum()), 1e-300)
-        ramp = np.cumsum(shares) - shares / 2.0 - 0.5
-        shown = 1.0
-        if noise.response is not None:
-            response = noise.response if noise.response.ndim == 2 else noise.response.mean(axis=0)
-            shown = float(shares @ (ramp * (response @ ramp))) / max(
-                float(shares @ ramp**2), 1e-300
-            )
-        effects.append(EFFECT * width / shown if shown > 0 else math.inf)
-    return effects
+    weights: FloatArray = np.maximum(bins.weights, 0.0)
+    deviations = _deviations(noise.diagonal)
+    order = np.argsort(deviations)
+    sums = np.cumsum(weights[order])
+    width = _HALF_WIDTH * float(deviations[order][np.searchsorted(sums, sums[-1] / 2.0)])
+    shown = 1.0
+    if noise.response is not None:
+        ramp = (np.cumsum(weights) - weights / 2.0) / max(float(weights.sum()), 1e-300) - 0.5
+        response = noise.response if noise.response.ndim == 2 else noise.response.mean(axis=0)
+        square = max(float(weights @ ramp**2), 1e-300)
+        shown = float(weights @ (ramp * (response @ ramp))) / square
+    return width, EFFECT * width / shown if shown > 0 else math.inf
 
 
 def _deviations(variances: FloatArray) -> FloatArray:
@@ -421,15 +386,9 @@ def _deviations(variances: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
-def _weighted_median(values: FloatArray, weights: FloatArray) -> float:
-    order = np.argsort(values)
-    sums = np.cumsum(np.maximum(weights, 0.0)[order])
-    return float(values[order][np.searchsorted(sums, sums[-1] / 2.0)])
-
-
 def _label_rows(request: FitRequest, size: int, shares: FloatArray | None) -> float | None:
     """Return the fewest rows of the rarer of two labels whose curves can be denoised."""
-    if shares is None or len(shares) != 2:
+    if shares is None or np.size(shares) != 2:
         return None
     norm = request.neighbourhood.sensitivity(LATTICE, aligned=False) / LATTICE
 
@@ -438,13 +397,9 @@ def _label_rows(request: FitRequest, size: int, shares: FloatArray | None) -> fl
         start = LogLoss().start(sums, 1.0, norm, request.config, False)
         return request.config.can_denoise(start.n_rows, start.scale)
 
-    low, high = 0, size // 2
-    if not suffices(high):
-        return math.inf
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return float(high)
+    candidates = range(1, size // 2 + 1)
+    place = bisect_left(candidates, True, key=suffices)
+    return float(candidates[place]) if place < len(candidates) else math.inf
 
 
 def _curve(terms: TrainedTerms, request: FitRequest, rows: _Rows) -> PlannedCurve | None:
@@ -471,8 +426,8 @@ def _sign(request: FitRequest) -> float:
     return 1.0 if declared.levels[-1] == target.levels[-1] else -1.0
 
 
-def _score(request: FitRequest, terms: TrainedTerms, rows: _Rows) -> float:
-    """Return the accuracy of a fit on the rows that were held out."""
+def _score(request: FitRequest, terms: TrainedTerms, rows: _Rows) -> tuple[str, float]:
+    """Return the accuracy of a fit on the rows that were held out, by name."""
     from sklearn.metrics import accuracy_score, roc_auc_score, root_mean_squared_error
 
     specs = request.task.specs
@@ -483,10 +438,17 @@ def _score(request: FitRequest, terms: TrainedTerms, rows: _Rows) -> float:
         for scores, b, code in zip(terms.scores, terms.bins, codes, strict=True)
     )
     if not isinstance(request.task.target, Categorical):
-        return float(root_mean_squared_error(rows.y_test, score[:, 0]))
+        return "rmse", float(root_mean_squared_error(rows.y_test, score[:, 0]))
     levels = np.array(request.task.target.levels, dtype=object)
-    if len(levels) > 2:
-        return float(
-            accuracy_score(rows.y_test.astype(str), levels[score.argmax(axis=1)].astype(str))
-        )
-    return float(roc_auc_score(rows.y_test == levels[1], score[:, 0]))
+    if len(levels) == 2:
+        return "auroc", float(roc_auc_score(rows.y_test == levels[1], score[:, 0]))
+    predicted = levels[score.argmax(axis=1)].astype(str)
+    return "accuracy", float(accuracy_score(rows.y_test.astype(str), predicted))
+
+
+def _summary(scores: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Return the mean of the accuracies and their standard deviation."""
+    if not scores:
+        return {}
+    name, values = scores[0][0], [value for _, value in scores]
+    return {name: float(np.mean(values)), f"{name}_spread": float(np.std(values))}

@@ -89,8 +89,8 @@ class PlannedFit:
         number is enough, None of other targets.
     fits_left : int or None
         Such fits that the budget has room for; None without a budget.
-    score : (float, float) or None
-        Mean and standard deviation of the accuracy on public rows that were held out.
+    score : mapping of str to float
+        Mean accuracy on public rows that were held out, and its standard deviation; empty without.
     curve : PlannedCurve or None
         None where the schema declares no number.
     """
@@ -105,7 +105,7 @@ class PlannedFit:
     level_rows: float
     label_rows: float | None
     fits_left: int | None
-    score: tuple[float, float] | None
+    score: Mapping[str, float]
     curve: PlannedCurve | None
 
 
@@ -125,8 +125,6 @@ class FitPlan:
     delta : float
     unit : str
         Of scores and widths.
-    metric : str
-        Name of the accuracy; empty without public rows.
     source : str
         Which rows were fitted, and the caller's guesses.
     """
@@ -135,7 +133,6 @@ class FitPlan:
     kinds: Mapping[str, str]
     delta: float
     unit: str
-    metric: str
     source: str
 
     def to_frame(self) -> pd.DataFrame:
@@ -156,7 +153,7 @@ class FitPlan:
         for fit in self.fits:
             for kind in ("all", *sorted(set(self.kinds.values()))):
                 names = [name for name in self.kinds if kind in ("all", self.kinds[name])]
-                row = {
+                row: dict[str, Any] = {
                     "n_rows": fit.n_rows,
                     "epsilon": fit.epsilon,
                     "kind": kind,
@@ -168,9 +165,7 @@ class FitPlan:
                     "label_rows": fit.label_rows,
                     "fits_left": fit.fits_left,
                 }
-                if fit.score is not None:
-                    row |= {self.metric: fit.score[0], f"{self.metric}_spread": fit.score[1]}
-                rows.append(row)
+                rows.append(row | dict(fit.score))
         return pd.DataFrame(rows)
 
     def epsilon_for(self, width: float, n_rows: int | None = None) -> float:
@@ -197,9 +192,8 @@ class FitPlan:
         width = check_real("width", width, low=0, low_open=True)
         sizes = sorted({fit.n_rows for fit in self.fits})
         size = sizes[0] if n_rows is None and len(sizes) == 1 else n_rows
-        planned = sorted(
-            (fit.epsilon, _median(fit.effects) / EFFECT) for fit in self.fits if fit.n_rows == size
-        )
+        effects = [(fit.epsilon, _median(fit.effects)) for fit in self.fits if fit.n_rows == size]
+        planned = sorted((e, effect / EFFECT) for e, effect in effects if effect < math.inf)
         if not planned:
             raise ValueError(f"n_rows is {n_rows!r}; it must be one of the planned {sizes}.")
         epsilons, widths = (np.array(values)[::-1] for values in zip(*planned, strict=True))
@@ -269,9 +263,10 @@ class FitPlan:
         size = self.fits[0].n_rows if n_rows is None else n_rows
         drawn = [(f.epsilon, f.curve) for f in self.fits if f.n_rows == size and f.curve]
         if not drawn:
+            sizes = sorted({fit.n_rows for fit in self.fits})
             raise ValueError(
-                f"There is no curve of {size} rows: the plan has {self._sizes()} rows, and curves "
-                "are those of a feature that is a number."
+                f"There is no curve of {size} rows: the plan has {sizes} rows, and curves are those "
+                "of a feature that is a number."
             )
         titles = [f"epsilon {epsilon:g}" for epsilon, _ in drawn]
         figure = make_subplots(rows=1, cols=len(drawn), shared_yaxes=True, subplot_titles=titles)
@@ -285,12 +280,7 @@ class FitPlan:
         return figure
 
     def _heading(self) -> str:
-        return (
-            f"{self.source} · delta {self.delta:g} · no private row was read, nothing was charged"
-        )
-
-    def _sizes(self) -> str:
-        return ", ".join(f"{size:,}" for size in sorted({fit.n_rows for fit in self.fits}))
+        return f"{self.source} · delta {self.delta:g} · nothing was charged"
 
     def text_rows(self) -> list[tuple[str, ...]]:
         """Return a line of texts for each size and epsilon, as :data:`text_columns` names them."""
@@ -298,39 +288,36 @@ class FitPlan:
         for fit in self.fits:
             for kind in sorted(set(self.kinds.values())):
                 names = [name for name in self.kinds if self.kinds[name] == kind]
-                width, correlated = (
-                    _median(fit.widths, names),
-                    _median(fit.correlated_widths, names),
-                )
+                correlated = _median(fit.correlated_widths, names)
                 row = (
                     f"{fit.n_rows:,}",
                     f"{fit.epsilon:g}",
                     kind,
-                    f"±{width:.3g}",
+                    f"±{_median(fit.widths, names):.3g}",
                     "" if math.isnan(correlated) else f"±{correlated:.3g}",
                     f"{_median(fit.effects, names):.3g}",
                     f"{math.ceil(fit.level_rows)} rows",
                     "no limit" if fit.fits_left is None else f"{fit.fits_left:,}",
                 )
-                scored = fit.score and (f"{fit.score[0]:.3g} ± {fit.score[1]:.2g}",)
-                rows.append(row + (scored or ()))
+                rows.append(row + tuple(f"{value:.3g}" for value in fit.score.values()))
         return rows
 
     @property
     def text_columns(self) -> tuple[str, ...]:
         """Heads of :meth:`text_rows`."""
-        return (*_COLUMNS, *([self.metric] if self.metric else []))
+        return (*_COLUMNS, *self.fits[0].score)
 
     @property
     def notes(self) -> list[str]:
         """Sentences on where the figures come from, and how to read them."""
+        most = 1.4 if self.fits[0].score else 2.2
         notes = [
             f"{self.source}. Nothing was charged.",
             f"Bands in {self.unit}: half the width of the unshrunk 95 % noise band, the median "
             f"over features, at delta {self.delta:g}. An effect of the size named is significant "
             "in 4 of 5 fits; a level needs the rows named to be learned.",
-            f"On five of six public tables fits had 0.6 to {1.4 if self.metric else 2.2} times the "
-            "planned widths. Where most rows of a column have one value, their bands are narrower.",
+            f"On five of six public tables fits had 0.6 to {most} times the planned widths. Where "
+            "most rows of a column have one value, their bands are narrower.",
         ]
         smallest = min(fit.n_rows for fit in self.fits)
         needs = [

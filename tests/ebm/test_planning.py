@@ -134,8 +134,8 @@ def test_a_unit_with_more_rows_needs_wider_bands():
     [
         ({"rate": None}, ValueError, "your own public guess"),
         ({"rate": 1.5}, ValueError, "rate"),
-        ({"spread": 2.0}, ValueError, "spread with a number"),
-        ({"n_rows": []}, ValueError, "at least one number"),
+        ({"spread": 2.0}, ValueError, "not the other one"),
+        ({"n_rows": []}, ValueError, "one each or more"),
         ({"epsilon": 0}, ValueError, "epsilon"),
         ({"limit": 4, "ledger": "sqlite://"}, ValueError, "both given"),
         ({"ledger": "sqlite:///x.db"}, ValueError, "without dataset="),
