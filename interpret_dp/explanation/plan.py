@@ -265,8 +265,8 @@ class FitPlan:
         if not drawn:
             sizes = sorted({fit.n_rows for fit in self.fits})
             raise ValueError(
-                f"There is no curve of {size} rows: the plan has {sizes} rows, and curves are those "
-                "of a feature that is a number."
+                f"There is no curve of {size} rows. The plan has {sizes} rows, and curves are "
+                "those of a feature that is a number."
             )
         titles = [f"epsilon {epsilon:g}" for epsilon, _ in drawn]
         figure = make_subplots(rows=1, cols=len(drawn), shared_yaxes=True, subplot_titles=titles)
