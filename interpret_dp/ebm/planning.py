@@ -186,7 +186,7 @@ def plan(
     ... )
     >>> planned = plan(schema, 2_000, [0.5, 2], delta=1e-6, rate=0.2, limit=4, n_fits=1)
     >>> [fit.fits_left for fit in planned.fits]
-    [40, 3]
+    [45, 3]
     """
     if not isinstance(schema, Schema):
         raise TypeError(f"schema is {schema!r} ({type(schema).__name__}); it must be a Schema.")

@@ -254,7 +254,8 @@ class FitPlan:
         figure.update_xaxes(
             type="log", title="epsilon", tickvals=ticks, ticktext=[f"{e:g}" for e in ticks]
         )
-        figure.update_yaxes(type="log", title=f"± {literal(self.unit)}, effects shown in full")
+        title = f"± {literal(self.unit)}, effects shown in full"
+        figure.update_yaxes(type="log", title=title, dtick=math.log10(2.0), tickformat=".2~g")
         return figure
 
     def _draw_curves(self, n_rows: int | None) -> Figure:
