@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         DPExplainableBoostingRegressor,
     )
     from interpret_dp.ebm.evaluation import PrivateMetrics, private_metrics
+    from interpret_dp.ebm.planning import plan
     from interpret_dp.editor import EditSession
     from interpret_dp.exceptions import (
         BackendError,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         SchemaError,
         UndeclaredWarning,
     )
+    from interpret_dp.explanation.plan import FitPlan
     from interpret_dp.explanation.spend import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.lime.background import PrivateBackground
@@ -49,6 +51,7 @@ __all__ = [
     "DPShapTabular",
     "DeclarationWarning",
     "EditSession",
+    "FitPlan",
     "Guarantee",
     "Integer",
     "LedgerError",
@@ -65,6 +68,7 @@ __all__ = [
     "UndeclaredWarning",
     "__version__",
     "load_model",
+    "plan",
     "private_metrics",
 ]
 
@@ -80,6 +84,7 @@ _HOMES = {
     "DPLocallyLinearClassifier": "llm.estimator",
     "DeclarationWarning": "exceptions",
     "EditSession": "editor",
+    "FitPlan": "explanation.plan",
     "Guarantee": "accounting.guarantee",
     "Integer": "schema",
     "LedgerError": "exceptions",
@@ -95,6 +100,7 @@ _HOMES = {
     "SchemaError": "exceptions",
     "UndeclaredWarning": "exceptions",
     "load_model": "llm.files",
+    "plan": "ebm.planning",
     "private_metrics": "ebm.evaluation",
 }
 

@@ -1,21 +1,24 @@
-"""Public tables: a simulated cohort with known truth, and the public benchmark tables.
+"""Public tables: simulated tables with known truth, and the public benchmark tables.
 
-Nothing here is private. The cohort is made up, so this module may draw its own numbers; it is the
-only one outside ``mechanisms`` that does.
+Nothing here is private. Simulated rows are made up, so this module may draw its own numbers; it is
+the only one outside ``mechanisms`` that does.
 """
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from interpret_dp._validate import check_choice, check_int
-from interpret_dp.schema import Categorical, Continuous, Schema
+from interpret_dp._validate import check_choice, check_int, check_real
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema import Categorical, Continuous, Integer, Schema
+from interpret_dp.schema.fine_bins import fine_edges
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +26,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["BENCHMARKS", "DATA_VARIABLE", "Cohort", "Curve", "load_benchmark", "make_cohort"]
+__all__ = [
+    "BENCHMARKS",
+    "DATA_VARIABLE",
+    "Cohort",
+    "Curve",
+    "load_benchmark",
+    "make_cohort",
+    "simulate_table",
+]
 
 DATA_VARIABLE = "INTERPRET_DP_DATA"
 """Environment variable that names the folder of the benchmark tables."""
@@ -185,7 +196,7 @@ def _cohort_schema(target: Continuous | Categorical) -> Schema:
 
 
 def _draw_levels(
-    rng: np.random.Generator, levels: tuple[str, ...], probabilities: Floats
+    rng: np.random.Generator, levels: tuple[Any, ...], probabilities: Floats
 ) -> NDArray[np.object_]:
     """Draw one level a row from an (n, len(levels)) matrix of probabilities."""
     below = np.cumsum(probabilities, axis=1)[:, :-1] < rng.random(len(probabilities))[:, None]
@@ -310,6 +321,178 @@ def make_cohort(
         noise = 1_000.0 * (rng.gamma(4.0, 1.0, n_rows) - 4.0)
         y = pd.Series(np.clip(score + noise, *_COST_BOUNDS), name="annual_cost")
     return Cohort(X, y, _cohort_schema(target), curves, intercept)
+
+
+# Points of a declared range between which quantiles are interpolated on the range's scale.
+_QUANTILES = 512
+_SIGNAL = 0.5  # share of the target's variance, on the scale of the score, that features explain
+
+
+def simulate_table(
+    schema: Schema,
+    n_rows: int,
+    *,
+    rate: float | Sequence[float] | None = None,
+    spread: float | None = None,
+    correlation: float = 0.0,
+    seed: int = 0,
+) -> Cohort:
+    """Simulate rows from a schema alone, with a target to which all features matter alike.
+
+    Every number is spread evenly over its bounds, on the declared scale, and every level is as
+    frequent as the others. The effect of each feature is linear in its normal score. Together they
+    explain half of the variance of the target, or of a label's latent logistic variable.
+
+    Parameters
+    ----------
+    schema : Schema
+        With a target.
+    n_rows : int
+        Number of rows, at least 1.
+    rate : float or sequence of float, default=None
+        Of labels: the share of the second one, or the shares of all, in the order of the schema.
+    spread : float, default=None
+        Of a number: its standard deviation, at most half of the declared range. The mean is the
+        middle of the range.
+    correlation : float, default=0.0
+        Correlation of the normal scores of any two numbers, from 0, below 1; levels have none.
+    seed : int, default=0
+        Seed of the simulation. It has nothing to do with privacy: the rows are made up.
+
+    Returns
+    -------
+    Cohort
+        Table, target, schema, true curves and intercept. Of more than two labels the curves are
+        those of the last one against the first.
+
+    Raises
+    ------
+    SchemaError
+        If the schema declares no feature or no target.
+    TypeError, ValueError
+        If an argument has another type or is out of its range.
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Integer, Schema
+    >>> schema = Schema({"age": Integer(18, 95)}, target=Categorical(["no", "yes"]))
+    >>> table = simulate_table(schema, 1_000, rate=0.2)
+    >>> table.X.shape, sorted(set(table.y))
+    ((1000, 1), ['no', 'yes'])
+    """
+    import pandas as pd
+
+    n_rows = check_int("n_rows", n_rows, low=1)
+    correlation = check_real("correlation", correlation, low=0, high=1, high_open=True)
+    rng = np.random.default_rng(check_int("seed", seed, low=0))
+    target, guess = checked_guess(schema, rate, spread)
+    common = rng.standard_normal(n_rows)
+    columns: dict[str, Any] = {}
+    curves = {}
+    for place, (name, spec) in enumerate(schema.features.items()):
+        shared = correlation if isinstance(spec, Continuous) else 0.0
+        own = math.sqrt(1.0 - shared) * rng.standard_normal(n_rows)
+        normal = math.sqrt(shared) * common + own
+        columns[name], curves[name] = _column(name, spec, normal, -1.0 if place % 2 else 1.0)
+    X = pd.DataFrame(columns)
+    signal = np.sum([curve(X[name]) for name, curve in curves.items()], axis=0)
+    deviation = max(float(np.std(signal)), 1e-12)
+    if isinstance(target, Categorical):
+        factor = math.sqrt(_SIGNAL / (1.0 - _SIGNAL)) * math.pi / math.sqrt(3.0) / deviation
+        y, intercept = _labels(rng, target, guess, factor * signal)
+    else:
+        factor, intercept = math.sqrt(_SIGNAL) * guess / deviation, sum(target.extent) / 2.0
+        noise = math.sqrt(1.0 - _SIGNAL) * guess * rng.standard_normal(n_rows)
+        y = np.clip(intercept + factor * signal + noise, target.lower, target.upper)
+    scaled = {
+        name: Curve(name, curve.shape, curve.missing, factor, factor * curve.offset)
+        for name, curve in curves.items()
+    }
+    return Cohort(X, pd.Series(y, name="target"), schema, scaled, intercept)
+
+
+def checked_guess(schema: Schema, rate: Any, spread: Any) -> tuple[Any, Any]:
+    """Return the target, and the share of each label or the standard deviation of a number.
+
+    Parameters
+    ----------
+    schema : Schema
+    rate, spread
+        As `simulate_table` takes them.
+
+    Raises
+    ------
+    SchemaError, ValueError
+        If the schema has no target or feature, or the guess is missing or does not fit the target.
+    """
+    target = schema.target
+    if target is None or not schema.features:
+        raise SchemaError(
+            "The schema must declare a target and at least one feature, from which rows are "
+            "simulated. Declare Schema({...}, target=...)."
+        )
+    given, other, n_figures = spread, rate, 1
+    if isinstance(target, Categorical):
+        given, other, n_figures, limit = rate, spread, len(target.levels), 1.0
+        wanted = "rate= as the share of the second label of two, or one share for each label"
+    else:
+        limit = (target.upper - target.lower) / 2.0
+        wanted = f"spread= as the standard deviation, above 0 and at most {limit:g}"
+    figures = np.ravel(np.nan if given is None else given)
+    if len(figures) == 1 and n_figures == 2:
+        figures = np.append(1.0 - figures, figures)
+    is_usable = len(figures) == n_figures and all(0 < figure <= limit for figure in figures)
+    if isinstance(target, Categorical):
+        is_usable = is_usable and abs(figures.sum() - 1.0) < 1e-6
+    if not is_usable or other is not None:
+        raise ValueError(
+            f"rate is {rate!r} and spread is {spread!r}; the target is {target!r}. Give {wanted}, "
+            "and not the other one. It must be your own public guess."
+        )
+    return target, figures if isinstance(target, Categorical) else float(figures[0])
+
+
+def _column(
+    name: str, spec: Continuous | Categorical, normal: Floats, sign: float
+) -> tuple[NDArray[Any], Curve]:
+    """Return values at normal scores, and the curve that is linear in these, centred."""
+    from scipy.special import ndtr, ndtri
+
+    shape: Any
+    if isinstance(spec, Categorical):
+        n_levels = len(spec.levels)
+        places = np.minimum((ndtr(normal) * n_levels).astype(np.int64), n_levels - 1)
+        values = np.array(spec.levels, dtype=object)[places]
+        scores = sign * ndtri((np.arange(n_levels) + 0.5) / n_levels)
+        shape = dict(zip(spec.levels, scores.tolist(), strict=True))
+    else:
+        # At equal steps of the declared scale.
+        inner = np.zeros(0) if isinstance(spec, Integer) else fine_edges(spec, _QUANTILES)
+        grid = np.array([spec.lower, *inner, spec.upper])
+        steps = np.linspace(0.0, 1.0, len(grid))
+        values = np.interp(ndtr(normal), steps, grid)
+        values = np.rint(values) if isinstance(spec, Integer) else values
+
+        def shape(numbers: Floats) -> Floats:
+            quantiles = np.clip(np.interp(numbers, grid, steps), 1e-3, 1.0 - 1e-3)
+            return np.asarray(sign * ndtri(quantiles))
+
+    return values, Curve(name, shape, offset=-float(np.mean(Curve(name, shape)(values))))
+
+
+def _labels(
+    rng: np.random.Generator, target: Categorical, shares: Floats, signal: Floats
+) -> tuple[Any, float]:
+    """Draw labels, and return them with the intercept of the last against the first."""
+    from scipy.special import softmax
+
+    logits = np.linspace(0.0, 1.0, len(shares)) * signal[:, np.newaxis]
+    levels = np.log(shares)
+    # The shares of the labels rise with their levels, so that few steps meet the shares.
+    for _ in range(50):
+        levels += np.log(shares / softmax(levels + logits, axis=1).mean(axis=0))
+    labels = _draw_levels(rng, target.levels, softmax(levels + logits, axis=1))
+    return labels, float(levels[-1] - levels[0])
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from interpret_dp._version import __version__
-from interpret_dp.cli import audit, demo, fit, ledger, schema, show
+from interpret_dp.cli import audit, demo, fit, ledger, plan, schema, show
 from interpret_dp.cli.console import Group, discard_unwritten_output
 from interpret_dp.exceptions import InterpretDPError
 
@@ -22,7 +22,7 @@ Differentially private, inherently interpretable models for InterpretML.
 
 \b
   A first tour that needs no data:      interpret-dp demo
-  From a table to a private model:      interpret-dp schema draft, fit, show
+  From a table to a private model:      interpret-dp schema draft, plan, fit, show
   What was spent on a data set so far:  interpret-dp ledger show
 """
 # What was given cannot be used; any other error of the operating system is a failure.
@@ -45,7 +45,7 @@ def commands(context: click.Context) -> None:
 
 
 for _command in (
-    *(demo.demo, schema.schema, fit.fit, show.show),
+    *(demo.demo, schema.schema, plan.plan, fit.fit, show.show),
     *(show.card, show.registry, ledger.group, audit.audit),
 ):
     commands.add_command(_command)

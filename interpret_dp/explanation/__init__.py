@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpret_dp.explanation.plan import PlannedCurve, PlannedFit
 from interpret_dp.explanation.spend import PrivacySpend, QueryBudget, RowSpend
 
-__all__ = ["PrivacySpend", "QueryBudget", "RowSpend"]
+__all__ = ["PlannedCurve", "PlannedFit", "PrivacySpend", "QueryBudget", "RowSpend"]

@@ -20,8 +20,8 @@ WITHOUT = {
         # They are caught, not made; BudgetExceededError shows how.
         *("BackendError", "LedgerError", "PrivacyWarning", "ReleaseError", "SchemaError"),
         *("DeclarationWarning", "UndeclaredWarning"),
-        # What private_metrics returns.
-        "PrivateMetrics",
+        # What private_metrics and plan return.
+        *("PrivateMetrics", "FitPlan"),
     },
     # What a Guarantee holds; the forms in which the ledger keeps events.
     accounting: {"ReleaseShare", "event_from_json", "event_to_json", "gaussian_part"}

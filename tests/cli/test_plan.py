@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def schema(cohort, folder):
+    cohort.schema.save(folder / "schema.toml")
+    return folder / "schema.toml"
+
+
+def test_a_plan_is_printed_with_what_the_ledger_has_room_for(command, schema, folder):
+    account = ("--dataset", "ward", "--ledger", "sqlite:///privacy.db")
+    assert command("ledger", "create", *account, "--epsilon", 4, "--delta", 1e-6).code == 0
+    before = (folder / "privacy.db").read_bytes()
+    words = ("--rows", 20_000, "--rate", 0.2, "--delta", 1e-6, "--epsilon", 1, "--epsilon", 4)
+    outcome = command(
+        "plan", "--schema", schema, *words, *account, "--width", 0.25, "--html", "plan.html"
+    )
+    assert outcome.code == 0, outcome.err
+    first, second = (line.split() for line in outcome.out.splitlines()[1:3])
+    assert first[:3] == ["20,000", "1", "levels"]
+    assert (first[-1], second[-1]) == ("12", "12")
+    assert "no private row was read. Nothing was charged." in " ".join(outcome.out.split())
+    assert "Needed      epsilon" in outcome.out
+    assert "Plan of a private fit" in (folder / "plan.html").read_text(encoding="utf-8")
+    assert (folder / "privacy.db").read_bytes() == before
+
+
+def test_a_missing_guess_is_named(command, schema):
+    outcome = command("plan", "--schema", schema, "--rows", 3_000, "--delta", 1e-6)
+    assert outcome.code == 2
+    assert "your own public guess" in outcome.err

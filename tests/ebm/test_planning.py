@@ -1,0 +1,149 @@
+"""A plan of a fit: what it says, and that it reads no private row and writes to no ledger."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    Integer,
+    LedgerError,
+    PrivacyLedger,
+    PrivacyUnit,
+    PrivacyWarning,
+    Schema,
+    SchemaError,
+    plan,
+)
+from interpret_dp.datasets import make_cohort, simulate_table
+from interpret_dp.ledger import default_ledger
+
+DELTA = 1e-6
+
+
+@pytest.fixture(scope="module")
+def schema():
+    features = {"age": Integer(18, 95), "dose": Continuous(0, 50, scale="log")}
+    return Schema({**features, "sex": Categorical(["f", "m"])}, target=Categorical(["no", "yes"]))
+
+
+@pytest.fixture(scope="module")
+def planned(schema):
+    return plan(schema, [4_000, 40_000], [0.5, 2], delta=DELTA, rate=0.3, limit=4, n_fits=1)
+
+
+def test_a_budget_and_rows_buy_smaller_effects(planned):
+    table = planned.to_frame().query("kind == 'all'").set_index(["n_rows", "epsilon"])
+    effects = table["smallest_effect"]
+    assert effects[4_000, 0.5] > 1.1 * effects[4_000, 2] > 2 * effects[40_000, 2]
+    assert effects[4_000, 0.5] > 1.4 * effects[40_000, 0.5]
+    # A level needs rows by the noise of its count, whatever the table's size.
+    assert table["level_rows"][4_000, 0.5] > 2 * table["level_rows"][40_000, 2]
+    assert list(table["fits_left"]) == [45, 3, 45, 3]
+    assert 0 < planned.fits[1].label_rows < planned.fits[0].label_rows <= 2_000
+
+
+def test_the_width_is_that_of_a_fit(schema, planned):
+    table = simulate_table(schema, 4_000, rate=0.3, seed=5)
+    model = DPExplainableBoostingClassifier(epsilon=2, delta=DELTA, schema=schema)
+    terms = model.fit(table.X, table.y).released_.terms
+    widths = [1.96 * np.quantile(t.noise_deviations[1:-1], [0.25, 0.75]) for t in terms]
+    for (low, high), width in zip(widths, planned.fits[1].widths.values(), strict=True):
+        assert 0.7 * low < width < 1.4 * high
+
+
+def test_the_epsilon_of_a_width_lies_between_planned_ones(planned):
+    widest, narrowest = (
+        float(np.median(list(fit.effects.values()))) / 1.4294 for fit in planned.fits[:2]
+    )
+    assert 0.5 < planned.epsilon_for(math.sqrt(widest * narrowest), 4_000) < 2
+    with pytest.raises(ValueError, match="Plan larger epsilons"):
+        planned.epsilon_for(narrowest / 10, 4_000)
+    with pytest.raises(ValueError, match="one of the planned"):
+        planned.epsilon_for(narrowest, 100)
+
+
+def test_text_figures_and_page_say_the_same(planned):
+    text = str(planned)
+    assert "no private row was read. Nothing was charged." in text
+    assert "rate 0.3 as guessed" in text
+    assert f"±{planned.to_frame()['width'][1]:.3g}" in text
+    widths, curves = planned.draw(), planned.draw("curves", 40_000)
+    assert [line.name for line in widths.data] == [
+        f"{size} rows{words}"
+        for size in ("4,000", "40,000")
+        for words in ("", ", correlated numbers")
+    ]
+    assert curves.layout.title.text.startswith("age: one planned fit of 40,000 rows")
+    page = planned.to_html()
+    assert all(note in page for note in ("Plan of a private fit", "±"))
+    with pytest.raises(ValueError, match="There is no curve of 7 rows"):
+        planned.draw("curves", 7)
+
+
+def test_a_ledger_is_read_and_never_written(schema, tmp_path):
+    url = f"sqlite:///{tmp_path / 'privacy.db'}"
+    PrivacyLedger(url).create_budget("ward", epsilon=4, delta=DELTA)
+    file = tmp_path / "privacy.db"
+    before, of_process = file.read_bytes(), default_ledger().datasets()
+    file.chmod(0o400)
+    planned = plan(schema, 1_000, 2, delta=DELTA, rate=0.3, ledger=url, dataset="ward", n_fits=1)
+    assert planned.fits[0].fits_left == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["privacy.db"]
+    assert file.read_bytes() == before
+    assert default_ledger().datasets() == of_process
+    with pytest.raises(LedgerError):
+        plan(schema, 1_000, 2, delta=DELTA, rate=0.3, ledger=url, dataset="other", n_fits=1)
+
+
+def test_the_same_arguments_give_the_same_plan(schema):
+    settings = {"delta": DELTA, "rate": 0.3, "n_fits": 1}
+    first, second = (plan(schema, 500, 1, **settings) for _ in range(2))
+    assert str(first) == str(second)
+
+
+def test_public_rows_say_which_accuracy_to_expect():
+    public = make_cohort(3_000, seed=2)
+    with pytest.warns(PrivacyWarning, match="must be public"):
+        planned = plan(
+            public.schema, 3_000, [0.05, 4], delta=DELTA, like=(public.X, public.y), n_fits=1
+        )
+    table = planned.to_frame().query("kind == 'all'")
+    assert table["auroc"].iloc[0] < table["auroc"].iloc[1]
+    assert 0.6 < table["auroc"].iloc[1] < 0.9
+    assert table["correlated_width"].isna().all()
+
+
+def test_a_unit_with_more_rows_needs_wider_bands():
+    features, target = {"age": Integer(18, 95)}, Continuous(0, 100)
+    row, unit = (
+        plan(Schema(features, target=target, unit=one), 20_000, 1, delta=DELTA, spread=10, n_fits=1)
+        for one in (None, PrivacyUnit("id", max_rows=4))
+    )
+    assert unit.fits[0].effects["age"] > 2 * row.fits[0].effects["age"]
+    assert unit.unit == "units of the target"
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "match"),
+    [
+        ({"rate": None}, ValueError, "your own public guess"),
+        ({"rate": 1.5}, ValueError, "rate"),
+        ({"spread": 2.0}, ValueError, "not the other one"),
+        ({"n_rows": []}, ValueError, "one each or more"),
+        ({"epsilon": 0}, ValueError, "epsilon"),
+        ({"limit": 4, "ledger": "sqlite://"}, ValueError, "both given"),
+        ({"ledger": "sqlite:///x.db"}, ValueError, "without dataset="),
+        ({"like": 3, "rate": None}, TypeError, "pair"),
+        ({"schema": Schema({"age": Integer(0, 9)})}, SchemaError, "target"),
+    ],
+)
+def test_unusable_arguments_are_refused(schema, changed, error, match):
+    given = {"schema": schema, "n_rows": 100, "epsilon": 1, "delta": DELTA, "rate": 0.3}
+    with pytest.raises(error, match=match):
+        plan(**given | changed)
