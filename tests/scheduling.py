@@ -5,8 +5,6 @@ exceptions: long tests that share no fixture are groups of their own, or one cor
 the end; tests of several files that share something costly are one group.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

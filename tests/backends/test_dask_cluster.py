@@ -1,12 +1,9 @@
 """Fits on a cluster of real processes: a worker that is killed, a scheduler that is lost."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +38,7 @@ SCHEMA = Schema(
 )
 
 
-def table() -> pd.DataFrame:
+def table():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -54,20 +51,20 @@ def table() -> pd.DataFrame:
     return frame
 
 
-def fit(rows: Any, **more: Any) -> Any:
+def fit(rows, **more):
     settings: dict[str, Any] = {"max_rounds": 6, "random_state": 1, **more}
     model = DPExplainableBoostingClassifier(schema=SCHEMA, n_jobs=1, **settings)
     return model.fit(rows[["age", "dose", "person"]], rows["y"])
 
 
-def released(model: Any) -> Any:
+def released(model):
     document = model.to_released().to_dict()
     document.pop("guarantee")
     return document
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
+def client():
     """Start two workers, each a process with a nanny that starts it again."""
     with (
         distributed.LocalCluster(
@@ -79,14 +76,14 @@ def client() -> Iterator[Any]:
 
 
 @pytest.mark.thorough
-def test_real_workers_give_the_result_of_one_process(client: Any) -> None:
+def test_real_workers_give_the_result_of_one_process(client):
     rows = table()
     expected = released(fit(rows))
     assert released(fit(dd.from_pandas(rows, npartitions=3))) == expected
 
 
 @pytest.mark.slow
-def test_a_killed_worker_changes_nothing(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_worker_changes_nothing(client, monkeypatch):
     from interpret_dp.backends.dask.rows import DaskRows
 
     rows = table()
@@ -95,7 +92,7 @@ def test_a_killed_worker_changes_nothing(client: Any, monkeypatch: pytest.Monkey
     asked: list[str] = []
     killed: list[int] = []
 
-    def ask(self: Any, name: str, *arguments: Any) -> Any:
+    def ask(self, name, *arguments):
         asked.append(name)
         if asked.count("advance") in (4, 8) and name == "advance":
             holders = client.has_what()
@@ -123,9 +120,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_a_lost_scheduler_is_an_error_of_our_own_and_charged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lost_scheduler_is_an_error_of_our_own_and_charged(tmp_path, monkeypatch):
     from interpret_dp.backends.dask.rows import DaskRows
 
     script = tmp_path / "cluster.py"
@@ -145,7 +140,7 @@ def test_a_lost_scheduler_is_an_error_of_our_own_and_charged(
     ledger.create_budget("d", epsilon=5.0, delta=1e-4)
     asked: list[str] = []
 
-    def ask(self: Any, name: str, *arguments: Any) -> Any:
+    def ask(self, name, *arguments):
         asked.append(name)
         if asked.count("advance") == 3:
             os.killpg(process.pid, signal.SIGKILL)

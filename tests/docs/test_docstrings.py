@@ -1,11 +1,8 @@
 """Public names have examples in their docstrings; `make test` runs them (`--doctest-modules`)."""
 
-from __future__ import annotations
-
 import doctest
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -31,7 +28,7 @@ WITHOUT = {
 }
 
 
-def public(module: ModuleType) -> list[str]:
+def public(module):
     names = [name for name in module.__all__ if not name.isupper() and name[0] != "_"]
     return [name for name in names if callable(getattr(module, name))]
 
@@ -52,7 +49,7 @@ def test_no_example_is_skipped():
     assert not any("doctest: +SKIP" in source for source in sources)
 
 
-def _sections(api: str) -> dict[str, set[str]]:
+def _sections(api):
     """Return the names that the reference lists, by module."""
     found: dict[str, set[str]] = {}
     module = ""

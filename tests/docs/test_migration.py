@@ -1,7 +1,5 @@
 """What docs/migration.md says of ``interpret.privacy`` and of ours, by running both."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from pathlib import Path

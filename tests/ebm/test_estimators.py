@@ -1,7 +1,5 @@
 """The estimators as a user of interpret and scikit-learn meets them."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

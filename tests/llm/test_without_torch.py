@@ -1,7 +1,5 @@
 """The class without its extra: importable, and clear about what is missing."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -10,14 +8,14 @@ import pytest
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 
 
-def test_without_torch_the_class_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_the_class_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'interpret-dp\[llm\]'"):
         DPLocallyLinearClassifier()
 
 
 @pytest.mark.thorough
-def test_importing_the_class_loads_neither_torch_nor_opacus() -> None:
+def test_importing_the_class_loads_neither_torch_nor_opacus():
     probe = (
         "import sys, interpret_dp; interpret_dp.DPLocallyLinearClassifier; "
         "print(sorted({'torch', 'opacus'} & set(sys.modules)))"

@@ -1,11 +1,7 @@
 """Scoring statements: run where a database is at hand, read back by sqlglot's parser elsewhere."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,13 +21,11 @@ SQLGLOT_NAMES = {"ansi": "", "mssql": "tsql", "postgresql": "postgres"}
 TOLERANCE = 1e-9
 
 
-def quoted(name: str) -> str:
+def quoted(name):
     return '"' + name.replace('"', '""') + '"'
 
 
-def run_sqlite(
-    sql: str, rows: pd.DataFrame, table: str = "people", types: Sequence[str] = ()
-) -> pd.DataFrame:
+def run_sqlite(sql, rows, table="people", types=()):
     """Run a statement over rows in SQLite; a column without a type keeps each cell's own."""
     connection = sqlite3.connect(":memory:")
     types = types or [""] * rows.shape[1]
@@ -49,7 +43,7 @@ def run_sqlite(
     return pd.DataFrame(cursor.fetchall(), columns=names).sort_values("position")
 
 
-def check(result: pd.DataFrame, model: Any, rows: pd.DataFrame) -> None:
+def check(result, model, rows):
     """Compare a result with scores, probabilities and labels made in Python."""
     scores = score_rows(model, rows)
     if model.classes is None:
@@ -148,7 +142,7 @@ _NUMBERS = st.one_of(
 )
 
 
-def _label(level: Any) -> Any:
+def _label(level):
     return level if isinstance(level, str) else f"{float(level)!r}"
 
 
@@ -157,7 +151,7 @@ _CUTS = st.floats(-1e6, 1e6).map(lambda cut: cut if abs(cut) > 1e-100 else 0.0)
 
 
 @st.composite
-def _features(draw: st.DrawFn) -> list[AdditiveFeature]:
+def _features(draw):
     # SQLite takes names that differ in case alone for one.
     names = draw(st.lists(_TEXT, min_size=1, max_size=3, unique_by=str.casefold))
     names = [name for name in names if name.casefold() != "position"] or ["a"]
@@ -175,7 +169,7 @@ def _features(draw: st.DrawFn) -> list[AdditiveFeature]:
     return features
 
 
-def _cells(feature: AdditiveFeature) -> st.SearchStrategy[Any]:
+def _cells(feature):
     if feature.cuts is not None:
         return st.one_of(
             st.none(), st.floats(-1e7, 1e7), st.sampled_from([*feature.cuts.tolist(), 0.0])

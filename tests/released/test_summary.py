@@ -1,11 +1,8 @@
 """A summary has one line a column, and a fit warns once of what released numbers show."""
 
-from __future__ import annotations
-
 import html
 import re
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +25,7 @@ from interpret_dp.schema.declarations import NO_LEVEL
 WARDS = [f"ward {number}" for number in range(100)]
 
 
-def table(n_rows: int) -> tuple[pd.DataFrame, Any]:
+def table(n_rows):
     """Return healthy columns, of which nearly all wards are rare, and labels."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
@@ -55,15 +52,7 @@ SPECS = {
 LABELS = Categorical(["no", "yes"])
 
 
-def fitted(
-    X: pd.DataFrame,
-    y: Any,
-    specs: Any = None,
-    target: Any = LABELS,
-    unit: Any = None,
-    fit: Any = None,
-    **parameters: Any,
-) -> tuple[Any, list[Any]]:
+def fitted(X, y, specs=None, target=LABELS, unit=None, fit=None, **parameters):
     """Return a fitted model and the warnings that it gave."""
     is_regression = isinstance(target, Continuous)
     kind = DPExplainableBoostingRegressor if is_regression else DPExplainableBoostingClassifier
@@ -77,7 +66,7 @@ def fitted(
     return model, [one for one in caught if one.category in (DeclarationWarning, PrivacyWarning)]
 
 
-def _codes(X: pd.DataFrame) -> pd.DataFrame:
+def _codes(X):
     codes = X["sex"].map({"f": "1", "m": "2"}).astype(object)
     return X.assign(sex=codes, ward=X["ward"].str.upper().astype(object))
 
@@ -130,9 +119,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("of_X", "of_y", "given", "pattern"), CASES.values(), ids=CASES)
-def test_one_warning_names_what_does_not_match(
-    of_X: Any, of_y: Any, given: dict[str, Any], pattern: str, tmp_path: Path
-) -> None:
+def test_one_warning_names_what_does_not_match(of_X, of_y, given, pattern, tmp_path):
     X, y = table(5_000)
     model, (warning,) = fitted(of_X(X) if of_X else X, of_y(y) if of_y else y, **given)
     assert re.search(pattern, str(warning.message))
@@ -149,7 +136,7 @@ def test_one_warning_names_what_does_not_match(
         assert str(other.summary()) == str(summary)
 
 
-def test_a_summary_has_one_line_a_column() -> None:
+def test_a_summary_has_one_line_a_column():
     X, y = table(5_000)
     summary = fitted(X, y, exclude=["cost"])[0].summary()
     title, head, *lines = str(summary).splitlines()
@@ -170,14 +157,14 @@ def test_a_summary_has_one_line_a_column() -> None:
     ("n_rows", "epsilon"), [(500, 0.1), (500, 1.0), (2_000, 0.1), (2_000, 0.5), (5_000, 1.0)]
 )
 @pytest.mark.parametrize("target", [LABELS, Continuous(-20, 120)], ids=["classes", "numbers"])
-def test_healthy_tables_warn_of_nothing(n_rows: int, epsilon: float, target: Any) -> None:
+def test_healthy_tables_warn_of_nothing(n_rows, epsilon, target):
     X, y = table(n_rows)
     y = X["age"] if isinstance(target, Continuous) else y
     for _ in range(3):
         assert fitted(X, y, target=target, epsilon=epsilon)[1] == []
 
 
-def test_delta_is_set_against_people_and_weights() -> None:
+def test_delta_is_set_against_people_and_weights():
     X, y = table(1_000)
     given = {"unit": PrivacyUnit("who", max_rows=4), "privacy_weight_max": 2.0, "epsilon": 8.0}
     rows = {"X": X.assign(who=np.arange(1_000) // 4), "y": y}
@@ -190,7 +177,7 @@ def test_delta_is_set_against_people_and_weights() -> None:
     assert re.search(r"[12],\d{3} / 8 \(rows of one unit", str(caught[0].message))
 
 
-def test_levels_with_too_few_rows_are_the_least_certain() -> None:
+def test_levels_with_too_few_rows_are_the_least_certain():
     X, y = table(5_000)
     model, _ = fitted(X, y, max_rounds=None)
     ward = model.released_.terms[model.term_names_.index("ward")]

@@ -24,8 +24,6 @@ released curve for the truth. At a bend of the curve they are up to a third off,
 their bins must be honest.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -61,7 +59,7 @@ EDITS = (
 class FixedHistograms(SeededRandomness):
     """Noise of the histograms is the same for every seed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed):
         super().__init__(seed)
         self._fixed = np.random.default_rng(0)
 

@@ -8,8 +8,6 @@ three fail by chance with probability below 1e-4; claims that are half too small
 leave fewer than half of the cells within it, and must fail.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -26,7 +24,7 @@ LOWEST, HIGHEST = 0.75, 1.35
 class FixedHistograms(SeededRandomness):
     """Noise of everything but the rounds is the same for every seed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed):
         super().__init__(seed)
         # How many correlations are released depends on which terms go on.
         self._fixed = {

@@ -1,7 +1,5 @@
 """Pairs of features: what a user asks for, what is released for it, and what comes of it."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

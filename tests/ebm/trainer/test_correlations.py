@@ -1,7 +1,5 @@
 """Correlations of features: what a row adds, and what follows from the released sums."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -14,10 +12,7 @@ from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.backends.local import LocalBinaryRows
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.ebm.trainer.correlations import (
-    group_functions,
-    orthonormal_scores,
-)
+from interpret_dp.ebm.trainer.correlations import group_functions, orthonormal_scores
 from interpret_dp.ebm.trainer.releases import release_correlations
 
 
@@ -26,7 +21,7 @@ class Session:
 
     neighbourhood = Neighbourhood()
 
-    def __init__(self, noise: float = 0.0) -> None:
+    def __init__(self, noise=0.0):
         self.noise, self.asked = noise, []
 
     def gaussian(self, name, exact, *, row_norm, aligned):
