@@ -13,6 +13,7 @@ from typing import Any
 _SPLIT = (
     "tests/contract/test_additive_rows.py",
     "tests/statistical/test_noise_bands.py",
+    "tests/statistical/test_pair_bands.py",
     "tests/statistical/test_regression_attack.py",
 )
 """Files of long tests without a common fixture."""
@@ -20,7 +21,14 @@ _SPLIT = (
 _SHARED = ("tests/packaging/",)
 """Folders whose files share a costly fixture: an environment with the wheel."""
 
-_COST = {"slow": 60.0, "notebook": 20.0, "browser": 5.0, "thorough": 5.0, "lengthy": 1.0}
+_COST = {
+    "slow": 60.0,
+    "notebook": 20.0,
+    "browser": 5.0,
+    "thorough": 5.0,
+    "statistical": 3.0,
+    "lengthy": 1.0,
+}
 """About how many seconds a test with a marker takes; others take a tenth."""
 
 

@@ -1,7 +1,6 @@
 """What the prose of the tutorials says is what their figures say, as stored and in a new run."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 
@@ -85,7 +84,7 @@ def _counting(text):
     assert "age & power (epsilon 4)" in text
 
 
-CLAIMS: dict[str, Callable[[str], None]] = {
+CLAIMS = {
     "counts_and_constraints.ipynb": _counting,
     "declare_a_schema.ipynb": _declaring,
     "privacy_as_a_regulariser.ipynb": _regularising,

@@ -8,7 +8,6 @@ range, taking the model's part of the sum as public; which rows fall into a leaf
 
 import sys
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.statistical
 
 EPSILON, DELTA = 1.0, 1e-5
 N_OTHERS = 400
-SETTINGS: dict[str, Any] = {
+SETTINGS = {
     "epsilon": EPSILON,
     "delta": DELTA,
     "max_rounds": 1,
@@ -94,7 +93,7 @@ def attack(fit, runs):
     spread = np.cov(np.vstack([part - part.mean(axis=0) for part in facts[:2]]).T)
     shift = facts[0].mean(axis=0) - facts[1].mean(axis=0)
     direction = np.linalg.lstsq(spread, shift, rcond=None)[0]
-    statistics: dict[str, list[Any]] = {
+    statistics = {
         "score of the bin": [part[:, 0] for part in facts],
         "prediction in the bin": [part[:, 0] + part[:, 4] for part in facts],
         "score times weight": [part[:, 0] * part[:, 2] for part in facts],
