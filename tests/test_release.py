@@ -36,7 +36,7 @@ class Watching(SeededRandomness):
 
     def __init__(self):
         super().__init__(1)
-        self.asked: list[tuple[str, int, float, int]] = []
+        self.asked = []
 
     def perturb(self, name, exact, sensitivity, sigma):
         self.asked.append((name, sensitivity, sigma, len(exact)))
@@ -114,7 +114,7 @@ def test_a_fit_draws_the_noise_that_it_is_charged_for(task, rounds):
         model = (classifier if task == "classification" else regressor)(
             frame(base_records(task) * 200), max_rounds=rounds
         )
-    per_name: dict[str, list[float]] = {}
+    per_name = {}
     for name, sensitivity, sigma, count in randomness.asked:
         per_name.setdefault(name, []).extend([sensitivity / math.sqrt(sigma**2 - 9)] * count)
     for share in model.guarantee_.releases:
@@ -169,6 +169,13 @@ def test_a_plan_is_used_up():
         session.gaussian("rounds", ONE, row_norm=LATTICE, aligned=True)
         with pytest.raises(ReleaseError, match="the plan has 0 left"):
             session.gaussian("rounds", ONE, row_norm=LATTICE, aligned=True)
+    twice = ReleasePlan((PlannedSelection("levels", 0.1, 2, 1e-7),))
+    assert twice.cost.delta == twice.shares[0].delta == pytest.approx(2e-7)
+    with open_session(PrivacyLedger.in_memory(), twice) as session:
+        for _ in range(2):
+            session.select("levels", {})
+        with pytest.raises(ReleaseError, match="the plan has 0 left"):
+            session.select("levels", {})
 
 
 def test_a_closed_session_releases_nothing():
@@ -243,7 +250,7 @@ def test_a_release_is_of_the_kind_that_was_planned(kind, name):
 
 
 def test_a_choice_gets_the_epsilon_of_its_plan_and_the_sensitivity_of_the_promise():
-    asked: list[tuple[str, list[int], int, float]] = []
+    asked = []
 
     class Choosing(SeededRandomness):
         def choose(self, name, scores, sensitivity, epsilon):
@@ -364,7 +371,7 @@ def interrupt():
 
 
 def chain_of(error):
-    pending: list[BaseException | None] = [error]
+    pending = [error]
     while pending:
         link = pending.pop()
         if link is not None:

@@ -2,7 +2,6 @@
 
 import pickle
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,87 +67,32 @@ def cohort():
 
 ROWS = cohort()
 CLASSES = Categorical(["no", "yes"])
-AMOUNTS = Continuous(0.2, 12)
 CLASSIFIER, REGRESSOR = DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
+BINARY = {"schema": Schema(FEATURES, target=CLASSES)}
+KINDS = {"schema": Schema(FEATURES, target=Categorical([0, 1, 2]))}
+AMOUNTS = {"schema": Schema(FEATURES, target=Continuous(0.2, 12))}
+PEOPLE = {"schema": Schema(FEATURES, target=CLASSES, unit=PrivacyUnit("person", max_rows=3))}
+WEIGHTS = {"sample_weight": "weight"}
+HALF_WAY = {"epsilon": 12.0, "max_rounds": 16, "interactions": 1}
 
 # Estimator, its parameters, the target's column, and columns given to fit by argument.
-CASES: dict[str, tuple[Any, dict[str, Any], str, dict[str, str]]] = {
-    "binary": (CLASSIFIER, {"schema": Schema(FEATURES, target=CLASSES)}, "yes", {}),
-    "classes": (
-        CLASSIFIER,
-        {"schema": Schema(FEATURES, target=Categorical([0, 1, 2]))},
-        "kind",
-        {},
-    ),
-    "classes, half-way": (
-        CLASSIFIER,
-        {"schema": Schema(FEATURES, target=Categorical([0, 1, 2])), "max_rounds": None},
-        "kind",
-        {},
-    ),
-    "regression": (REGRESSOR, {"schema": Schema(FEATURES, target=AMOUNTS)}, "amount", {}),
-    "poisson": (
-        REGRESSOR,
-        {"schema": Schema(FEATURES, target=AMOUNTS), "objective": "poisson_deviance"},
-        "amount",
-        {},
-    ),
-    "gamma": (
-        REGRESSOR,
-        {"schema": Schema(FEATURES, target=AMOUNTS), "objective": "gamma_deviance"},
-        "amount",
-        {},
-    ),
-    "weights": (
-        CLASSIFIER,
-        {"schema": Schema(FEATURES, target=CLASSES), "privacy_weight_max": 5.0},
-        "yes",
-        {"sample_weight": "weight"},
-    ),
-    "scores": (
-        CLASSIFIER,
-        {"schema": Schema(FEATURES, target=CLASSES)},
-        "yes",
-        {"init_score": "score"},
-    ),
-    "scores of a regression": (
-        REGRESSOR,
-        {"schema": Schema(FEATURES, target=AMOUNTS)},
-        "amount",
-        {"init_score": "score"},
-    ),
-    "nothing declared": (CLASSIFIER, {"epsilon": 30.0}, "yes", {"sample_weight": "weight"}),
+CASES = {
+    "binary": (CLASSIFIER, BINARY, "yes", {}),
+    "classes": (CLASSIFIER, KINDS, "kind", {}),
+    "classes, half-way": (CLASSIFIER, KINDS | {"max_rounds": None}, "kind", {}),
+    "regression": (REGRESSOR, AMOUNTS, "amount", {}),
+    "poisson": (REGRESSOR, AMOUNTS | {"objective": "poisson_deviance"}, "amount", {}),
+    "gamma": (REGRESSOR, AMOUNTS | {"objective": "gamma_deviance"}, "amount", {}),
+    "weights": (CLASSIFIER, BINARY | {"privacy_weight_max": 5.0}, "yes", WEIGHTS),
+    "scores": (CLASSIFIER, BINARY, "yes", {"init_score": "score"}),
+    "scores of a regression": (REGRESSOR, AMOUNTS, "amount", {"init_score": "score"}),
+    "nothing declared": (CLASSIFIER, {"epsilon": 30.0}, "yes", WEIGHTS),
     "no bounds": (REGRESSOR, {"epsilon": 20.0}, "amount", {}),
     "one label": (CLASSIFIER, {"epsilon": 0.01}, "yes", {}),
-    "people": (
-        CLASSIFIER,
-        {"schema": Schema(FEATURES, target=CLASSES, unit=PrivacyUnit("person", max_rows=3))},
-        "yes",
-        {"unit": "person"},
-    ),
-    "pairs": (
-        CLASSIFIER,
-        {"schema": Schema(FEATURES, target=CLASSES), "interactions": 2},
-        "yes",
-        {},
-    ),
-    "half-way": (
-        REGRESSOR,
-        {
-            "schema": Schema(FEATURES, target=AMOUNTS),
-            "epsilon": 12.0,
-            "max_rounds": 16,
-            "interactions": 1,
-        },
-        "amount",
-        {},
-    ),
-    "monotone": (
-        REGRESSOR,
-        {"schema": Schema(FEATURES, target=AMOUNTS), "monotone_constraints": {"dose": 1}},
-        "amount",
-        {},
-    ),
+    "people": (CLASSIFIER, PEOPLE, "yes", {"unit": "person"}),
+    "pairs": (CLASSIFIER, BINARY | {"interactions": 2}, "yes", {}),
+    "half-way": (REGRESSOR, AMOUNTS | HALF_WAY, "amount", {}),
+    "monotone": (REGRESSOR, AMOUNTS | {"monotone_constraints": {"dose": 1}}, "amount", {}),
 }
 
 
@@ -204,10 +148,7 @@ def test_arrays_of_any_chunks_and_threads():
         (lambda X, y: (X, y.compute()), "y is of type pandas"),
         (lambda X, y: (X.compute(), y), "y is a Dask collection, and X is of type pandas"),
         (lambda X, y: (X, cut(ROWS, [5])["yes"]), "X has 3 partitions and y has 2"),
-        (
-            lambda X, y: (X.rename(columns={"age": "Age"}), y),
-            "did you mean .age.",
-        ),
+        (lambda X, y: (X.rename(columns={"age": "Age"}), y), "did you mean .age."),
     ],
 )
 def test_collections_that_do_not_fit_are_refused_before_anything_is_read(change, message):
@@ -286,7 +227,7 @@ def test_names_of_tasks_do_not_tell_of_cells(monkeypatch):
     from interpret_dp.backends.dask import scheduling
 
     def names_of(rows):
-        seen: list[str] = []
+        seen = []
         real = scheduling._keys
         with monkeypatch.context() as patch:
             patch.setattr(scheduling, "_numbers", iter(range(10**6)))

@@ -5,24 +5,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from interpret_dp import (
-    BackendError,
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    PrivacyLedger,
-    PrivacyUnit,
-    Schema,
-)
+from interpret_dp import BackendError, DPExplainableBoostingClassifier, PrivacyLedger
+from tests.backends.test_dask import CASES, NAMES, ROWS, cut, released
 
 distributed = pytest.importorskip("distributed")
-dd = pytest.importorskip("dask.dataframe")
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:random_state:interpret_dp.PrivacyWarning"),
@@ -31,36 +20,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
-SCHEMA = Schema(
-    {"age": Continuous(20, 80), "dose": Continuous(0, 9)},
-    target=Categorical(["no", "yes"]),
-    unit=PrivacyUnit("person", max_rows=4),
-)
-
-
-def table():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "age": rng.uniform(20, 80, 3000),
-            "dose": rng.uniform(0, 9, 3000),
-            "person": rng.integers(0, 500, 3000),
-        }
-    )
-    frame["y"] = np.where(rng.uniform(size=3000) < frame["dose"] / 9, "yes", "no")
-    return frame
-
 
 def fit(rows, **more):
-    settings: dict[str, Any] = {"max_rounds": 6, "random_state": 1, **more}
-    model = DPExplainableBoostingClassifier(schema=SCHEMA, n_jobs=1, **settings)
-    return model.fit(rows[["age", "dose", "person"]], rows["y"])
-
-
-def released(model):
-    document = model.to_released().to_dict()
-    document.pop("guarantee")
-    return document
+    """Fit the rows of people, of whom at most three each are used."""
+    schema = CASES["people"][1]["schema"]
+    settings = {"schema": schema, "max_rounds": 6, "random_state": 1, "n_jobs": 1}
+    model = DPExplainableBoostingClassifier(**(settings | more))
+    return model.fit(rows[[*NAMES, "person"]], rows["yes"])
 
 
 @pytest.fixture(scope="module")
@@ -77,20 +43,17 @@ def client():
 
 @pytest.mark.thorough
 def test_real_workers_give_the_result_of_one_process(client):
-    rows = table()
-    expected = released(fit(rows))
-    assert released(fit(dd.from_pandas(rows, npartitions=3))) == expected
+    assert released(fit(cut(ROWS, [200, 450]))) == released(fit(ROWS))
 
 
 @pytest.mark.slow
 def test_a_killed_worker_changes_nothing(client, monkeypatch):
     from interpret_dp.backends.dask.rows import DaskRows
 
-    rows = table()
-    expected = released(fit(rows))
+    expected = released(fit(ROWS))
     real = DaskRows._ask
-    asked: list[str] = []
-    killed: list[int] = []
+    asked = []
+    killed = []
 
     def ask(self, name, *arguments):
         asked.append(name)
@@ -104,7 +67,7 @@ def test_a_killed_worker_changes_nothing(client, monkeypatch):
         return real(self, name, *arguments)
 
     monkeypatch.setattr(DaskRows, "_ask", ask)
-    assert released(fit(dd.from_pandas(rows, npartitions=4))) == expected
+    assert released(fit(cut(ROWS, [200, 350, 500]))) == expected
     assert len(set(killed)) == 2
 
 
@@ -133,12 +96,11 @@ def test_a_lost_scheduler_is_an_error_of_our_own_and_charged(tmp_path, monkeypat
         cwd=Path(__file__).parents[2],
         start_new_session=True,
     )
-    assert process.stdout is not None
     address = process.stdout.readline().strip()
     real = DaskRows._ask
     ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
     ledger.create_budget("d", epsilon=5.0, delta=1e-4)
-    asked: list[str] = []
+    asked = []
 
     def ask(self, name, *arguments):
         asked.append(name)
@@ -152,18 +114,12 @@ def test_a_lost_scheduler_is_an_error_of_our_own_and_charged(tmp_path, monkeypat
             distributed.Client(address, timeout=20),
             pytest.raises(BackendError, match=r"scheduler was lost.*charged in full") as caught,
         ):
-            fit(
-                dd.from_pandas(table(), npartitions=2),
-                ledger=ledger,
-                dataset="d",
-                random_state=None,
-            )
+            fit(cut(ROWS, [350]), ledger=ledger, dataset="d", random_state=None)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         for pipe in (process.stdin, process.stdout):
-            assert pipe is not None
             pipe.close()
     assert caught.value.__context__ is None
     assert ledger.report("d")["asked_epsilon"].tolist() == [1.0]

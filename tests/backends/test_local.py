@@ -98,7 +98,7 @@ def test_threads_change_no_bit_of_a_large_table(task):
     codes = [rng.integers(0, 9, n).astype(np.uint8) for _ in range(3)]
     identity = [np.arange(9, dtype=np.uint16)] * 3
     wanted = np.arange(3)
-    results: list[Any] = []
+    results = []
     for n_threads in (1, 2, 4, 64):
         rows: Any
         if task == "binary":
@@ -179,10 +179,7 @@ def test_relative_errors_are_tabulated_and_clipped(clip):
         assert abs(table[entry] - min(exact, LATTICE)) <= 1 + 1e-6
 
 
-@given(
-    bounds=st.tuples(st.floats(1e-100, 1e100), st.floats(1.0, 1e6)),
-    share=st.floats(0, 1),
-)
+@given(bounds=st.tuples(st.floats(1e-100, 1e100), st.floats(1.0, 1e6)), share=st.floats(0, 1))
 def test_logarithms_are_those_of_their_step(bounds, share):
     lower, upper = bounds[0], min(bounds[0] * bounds[1], 1e100)
     target = min(max(lower * (upper / lower) ** share, lower), upper)

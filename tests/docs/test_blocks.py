@@ -4,10 +4,8 @@ Nothing is replaced but ``interpret.show``, which would start a server: here it 
 of what it is given. A page that speaks of "your table" is given one, as ``GIVEN`` says.
 """
 
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import interpret
 import pytest
@@ -53,7 +51,7 @@ def _small_model():
     return {"model": model.fit(patients.X[["sex"]], patients.y)}
 
 
-GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
+GIVEN = {
     "audit.md": _small_model,
     "background.md": _black_box,
     "editor.md": _table,
@@ -93,7 +91,7 @@ SLOW = {"audit.md"}
 @pytest.fixture
 def shown(monkeypatch, tmp_path):
     """Run in an empty folder, and return the list of what was shown."""
-    explanations: list[Any] = []
+    explanations = []
 
     def show(explanation):
         assert explanation.visualize(None) is not None

@@ -72,7 +72,7 @@ def test_a_browser_without_a_network_shows_pages(site, browser, scheme, width):
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
     )
-    problems: list[str] = []
+    problems = []
     for name in OPENED:
         page = context.new_page()
         page.on("request", lambda request: _note(problems, request.url))

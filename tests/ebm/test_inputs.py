@@ -1,8 +1,5 @@
 """Containers at the estimators: neither fits nor predictions depend on what holds the rows."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,7 +8,7 @@ import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, PrivacyWarning, SchemaError
 
-CONTAINERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+CONTAINERS = {
     "pandas": (lambda X: X, lambda y: y),
     "polars": (pl.from_pandas, lambda y: pl.Series(np.asarray(y))),
     "arrow": (pa.Table.from_pandas, lambda y: pa.array(np.asarray(y))),

@@ -2,7 +2,6 @@
 
 import json
 import pickle
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ from tests.llm.tables import classifier, three_classes
 
 CLIP_NORM = 0.5
 ENGINES = [ClosedForm, OpacusSums]
-ClippedSums = ClosedForm | OpacusSums
 
 
 def made(engine, inputs, classes, weights, temperature=1.0):
@@ -27,8 +25,7 @@ def made(engine, inputs, classes, weights, temperature=1.0):
     n_parameters = weights.numel() + weights.shape[0] * weights.shape[1]
     more = {"n_parameters": n_parameters} if engine is OpacusSums else {}
     rows = TrainingRows(inputs, classes)
-    found: ClippedSums = engine(rows, None, temperature, CLIP_NORM, **more)
-    return found
+    return engine(rows, None, temperature, CLIP_NORM, **more)
 
 
 def ratio(sums, weights, table, neighbour):
@@ -185,22 +182,18 @@ def test_nothing_of_a_row_is_kept_in_pickle_or_file(tmp_path, monkeypatch):
 
 
 HUGE = 10**400
-DAMAGES: list[tuple[tuple[Any, ...], Any]] = [
+DAMAGES = [
     (("centres", 0), HUGE),
     (("biases", 0, 0), HUGE),
     (("biases",), float("nan")),
     (("inverse_temperature",), float("inf")),
     (("weights", "shape", 0), float("inf")),
-    (("weights", "shape"), [1, 1, 1]),
-    (("weights", "float64"), "AAAA"),
     (("classes", 0), None),
     (("classes", 0), "low"),
     (("classes", 0), HUGE),
     (("settings", "n_maps"), float("nan")),
     (("settings", "unheard_of"), 1),
     (("steps", "count"), float("nan")),
-    (("version",), 2),
-    (("spreads", 0), 0.0),
 ]
 
 

@@ -1,7 +1,5 @@
 """Features that all maps share: their centre's cost and worth, and that it changes no model."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -14,22 +12,9 @@ from interpret_dp.audit import replay
 from interpret_dp.llm import features
 from interpret_dp.llm.features import released_frame
 from tests.llm.tables import classifier
+from tests.sessions import Session
 
 SCHEMA = Schema(default=Continuous(0, 255), target=Categorical([0, 1]))
-
-
-class Session:
-    """Gives sums with seeded noise at some mu, and keeps what it was told."""
-
-    def __init__(self, mu):
-        self._mu = mu
-        self.row_norm = 0
-
-    def gaussian(self, name, exact, *, row_norm, aligned):
-        self.row_norm = row_norm
-        sigma = row_norm / self._mu
-        noise = np.random.default_rng(0).normal(size=exact.shape) * sigma
-        return exact + np.rint(noise).astype(np.int64), sigma
 
 
 def pictures(n_rows, seed=0):
@@ -49,10 +34,10 @@ def test_a_row_of_any_size_adds_at_most_what_is_accounted(scale, seed):
         scale * np.random.default_rng(seed).normal(size=(1, 7)), dtype=torch.float32
     )
     added = features._lattice_sums(rows, bound=1.0).astype(np.float64)
-    session: Any = Session(1.0)
+    session = Session(noise=1.0)
     released_frame(rows, None, 7, session)
-    assert np.linalg.norm(added) <= session.row_norm
-    assert session.row_norm <= 3**0.5 * LATTICE + 1
+    ((_, _, row_norm, _),) = session.asked
+    assert np.linalg.norm(added) <= row_norm <= 3**0.5 * LATTICE + 1
     assert added[-1] == LATTICE
 
 

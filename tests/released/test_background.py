@@ -1,7 +1,6 @@
 """The released background: what counts say about shares, rows drawn from it, and its file."""
 
 import copy
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -197,7 +196,7 @@ def test_a_file_gives_the_same_background_back(tmp_path):
 def test_a_damaged_document_is_refused(path, value):
     own = related([500.0, 0.0, 100.5])
     document = copy.deepcopy(own.to_dict())
-    inner: Any = document
+    inner = document
     for key in path[:-1]:
         inner = inner[key]
     inner[path[-1]] = value

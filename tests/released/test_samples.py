@@ -1,7 +1,5 @@
 """Draws of curves around the released ones."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,7 @@ SCORES = RNG.normal(size=N_CODES)
 @pytest.mark.statistical
 def test_draws_have_the_mean_the_deviations_and_the_correlations_of_a_term():
     """Seeded; a standard error of a deviation is 0.35 %, of a correlation 0.5 %."""
-    known: dict[str, Any] = {
+    known = {
         "noisy_scores": SCORES + 0.5,
         "posterior_mean": SCORES + np.linspace(-1, 1, N_CODES),
         "posterior_covariance": ROOT @ ROOT.T,
@@ -25,7 +23,6 @@ def test_draws_have_the_mean_the_deviations_and_the_correlations_of_a_term():
     term = AdditiveTerm(0, SCORES, np.full(N_CODES, 9.0), 4 * ROOT @ ROOT.T, **known)
     draws = term.sample(N_DRAWS, np.random.default_rng(1))
     deviations = term.standard_deviations
-    assert deviations is not None
     assert np.abs((draws.mean(axis=0) - SCORES) / deviations).max() < 5 / np.sqrt(N_DRAWS)
     np.testing.assert_allclose(draws.std(axis=0), deviations, rtol=0.02)
     apart = known["posterior_mean"] - SCORES
@@ -41,7 +38,6 @@ def test_what_is_known_of_each_bin_alone_is_drawn_alone():
     assert term.too_few_rows.tolist() == [True, False, False, True]
     draws = term.sample(2_000, np.random.default_rng(0))
     # Bins with too few rows have the spread of the term.
-    assert term.standard_deviations is not None
     np.testing.assert_allclose(draws.std(axis=0), term.standard_deviations, rtol=0.1)
     assert np.abs(np.corrcoef(draws.T) - np.eye(4)).max() < 0.1
 

@@ -38,7 +38,20 @@ def run_sqlite(sql, rows, table="people", types=()):
         f"INSERT INTO {quoted(table)} VALUES ({marks})",
         [(position, *row) for position, row in enumerate(cells)],
     )
-    cursor = connection.execute(sql)
+    return _frame(connection.execute(sql))
+
+
+def run_duckdb(sql, rows):
+    """Run a statement over rows in DuckDB, which stores NaN as NaN and not as NULL."""
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed: pip install duckdb")
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE people (position INTEGER, age DOUBLE, job VARCHAR)")
+    cells = [(k, *row) for k, row in enumerate(rows.astype(object).to_numpy().tolist())]
+    connection.executemany("INSERT INTO people VALUES (?, ?, ?)", cells)
+    return _frame(connection.execute(sql))
+
+
+def _frame(cursor):
     names = [column[0] for column in cursor.description]
     return pd.DataFrame(cursor.fetchall(), columns=names).sort_values("position")
 
@@ -106,26 +119,11 @@ def test_without_sqlglot_the_extra_is_named(monkeypatch, cohort):
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_sqlite_reads_every_kind_of_cell_as_the_schema_does(n_classes):
+@pytest.mark.parametrize(("dialect", "run"), [("sqlite", run_sqlite), ("duckdb", run_duckdb)])
+def test_a_database_reads_every_kind_of_cell_as_the_schema_does(dialect, run, n_classes):
     model, rows = build_model(n_classes), odd_rows()
-    sql = scoring_sql(model, "sqlite", table="people", keep=["position"])
-    check(run_sqlite(sql, rows), model, rows)
-
-
-@pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_duckdb_reads_every_kind_of_cell_as_the_schema_does(n_classes):
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed: pip install duckdb")
-    model, rows = build_model(n_classes), odd_rows()
-    sql = scoring_sql(model, "duckdb", table="people", keep=["position"])
-    connection = duckdb.connect()
-    connection.execute("CREATE TABLE people (position INTEGER, age DOUBLE, job VARCHAR)")
-    # NaN is stored as NaN and not as NULL.
-    cells = [(k, *row) for k, row in enumerate(rows.astype(object).to_numpy().tolist())]
-    connection.executemany("INSERT INTO people VALUES (?, ?, ?)", cells)
-    cursor = connection.execute(sql)
-    names = [column[0] for column in cursor.description]
-    result = pd.DataFrame(cursor.fetchall(), columns=names).sort_values("position")
-    check(result, model, rows)
+    sql = scoring_sql(model, dialect, table="people", keep=["position"])
+    check(run(sql, rows), model, rows)
 
 
 # ------------------------------------------------------------- nasty names, levels, labels
@@ -199,8 +197,7 @@ def test_any_names_levels_and_labels_score_alike_in_sqlite(data):
     rows = pd.DataFrame(
         {
             feature.name: pd.Series(
-                data.draw(st.lists(_cells(feature), min_size=n_rows, max_size=n_rows)),
-                dtype=object,
+                data.draw(st.lists(_cells(feature), min_size=n_rows, max_size=n_rows)), dtype=object
             )
             for feature in features
         }
@@ -242,9 +239,6 @@ def test_every_dialect_is_read_back_as_one_select_with_the_same_texts(
     assert {*levels, *labels} <= texts
     assert column in {node.name for node in statements[0].find_all(exp.Column)}
     assert table in {node.name for node in statements[0].find_all(exp.Table)}
-
-
-# ------------------------------------------------------------------------------- spelling
 
 
 # ------------------------------------------------------------------------------- refusals

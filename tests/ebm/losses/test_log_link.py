@@ -3,8 +3,6 @@
 import io
 import json
 import sqlite3
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +28,7 @@ from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
 FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
 TARGETS = {"poisson_deviance": Continuous(0, 20), "gamma_deviance": Continuous(1, 1000)}
-DEVIANCES: dict[str, Callable[..., float]] = {
+DEVIANCES = {
     "poisson_deviance": mean_poisson_deviance,
     "gamma_deviance": mean_gamma_deviance,
 }
@@ -47,7 +45,7 @@ def table(objective, n_rows=4000, seed=3):
 
 
 def model_of(objective, **parameters):
-    settings: dict[str, Any] = {"epsilon": 20.0, "n_jobs": 1} | parameters
+    settings = {"epsilon": 20.0, "n_jobs": 1} | parameters
     schema = settings.pop("schema", Schema(FEATURES, target=TARGETS.get(objective)))
     return DPExplainableBoostingRegressor(
         objective=objective,
@@ -171,7 +169,7 @@ def test_an_undeclared_upper_bound_is_released_and_no_count_is_negative():
 @pytest.mark.parametrize("objective", TARGETS)
 def test_values_never_raise(objective):
     X, y, _ = table(objective, 300)
-    strange: list[Any] = [None, np.nan, np.inf, -np.inf, -1, 0, 1e300, "7", "many", True]
+    strange = [None, np.nan, np.inf, -np.inf, -1, 0, 1e300, "7", "many", True]
     y = pd.Series([*strange, *y[10:]], dtype=object)
     model = model_of(objective).fit(X, y)
     assert np.isfinite(model.predict(X)).all()

@@ -54,10 +54,7 @@ def fitted(constraints, kind=DPExplainableBoostingClassifier, **more):
         schema, y = Schema(FEATURES, target=Continuous(0, 1)), (y == "yes").astype(float)
     settings = {"epsilon": 2.0, "schema": schema, "n_jobs": 1} | more
     model = kind(
-        monotone_constraints=constraints,
-        ledger=PrivacyLedger.in_memory(),
-        dataset="d",
-        **settings,
+        monotone_constraints=constraints, ledger=PrivacyLedger.in_memory(), dataset="d", **settings
     )
     # The same noise in every run: with any other, what is missing is rarely (one time in forty)
     # below a curve of the regression that may only rise.
