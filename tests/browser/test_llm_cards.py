@@ -84,8 +84,9 @@ def test_in_the_full_dashboard(dashboard: Any, shown_maps: Any) -> None:
     page.tick_row(2)
     assert "actual: 2" in page.text()
     page.screenshot("llm_full_local")
+    # Beside the table of six pictures there is one of five rows.
     page.choose_explanation("Local", "five applicants")
-    page.tick_row(2)
+    page.tick_row(6 + 2)
     assert "Reused from a near query: free" in page.text()
     assert "These 5 explanations cost epsilon 0.145 together" in page.text()
     page.open_tab("Privacy")
