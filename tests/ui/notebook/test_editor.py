@@ -275,11 +275,10 @@ def test_buttons_do_what_the_methods_do(editor):
 
 @pytest.mark.parametrize("term", range(4))
 def test_buttons_are_off_exactly_where_the_operation_makes_no_sense(editor, term):
-    """What makes sense where is checked in tests/ui/test_actions.py."""
     editor.controls.term.value = term
-    kind = editor.session.view(term).kind
     for name, tool in TOOLS.items():
-        assert editor.controls.tools[name].disabled is not tool.suits(kind), name
+        suits = tool.suits(editor.session.view(term).kind)
+        assert editor.controls.tools[name].disabled is not suits, name
 
 
 def test_error_is_shown_and_goes_with_the_next_success(editor, monkeypatch, caplog):
