@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from interpret_dp import BackendError, DPExplainableBoostingClassifier, PrivacyLedger
@@ -19,6 +20,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
+
+
+TABLE = pd.concat([ROWS] * 4)
 
 
 def fit(rows, **more):
@@ -43,14 +47,14 @@ def client():
 
 @pytest.mark.thorough
 def test_real_workers_give_the_result_of_one_process(client):
-    assert released(fit(cut(ROWS, [200, 450]))) == released(fit(ROWS))
+    assert released(fit(cut(TABLE, [900, 1_800]))) == released(fit(TABLE))
 
 
 @pytest.mark.slow
 def test_a_killed_worker_changes_nothing(client, monkeypatch):
     from interpret_dp.backends.dask.rows import DaskRows
 
-    expected = released(fit(ROWS))
+    expected = released(fit(TABLE))
     real = DaskRows._ask
     asked = []
     killed = []
@@ -67,7 +71,7 @@ def test_a_killed_worker_changes_nothing(client, monkeypatch):
         return real(self, name, *arguments)
 
     monkeypatch.setattr(DaskRows, "_ask", ask)
-    assert released(fit(cut(ROWS, [200, 350, 500]))) == expected
+    assert released(fit(cut(TABLE, [700, 1_400, 2_100]))) == expected
     assert len(set(killed)) == 2
 
 
@@ -114,7 +118,7 @@ def test_a_lost_scheduler_is_an_error_of_our_own_and_charged(tmp_path, monkeypat
             distributed.Client(address, timeout=20),
             pytest.raises(BackendError, match=r"scheduler was lost.*charged in full") as caught,
         ):
-            fit(cut(ROWS, [350]), ledger=ledger, dataset="d", random_state=None)
+            fit(cut(TABLE, [1_400]), ledger=ledger, dataset="d", random_state=None)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
