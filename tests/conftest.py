@@ -1,7 +1,5 @@
 """What every test shares: Hypothesis' profile, the simulated cohort, the benchmark tables."""
 
-from __future__ import annotations
-
 import gc
 import os
 from collections.abc import Callable, Generator

@@ -5,8 +5,6 @@ start draw from the system, and so do tests of the samplers. `make fuzz` sets a 
 has other noise.
 """
 
-from __future__ import annotations
-
 import os
 import zlib
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ exceptions: long tests that share no fixture are groups of their own, or one cor
 the end; tests of several files that share something costly are one group.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -15,6 +13,7 @@ from typing import Any
 _SPLIT = (
     "tests/contract/test_additive_rows.py",
     "tests/statistical/test_noise_bands.py",
+    "tests/statistical/test_pair_bands.py",
     "tests/statistical/test_regression_attack.py",
 )
 """Files of long tests without a common fixture."""
@@ -22,7 +21,14 @@ _SPLIT = (
 _SHARED = ("tests/packaging/",)
 """Folders whose files share a costly fixture: an environment with the wheel."""
 
-_COST = {"slow": 60.0, "notebook": 20.0, "browser": 5.0, "thorough": 5.0, "lengthy": 1.0}
+_COST = {
+    "slow": 60.0,
+    "notebook": 20.0,
+    "browser": 5.0,
+    "thorough": 5.0,
+    "statistical": 3.0,
+    "lengthy": 1.0,
+}
 """About how many seconds a test with a marker takes; others take a tenth."""
 
 

@@ -1,9 +1,5 @@
 """Compiled loops: where nothing can be kept on disk they are compiled, and fail nobody."""
 
-from __future__ import annotations
-
-from typing import NoReturn
-
 import pytest
 
 from interpret_dp._compiled import compiled
@@ -17,19 +13,17 @@ from interpret_dp._compiled import compiled
         ("save_overload", OSError(28, "No space left on device")),
     ],
 )
-def test_code_that_cannot_be_kept_runs(
-    monkeypatch: pytest.MonkeyPatch, method: str, error: Exception
-) -> None:
+def test_code_that_cannot_be_kept_runs(monkeypatch, method, error):
     tried = []
 
-    def fail(*arguments: object) -> NoReturn:
+    def fail(*arguments):
         tried.append(arguments)
         raise error
 
     monkeypatch.setattr(f"numba.core.caching.FunctionCache.{method}", fail)
 
     @compiled()
-    def doubled(number: int) -> int:
+    def doubled(number):
         return 2 * number
 
     assert doubled(4) == 8

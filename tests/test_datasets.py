@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from types import SimpleNamespace
 from urllib.error import URLError
 
@@ -7,12 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp.datasets import (
-    BENCHMARKS,
-    DATA_VARIABLE,
-    load_benchmark,
-    make_cohort,
-)
+from interpret_dp.datasets import BENCHMARKS, DATA_VARIABLE, load_benchmark, make_cohort
 from interpret_dp.schema import Categorical, Continuous
 
 
@@ -48,7 +41,7 @@ def test_curve_refuses_an_unknown_level(cohort):
         cohort.curves["sex"](["male", "other"])
 
 
-def _largest_t(cohort, residual: np.ndarray) -> float:
+def _largest_t(cohort, residual):
     """Return the largest |t| of the residual's mean in any fifth, level or missing group."""
     largest = 0.0
     for column in cohort.X:
@@ -62,7 +55,7 @@ def _largest_t(cohort, residual: np.ndarray) -> float:
     return largest
 
 
-def _expected(cohort, score: np.ndarray) -> np.ndarray:
+def _expected(cohort, score):
     return 1 / (1 + np.exp(-score)) if cohort.y.name == "readmitted" else score
 
 

@@ -1,7 +1,5 @@
 """Errors carry what they speak of, also across process borders."""
 
-from __future__ import annotations
-
 import pickle
 import re
 
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 from interpret_dp import BudgetExceededError
 
 
-def refusal(largest: float) -> BudgetExceededError:
+def refusal(largest):
     return BudgetExceededError(
         "trial",
         requested_epsilon=2.0,

@@ -1,7 +1,5 @@
 """Printed figures hold as printed."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -12,7 +10,7 @@ from interpret_dp._figures import ceil_text, floor_text
 
 
 @given(st.floats(1e-30, 1e6), st.integers(1, 8))
-def test_printed_figure_is_never_below_the_true_one(value: float, digits: int) -> None:
+def test_printed_figure_is_never_below_the_true_one(value, digits):
     printed = float(ceil_text(value, digits))
     assert value <= printed <= value * (1 + 10.0 ** (1 - digits)) * (1 + 1e-12)
 
@@ -20,11 +18,11 @@ def test_printed_figure_is_never_below_the_true_one(value: float, digits: int) -
 @pytest.mark.parametrize(
     ("value", "text"), [(math.e, "2.72"), (1.0001, "1.01"), (1.0, "1"), (1e-6, "1e-06"), (0.0, "0")]
 )
-def test_printed_examples(value: float, text: str) -> None:
+def test_printed_examples(value, text):
     assert ceil_text(value) == text
 
 
 @given(st.floats(1e-30, 1e6), st.integers(1, 8))
-def test_what_is_left_is_never_above_the_true_figure(value: float, digits: int) -> None:
+def test_what_is_left_is_never_above_the_true_figure(value, digits):
     printed = float(floor_text(value, digits))
     assert value * (1 - 10.0 ** (1 - digits)) * (1 - 1e-12) <= printed <= value

@@ -1,7 +1,5 @@
 """What interpret has in another place or form after 0.7.8: both forms, whichever is installed."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 

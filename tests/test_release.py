@@ -1,29 +1,21 @@
 """The release session keeps to the plan, charges what ran, and says nothing of the rows."""
 
-from __future__ import annotations
-
 import gc
 import math
 import traceback
 import weakref
-from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 import pytest
 
-from interpret_dp import (
-    LedgerError,
-    PrivacyLedger,
-    ReleaseError,
-)
+from interpret_dp import LedgerError, PrivacyLedger, ReleaseError
 from interpret_dp import release as release_module
 from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import lattice_sigma, mu_of_range
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.mechanisms import Randomness, SeededRandomness, use_randomness
+from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.release import (
     PlannedChoice,
     PlannedRelease,
@@ -31,7 +23,6 @@ from interpret_dp.release import (
     PlannedSelection,
     ReleasePlan,
     ReleaseRequest,
-    ReleaseSession,
 )
 from tests.audit.fits import FEATURES, base_records, classifier, frame
 
@@ -43,22 +34,16 @@ ONE = np.array([[LATTICE]])
 class Watching(SeededRandomness):
     """Seeded noise that remembers what was asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(1)
-        self.asked: list[tuple[str, int, float, int]] = []
+        self.asked = []
 
-    def perturb(self, name: str, exact: Any, sensitivity: int, sigma: float) -> Any:
+    def perturb(self, name, exact, sensitivity, sigma):
         self.asked.append((name, sensitivity, sigma, len(exact)))
         return super().perturb(name, exact, sensitivity, sigma)
 
 
-def request_of(
-    ledger: PrivacyLedger,
-    plan: ReleasePlan,
-    *,
-    randomness: Randomness | None = None,
-    neighbourhood: Neighbourhood | None = None,
-) -> ReleaseRequest:
+def request_of(ledger, plan, *, randomness=None, neighbourhood=None):
     return ReleaseRequest(
         epsilon=1.0,
         delta=1e-5,
@@ -70,23 +55,23 @@ def request_of(
     )
 
 
-def open_session(ledger: PrivacyLedger, plan: ReleasePlan = PLAN) -> ReleaseSession:
+def open_session(ledger, plan=PLAN):
     return request_of(ledger, plan).opened("test")
 
 
-def states(ledger: PrivacyLedger, dataset: str = "people") -> list[str]:
+def states(ledger, dataset="people"):
     kinds = [entry["kind"] for entry in ledger.entries(dataset)]
     return [kind for kind in kinds if kind != "budget"]
 
 
-def spent_mu(ledger: Any, dataset: str = "people") -> float:
+def spent_mu(ledger, dataset="people"):
     return float(ledger.spent(dataset).mu)
 
 
 # ------------------------------------------------------------------------------------- plans
 
 
-def test_a_whole_plan_is_charged_once() -> None:
+def test_a_whole_plan_is_charged_once():
     ledger = PrivacyLedger.in_memory()
     with open_session(ledger) as session:
         session.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
@@ -97,7 +82,7 @@ def test_a_whole_plan_is_charged_once() -> None:
     assert sum(share.mu**2 for share in PLAN.shares) == pytest.approx(spent_mu(ledger) ** 2)
 
 
-def test_an_unused_part_of_the_plan_is_charged_too() -> None:
+def test_an_unused_part_of_the_plan_is_charged_too():
     """What is not used cannot be returned: whether it was used may depend on the rows."""
     ledger = PrivacyLedger.in_memory()
     with open_session(ledger) as session:
@@ -106,7 +91,7 @@ def test_an_unused_part_of_the_plan_is_charged_too() -> None:
 
 
 @pytest.mark.parametrize("sensitivity", [LATTICE, 2 * LATTICE, 123_457])
-def test_each_release_gets_the_noise_of_its_plan(sensitivity: int) -> None:
+def test_each_release_gets_the_noise_of_its_plan(sensitivity):
     randomness = Watching()
     with request_of(PrivacyLedger.in_memory(), PLAN, randomness=randomness).opened("t") as session:
         _, sigma = session.gaussian("target", ONE, row_norm=sensitivity, aligned=True)
@@ -120,7 +105,7 @@ def test_each_release_gets_the_noise_of_its_plan(sensitivity: int) -> None:
 
 @pytest.mark.parametrize("rounds", [7, None])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_a_fit_draws_the_noise_that_it_is_charged_for(task: str, rounds: int | None) -> None:
+def test_a_fit_draws_the_noise_that_it_is_charged_for(task, rounds):
     """The plan, the noise, the guarantee and the ledger agree on every release."""
     from tests.audit.fits import regressor
 
@@ -129,7 +114,7 @@ def test_a_fit_draws_the_noise_that_it_is_charged_for(task: str, rounds: int | N
         model = (classifier if task == "classification" else regressor)(
             frame(base_records(task) * 200), max_rounds=rounds
         )
-    per_name: dict[str, list[float]] = {}
+    per_name = {}
     for name, sensitivity, sigma, count in randomness.asked:
         per_name.setdefault(name, []).extend([sensitivity / math.sqrt(sigma**2 - 9)] * count)
     for share in model.guarantee_.releases:
@@ -151,7 +136,7 @@ def test_a_fit_draws_the_noise_that_it_is_charged_for(task: str, rounds: int | N
 
 
 @pytest.mark.parametrize(("name", "count"), [("target", 2), ("rounds", 5), ("other", 1)])
-def test_releases_beyond_the_plan_are_refused(name: str, count: int) -> None:
+def test_releases_beyond_the_plan_are_refused(name, count):
     ledger = PrivacyLedger.in_memory()
     session = open_session(ledger)
     session.__enter__()
@@ -165,12 +150,10 @@ def test_releases_beyond_the_plan_are_refused(name: str, count: int) -> None:
     [Neighbourhood(unit="person", max_rows=2), Neighbourhood(relation="replace_one")],
     ids=["several rows", "replacing"],
 )
-def test_samples_of_rows_are_refused_where_nothing_is_proved_of_them(
-    neighbourhood: Neighbourhood,
-) -> None:
+def test_samples_of_rows_are_refused_where_nothing_is_proved_of_them(neighbourhood):
     ledger = PrivacyLedger.in_memory()
 
-    def session(of: Neighbourhood) -> ReleaseSession:
+    def session(of):
         plan = ReleasePlan((PlannedSampling("steps", 0.5, 1e-7),))
         return request_of(ledger, plan, neighbourhood=of).opened("test")
 
@@ -180,15 +163,22 @@ def test_samples_of_rows_are_refused_where_nothing_is_proved_of_them(
     assert ledger.datasets() == []
 
 
-def test_a_plan_is_used_up() -> None:
+def test_a_plan_is_used_up():
     with open_session(PrivacyLedger.in_memory()) as session:
         session.gaussian("rounds", np.repeat(ONE, 3, axis=0), row_norm=LATTICE, aligned=True)
         session.gaussian("rounds", ONE, row_norm=LATTICE, aligned=True)
         with pytest.raises(ReleaseError, match="the plan has 0 left"):
             session.gaussian("rounds", ONE, row_norm=LATTICE, aligned=True)
+    twice = ReleasePlan((PlannedSelection("levels", 0.1, 2, 1e-7),))
+    assert twice.cost.delta == twice.shares[0].delta == pytest.approx(2e-7)
+    with open_session(PrivacyLedger.in_memory(), twice) as session:
+        for _ in range(2):
+            session.select("levels", {})
+        with pytest.raises(ReleaseError, match="the plan has 0 left"):
+            session.select("levels", {})
 
 
-def test_a_closed_session_releases_nothing() -> None:
+def test_a_closed_session_releases_nothing():
     session = open_session(PrivacyLedger.in_memory())
     with pytest.raises(ReleaseError):
         session.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
@@ -199,12 +189,12 @@ def test_a_closed_session_releases_nothing() -> None:
 
 
 @pytest.mark.parametrize("mu", [0.0, -1.0, 2.0**-29, 1025.0, math.inf, math.nan])
-def test_noise_that_the_lattice_cannot_carry_is_refused_in_the_plan(mu: float) -> None:
+def test_noise_that_the_lattice_cannot_carry_is_refused_in_the_plan(mu):
     with pytest.raises(ValueError, match="mu of each release 'a' is"):
         PlannedRelease("a", mu, 1)
 
 
-def test_plans_are_checked() -> None:
+def test_plans_are_checked():
     with pytest.raises(ValueError, match="number of releases 'a' is 0"):
         PlannedRelease("a", 0.1, 0)
     with pytest.raises(ValueError, match="each needs its own name"):
@@ -222,7 +212,7 @@ KINDS = ReleasePlan(
 )
 
 
-def use(session: ReleaseSession, kind: str, name: str) -> Any:
+def use(session, kind, name):
     if kind == "sums":
         return session.gaussian(name, ONE, row_norm=LATTICE, aligned=True)
     if kind == "levels":
@@ -230,7 +220,7 @@ def use(session: ReleaseSession, kind: str, name: str) -> Any:
     return session.choose(name, [3, 1, 2], row_norm=1)
 
 
-def test_each_kind_of_release_costs_what_was_planned() -> None:
+def test_each_kind_of_release_costs_what_was_planned():
     ledger = PrivacyLedger.in_memory()
     with open_session(ledger, KINDS) as session:
         for kind in ("sums", "levels", "start", "start", "sums"):
@@ -241,14 +231,14 @@ def test_each_kind_of_release_costs_what_was_planned() -> None:
     assert KINDS.releases[2].share.mu == pytest.approx(0.3 * math.sqrt(2))
 
 
-def test_a_choice_beyond_its_largest_range_is_billed_as_it_is_charged() -> None:
+def test_a_choice_beyond_its_largest_range_is_billed_as_it_is_charged():
     plan = ReleasePlan((PlannedChoice("start", 50.0, 2),))
     assert plan.shares[0].mu == plan.cost.mu < 50
 
 
 @pytest.mark.parametrize("name", ["sums", "levels", "start"])
 @pytest.mark.parametrize("kind", ["sums", "levels", "start"])
-def test_a_release_is_of_the_kind_that_was_planned(kind: str, name: str) -> None:
+def test_a_release_is_of_the_kind_that_was_planned(kind, name):
     """And a refusal uses nothing up."""
     with open_session(PrivacyLedger.in_memory(), KINDS) as session:
         if kind == name:
@@ -259,11 +249,11 @@ def test_a_release_is_of_the_kind_that_was_planned(kind: str, name: str) -> None
         use(session, name, name)
 
 
-def test_a_choice_gets_the_epsilon_of_its_plan_and_the_sensitivity_of_the_promise() -> None:
-    asked: list[tuple[str, list[int], int, float]] = []
+def test_a_choice_gets_the_epsilon_of_its_plan_and_the_sensitivity_of_the_promise():
+    asked = []
 
     class Choosing(SeededRandomness):
-        def choose(self, name: str, scores: Any, sensitivity: int, epsilon: float) -> int:
+        def choose(self, name, scores, sensitivity, epsilon):
             asked.append((name, list(scores), sensitivity, epsilon))
             return super().choose(name, scores, sensitivity, epsilon)
 
@@ -285,7 +275,7 @@ def test_a_choice_gets_the_epsilon_of_its_plan_and_the_sensitivity_of_the_promis
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1e-9, math.nan])
-def test_a_selection_needs_a_delta(delta: float) -> None:
+def test_a_selection_needs_a_delta(delta):
     with pytest.raises(ValueError, match="delta of each release 'levels' is"):
         PlannedSelection("levels", 0.1, 1, delta)
 
@@ -293,13 +283,11 @@ def test_a_selection_needs_a_delta(delta: float) -> None:
 # ---------------------------------------------------------------------------- charges of use
 
 
-def using_session(
-    ledger: PrivacyLedger, *, charges_used: bool = True, plan: ReleasePlan = KINDS
-) -> ReleaseSession:
+def using_session(ledger, *, charges_used=True, plan=KINDS):
     return request_of(ledger, plan).opened("test", charges_used=charges_used)
 
 
-def test_a_request_may_be_charged_for_what_it_used() -> None:
+def test_a_request_may_be_charged_for_what_it_used():
     ledger = PrivacyLedger.in_memory()
     with using_session(ledger) as session:
         # The whole plan is reserved until it is known.
@@ -313,7 +301,7 @@ def test_a_request_may_be_charged_for_what_it_used() -> None:
     assert ledger.spent("people").delta == session.charged.delta == 1e-9
 
 
-def test_what_is_used_in_full_costs_the_whole_plan_and_no_more() -> None:
+def test_what_is_used_in_full_costs_the_whole_plan_and_no_more():
     charged = []
     for charges_used in (False, True):
         ledger = PrivacyLedger.in_memory()
@@ -325,7 +313,7 @@ def test_what_is_used_in_full_costs_the_whole_plan_and_no_more() -> None:
     assert charged[1] == pytest.approx(charged[0], rel=1e-14)
 
 
-def test_using_nothing_costs_nothing_where_use_is_charged() -> None:
+def test_using_nothing_costs_nothing_where_use_is_charged():
     ledger = PrivacyLedger.in_memory()
     plan = ReleasePlan(KINDS.releases[:1])
     with using_session(ledger, plan=plan) as session:
@@ -334,10 +322,10 @@ def test_using_nothing_costs_nothing_where_use_is_charged() -> None:
     assert spent_mu(ledger) == session.charged.mu == 0.0
 
 
-def test_a_failure_costs_the_whole_plan_even_where_use_is_charged() -> None:
+def test_a_failure_costs_the_whole_plan_even_where_use_is_charged():
     """How much was used by then may depend on the rows."""
 
-    def fail(session: ReleaseSession, *kinds: str) -> None:
+    def fail(session, *kinds):
         with session:
             for kind in kinds:
                 use(session, kind, kind)
@@ -360,7 +348,7 @@ class PrivateError(Exception):
     """An error that knows too much."""
 
 
-def fail_with_a_chain() -> None:
+def fail_with_a_chain():
     private_row = SECRET
     try:
         raise PrivateError(f"cell {private_row}")
@@ -368,24 +356,22 @@ def fail_with_a_chain() -> None:
         raise KeyError(private_row) from cause
 
 
-def attempt(
-    ledger: PrivacyLedger, release_first: bool, failure: Callable[[], None] = fail_with_a_chain
-) -> None:
+def attempt(ledger, release_first, failure=fail_with_a_chain):
     with open_session(ledger) as session:
         if release_first:
             session.gaussian("target", ONE, row_norm=LATTICE, aligned=True)
         failure()
 
 
-def interrupt() -> None:
+def interrupt():
     try:
         fail_with_a_chain()
     except KeyError:
         raise KeyboardInterrupt  # noqa: B904
 
 
-def chain_of(error: BaseException) -> Iterator[BaseException]:
-    pending: list[BaseException | None] = [error]
+def chain_of(error):
+    pending = [error]
     while pending:
         link = pending.pop()
         if link is not None:
@@ -393,14 +379,14 @@ def chain_of(error: BaseException) -> Iterator[BaseException]:
             pending += [link.__cause__, link.__context__]
 
 
-def local_variables(trace: TracebackType | None, file: str) -> Iterator[Any]:
+def local_variables(trace, file):
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == file:
             yield from trace.tb_frame.f_locals.values()
         trace = trace.tb_next
 
 
-def assert_says_nothing(error: BaseException) -> None:
+def assert_says_nothing(error):
     """Nothing that a log, a debugger or an error tracker can reach from the error is private."""
     for link in chain_of(error):
         assert not isinstance(link, PrivateError | KeyError)
@@ -419,8 +405,8 @@ def assert_says_nothing(error: BaseException) -> None:
     [(False, "nothing was charged", "cancel"), (True, "charged in full", "commit")],
 )
 def test_a_failure_costs_everything_after_the_first_release_and_nothing_before(
-    release_first: bool, message: str, closed: str
-) -> None:
+    release_first, message, closed
+):
     ledger = PrivacyLedger.in_memory()
     with pytest.raises(ReleaseError, match=message) as caught:
         attempt(ledger, release_first)
@@ -429,7 +415,7 @@ def test_a_failure_costs_everything_after_the_first_release_and_nothing_before(
     assert_says_nothing(caught.value)
 
 
-def test_both_messages_are_fixed() -> None:
+def test_both_messages_are_fixed():
     """The text depends on whether something was released, and on nothing else."""
     texts = set()
     for error in (
@@ -445,10 +431,10 @@ def test_both_messages_are_fixed() -> None:
     assert len(texts) == 1
 
 
-def test_control_a_plain_reraise_would_tell() -> None:
+def test_control_a_plain_reraise_would_tell():
     """The checks above see what `raise ... from None` alone leaves behind."""
 
-    def reraise() -> None:
+    def reraise():
         try:
             fail_with_a_chain()
         except KeyError:
@@ -462,7 +448,7 @@ def test_control_a_plain_reraise_would_tell() -> None:
 
 
 @pytest.mark.parametrize("release_first", [False, True])
-def test_an_interruption_passes_and_is_charged_like_a_failure(release_first: bool) -> None:
+def test_an_interruption_passes_and_is_charged_like_a_failure(release_first):
     ledger = PrivacyLedger.in_memory()
     with pytest.raises(KeyboardInterrupt) as caught:
         attempt(ledger, release_first, interrupt)
@@ -472,12 +458,10 @@ def test_an_interruption_passes_and_is_charged_like_a_failure(release_first: boo
 
 
 @pytest.mark.parametrize("release_first", [False, True])
-def test_a_ledger_that_fails_while_a_failure_is_charged(
-    release_first: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ledger_that_fails_while_a_failure_is_charged(release_first, monkeypatch):
     """Both go wrong: the ledger's error passes, without the private one behind it."""
 
-    def locked(*arguments: Any) -> str:
+    def locked(*arguments):
         try:
             raise OSError("database is locked")
         except OSError as cause:
@@ -498,10 +482,8 @@ def test_a_ledger_that_fails_while_a_failure_is_charged(
     assert spent_mu(ledger) == PLAN.cost.mu
 
 
-def test_a_ledger_that_fails_at_the_end_of_a_fit_leaves_it_charged(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def locked(*arguments: Any) -> str:
+def test_a_ledger_that_fails_at_the_end_of_a_fit_leaves_it_charged(monkeypatch):
+    def locked(*arguments):
         raise LedgerError("The ledger is locked.")
 
     ledger = PrivacyLedger.in_memory()
@@ -511,13 +493,13 @@ def test_a_ledger_that_fails_at_the_end_of_a_fit_leaves_it_charged(
     assert spent_mu(ledger) == PLAN.cost.mu
 
 
-def test_the_error_does_not_keep_itself_alive() -> None:
+def test_the_error_does_not_keep_itself_alive():
     """A cycle from error to frame to error would keep the rows until the next collection."""
 
     class Rows:
         pass
 
-    def attempt_with_rows() -> weakref.ref[Rows]:
+    def attempt_with_rows():
         rows = Rows()
         watched = weakref.ref(rows)
         try:

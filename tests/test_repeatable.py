@@ -1,16 +1,13 @@
 """Noise of the tests: the same in every run, another for each test."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from interpret_dp.mechanisms import SystemRandomness
 from tests.repeatable import drawn_alike, named_after
 
 
-def drawn(name: str) -> NDArray[np.int64]:
+def drawn(name):
     """Return what two sources that are made under a name draw."""
     with drawn_alike(), named_after(name):
         sources = SystemRandomness(), SystemRandomness()
@@ -49,7 +46,7 @@ def test_what_inherits_draws_alike_and_the_system_is_back_afterwards():
 
 
 @pytest.fixture
-def of_a_fixture() -> NDArray[np.int64]:
+def of_a_fixture():
     return SystemRandomness().noise(2**12, 3)
 
 

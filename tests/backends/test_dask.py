@@ -1,11 +1,7 @@
 """Fits on Dask collections equal those in memory bit for bit, and refuse what they cannot read."""
 
-from __future__ import annotations
-
 import pickle
-from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,12 +38,12 @@ pytestmark = [
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
+def one_thread():
     with dask.config.set(scheduler="synchronous"):
         yield
 
 
-def cohort() -> pd.DataFrame:
+def cohort():
     """Rows with cells of every kind, people with many rows, and an index that repeats."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
@@ -71,105 +67,50 @@ def cohort() -> pd.DataFrame:
 
 ROWS = cohort()
 CLASSES = Categorical(["no", "yes"])
-AMOUNTS = Continuous(0.2, 12)
 CLASSIFIER, REGRESSOR = DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
+BINARY = {"schema": Schema(FEATURES, target=CLASSES)}
+KINDS = {"schema": Schema(FEATURES, target=Categorical([0, 1, 2]))}
+AMOUNTS = {"schema": Schema(FEATURES, target=Continuous(0.2, 12))}
+PEOPLE = {"schema": Schema(FEATURES, target=CLASSES, unit=PrivacyUnit("person", max_rows=3))}
+WEIGHTS = {"sample_weight": "weight"}
+HALF_WAY = {"epsilon": 12.0, "max_rounds": 16, "interactions": 1}
 
 # Estimator, its parameters, the target's column, and columns given to fit by argument.
-CASES: dict[str, tuple[Any, dict[str, Any], str, dict[str, str]]] = {
-    "binary": (CLASSIFIER, {"schema": Schema(FEATURES, target=CLASSES)}, "yes", {}),
-    "classes": (
-        CLASSIFIER,
-        {"schema": Schema(FEATURES, target=Categorical([0, 1, 2]))},
-        "kind",
-        {},
-    ),
-    "classes, half-way": (
-        CLASSIFIER,
-        {"schema": Schema(FEATURES, target=Categorical([0, 1, 2])), "max_rounds": None},
-        "kind",
-        {},
-    ),
-    "regression": (REGRESSOR, {"schema": Schema(FEATURES, target=AMOUNTS)}, "amount", {}),
-    "poisson": (
-        REGRESSOR,
-        {"schema": Schema(FEATURES, target=AMOUNTS), "objective": "poisson_deviance"},
-        "amount",
-        {},
-    ),
-    "gamma": (
-        REGRESSOR,
-        {"schema": Schema(FEATURES, target=AMOUNTS), "objective": "gamma_deviance"},
-        "amount",
-        {},
-    ),
-    "weights": (
-        CLASSIFIER,
-        {"schema": Schema(FEATURES, target=CLASSES), "privacy_weight_max": 5.0},
-        "yes",
-        {"sample_weight": "weight"},
-    ),
-    "scores": (
-        CLASSIFIER,
-        {"schema": Schema(FEATURES, target=CLASSES)},
-        "yes",
-        {"init_score": "score"},
-    ),
-    "scores of a regression": (
-        REGRESSOR,
-        {"schema": Schema(FEATURES, target=AMOUNTS)},
-        "amount",
-        {"init_score": "score"},
-    ),
-    "nothing declared": (CLASSIFIER, {"epsilon": 30.0}, "yes", {"sample_weight": "weight"}),
+CASES = {
+    "binary": (CLASSIFIER, BINARY, "yes", {}),
+    "classes": (CLASSIFIER, KINDS, "kind", {}),
+    "classes, half-way": (CLASSIFIER, KINDS | {"max_rounds": None}, "kind", {}),
+    "regression": (REGRESSOR, AMOUNTS, "amount", {}),
+    "poisson": (REGRESSOR, AMOUNTS | {"objective": "poisson_deviance"}, "amount", {}),
+    "gamma": (REGRESSOR, AMOUNTS | {"objective": "gamma_deviance"}, "amount", {}),
+    "weights": (CLASSIFIER, BINARY | {"privacy_weight_max": 5.0}, "yes", WEIGHTS),
+    "scores": (CLASSIFIER, BINARY, "yes", {"init_score": "score"}),
+    "scores of a regression": (REGRESSOR, AMOUNTS, "amount", {"init_score": "score"}),
+    "nothing declared": (CLASSIFIER, {"epsilon": 30.0}, "yes", WEIGHTS),
     "no bounds": (REGRESSOR, {"epsilon": 20.0}, "amount", {}),
     "one label": (CLASSIFIER, {"epsilon": 0.01}, "yes", {}),
-    "people": (
-        CLASSIFIER,
-        {"schema": Schema(FEATURES, target=CLASSES, unit=PrivacyUnit("person", max_rows=3))},
-        "yes",
-        {"unit": "person"},
-    ),
-    "pairs": (
-        CLASSIFIER,
-        {"schema": Schema(FEATURES, target=CLASSES), "interactions": 2},
-        "yes",
-        {},
-    ),
-    "half-way": (
-        REGRESSOR,
-        {
-            "schema": Schema(FEATURES, target=AMOUNTS),
-            "epsilon": 12.0,
-            "max_rounds": 16,
-            "interactions": 1,
-        },
-        "amount",
-        {},
-    ),
-    "monotone": (
-        REGRESSOR,
-        {"schema": Schema(FEATURES, target=AMOUNTS), "monotone_constraints": {"dose": 1}},
-        "amount",
-        {},
-    ),
+    "people": (CLASSIFIER, PEOPLE, "yes", {"unit": "person"}),
+    "pairs": (CLASSIFIER, BINARY | {"interactions": 2}, "yes", {}),
+    "half-way": (REGRESSOR, AMOUNTS | HALF_WAY, "amount", {}),
+    "monotone": (REGRESSOR, AMOUNTS | {"monotone_constraints": {"dose": 1}}, "amount", {}),
 }
 
 
-def released(model: Any) -> list[Any]:
+def released(model):
     """Return all that a fit publishes but for the ledger's head."""
     document = model.to_released().to_dict()
     document.pop("guarantee")
     return document
 
 
-def fitted(case: str, rows: Any, names: list[str] = NAMES, **more: Any) -> Any:
+def fitted(case, rows, names=NAMES, **more):
     kind, parameters, target, arguments = CASES[case]
     parameters = {"max_rounds": 3, "random_state": 5, "n_jobs": 1, **parameters, **more}
     extras = {name: rows[column] for name, column in arguments.items()}
     return kind(**parameters).fit(rows[names], rows[target], **extras)
 
 
-def cut(rows: pd.DataFrame, borders: list[int]) -> Any:
+def cut(rows, borders):
     """Return a Dask DataFrame of partitions that end at the borders; equal ones are empty."""
     edges = [0, *borders, len(rows)]
     parts = [rows.iloc[start:stop] for start, stop in pairwise(edges)]
@@ -177,13 +118,13 @@ def cut(rows: pd.DataFrame, borders: list[int]) -> Any:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_fit_on_partitions_is_the_fit_in_memory(case: str) -> None:
+def test_a_fit_on_partitions_is_the_fit_in_memory(case):
     expected = released(fitted(case, ROWS))
     for borders in ([], [1, 1, 300, 699]):
         assert released(fitted(case, cut(ROWS, borders))) == expected
 
 
-def test_arrays_of_any_chunks_and_threads() -> None:
+def test_arrays_of_any_chunks_and_threads():
     X = ROWS[["age", "dose"]].to_numpy()
     y = ROWS["kind"].to_numpy()
     schema = Schema(
@@ -191,7 +132,7 @@ def test_arrays_of_any_chunks_and_threads() -> None:
         target=Categorical([0, 1, 2]),
     )
 
-    def fit(*rows: Any, **more: Any) -> Any:
+    def fit(*rows, **more):
         model = CLASSIFIER(schema=schema, max_rounds=2, random_state=1, **more)
         return released(model.fit(*rows))
 
@@ -207,15 +148,10 @@ def test_arrays_of_any_chunks_and_threads() -> None:
         (lambda X, y: (X, y.compute()), "y is of type pandas"),
         (lambda X, y: (X.compute(), y), "y is a Dask collection, and X is of type pandas"),
         (lambda X, y: (X, cut(ROWS, [5])["yes"]), "X has 3 partitions and y has 2"),
-        (
-            lambda X, y: (X.rename(columns={"age": "Age"}), y),
-            "did you mean .age.",
-        ),
+        (lambda X, y: (X.rename(columns={"age": "Age"}), y), "did you mean .age."),
     ],
 )
-def test_collections_that_do_not_fit_are_refused_before_anything_is_read(
-    change: Any, message: str
-) -> None:
+def test_collections_that_do_not_fit_are_refused_before_anything_is_read(change, message):
     rows = cut(ROWS, [5, 9])
     ledger = PrivacyLedger.in_memory()
     model = CLASSIFIER(**CASES["binary"][1], ledger=ledger, dataset="d")
@@ -224,7 +160,7 @@ def test_collections_that_do_not_fit_are_refused_before_anything_is_read(
     assert ledger.datasets() == []
 
 
-def test_the_backend_is_checked() -> None:
+def test_the_backend_is_checked():
     rows = cut(ROWS, [5])
     for backend, given, message in (
         ("local", rows, "backend is 'local', and X is a Dask collection"),
@@ -235,7 +171,7 @@ def test_the_backend_is_checked() -> None:
             fitted("binary", given, backend=backend)
 
 
-def test_partitions_of_other_lengths_are_an_error_of_their_own() -> None:
+def test_partitions_of_other_lengths_are_an_error_of_their_own():
     ledger = PrivacyLedger.in_memory()
     model = CLASSIFIER(**CASES["binary"][1], ledger=ledger, dataset="d")
     with pytest.raises(BackendError, match=r"differ in their.*nothing was charged"):
@@ -249,15 +185,15 @@ def test_partitions_of_other_lengths_are_an_error_of_their_own() -> None:
     assert ledger.spent("d").mu == 0.0
 
 
-def test_identifiers_that_became_floats_are_an_error_of_their_own() -> None:
+def test_identifiers_that_became_floats_are_an_error_of_their_own():
     parts = [ROWS.iloc[:9], ROWS.iloc[9:].assign(person=lambda f: f["person"].astype(float))]
     rows = dd.from_map(lambda part: part, parts, meta=ROWS.iloc[:0])
     with pytest.raises(BackendError, match="identifiers of the privacy unit"):
         fitted("people", rows)
 
 
-def test_what_a_partition_raises_is_withheld() -> None:
-    def fail(part: pd.DataFrame) -> pd.DataFrame:
+def test_what_a_partition_raises_is_withheld():
+    def fail(part):
         raise ValueError("a secret cell")
 
     rows = cut(ROWS, [5]).map_partitions(fail, meta=ROWS.iloc[:0])
@@ -267,7 +203,7 @@ def test_what_a_partition_raises_is_withheld() -> None:
     assert caught.value.__context__ is None
 
 
-def test_a_part_that_was_changed_is_not_changed_again() -> None:
+def test_a_part_that_was_changed_is_not_changed_again():
     from interpret_dp.backends.dask.parts import changed_part
 
     codes = [np.arange(8, dtype=np.uint8)]
@@ -286,12 +222,12 @@ def test_a_part_that_was_changed_is_not_changed_again() -> None:
             held.total(len)
 
 
-def test_names_of_tasks_do_not_tell_of_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_tasks_do_not_tell_of_cells(monkeypatch):
     """Two tables give the same names, but for the counter; a hash of cells would differ."""
     from interpret_dp.backends.dask import scheduling
 
-    def names_of(rows: pd.DataFrame) -> list[str]:
-        seen: list[str] = []
+    def names_of(rows):
+        seen = []
         real = scheduling._keys
         with monkeypatch.context() as patch:
             patch.setattr(scheduling, "_numbers", iter(range(10**6)))
@@ -303,7 +239,7 @@ def test_names_of_tasks_do_not_tell_of_cells(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("case", ["binary", "classes", "gamma", "pairs"])
-def test_rows_are_scored_where_they_are(case: str) -> None:
+def test_rows_are_scored_where_they_are(case):
     model = fitted(case, ROWS)
     rows = cut(ROWS, [1, 1, 300])[NAMES]
     methods = ["predict", "eval_terms", "predict_with_uncertainty"]
@@ -317,7 +253,7 @@ def test_rows_are_scored_where_they_are(case: str) -> None:
         np.testing.assert_array_equal(lazy.compute(), expected)
 
 
-def test_scores_to_start_from_are_cut_like_the_rows() -> None:
+def test_scores_to_start_from_are_cut_like_the_rows():
     model = fitted("scores", ROWS.fillna({"score": 0.0}))
     rows = cut(ROWS.fillna({"score": 0.0}), [100, 350])
     lazy = model.predict_proba(rows[NAMES], init_score=rows["score"])
@@ -327,20 +263,18 @@ def test_scores_to_start_from_are_cut_like_the_rows() -> None:
         model.predict_proba(rows[NAMES], init_score=np.zeros(N_ROWS))
 
 
-def test_other_readers_of_rows_refuse_collections() -> None:
+def test_other_readers_of_rows_refuse_collections():
     model = fitted("binary", ROWS)
     with pytest.raises(TypeError, match=r"X is lazy .*X\.compute\(\)"):
         model.explain_local(cut(ROWS, [100])[NAMES])
 
 
 @pytest.mark.parametrize("n_workers", [2, 5])
-def test_control_a_unit_that_is_not_brought_together_keeps_too_many_rows(
-    n_workers: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_control_a_unit_that_is_not_brought_together_keeps_too_many_rows(n_workers, monkeypatch):
     """If every partition kept its own rows of a person, the fit would be another one."""
     expected = released(fitted("people", ROWS))
 
-    def apart(max_rows: int, key: int, items: list[Any]) -> list[Any]:
+    def apart(max_rows, key, items):
         return [units.kept_of_units(max_rows, key, [item])[0] for item in items]
 
     rows = cut(ROWS, list(range(100, 100 * n_workers, 100)))

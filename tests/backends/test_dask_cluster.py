@@ -1,31 +1,18 @@
 """Fits on a cluster of real processes: a worker that is killed, a scheduler that is lost."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import (
-    BackendError,
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    PrivacyLedger,
-    PrivacyUnit,
-    Schema,
-)
+from interpret_dp import BackendError, DPExplainableBoostingClassifier, PrivacyLedger
+from tests.backends.test_dask import CASES, NAMES, ROWS, cut, released
 
 distributed = pytest.importorskip("distributed")
-dd = pytest.importorskip("dask.dataframe")
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:random_state:interpret_dp.PrivacyWarning"),
@@ -34,40 +21,20 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
-SCHEMA = Schema(
-    {"age": Continuous(20, 80), "dose": Continuous(0, 9)},
-    target=Categorical(["no", "yes"]),
-    unit=PrivacyUnit("person", max_rows=4),
-)
+
+TABLE = pd.concat([ROWS] * 4)
 
 
-def table() -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "age": rng.uniform(20, 80, 3000),
-            "dose": rng.uniform(0, 9, 3000),
-            "person": rng.integers(0, 500, 3000),
-        }
-    )
-    frame["y"] = np.where(rng.uniform(size=3000) < frame["dose"] / 9, "yes", "no")
-    return frame
-
-
-def fit(rows: Any, **more: Any) -> Any:
-    settings: dict[str, Any] = {"max_rounds": 6, "random_state": 1, **more}
-    model = DPExplainableBoostingClassifier(schema=SCHEMA, n_jobs=1, **settings)
-    return model.fit(rows[["age", "dose", "person"]], rows["y"])
-
-
-def released(model: Any) -> Any:
-    document = model.to_released().to_dict()
-    document.pop("guarantee")
-    return document
+def fit(rows, **more):
+    """Fit the rows of people, of whom at most three each are used."""
+    schema = CASES["people"][1]["schema"]
+    settings = {"schema": schema, "max_rounds": 6, "random_state": 1, "n_jobs": 1}
+    model = DPExplainableBoostingClassifier(**(settings | more))
+    return model.fit(rows[[*NAMES, "person"]], rows["yes"])
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
+def client():
     """Start two workers, each a process with a nanny that starts it again."""
     with (
         distributed.LocalCluster(
@@ -79,23 +46,20 @@ def client() -> Iterator[Any]:
 
 
 @pytest.mark.thorough
-def test_real_workers_give_the_result_of_one_process(client: Any) -> None:
-    rows = table()
-    expected = released(fit(rows))
-    assert released(fit(dd.from_pandas(rows, npartitions=3))) == expected
+def test_real_workers_give_the_result_of_one_process(client):
+    assert released(fit(cut(TABLE, [900, 1_800]))) == released(fit(TABLE))
 
 
 @pytest.mark.slow
-def test_a_killed_worker_changes_nothing(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_worker_changes_nothing(client, monkeypatch):
     from interpret_dp.backends.dask.rows import DaskRows
 
-    rows = table()
-    expected = released(fit(rows))
+    expected = released(fit(TABLE))
     real = DaskRows._ask
-    asked: list[str] = []
-    killed: list[int] = []
+    asked = []
+    killed = []
 
-    def ask(self: Any, name: str, *arguments: Any) -> Any:
+    def ask(self, name, *arguments):
         asked.append(name)
         if asked.count("advance") in (4, 8) and name == "advance":
             holders = client.has_what()
@@ -107,7 +71,7 @@ def test_a_killed_worker_changes_nothing(client: Any, monkeypatch: pytest.Monkey
         return real(self, name, *arguments)
 
     monkeypatch.setattr(DaskRows, "_ask", ask)
-    assert released(fit(dd.from_pandas(rows, npartitions=4))) == expected
+    assert released(fit(cut(TABLE, [700, 1_400, 2_100]))) == expected
     assert len(set(killed)) == 2
 
 
@@ -123,9 +87,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_a_lost_scheduler_is_an_error_of_our_own_and_charged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lost_scheduler_is_an_error_of_our_own_and_charged(tmp_path, monkeypatch):
     from interpret_dp.backends.dask.rows import DaskRows
 
     script = tmp_path / "cluster.py"
@@ -138,14 +100,13 @@ def test_a_lost_scheduler_is_an_error_of_our_own_and_charged(
         cwd=Path(__file__).parents[2],
         start_new_session=True,
     )
-    assert process.stdout is not None
     address = process.stdout.readline().strip()
     real = DaskRows._ask
     ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
     ledger.create_budget("d", epsilon=5.0, delta=1e-4)
-    asked: list[str] = []
+    asked = []
 
-    def ask(self: Any, name: str, *arguments: Any) -> Any:
+    def ask(self, name, *arguments):
         asked.append(name)
         if asked.count("advance") == 3:
             os.killpg(process.pid, signal.SIGKILL)
@@ -157,18 +118,12 @@ def test_a_lost_scheduler_is_an_error_of_our_own_and_charged(
             distributed.Client(address, timeout=20),
             pytest.raises(BackendError, match=r"scheduler was lost.*charged in full") as caught,
         ):
-            fit(
-                dd.from_pandas(table(), npartitions=2),
-                ledger=ledger,
-                dataset="d",
-                random_state=None,
-            )
+            fit(cut(TABLE, [1_400]), ledger=ledger, dataset="d", random_state=None)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         for pipe in (process.stdin, process.stdout):
-            assert pipe is not None
             pipe.close()
     assert caught.value.__context__ is None
     assert ledger.report("d")["asked_epsilon"].tolist() == [1.0]

@@ -1,7 +1,5 @@
 """Grids of features: look-ups and sums per cell are those per feature."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,9 +25,7 @@ def test_every_feature_is_in_one_group_and_groups_are_small(widths, most_cells, 
 
 
 @pytest.mark.parametrize("far", [False, True])
-def test_scores_are_added_at_once_only_where_none_can_saturate(
-    monkeypatch: pytest.MonkeyPatch, far: bool
-) -> None:
+def test_scores_are_added_at_once_only_where_none_can_saturate(monkeypatch, far):
     """A public bound decides, so that the answer is that of one feature after another."""
     made = []
 

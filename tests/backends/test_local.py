@@ -1,7 +1,5 @@
 """Rows in local memory: tables of probabilities, odd bounds, dtypes and threads."""
 
-from __future__ import annotations
-
 import math
 import threading
 from typing import Any
@@ -25,7 +23,7 @@ from interpret_dp.backends.residual_tables import (
 from interpret_dp.ebm.losses.gamma import GammaDeviance
 
 
-def test_the_table_is_the_logistic_function_truncated() -> None:
+def test_the_table_is_the_logistic_function_truncated():
     table = sigmoid_table()
     assert len(table) == 8192
     assert table.min() >= 0
@@ -36,7 +34,7 @@ def test_the_table_is_the_logistic_function_truncated() -> None:
         assert abs(table[entry] - LATTICE / (1 + math.exp(-logit))) <= 1
 
 
-def test_the_table_of_exponentials_is_truncated() -> None:
+def test_the_table_of_exponentials_is_truncated():
     table = exponential_table()
     assert len(table) == 4096
     assert table.min() >= 0
@@ -45,7 +43,7 @@ def test_the_table_of_exponentials_is_truncated() -> None:
         assert 0 <= LATTICE * math.exp(-(entry + 0.5) / 256) - table[entry] <= 1 + 1e-9
 
 
-def test_probabilities_of_opposite_scores_add_up() -> None:
+def test_probabilities_of_opposite_scores_add_up():
     """No class is favoured by the table: entries mirror each other to within the truncation."""
     table = sigmoid_table().astype(np.int64)
     assert np.abs(table + table[::-1] - LATTICE).max() <= 1
@@ -63,7 +61,7 @@ def test_probabilities_of_opposite_scores_add_up() -> None:
         (-1 / 3, 1 / 7, 0.1),
     ],
 )
-def test_targets_stay_within_their_integers(lower: float, upper: float, clip: float) -> None:
+def test_targets_stay_within_their_integers(lower, upper, clip):
     """At both ends and between, whatever the rounding of the bounds does."""
     target = np.array([lower, upper, (lower + upper) / 2, np.nextafter(lower, upper), np.nan])
     codes = [np.zeros(5, dtype=np.uint8)]
@@ -80,7 +78,7 @@ def test_targets_stay_within_their_integers(lower: float, upper: float, clip: fl
         )
 
 
-def test_truncation_is_towards_zero() -> None:
+def test_truncation_is_towards_zero():
     rows = LocalRegressionRows(
         [np.zeros(2, dtype=np.uint8)],
         np.array([-0.3, 0.3]) / LATTICE,
@@ -93,14 +91,14 @@ def test_truncation_is_towards_zero() -> None:
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_threads_change_no_bit_of_a_large_table(task: str) -> None:
+def test_threads_change_no_bit_of_a_large_table(task):
     """Enough rows that the real rule gives each thread its own part, in many chunks."""
     rng = np.random.default_rng(2)
     n = 5 * local._ROWS_PER_THREAD + 17
     codes = [rng.integers(0, 9, n).astype(np.uint8) for _ in range(3)]
     identity = [np.arange(9, dtype=np.uint16)] * 3
     wanted = np.arange(3)
-    results: list[Any] = []
+    results = []
     for n_threads in (1, 2, 4, 64):
         rows: Any
         if task == "binary":
@@ -129,11 +127,11 @@ def test_threads_change_no_bit_of_a_large_table(task: str) -> None:
         np.testing.assert_array_equal(sums, results[0][1])
 
 
-def test_an_error_in_a_thread_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_a_thread_is_not_lost(monkeypatch):
     monkeypatch.setattr(local, "_ROWS_PER_THREAD", 1)
     rows = LocalBinaryRows([np.zeros(4, dtype=np.uint8)], np.zeros(4, dtype=np.int16), n_threads=2)
 
-    def failing(*arguments: Any) -> None:
+    def failing(*arguments):
         first = arguments[-3]
         if threading.current_thread() is not threading.main_thread() and first > 0:
             raise RuntimeError("in a thread")
@@ -148,7 +146,7 @@ def test_an_error_in_a_thread_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, 6.0), (2.0, 1e9), (1e-9, 1e-3), (0.0, 0.0)])
-def test_means_are_exponentials_between_the_bounds(lower: float, upper: float) -> None:
+def test_means_are_exponentials_between_the_bounds(lower, upper):
     means, lowest = log_means(lower, upper), lowest_log_step(upper)
     assert len(means) == 4096
     assert means.min() >= lower
@@ -162,7 +160,7 @@ def test_means_are_exponentials_between_the_bounds(lower: float, upper: float) -
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, 6.0), (1000.0, 1001.0), (0.0, 0.0)])
-def test_means_stay_within_the_integers_of_the_target(lower: float, upper: float) -> None:
+def test_means_stay_within_the_integers_of_the_target(lower, upper):
     clip = (upper - lower) / 4 or 1.0
     table = poisson_table(lower, upper, clip).astype(np.int64)
     assert np.abs(table).max() <= int((upper - lower) / 2 / clip * LATTICE)
@@ -171,7 +169,7 @@ def test_means_stay_within_the_integers_of_the_target(lower: float, upper: float
 
 
 @pytest.mark.parametrize("clip", [1.0, 2.0, 7.5])
-def test_relative_errors_are_tabulated_and_clipped(clip: float) -> None:
+def test_relative_errors_are_tabulated_and_clipped(clip):
     table = gap_table(GammaDeviance.residual, clip)
     assert table.max() == table[-1] == LATTICE
     assert table.min() >= -LATTICE / clip
@@ -181,11 +179,8 @@ def test_relative_errors_are_tabulated_and_clipped(clip: float) -> None:
         assert abs(table[entry] - min(exact, LATTICE)) <= 1 + 1e-6
 
 
-@given(
-    bounds=st.tuples(st.floats(1e-100, 1e100), st.floats(1.0, 1e6)),
-    share=st.floats(0, 1),
-)
-def test_logarithms_are_those_of_their_step(bounds: tuple[float, float], share: float) -> None:
+@given(bounds=st.tuples(st.floats(1e-100, 1e100), st.floats(1.0, 1e6)), share=st.floats(0, 1))
+def test_logarithms_are_those_of_their_step(bounds, share):
     lower, upper = bounds[0], min(bounds[0] * bounds[1], 1e100)
     target = min(max(lower * (upper / lower) ** share, lower), upper)
     many = log_steps(np.array([lower, target, upper]), lower, upper)
@@ -198,7 +193,7 @@ def test_logarithms_are_those_of_their_step(bounds: tuple[float, float], share: 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 @pytest.mark.parametrize("n_kept", [0, 3, 9, 10])
-def test_a_block_of_codes_is_taken_over(dtype: Any, n_kept: int) -> None:
+def test_a_block_of_codes_is_taken_over(dtype, n_kept):
     """In place, also where rows drop out and bins are merged into fewer bytes."""
     rng = np.random.default_rng(0)
     n_codes = 250 if dtype is np.uint8 else 700
@@ -220,13 +215,13 @@ def test_a_block_of_codes_is_taken_over(dtype: Any, n_kept: int) -> None:
         assert (one == other).all()
 
 
-def test_bins_are_merged_and_never_split() -> None:
+def test_bins_are_merged_and_never_split():
     rows = LocalBinaryRows([np.zeros(2, dtype=np.uint8)], np.array([0, 1], dtype=np.int16))
     with pytest.raises(ValueError, match="merged, not split"):
         rows.merge_bins([np.array([300], dtype=np.uint16)])
 
 
-def test_merging_to_many_bins_keeps_two_bytes() -> None:
+def test_merging_to_many_bins_keeps_two_bytes():
     rows = LocalBinaryRows([np.array([0, 299], dtype=np.uint16)], np.array([0, 1], dtype=np.int16))
     rows.merge_bins([np.arange(300, dtype=np.uint16)])
     none = np.zeros(0, dtype=np.int64)

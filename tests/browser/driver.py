@@ -27,13 +27,16 @@ CHROMIUM_ARGUMENTS = (
 # Generous: a machine that other work slows down stalls for many seconds.
 _WAIT_MS = 60_000
 # A gesture asks the server a moment later, so that one look is not enough.
-_QUIET_LOOKS, _PAUSE_MS = 6, 50
-# Two frames on, what a gesture or an answer has set off is under way; Dash says so in the title.
+_QUIET_LOOKS = 2
+# Two frames on, what a gesture or an answer has set off is under way: Dash's queues say so.
 _RESTS = """
 async () => {
     for (let frame = 0; frame < 2; frame++) await new Promise(done => requestAnimationFrame(done));
+    const queues = Object.entries(window.store ? window.store.getState().callbacks : {});
     const plots = [...document.querySelectorAll('.js-plotly-plot')];
-    return document.title !== 'Updating...' && plots.every(plot => plot.querySelector('.main-svg'));
+    return queues.every(([name, callbacks]) => name === 'stored' || !callbacks.length)
+        && document.title !== 'Updating...'
+        && plots.every(plot => plot.querySelector('.main-svg'));
 }
 """
 # Plotly draws a plot of another size anew after a tenth of a second, and forgets a gesture then.
@@ -117,23 +120,24 @@ class Dashboard:
         self.settle()
 
     def settle(self) -> None:
-        """Wait until no request is under way, in six looks in a row, and every figure is drawn.
+        """Wait until no request and no callback is under way, in two looks in a row.
 
-        The browser's own "network idle" holds once per page; callbacks come after it.
+        Every figure is drawn then. The browser's own "network idle" holds once per page; callbacks
+        come after it.
         """
         deadline = time.monotonic() + _WAIT_MS / 1000
         quiet = 0
         while quiet < _QUIET_LOOKS:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"still waiting for {[entry.url for entry in self._pending]}")
-            self.page.wait_for_timeout(_PAUSE_MS)
             quiet = quiet + 1 if self.page.evaluate(_RESTS) and not self._pending else 0
 
     def look_at_all(self) -> None:
         """Scroll through an exported page, so that every figure is drawn."""
         for plot in self.page.locator(".plot").all():
             plot.scroll_into_view_if_needed()
-            self.settle()
+            plot.locator(".main-svg").first.wait_for()
+        self.settle()
 
     def hold_still(self) -> None:
         """Wait until nothing on the page has changed for a while: before a gesture on a plot."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from playwright.sync_api import Locator
@@ -88,11 +89,20 @@ class EditorPage:
     def select(self, first: float, last: float) -> None:
         """Select a range by drawing across the plot, in units of its horizontal axis."""
         start, end = self.place(position=first), self.place(position=last)
-        self.mouse.move(start[0], start[1])
+        self.draw(start[:2], (end[0], end[1] + 20))
+
+    def draw(self, start: Sequence[float], end: Sequence[float]) -> None:
+        """Draw from one pixel to another, and wait for another selection than before.
+
+        plotly reports what was selected a tenth of a second after the gesture.
+        """
+        before = self.text("selected")
+        self.mouse.move(*start)
         self.mouse.down()
-        self.mouse.move((start[0] + end[0]) / 2, start[1] + 10, steps=4)
-        self.mouse.move(end[0], end[1] + 20, steps=4)
+        self.mouse.move((start[0] + end[0]) / 2, (start[1] + end[1]) / 2, steps=4)
+        self.mouse.move(*end, steps=4)
         self.mouse.up()
+        self.card.locator(".idp-editor-selected").filter(has_not_text=before).wait_for()
         self.dashboard.settle()
 
     def click(self, code: int, *, down: float = 0.0) -> None:

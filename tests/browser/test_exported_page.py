@@ -11,8 +11,8 @@ HOSTILE = "<img src=x onerror=\"document.title='broken'\">"
 MARKUP = "<b>f</b>"
 
 
-@pytest.fixture(scope="module")
-def exported(cohort, tmp_path_factory):
+@pytest.fixture
+def exported(cohort, tmp_path):
     """Write the page of a model with a pair and six predictions; names of levels are hostile."""
     from interpret_dp import Categorical, DPExplainableBoostingClassifier, Schema
     from interpret_dp.explanation.pages.model import render_html
@@ -27,7 +27,7 @@ def exported(cohort, tmp_path_factory):
     ).fit(X, cohort.y)
     curves = {name: curve for name, curve in cohort.curves.items() if name != "sex"}
     local = model.explain_local(X[:6], cohort.y[:6])
-    path = tmp_path_factory.mktemp("page") / "page.html"
+    path = tmp_path / "page.html"
     content = render_html(model.to_released(), model.privacy_spend_, truth=curves, local=local)
     path.write_text(content, encoding="utf-8")
     return path
@@ -42,7 +42,7 @@ def _scales(page, where):
     )
 
 
-def test_every_figure_is_drawn_without_a_network(open_file, exported):
+def test_every_figure_is_drawn_without_a_network_on_its_own_scale_or_one(open_file, exported):
     page = open_file(exported)
     # What is far below is drawn when it is scrolled to.
     assert 0 < len(page.figures()) < 1 + 10 + 1 + 6
@@ -58,13 +58,7 @@ def test_every_figure_is_drawn_without_a_network(open_file, exported):
     assert HOSTILE[:21] in page.text()
     assert MARKUP in page.text()
 
-    page.narrow(400)
-    page.assert_clean()
-
-
-def test_one_scale_for_all_curves_and_back(open_file, exported):
-    page = open_file(exported)
-    page.look_at_all()
+    # One scale for all curves, and back.
     before, of_the_pair = _scales(page, "curves"), _scales(page, "pairs")
     assert len(set(before)) == 10
     page.page.locator("#same-scale").check()
@@ -80,6 +74,8 @@ def test_one_scale_for_all_curves_and_back(open_file, exported):
         for scales in (_scales(page, "curves"), before)
     )
     assert (np.abs(again - first) < 0.01 * np.ptp(first, axis=1, keepdims=True)).all()
+
+    page.narrow(400)
     page.assert_clean()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import interpret
 import pytest
 
 from interpret_dp import PrivateBackground
@@ -65,28 +64,6 @@ def test_other_data_fit_on_a_narrow_page(dashboard, make, words):
     assert len(ratios) == (4 if make is _images else 0)
     assert all(ratio == pytest.approx(1.0, abs=0.02) for ratio in ratios)
     page.screenshot(f"lime{make.__name__}")
-    page.assert_clean()
-
-
-def test_a_model_and_an_explainer_in_one_dashboard(dashboard, shown):
-    page = dashboard([shown.total, adult_explanation(name="five applicants")])
-    page.open_tab("Local")
-    page.choose_explanation("Local", "five applicants")
-    page.tick_row(2)
-    assert "Reused from a near query: free" in page.text()
-    assert "These 5 explanations cost epsilon 0.145 together" in page.text()
-    page.open_tab("Privacy")
-    assert "Data set: loans" in page.text()
-    page.screenshot("lime_full_privacy")
-    page.assert_clean()
-
-
-def test_a_preserved_row_needs_no_server(open_file, tmp_path):
-    path = tmp_path / "preserved.html"
-    interpret.preserve(adult_explanation(), 0, file_name=str(path), auto_open=False)
-    page = open_file(path)
-    assert "Privacy cost of this explanation: 0.1" in page.text()
-    assert "capital-gain = 2,174" in page.text()
     page.assert_clean()
 
 

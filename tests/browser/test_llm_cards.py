@@ -10,6 +10,7 @@ import pytest
 
 from interpret_dp import PrivacySpend
 from interpret_dp.explanation.maps_objects import rows_explanation
+from tests.explanation.influences import adult_explanation
 from tests.explanation.maps_models import (
     TABLE_INPUTS,
     all_maps,
@@ -72,7 +73,8 @@ def _choose_the_second_class(page: Any, explanation: Any) -> None:
 
 def test_in_the_full_dashboard(dashboard: Any, shown_maps: Any) -> None:
     kinds = ("table_classes", "image_classes", "image_rows")
-    page = dashboard([shown_maps[kind] for kind in kinds], width=800)
+    loans = adult_explanation(name="five applicants")
+    page = dashboard([*(shown_maps[kind] for kind in kinds), loans], width=800)
     page.open_tab("Global")
     page.choose_explanation("Global", "ten kinds of picture")
     page.tick_row(3)
@@ -82,8 +84,15 @@ def test_in_the_full_dashboard(dashboard: Any, shown_maps: Any) -> None:
     page.tick_row(2)
     assert "actual: 2" in page.text()
     page.screenshot("llm_full_local")
+    # Beside the table of six pictures there is one of five rows.
+    page.choose_explanation("Local", "five applicants")
+    page.tick_row(6 + 2)
+    assert "Reused from a near query: free" in page.text()
+    assert "These 5 explanations cost epsilon 0.145 together" in page.text()
     page.open_tab("Privacy")
-    assert "pictures" in page.text()
+    assert "Data set: pictures" in page.text()
+    assert "Data set: loans" in page.text()
+    page.screenshot("llm_full_privacy")
     page.assert_clean()
 
 

@@ -30,7 +30,7 @@ def test_the_small_dashboard_shows_and_edits_the_heat_map(dashboard):
     )
 
     editor = EditorPage(page)
-    _drag_over_first_cells(page)
+    editor.draw(*_ends_in_the_first_cells(page))
     assert "Selected" in editor.text("selected")
     editor.press("remove")
     assert len(session.history) == 1
@@ -42,10 +42,10 @@ def test_the_small_dashboard_shows_and_edits_the_heat_map(dashboard):
     page.assert_clean()
 
 
-def _drag_over_first_cells(page):
-    """Draw a rectangle within the cells (0, 0), (1, 0), (0, 1) and (1, 1)."""
+def _ends_in_the_first_cells(page):
+    """Return two corners of a rectangle within the cells (0, 0), (1, 0), (0, 1) and (1, 1)."""
     page.hold_still()
-    ends = page.page.evaluate(
+    return page.page.evaluate(
         """() => {
             const plot = document.querySelector('.idp-editor .js-plotly-plot');
             plot.scrollIntoView();
@@ -55,10 +55,3 @@ def _drag_over_first_cells(page):
             return [at(-0.3), at(1.3)];
         }"""
     )
-    mouse = page.page.mouse
-    mouse.move(*ends[0])
-    mouse.down()
-    mouse.move((ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2, steps=4)
-    mouse.move(*ends[1], steps=4)
-    mouse.up()
-    page.settle()

@@ -1,7 +1,5 @@
 """Reads what the pages of the documentation show as code and as tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads what built pages load."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser

@@ -4,12 +4,8 @@ Nothing is replaced but ``interpret.show``, which would start a server: here it 
 of what it is given. A page that speaks of "your table" is given one, as ``GIVEN`` says.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import interpret
 import pytest
@@ -22,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def _table() -> dict[str, Any]:
+def _table():
     patients = make_cohort(2_000)
     ledger = PrivacyLedger.in_memory()
     ledger.create_budget("ward", epsilon=6, delta=1e-5)
@@ -36,7 +32,7 @@ def _table() -> dict[str, Any]:
     }
 
 
-def _black_box() -> dict[str, Any]:
+def _black_box():
     patients = make_cohort(2_000)
     model = DPExplainableBoostingClassifier(schema=patients.schema)
     model.fit(patients.X, patients.y)
@@ -48,14 +44,14 @@ def _black_box() -> dict[str, Any]:
     }
 
 
-def _small_model() -> dict[str, Any]:
+def _small_model():
     patients = make_cohort(500)
     schema = Schema({"sex": patients.schema.features["sex"]}, target=Categorical(["no", "yes"]))
     model = DPExplainableBoostingClassifier(schema=schema, max_rounds=1)
     return {"model": model.fit(patients.X[["sex"]], patients.y)}
 
 
-GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
+GIVEN = {
     "audit.md": _small_model,
     "background.md": _black_box,
     "editor.md": _table,
@@ -75,12 +71,12 @@ LEFT_OUT = {
 NEEDS_TORCH = {"README.md", "llm.md"}
 
 
-def blocks_of(page: Path) -> list[tuple[int, str]]:
+def blocks_of(page):
     left_out = LEFT_OUT.get(page.name, set())
     return [block for i, block in enumerate(python_blocks(page)) if i not in left_out]
 
 
-def run(page: Path, blocks: list[tuple[int, str]], given: dict[str, Any]) -> None:
+def run(page, blocks, given):
     """Run blocks in one namespace; an error names the page and the line."""
     for line, source in blocks:
         code = compile("\n" * (line - 1) + source, str(page), "exec")
@@ -95,9 +91,9 @@ SLOW = {"audit.md"}
 @pytest.fixture
 def shown(monkeypatch, tmp_path):
     """Run in an empty folder, and return the list of what was shown."""
-    explanations: list[Any] = []
+    explanations = []
 
-    def show(explanation: Any) -> None:
+    def show(explanation):
         assert explanation.visualize(None) is not None
         explanations.append(explanation)
 

@@ -1,7 +1,5 @@
 """The figures of docs/epsilon.md, computed again; all are rounded up."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -14,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "epsilon.md"
 DELTA = 1e-6
 
 
-def rounded_up(value: float, digits: int) -> str:
+def rounded_up(value, digits):
     # What lies above by less than the slack of the accounting is the number itself.
     scale = 10**digits
     return f"{math.ceil(value * scale - 1e-6) / scale:.{digits}f}"

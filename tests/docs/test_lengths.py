@@ -1,7 +1,5 @@
 """Pages are short enough to be read: 1,200 words, a record of a decision 150."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -13,17 +11,17 @@ RECORDS = sorted(DOCS.glob("decisions/*.md"))
 LONGER = {"accuracy.md": 1_500}
 
 
-def words(page: Path) -> int:
+def words(page):
     return len(page.read_text(encoding="utf-8").split())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_is_short(page: Path) -> None:
+def test_a_page_is_short(page):
     assert words(page) <= LONGER.get(page.name, 1_200)
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
-def test_a_record_has_its_parts_and_is_short(record: Path) -> None:
+def test_a_record_has_its_parts_and_is_short(record):
     text = record.read_text(encoding="utf-8")
     assert text.startswith(f"# {int(record.name[:4])}. ")
     assert [
@@ -32,6 +30,6 @@ def test_a_record_has_its_parts_and_is_short(record: Path) -> None:
     assert words(record) <= 150
 
 
-def test_all_pages_together_are_short() -> None:
+def test_all_pages_together_are_short():
     assert sum(map(words, [*PAGES, *RECORDS])) <= 26_000
     assert len(RECORDS) > 10

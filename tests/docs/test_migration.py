@@ -1,7 +1,5 @@
 """What docs/migration.md says of ``interpret.privacy`` and of ours, by running both."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from pathlib import Path
@@ -241,10 +239,7 @@ def test_what_comes_out_differently():
     shares = fitted_by(interpret_dp, schema=declared, epsilon=20.0).predict_proba(ROWS)
     assert 0 < shares[:, 2].mean() < 0.1
     columns = [list(fitted_by(p).explain_global().selector.columns)[2:] for p in both]
-    assert columns == [
-        ["# Unique", "% Non-zero"],
-        ["Bins", "Importance", "Signal to noise"],
-    ]
+    assert columns == [["# Unique", "% Non-zero"], ["Bins", "Importance", "Signal to noise"]]
 
 
 @pytest.mark.parametrize("sweeping", [False, True])

@@ -1,18 +1,16 @@
 """The pages of all releases and of the algorithm say what the source says."""
 
-from __future__ import annotations
-
 import ast
 import re
 
 from scripts.release_table import PAGE, ROOT, calls, table
 
 
-def test_page_lists_the_releases_of_the_source() -> None:
+def test_page_lists_the_releases_of_the_source():
     assert PAGE.read_text(encoding="utf-8") == table(), "run python -m scripts.release_table"
 
 
-def test_a_further_release_is_found() -> None:
+def test_a_further_release_is_found():
     source = """
 class Trainer:
     def leak(self):
@@ -22,7 +20,7 @@ class Trainer:
     assert [(function.name, call.func.attr) for function, call in found] == [("leak", "gaussian")]
 
 
-def test_functions_on_the_page_of_the_algorithm_exist() -> None:
+def test_functions_on_the_page_of_the_algorithm_exist():
     page = (ROOT / "docs" / "algorithm.md").read_text(encoding="utf-8")
     names = {name.rpartition(".")[2] for name in re.findall(r"`([A-Za-z_.]+)`", page)}
     defined = {

@@ -1,13 +1,10 @@
 """The site is built without a warning, which a broken link is, and works without a network."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,7 +23,7 @@ OPENED = (
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
+def site(tmp_path_factory):
     """Build the site as `make docs` does, but into a folder of the test."""
     if find_spec("sphinx") is None:
         pytest.skip("the extra `docs` is not installed")
@@ -43,7 +40,7 @@ def site(tmp_path_factory) -> Path:
     return folder
 
 
-def _pages(site: Path) -> list[Path]:
+def _pages(site):
     return sorted(site.rglob("*.html"))
 
 
@@ -75,7 +72,7 @@ def test_a_browser_without_a_network_shows_pages(site, browser, scheme, width):
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
     )
-    problems: list[str] = []
+    problems = []
     for name in OPENED:
         page = context.new_page()
         page.on("request", lambda request: _note(problems, request.url))
@@ -92,14 +89,14 @@ def test_a_browser_without_a_network_shows_pages(site, browser, scheme, width):
     assert problems == []
 
 
-def _note(problems: list[str], url: str) -> None:
+def _note(problems, url):
     if not url.startswith(("file:", "data:", "blob:")):
         problems.append(url)
 
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_formulas_are_shown_as_they_are_written(site, browser_page: Any):
+def test_formulas_are_shown_as_they_are_written(site, browser_page):
     browser_page.goto((site / "docs/proofs/gaussian-accounting.html").as_uri())
     text = browser_page.locator("article").inner_text()
     source = (ROOT / "docs" / "proofs" / "gaussian-accounting.md").read_text(encoding="utf-8")
@@ -112,7 +109,7 @@ def test_formulas_are_shown_as_they_are_written(site, browser_page: Any):
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_the_search_works_from_a_file(site, browser_page: Any):
+def test_the_search_works_from_a_file(site, browser_page):
     browser_page.goto((site / "search.html").as_uri() + "?q=partition")
     results = browser_page.locator("#search-results li")
     results.first.wait_for(timeout=20_000)

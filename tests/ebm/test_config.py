@@ -1,7 +1,5 @@
 """The rule that picks every setting, and the plan that bounds what a fit may spend."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

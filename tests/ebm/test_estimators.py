@@ -1,9 +1,5 @@
 """The estimators as a user of interpret and scikit-learn meets them."""
 
-from __future__ import annotations
-
-import copy
-
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
@@ -14,7 +10,6 @@ from interpret_dp import (
     DPExplainableBoostingRegressor,
     Schema,
     SchemaError,
-    load_model,
 )
 
 
@@ -23,11 +18,6 @@ def classifier(cohort):
     return DPExplainableBoostingClassifier(epsilon=2.0, delta=1e-6, schema=cohort.schema).fit(
         cohort.X, cohort.y
     )
-
-
-@pytest.fixture
-def editable(classifier):
-    return copy.deepcopy(classifier)
 
 
 # ---------------------------------------------------------------- what a fit promises
@@ -110,15 +100,6 @@ def test_monotonizing_a_bin_that_nobody_is_in_gives_a_number(cohort):
     for term in ("age", "systolic_bp", "creatinine"):
         model.monotonize(term, increasing=True)
     assert all(np.isfinite(scores).all() for scores in model.term_scores_)
-
-
-def test_saving_an_edited_model_keeps_the_edit(editable, cohort, tmp_path):
-    editable.monotonize("age").remove_terms(["sex"])
-    editable.save(tmp_path / "edited.json")
-    again = load_model(tmp_path / "edited.json")
-    np.testing.assert_array_equal(again.predict_proba(cohort.X), editable.predict_proba(cohort.X))
-    assert again.standard_deviations_[0] is None
-    assert again.standard_deviations_[1] is not None
 
 
 def test_loading_into_the_wrong_class_is_refused(classifier):

@@ -1,9 +1,5 @@
 """Metrics on private rows: what they cost, how right they are, and that rows stay apart."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,14 +26,14 @@ from interpret_dp.ebm import evaluation
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
 FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
-TARGETS: dict[str, Any] = {
+TARGETS = {
     "binary": Categorical(["no", "yes"]),
     "multiclass": Categorical(["high", "low", "mid"]),
     "regression": Continuous(0, 10),
 }
 
 
-def table(task: str, n_rows: int = 4000, seed: int = 3) -> tuple[pd.DataFrame, Any]:
+def table(task, n_rows=4000, seed=3):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({"x": rng.uniform(size=n_rows), "g": rng.choice(["a", "b"], n_rows)})
     score = 2 * X["x"] + (X["g"] == "b") + 0.5 * rng.normal(size=n_rows)
@@ -48,7 +44,7 @@ def table(task: str, n_rows: int = 4000, seed: int = 3) -> tuple[pd.DataFrame, A
     return X, np.select([score < 1, score > 2], ["low", "high"], "mid")
 
 
-def model_of(task: str, unit: PrivacyUnit | None = None) -> Any:
+def model_of(task, unit=None):
     kind = (
         DPExplainableBoostingRegressor if task == "regression" else DPExplainableBoostingClassifier
     )
@@ -60,11 +56,11 @@ def model_of(task: str, unit: PrivacyUnit | None = None) -> Any:
 
 
 @pytest.fixture(scope="module")
-def models() -> dict[str, Any]:
+def models():
     return {task: model_of(task) for task in TARGETS}
 
 
-def exact(task: str, model: Any, X: Any, y: Any) -> dict[str, float]:
+def exact(task, model, X, y):
     predicted = model.predict(X)
     if task == "regression":
         return {
@@ -79,9 +75,7 @@ def exact(task: str, model: Any, X: Any, y: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("task", TARGETS)
-def test_with_little_noise_the_figures_are_those_of_scikit_learn(
-    task: str, models: dict[str, Any]
-) -> None:
+def test_with_little_noise_the_figures_are_those_of_scikit_learn(task, models):
     X, y = table(task, seed=8)
     found = private_metrics({"it": models[task]}, X, y, epsilon=1000, delta=1e-5)
     expected = exact(task, models[task], X, y)
@@ -94,9 +88,7 @@ def test_with_little_noise_the_figures_are_those_of_scikit_learn(
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("task", TARGETS)
-def test_the_claimed_standard_errors_are_those_of_repeated_releases(
-    task: str, models: dict[str, Any]
-) -> None:
+def test_the_claimed_standard_errors_are_those_of_repeated_releases(task, models):
     """200 releases: the standard deviation of a figure is known to 5 %; level 1e-6 (5 s.e.)."""
     X, y = table(task, seed=8)
     found = []
@@ -111,7 +103,7 @@ def test_the_claimed_standard_errors_are_those_of_repeated_releases(
         assert off < 0.02 * figures[name].mean() + 5 * figures[name].std() / np.sqrt(200), name
 
 
-def test_an_edit_is_compared_with_its_origin(models: dict[str, Any]) -> None:
+def test_an_edit_is_compared_with_its_origin(models):
     X, y = table("binary", seed=8)
     session = models["binary"].edit()
     session.remove_effect("x")
@@ -132,8 +124,8 @@ def test_an_edit_is_compared_with_its_origin(models: dict[str, Any]) -> None:
     assert "0." in found._repr_html_()
 
 
-def evaluate(model: Any, relation: str, **keywords: Any) -> Any:
-    def run(rows: tuple[pd.DataFrame, Any]) -> Any:
+def evaluate(model, relation, **keywords):
+    def run(rows):
         X, y = rows
         return Released(
             private_metrics(
@@ -155,14 +147,14 @@ def evaluate(model: Any, relation: str, **keywords: Any) -> Any:
 class Released:
     """What the harness compares."""
 
-    def __init__(self, found: Any) -> None:
+    def __init__(self, found):
         self.table, self.errors, self.n_rows = found.table, found.standard_errors, found.n_rows
         self.guarantee_ = found.guarantee
 
 
 @pytest.mark.parametrize("relation", ["add_or_remove_one", "replace_one"])
 @pytest.mark.parametrize("task", TARGETS)
-def test_a_person_changes_no_more_than_was_declared(task: str, relation: str) -> None:
+def test_a_person_changes_no_more_than_was_declared(task, relation):
     model = model_of(task, PrivacyUnit("person", 2))
     X, y = table(task, 40)
     X["person"] = np.arange(40) // 3
@@ -179,11 +171,11 @@ def test_a_person_changes_no_more_than_was_declared(task: str, relation: str) ->
         assert report.ok, str(report)
 
 
-def test_control_a_cell_that_depends_on_other_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_a_cell_that_depends_on_other_rows(monkeypatch):
     model = model_of("regression", PrivacyUnit("person", 2))
     original = evaluation._ErrorCells.codes
 
-    def centred(self: Any, rows: Any, y: Any) -> Any:
+    def centred(self, rows, y):
         numbers = np.asarray(y, dtype=float)
         return original(self, rows, numbers - np.nanmean(numbers) + 5)
 
@@ -204,8 +196,8 @@ def test_control_a_cell_that_depends_on_other_rows(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_a_second_model_that_cannot_read_the_rows_is_refused_before_the_charge(
-    features: Any, target: str, message: str, models: dict[str, Any]
-) -> None:
+    features, target, message, models
+):
     X, y = table("binary", 20)
     schema = Schema(features, target=TARGETS[target])
     other = DPExplainableBoostingClassifier(schema=schema, max_rounds=1)

@@ -1,23 +1,14 @@
 """Containers at the estimators: neither fits nor predictions depend on what holds the rows."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from interpret_dp import (
-    DPExplainableBoostingClassifier,
-    PrivacyWarning,
-    SchemaError,
-)
+from interpret_dp import DPExplainableBoostingClassifier, PrivacyWarning, SchemaError
 
-CONTAINERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+CONTAINERS = {
     "pandas": (lambda X: X, lambda y: y),
     "polars": (pl.from_pandas, lambda y: pl.Series(np.asarray(y))),
     "arrow": (pa.Table.from_pandas, lambda y: pa.array(np.asarray(y))),
@@ -27,14 +18,14 @@ CONTAINERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 NAMED = ("pandas", "polars", "arrow")
 
 
-def fitted(schema: Any, X: Any, y: Any, **named: Any) -> Any:
+def fitted(schema, X, y, **named):
     model = DPExplainableBoostingClassifier(schema=schema, random_state=3, max_rounds=3, **named)
     with pytest.warns(PrivacyWarning, match="voids the privacy promise"):
         return model.fit(X, y)
 
 
 @pytest.fixture(scope="module")
-def rows(cohort: Any) -> pd.DataFrame:
+def rows(cohort):
     """Return rows with all that prediction meets: missing, unseen and out-of-range cells."""
     X = cohort.X.head(6).copy()
     X.loc[X.index[0], "age"] = np.nan
@@ -46,12 +37,12 @@ def rows(cohort: Any) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def model(cohort: Any) -> Any:
+def model(cohort):
     return fitted(cohort.schema, cohort.X, cohort.y)
 
 
 @pytest.mark.parametrize("kind", CONTAINERS)
-def test_predictions_are_those_of_pandas(model: Any, rows: Any, kind: str) -> None:
+def test_predictions_are_those_of_pandas(model, rows, kind):
     given = CONTAINERS[kind][0](rows)
     np.testing.assert_array_equal(model.predict_proba(given), model.predict_proba(rows))
     np.testing.assert_array_equal(model.eval_terms(given), model.eval_terms(rows))
@@ -60,7 +51,7 @@ def test_predictions_are_those_of_pandas(model: Any, rows: Any, kind: str) -> No
     assert predicted.tolist() == model.predict(rows).tolist()
 
 
-def test_odd_cells_score_as_the_bins_they_belong_to(model: Any, rows: Any) -> None:
+def test_odd_cells_score_as_the_bins_they_belong_to(model, rows):
     scores = pd.DataFrame(model.eval_terms(rows), columns=model.term_names_)
     tables = dict(zip(model.term_names_, model.term_scores_, strict=True))
     assert scores["age"][0] == tables["age"][0]
@@ -71,7 +62,7 @@ def test_odd_cells_score_as_the_bins_they_belong_to(model: Any, rows: Any) -> No
 
 
 @pytest.mark.parametrize("kind", NAMED)
-def test_columns_are_matched_by_name(model: Any, rows: Any, kind: str) -> None:
+def test_columns_are_matched_by_name(model, rows, kind):
     of_table = CONTAINERS[kind][0]
     shuffled = of_table(rows[list(rows)[::-1]].assign(ward="a column that the fit did not have"))
     np.testing.assert_array_equal(model.predict_proba(shuffled), model.predict_proba(rows))
@@ -79,7 +70,7 @@ def test_columns_are_matched_by_name(model: Any, rows: Any, kind: str) -> None:
         model.predict(of_table(rows.drop(columns=["smoker", "age"])))
 
 
-def test_lazy_frames_are_refused(cohort: Any, model: Any) -> None:
+def test_lazy_frames_are_refused(cohort, model):
     lazy = pl.from_pandas(cohort.X).lazy()
     with pytest.raises(TypeError, match=r"Run its query first, as X\.collect\(\) does"):
         model.predict(lazy)
@@ -87,7 +78,7 @@ def test_lazy_frames_are_refused(cohort: Any, model: Any) -> None:
         DPExplainableBoostingClassifier(schema=cohort.schema).fit(lazy, cohort.y)
 
 
-def test_nothing_asks_for_set_output(model: Any) -> None:
+def test_nothing_asks_for_set_output(model):
     # scikit-learn's set_output is for transformers: an estimator without transform has none.
     assert not hasattr(model, "transform")
     assert not hasattr(model, "set_output")

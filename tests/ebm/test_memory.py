@@ -1,10 +1,6 @@
 """What a fit holds beyond the caller's table: a byte a row and feature, and 16 bytes a row."""
 
-from __future__ import annotations
-
 import tracemalloc
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,7 +33,7 @@ AMOUNTS = Schema(FEATURES, target=Continuous(0, 1))
 SIZES = (200_000, 600_000)
 
 
-def frame(n_rows: int) -> pd.DataFrame:
+def frame(n_rows):
     rng = np.random.default_rng(0)
     words = np.array(["x", "y", "z"], dtype=np.object_)
     number = rng.random(n_rows)
@@ -54,22 +50,22 @@ def frame(n_rows: int) -> pd.DataFrame:
     )
 
 
-def table(n_rows: int) -> pa.Table:
+def table(n_rows):
     """Return the frame in Arrow, in two chunks, with nulls."""
     whole = pa.Table.from_pandas(frame(n_rows), preserve_index=False)
     return pa.concat_tables([whole.slice(0, n_rows // 3), whole.slice(n_rows // 3)])
 
 
-def coded(n_rows: int) -> pd.DataFrame:
+def coded(n_rows):
     return frame(n_rows).astype({"word": "category"})
 
 
-def array(n_rows: int) -> np.ndarray[Any, Any]:
+def array(n_rows):
     """Return numbers alone, a row beside the other, so that no column is contiguous."""
     return frame(n_rows).drop(columns=["word", "flag"]).to_numpy(dtype=np.float64)
 
 
-def bytes_per_row(fit: Callable[[Any, Any], Any], rows: Callable[[int], Any]) -> float:
+def bytes_per_row(fit, rows):
     """Return how much the peak grows with a row; what a fit of no rows takes cancels out."""
     peaks = []
     for n_rows in SIZES:
@@ -81,39 +77,39 @@ def bytes_per_row(fit: Callable[[Any, Any], Any], rows: Callable[[int], Any]) ->
     return float((peaks[1] - peaks[0]) / (SIZES[1] - SIZES[0]))
 
 
-def classify(X: Any, y: Any, **settings: Any) -> None:
+def classify(X, y, **settings):
     estimator = DPExplainableBoostingClassifier(schema=CLASSES, max_rounds=1, random_state=0)
     estimator.set_params(**settings).fit(X, y)
 
 
-def regress(X: Any, y: Any, **settings: Any) -> None:
+def regress(X, y, **settings):
     estimator = DPExplainableBoostingRegressor(schema=AMOUNTS, max_rounds=1, random_state=0)
     estimator.set_params(**settings).fit(X, y)
 
 
 @pytest.mark.parametrize("rows", [frame, coded, table])
 @pytest.mark.parametrize("fit", [classify, regress])
-def test_a_byte_a_row_and_feature_and_sixteen_a_row(fit: Any, rows: Any) -> None:
+def test_a_byte_a_row_and_feature_and_sixteen_a_row(fit, rows):
     assert bytes_per_row(fit, rows) <= len(FEATURES) + 16
 
 
-def test_columns_of_an_array_of_rows_are_not_copied() -> None:
+def test_columns_of_an_array_of_rows_are_not_copied():
     features = {f"feature_{i:04}": Continuous(0, 9) for i in range(4)}
     schema = Schema(features, target=Categorical([0, 1]))
     grown = bytes_per_row(lambda X, y: classify(X, y, schema=schema), array)
     assert grown <= len(features) + 16
 
 
-def test_two_bytes_above_256_bins() -> None:
+def test_two_bytes_above_256_bins():
     grown = bytes_per_row(lambda X, y: classify(X, y, max_bins=400), frame)
     assert grown <= 2 * len(FEATURES) + 16
 
 
 @pytest.mark.thorough
-def test_control_a_copy_of_the_columns_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_a_copy_of_the_columns_is_seen(monkeypatch):
     kept = []
 
-    def with_copies(table: Any, columns: Any, *others: Any, **settings: Any) -> Any:
+    def with_copies(table, columns, *others, **settings):
         kept[:] = [np.asarray(table.column(0), dtype=np.float64).copy() for _ in columns[:2]]
         return encode_features(table, columns, *others, **settings)
 

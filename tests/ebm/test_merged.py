@@ -1,7 +1,5 @@
 """interpret's ``merge_ebms`` refuses to make a private model of private models."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

@@ -1,7 +1,5 @@
 """More than two classes: softmax residuals, one shape function per class."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -60,7 +58,7 @@ def advance(rows, updates, n_bins=4):
     return rows.advance(np.arange(n_features), updates, np.arange(n_features), n_bins)
 
 
-def test_one_rows_residuals_stay_within_the_declared_norm() -> None:
+def test_one_rows_residuals_stay_within_the_declared_norm():
     rng = np.random.default_rng(0)
     for n_classes in (3, 10, 200):
         for _ in range(50):

@@ -1,7 +1,5 @@
 """Features that are taken out of a fitted model, which fails on interpret's private ones."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables too small for curves: a fit is as good as their mean, which the noise allows to know."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Terms with as many bins or levels as there may be, from the fit to its files."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 

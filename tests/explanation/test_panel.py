@@ -74,21 +74,16 @@ def test_what_it_means_is_said_in_terms_of_an_attacker():
     assert "trial" not in meaning_text(spend().to_dict())
 
 
+PEOPLE = "all rows of one 'id'"
+
+
 @pytest.mark.parametrize(
     ("relation", "unit", "aim"),
     [
         ("add_or_remove_one", "one row", "would spot a row that is in the data with probability"),
-        (
-            "add_or_remove_one",
-            "all rows of one 'id'",
-            "would spot a person who is in the data with probability",
-        ),
+        ("add_or_remove_one", PEOPLE, "would spot a person who is in the data with probability"),
         ("replace_one", "one row", "would spot a row with the other with probability"),
-        (
-            "replace_one",
-            "all rows of one 'id'",
-            "would spot a person with the other with probability",
-        ),
+        ("replace_one", PEOPLE, "would spot a person with the other with probability"),
     ],
 )
 def test_nobody_is_said_to_be_protected_whom_the_promise_leaves_out(relation, unit, aim):

@@ -1,7 +1,5 @@
 """Without the extra `llm`, as in the environment of the lowest versions, its tests are left out."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small tables for DP-LLM's tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

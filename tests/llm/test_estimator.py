@@ -1,21 +1,12 @@
 """The estimator end to end: what it learns, promises, charges, refuses and never shows."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    PrivacyLedger,
-    PrivacyWarning,
-    Schema,
-)
+from interpret_dp import Categorical, Continuous, PrivacyLedger, PrivacyWarning, Schema
 from interpret_dp.accounting import GdpPair
 from interpret_dp.audit import replay
 from interpret_dp.llm import training
@@ -23,14 +14,14 @@ from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.llm.tables import classifier, three_classes
 
 
-def spent(ledger: PrivacyLedger, dataset: str = "d") -> GdpPair:
+def spent(ledger, dataset="d"):
     """Return the pair that a data set was charged."""
     found = ledger.spent(dataset)
     return GdpPair(found.mu, found.delta)
 
 
 @pytest.mark.thorough
-def test_learns_what_no_linear_map_can_and_keeps_its_promise() -> None:
+def test_learns_what_no_linear_map_can_and_keeps_its_promise():
     X, y = three_classes(6_000)
     model = classifier(epochs=20, epsilon=8.0).fit(X, y)
     fresh = three_classes(3_000, seed=1)
@@ -40,7 +31,6 @@ def test_learns_what_no_linear_map_can_and_keeps_its_promise() -> None:
     assert model.classes_.tolist() == ["high", "low", "middle"]
     promise = model.guarantee_
     assert (promise.epsilon, promise.delta, promise.mu) == (8.0, 1e-5, None)
-    assert promise.pair is not None
     assert promise.pair.epsilon_at(1e-5) <= 8.0
     assert not any("ideal arithmetic" in part for part in promise.assumptions)
     assert not any("Opacus" in clause for clause in promise.assumptions)
@@ -50,14 +40,14 @@ def test_learns_what_no_linear_map_can_and_keeps_its_promise() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("n_rows", "n_maps"), [(None, 2), (4_999, 1), (5_000, 2)])
-def test_few_declared_rows_get_one_map(n_rows: int | None, n_maps: int) -> None:
+def test_few_declared_rows_get_one_map(n_rows, n_maps):
     X, y = three_classes(200)
     model = classifier(n_maps=None, epsilon=2.0, n_rows=n_rows).fit(X, y)
     assert model.settings_.n_maps == n_maps
     assert model.model_.biases.shape == (3, n_maps)
 
 
-def test_images_and_their_pixels_are_one_and_the_same() -> None:
+def test_images_and_their_pixels_are_one_and_the_same():
     rng = np.random.default_rng(0)
     images, y = rng.uniform(0, 255, size=(300, 4, 5)), rng.integers(0, 2, 300)
     schema = Schema(default=Continuous(0, 255), target=Categorical([0, 1]))
@@ -74,11 +64,10 @@ def test_images_and_their_pixels_are_one_and_the_same() -> None:
 
 
 @pytest.mark.thorough
-def test_a_batch_size_buys_a_noisy_count_or_takes_a_declared_one() -> None:
+def test_a_batch_size_buys_a_noisy_count_or_takes_a_declared_one():
     X, y = three_classes()
     paid = classifier(sampling_rate=None, batch_size=150, centring=0).fit(X, y)
     assert [share.name for share in paid.guarantee_.releases] == ["number of rows", "gradients"]
-    assert paid.steps_ is not None
     assert 0.09 < paid.steps_.probability < 0.11
     summary = paid.summary()
     assert re.match(r"3 classes of 3 maps, about 1,[45]\d\d rows, ", summary.title)
@@ -91,7 +80,6 @@ def test_a_batch_size_buys_a_noisy_count_or_takes_a_declared_one() -> None:
         declared.fit(X, y)
     assert caught[0].filename == __file__
     assert [share.name for share in declared.guarantee_.releases] == ["gradients"]
-    assert declared.steps_ is not None
     assert (declared.steps_.probability, declared.steps_.count) == (0.05, 40)
     assert any("number of rows" in clause for clause in declared.guarantee_.assumptions)
 
@@ -99,26 +87,23 @@ def test_a_batch_size_buys_a_noisy_count_or_takes_a_declared_one() -> None:
 class Stopped:
     """A progress bar that is interrupted before step ``at``."""
 
-    def __init__(self, at: int) -> None:
+    def __init__(self, at):
         self.at = at
 
-    def __call__(self, steps: Any, **options: Any) -> Any:
+    def __call__(self, steps, **options):
         for step in steps:
             if step == self.at:
                 raise KeyboardInterrupt
             yield step
 
 
-def test_an_interruption_keeps_the_weights_if_asked_and_charges_the_steps_begun(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_interruption_keeps_the_weights_if_asked_and_charges_the_steps_begun(monkeypatch):
     monkeypatch.setattr(training, "progress", Stopped(5))
     ledger = PrivacyLedger.in_memory()
     given = {"dataset": "d", "keep_on_interrupt": True, "centring": 0}
     model = classifier(ledger=ledger, **given).fit(*three_classes())
     (share,) = model.guarantee_.releases
     assert share.count == 5
-    assert model.steps_ is not None
     assert model.steps_.count == 20
     assert spent(ledger).mu == pytest.approx(share.mu, rel=1e-9)
     monkeypatch.undo()
@@ -130,7 +115,7 @@ def test_an_interruption_keeps_the_weights_if_asked_and_charges_the_steps_begun(
 # Nothing private on display
 
 
-def test_the_progress_bar_shows_steps_and_time_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_progress_bar_shows_steps_and_time_alone(capsys):
     classifier(verbose=True).fit(*three_classes())
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -145,9 +130,7 @@ def test_the_progress_bar_shows_steps_and_time_alone(capsys: pytest.CaptureFixtu
 @pytest.mark.thorough
 @pytest.mark.parametrize("change", ["ordinary", "extreme", "missing"])
 @pytest.mark.parametrize(("dimension", "n_releases"), [(0, 5), (3, 4)])
-def test_neighbours_differ_only_where_they_are_charged(
-    change: str, dimension: int, n_releases: int
-) -> None:
+def test_neighbours_differ_only_where_they_are_charged(change, dimension, n_releases):
     """Frozen noise: each sum moves by at most its sensitivity, and nothing else differs.
 
     Without a projection the centre is released as well.
@@ -156,10 +139,10 @@ def test_neighbours_differ_only_where_they_are_charged(
     row = {"ordinary": [0.1] * 4, "extreme": [1e300, -np.inf, 3, 3], "missing": [np.nan] * 4}
     X2, y2 = np.vstack([X, row[change]]), np.append(y, "low")
 
-    def fit(table: tuple[Any, Any]) -> Any:
+    def fit(table):
         return classifier(projection_dim=dimension, sampling_rate=0.5).fit(*table)
 
-    def published(model: Any) -> dict[str, Any]:
+    def published(model):
         return {"weights": model.model_.weights, "biases": model.model_.biases}
 
     for table, neighbour in (((X, y), (X2, y2)), ((X2, y2), (X, y))):

@@ -1,13 +1,9 @@
 """A trained model's explanations and files: its own weights, read without torch."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,7 +28,7 @@ MIXED = Schema(
 
 
 @pytest.fixture(scope="module")
-def numbers() -> tuple[DPLocallyLinearClassifier, Any, Any]:
+def numbers():
     X, y = three_classes()
     ledger = PrivacyLedger.in_memory()
     ledger.create_budget("d", epsilon=10.0, delta=1e-4, delta_x=1e-5)
@@ -40,7 +36,7 @@ def numbers() -> tuple[DPLocallyLinearClassifier, Any, Any]:
 
 
 @pytest.fixture(scope="module")
-def mixed() -> tuple[DPLocallyLinearClassifier, pd.DataFrame]:
+def mixed():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
         {
@@ -54,7 +50,7 @@ def mixed() -> tuple[DPLocallyLinearClassifier, pd.DataFrame]:
 
 
 @pytest.fixture(scope="module")
-def pictures() -> tuple[DPLocallyLinearClassifier, Any, Any]:
+def pictures():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(size=(900, 6, 5)), rng.integers(0, 4, 900)
     for label in range(4):
@@ -63,7 +59,7 @@ def pictures() -> tuple[DPLocallyLinearClassifier, Any, Any]:
     return classifier(schema=schema, n_maps=5, projection_dim=12).fit(X, y), X, y
 
 
-def torch_scores(model: DPLocallyLinearClassifier, X: Any) -> torch.Tensor:
+def torch_scores(model, X):
     """Return class scores by torch's own softmax."""
     maps = model.model_
     weights, biases = (torch.tensor(a) for a in (maps.weights, maps.biases))
@@ -73,7 +69,7 @@ def torch_scores(model: DPLocallyLinearClassifier, X: Any) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures"])
-def test_the_released_model_predicts_as_torch_does(kind: str, request: Any) -> None:
+def test_the_released_model_predicts_as_torch_does(kind, request):
     model, X, *_ = request.getfixturevalue(kind)
     released = model.to_released()
     expected = torch.softmax(torch_scores(model, X), dim=1).numpy()
@@ -82,7 +78,7 @@ def test_the_released_model_predicts_as_torch_does(kind: str, request: Any) -> N
 
 
 @pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures"])
-def test_contributions_and_bias_are_torchs_logit(kind: str, request: Any) -> None:
+def test_contributions_and_bias_are_torchs_logit(kind, request):
     model, X, *_ = request.getfixturevalue(kind)
     rows = X[:5]
     explanation = model.explain_local(rows)
@@ -101,7 +97,7 @@ def test_contributions_and_bias_are_torchs_logit(kind: str, request: Any) -> Non
         )
 
 
-def test_rows_are_shown_as_they_were_given(mixed: Any) -> None:
+def test_rows_are_shown_as_they_were_given(mixed):
     model, X = mixed
     rows = X[:2].astype(object)
     rows.loc[0, "job"], rows.loc[1, "age"] = None, np.nan
@@ -116,7 +112,7 @@ def test_rows_are_shown_as_they_were_given(mixed: Any) -> None:
     assert list(explanation.selector["Actual"]) == ["1", ""]
 
 
-def test_pictures_are_drawn_as_pictures(pictures: Any) -> None:
+def test_pictures_are_drawn_as_pictures(pictures):
     model, X, y = pictures
     total, local = model.explain_global(X=X[:100]), model.explain_local(X[:3], y[:3])
     for figure in (total.figure(), total.figure(2), local.figure(), local.figure(1)):
@@ -127,7 +123,7 @@ def test_pictures_are_drawn_as_pictures(pictures: Any) -> None:
     )
 
 
-def test_maps_are_counted_on_given_rows_alone(numbers: Any) -> None:
+def test_maps_are_counted_on_given_rows_alone(numbers):
     model, X, _ = numbers
     assert model.explain_global("classes").use is None
     explanation = model.explain_global(X=X[:50])
@@ -135,14 +131,14 @@ def test_maps_are_counted_on_given_rows_alone(numbers: Any) -> None:
     assert explanation.use.shares.sum(axis=1) == pytest.approx(np.ones(3))
 
 
-def test_rows_to_count_on_are_given_by_name(numbers: Any) -> None:
+def test_rows_to_count_on_are_given_by_name(numbers):
     model, X, _ = numbers
     with pytest.raises(TypeError, match=r"name is of type ndarray.*explain_global\(X=...\)"):
         model.explain_global(X[:50])
 
 
 @pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures"])
-def test_a_file_gives_the_same_model(kind: str, request: Any, tmp_path: Path) -> None:
+def test_a_file_gives_the_same_model(kind, request, tmp_path):
     model, X, *_ = request.getfixturevalue(kind)
     path = tmp_path / "model.json"
     model.save(path)
@@ -161,9 +157,7 @@ def test_a_file_gives_the_same_model(kind: str, request: Any, tmp_path: Path) ->
     assert drawn[0] == drawn[1]
 
 
-def test_the_command_line_shows_the_promise_of_a_file_and_writes_no_page(
-    numbers: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_shows_the_promise_of_a_file_and_writes_no_page(numbers, tmp_path, capsys):
     model, *_ = numbers
     path, page = tmp_path / "model.json", tmp_path / "page.html"
     model.save(path)
@@ -174,7 +168,7 @@ def test_the_command_line_shows_the_promise_of_a_file_and_writes_no_page(
     assert not page.exists()
 
 
-def test_settings_of_another_version_are_refused(numbers: Any, tmp_path: Path) -> None:
+def test_settings_of_another_version_are_refused(numbers, tmp_path):
     path = tmp_path / "model.json"
     document = numbers[0].to_released().to_dict()
     document["settings"]["unheard_of"] = 1
@@ -208,7 +202,7 @@ except ModuleNotFoundError:
 
 
 @pytest.mark.thorough
-def test_a_saved_model_predicts_and_explains_without_torch(numbers: Any, tmp_path: Path) -> None:
+def test_a_saved_model_predicts_and_explains_without_torch(numbers, tmp_path):
     """In a process of its own, where torch cannot be imported."""
     model, *_ = numbers
     path = tmp_path / "model.json"
@@ -223,7 +217,7 @@ def test_a_saved_model_predicts_and_explains_without_torch(numbers: Any, tmp_pat
     assert done.stdout.strip() == repr(model.predict_proba([[0.5, -1, 0, 2]]).tolist())
 
 
-def test_maps_tell_what_sets_classes_apart_and_nothing_that_they_share(numbers: Any) -> None:
+def test_maps_tell_what_sets_classes_apart_and_nothing_that_they_share(numbers):
     model, X, _ = numbers
     assert np.abs(model.model_.weights.mean(axis=(0, 1))).max() < 1e-12
     weights, biases = model.model_.weights + 0.7, model.model_.biases + 3.0
@@ -232,5 +226,5 @@ def test_maps_tell_what_sets_classes_apart_and_nothing_that_they_share(numbers: 
     assert proba == pytest.approx(model.predict_proba(X), abs=1e-9)
 
 
-def test_it_is_a_glassbox_of_interpret() -> None:
+def test_it_is_a_glassbox_of_interpret():
     assert _is_valid_glassbox_explainer(DPLocallyLinearClassifier)

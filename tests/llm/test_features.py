@@ -1,9 +1,5 @@
 """Features that all maps share: their centre's cost and worth, and that it changes no model."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -16,27 +12,12 @@ from interpret_dp.audit import replay
 from interpret_dp.llm import features
 from interpret_dp.llm.features import released_frame
 from tests.llm.tables import classifier
+from tests.sessions import Session
 
 SCHEMA = Schema(default=Continuous(0, 255), target=Categorical([0, 1]))
 
 
-class Session:
-    """Gives sums with seeded noise at some mu, and keeps what it was told."""
-
-    def __init__(self, mu: float) -> None:
-        self._mu = mu
-        self.row_norm = 0
-
-    def gaussian(
-        self, name: str, exact: np.ndarray, *, row_norm: int, aligned: bool
-    ) -> tuple[np.ndarray, float]:
-        self.row_norm = row_norm
-        sigma = row_norm / self._mu
-        noise = np.random.default_rng(0).normal(size=exact.shape) * sigma
-        return exact + np.rint(noise).astype(np.int64), sigma
-
-
-def pictures(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def pictures(n_rows, seed=0):
     """Return images of a bright spot at the left or at the right, on a common background."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n_rows)
@@ -48,15 +29,15 @@ def pictures(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 @given(scale=st.sampled_from([0.0, 1e-6, 0.3, 1.0, 1.7, 1e6, 1e30]), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=40)
-def test_a_row_of_any_size_adds_at_most_what_is_accounted(scale: float, seed: int) -> None:
+def test_a_row_of_any_size_adds_at_most_what_is_accounted(scale, seed):
     rows = torch.tensor(
         scale * np.random.default_rng(seed).normal(size=(1, 7)), dtype=torch.float32
     )
     added = features._lattice_sums(rows, bound=1.0).astype(np.float64)
-    session: Any = Session(1.0)
+    session = Session(noise=1.0)
     released_frame(rows, None, 7, session)
-    assert np.linalg.norm(added) <= session.row_norm
-    assert session.row_norm <= 3**0.5 * LATTICE + 1
+    ((_, _, row_norm, _),) = session.asked
+    assert np.linalg.norm(added) <= row_norm <= 3**0.5 * LATTICE + 1
     assert added[-1] == LATTICE
 
 
@@ -64,17 +45,15 @@ def test_a_row_of_any_size_adds_at_most_what_is_accounted(scale: float, seed: in
 
 
 @pytest.mark.parametrize("parameters", [{}, {"projection_dim": 0}])
-def test_neighbours_of_images_differ_only_where_they_are_charged(
-    parameters: dict[str, Any],
-) -> None:
+def test_neighbours_of_images_differ_only_where_they_are_charged(parameters):
     """Frozen noise: the centre, and every step after it, moves by at most its sensitivity."""
     X, y = pictures(200)
     more = np.concatenate([X, np.full((1, 6, 6), 255.0)]), np.append(y, 1)
 
-    def fit(table: tuple[Any, Any]) -> Any:
+    def fit(table):
         return classifier(schema=SCHEMA, sampling_rate=0.5, **parameters).fit(*table)
 
-    def published(model: Any) -> dict[str, Any]:
+    def published(model):
         return {"weights": model.model_.weights, "biases": model.model_.biases}
 
     for table, neighbour in (((X, y), more), (more, (X, y))):
@@ -84,7 +63,7 @@ def test_neighbours_of_images_differ_only_where_they_are_charged(
         assert report.worst_ratio > 0.01
 
 
-def test_random_projections_are_not_centred() -> None:
+def test_random_projections_are_not_centred():
     X, y = pictures(100)
     model = classifier(schema=SCHEMA, projection="gaussian", projection_dim=5).fit(X, y)
     assert model.settings_.centring == 0

@@ -1,10 +1,7 @@
 """Clipped sums: against autograd, against Opacus, against a loop; and what one row can change."""
 
-from __future__ import annotations
-
 import functools
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,14 +20,12 @@ TEMPERATURE = 0.7
 N_PARAMETERS = {True: 3 * 4 * 6, False: 3 * 4 * 10}
 
 
-def problem(
-    *, projected: bool, n_rows: int = 40, seed: int = 0
-) -> tuple[TrainingRows, Any, torch.Tensor, torch.Tensor]:
+def problem(*, projected, n_rows=40, seed=0):
     """Return rows (some without a label), projections or None, weights and biases."""
     rng = np.random.default_rng(seed)
     n_maps, n_classes, n_inputs, dimension = 3, 4, 9, 5
 
-    def drawn(*shape: int) -> torch.Tensor:
+    def drawn(*shape):
         return torch.tensor(rng.normal(size=shape), dtype=torch.float32)
 
     rows = TrainingRows(drawn(n_rows, n_inputs), torch.tensor(rng.integers(-1, n_classes, n_rows)))
@@ -41,21 +36,19 @@ def problem(
     return rows, projections, drawn(n_maps, n_classes, size), drawn(n_maps, n_classes)
 
 
-def in_units(sums: ClosedForm, *arguments: torch.Tensor) -> torch.Tensor:
+def in_units(sums, *arguments):
     """Return a sum in units of the gradient."""
     found = sums.lattice_sum(*arguments)
     assert found.dtype == torch.int64
     return found.to(torch.float64) * (CLIP_NORM / sums.row_norm)
 
 
-def norm(whole: torch.Tensor) -> int:
+def norm(whole):
     """Return the norm of integers in Python's own, rounded up."""
     return math.isqrt(sum(int(number) ** 2 for number in whole) - 1) + 1 if whole.any() else 0
 
 
-def loss_of(
-    row: torch.Tensor, label: int, projections: Any, weights: torch.Tensor, biases: torch.Tensor
-) -> torch.Tensor:
+def loss_of(row, label, projections, weights, biases):
     """Return one example's cross-entropy, straight from the definition of the model."""
     inputs = row if projections is None else torch.einsum("mdi,i->md", projections, row)
     pattern = "i,mki->mk" if projections is None else "md,mkd->mk"
@@ -64,9 +57,7 @@ def loss_of(
     return -torch.log_softmax((shares * values).sum(dim=0), dim=0)[label]
 
 
-def looped_sum(
-    rows: TrainingRows, projections: Any, weights: torch.Tensor, biases: torch.Tensor
-) -> torch.Tensor:
+def looped_sum(rows, projections, weights, biases):
     """Return the clipped sum of rounded rows, one example at a time, by autograd."""
     total = torch.zeros(weights.numel() + biases.numel(), dtype=torch.float64)
     limit = CLIP_NORM * CLIP_SHARE
@@ -77,22 +68,18 @@ def looped_sum(
             continue
         w, b = (t.to(torch.float64).requires_grad_() for t in (weights, biases))
         loss_of(row, label, wide, w, b).backward()
-        assert w.grad is not None
-        assert b.grad is not None
         gradient = torch.cat([w.grad.reshape(-1), b.grad.reshape(-1)])
         total += gradient * min(1.0, limit / float(gradient.norm()))
     return total
 
 
-def relative_difference(one: torch.Tensor, other: torch.Tensor) -> float:
+def relative_difference(one, other):
     return float((one - other).norm() / other.norm())
 
 
 @pytest.mark.parametrize("projected", [True, False])
 @pytest.mark.parametrize(("n_limbs", "tolerance"), [(2, 5e-4), (3, 1e-5), (4, 1e-5)])
-def test_closed_form_is_what_a_loop_by_autograd_gives(
-    n_limbs: int, tolerance: float, projected: bool
-) -> None:
+def test_closed_form_is_what_a_loop_by_autograd_gives(n_limbs, tolerance, projected):
     """Two limbs, as in training, have 15 bits: what rows add is rounded to them."""
     rows, projections, weights, biases = problem(projected=projected)
     looped = looped_sum(rows, projections, weights, biases)
@@ -106,7 +93,7 @@ def test_closed_form_is_what_a_loop_by_autograd_gives(
 
 
 @pytest.mark.parametrize("projected", [True, False])
-def test_both_engines_and_the_loop_agree(projected: bool) -> None:
+def test_both_engines_and_the_loop_agree(projected):
     rows, projections, weights, biases = problem(projected=projected)
     everybody = torch.arange(len(rows.inputs))
     arguments = (rows, projections, TEMPERATURE, CLIP_NORM)
@@ -128,7 +115,7 @@ def test_both_engines_and_the_loop_agree(projected: bool) -> None:
 
 
 @functools.cache
-def rows_one_by_one(projected: bool) -> tuple[TrainingRows, Any, list[torch.Tensor]]:
+def rows_one_by_one(projected):
     """Return 600 rows of all sizes (floating point would lose the small ones), and their sums."""
     rows, *model = problem(projected=projected, n_rows=600)
     rows = TrainingRows(rows.inputs * 10.0 ** torch.linspace(-6, 6, 600)[:, None], rows.classes)
@@ -140,9 +127,7 @@ def rows_one_by_one(projected: bool) -> tuple[TrainingRows, Any, list[torch.Tens
 
 @pytest.mark.parametrize("projected", [True, False])
 @pytest.mark.parametrize("way", ["bytes", "floats", "parts", "threads", "blocks"])
-def test_sums_are_exactly_those_of_the_rows_one_by_one(
-    way: str, projected: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sums_are_exactly_those_of_the_rows_one_by_one(way, projected, monkeypatch):
     rows, (projections, weights, biases), single = rows_one_by_one(projected)
     sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM)
     expected = torch.stack(single).sum(dim=0)
@@ -164,12 +149,12 @@ def test_sums_are_exactly_those_of_the_rows_one_by_one(
         assert torch.equal(some, torch.stack(single[5 : 5 + size]).sum(dim=0))
 
 
-def test_nothing_of_size_batch_times_parameters_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_of_size_batch_times_parameters_is_made(monkeypatch):
     """The largest tensor that the values pass through has two bytes a row, class and map."""
-    seen: list[Any] = []
+    seen = []
     true_limbs = gradients.clipped_limbs
 
-    def watched(*arguments: Any) -> None:
+    def watched(*arguments):
         seen.append([np.size(argument) for argument in arguments])
         true_limbs(*arguments)
 
@@ -194,9 +179,7 @@ SCALES = [0.0, 1e-20, 1e-6, 1e-2, 1.0, 1e3, 1e6, 1e30]
     n_limbs=st.sampled_from([1, 2, 3]),
 )
 @settings(max_examples=100)
-def test_one_row_adds_at_most_the_bound_in_integers(
-    seed: int, scale: float, loudness: float, projected: bool, n_limbs: int
-) -> None:
+def test_one_row_adds_at_most_the_bound_in_integers(seed, scale, loudness, projected, n_limbs):
     """Rows and weights of any size; no room for anything."""
     rows, projections, weights, biases = problem(projected=projected, seed=seed, n_rows=9)
     rows = TrainingRows(rows.inputs * scale, rows.classes)
@@ -208,9 +191,7 @@ def test_one_row_adds_at_most_the_bound_in_integers(
 
 @pytest.mark.parametrize("share", [1.0, 1.3, 1e6, math.inf, math.nan])
 @pytest.mark.parametrize("projected", [True, False])
-def test_no_error_of_floating_point_can_raise_the_norm(
-    share: float, projected: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_error_of_floating_point_can_raise_the_norm(share, projected, monkeypatch):
     """Whatever clipping makes of a row: what is too long is truncated, or dropped."""
     rows, projections, weights, biases = problem(projected=projected, n_rows=300)
     monkeypatch.setattr(gradients, "CLIP_SHARE", share)
@@ -230,7 +211,7 @@ def test_no_error_of_floating_point_can_raise_the_norm(
 
 @pytest.mark.parametrize("projected", [True, False])
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0, 1e4])
-def test_torch_and_the_compiled_loop_find_the_same(projected: bool, scale: float) -> None:
+def test_torch_and_the_compiled_loop_find_the_same(projected, scale):
     """What graphics cards run, on the processor; last bits of exp and of sums may differ."""
     rows, projections, weights, biases = problem(projected=projected, n_rows=300)
     rows = TrainingRows(rows.inputs * scale, rows.classes)
@@ -260,7 +241,7 @@ def test_torch_and_the_compiled_loop_find_the_same(projected: bool, scale: float
     assert float((apart > 0).to(torch.float64).mean()) < 0.05
 
 
-def test_projections_whose_sums_leave_32_bits_are_refused() -> None:
+def test_projections_whose_sums_leave_32_bits_are_refused():
     rows = TrainingRows(torch.ones(2, 2**17 + 1), torch.zeros(2, dtype=torch.int64))
     with pytest.raises(ValueError, match="projections of 131073 inputs"):
         ClosedForm(rows, torch.ones(1, 1, 2**17 + 1), TEMPERATURE, CLIP_NORM)

@@ -1,7 +1,5 @@
 """Table to inputs, by public constants alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -18,7 +16,7 @@ SCHEMA = Schema(
 )
 
 
-def test_declared_constants_replace_those_of_the_bounds() -> None:
+def test_declared_constants_replace_those_of_the_bounds():
     coding = input_coding(SCHEMA, {"age": (40, 20)})
     table = open_table([[60, 1.0, "nurse"]], list(SCHEMA.features))
     assert coding.encode(table)[0, 0] == 1.0
@@ -26,7 +24,7 @@ def test_declared_constants_replace_those_of_the_bounds() -> None:
     assert coding.encode(table)[0, 2:].tolist() == [0.0, 1.0]
 
 
-def test_missing_and_undeclared_cells_are_zero_and_others_are_clipped() -> None:
+def test_missing_and_undeclared_cells_are_zero_and_others_are_clipped():
     coding = input_coding(SCHEMA, None)
     rows = [[None, np.nan, None], [1e400, -5, "pilot"], [100, 0, "clerk"]]
     inputs = coding.encode(open_table(rows, list(SCHEMA.features)))
@@ -36,7 +34,7 @@ def test_missing_and_undeclared_cells_are_zero_and_others_are_clipped() -> None:
     assert inputs[2, 2:].tolist() == [1.0, 0.0]
 
 
-def test_a_row_decides_its_own_inputs_alone() -> None:
+def test_a_row_decides_its_own_inputs_alone():
     rows = [[30, 100.0, "clerk"], [50, 2_000.0, "nurse"], ["x", "y", 3]]
     coding = input_coding(SCHEMA, None)
     together = coding.encode(open_table(rows, list(SCHEMA.features)))
@@ -45,19 +43,19 @@ def test_a_row_decides_its_own_inputs_alone() -> None:
         assert alone[0].tolist() == inputs.tolist()
 
 
-def test_extreme_constants_stay_within_the_floats() -> None:
+def test_extreme_constants_stay_within_the_floats():
     coding = input_coding(Schema({"a": Continuous(-1e300, 1e300)}), (0.0, 1e-300))
     inputs = coding.encode(open_table([[1e300], [-1e300]], ["a"]))
     assert inputs[:, 0].tolist() == [2.0**20, -(2.0**20)]
 
 
 @pytest.mark.parametrize("standards", [{"job": (0, 1)}, {"income": (0, 1)}, {"height": (0, 1)}])
-def test_constants_of_other_columns_are_refused(standards: dict[str, tuple[float, float]]) -> None:
+def test_constants_of_other_columns_are_refused(standards):
     with pytest.raises(SchemaError, match="continuous columns of linear scale"):
         input_coding(SCHEMA, standards)
 
 
-def test_constants_of_another_form_are_refused() -> None:
+def test_constants_of_another_form_are_refused():
     with pytest.raises(ValueError, match="deviation of standardize is 0"):
         input_coding(SCHEMA, (0.0, 0.0))
     with pytest.raises(TypeError, match="must be"):

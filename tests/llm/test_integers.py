@@ -1,7 +1,5 @@
 """Rows as bytes, and products of bytes: exact, and of each row alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -12,13 +10,13 @@ from interpret_dp.llm import integers
 from interpret_dp.llm.integers import byte_product, joined, rounded_rows, split
 
 
-def drawn(n_rows: int, scale: float, seed: int = 0) -> torch.Tensor:
+def drawn(n_rows, scale, seed=0):
     rng = np.random.default_rng(seed)
     return torch.tensor(rng.normal(size=(n_rows, 11)) * scale, dtype=torch.float32)
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-3, 1.0, 50.0, 3e3])
-def test_rows_are_rounded_to_their_own_unit(scale: float) -> None:
+def test_rows_are_rounded_to_their_own_unit(scale):
     inputs = drawn(2_000, scale)
     rows = rounded_rows(inputs)
     largest = inputs.abs().amax(dim=1).clamp(min=1.0).to(torch.float64)
@@ -29,7 +27,7 @@ def test_rows_are_rounded_to_their_own_unit(scale: float) -> None:
     assert (rows.steps <= largest / 127 / (1 - largest / 127 / 2**7) * 1.000001).all()
 
 
-def test_entries_beyond_the_largest_are_cut() -> None:
+def test_entries_beyond_the_largest_are_cut():
     inputs = torch.tensor([[1.0, 20_000.0, -3e38], [2.0, 10_000.0, 0.0]])
     found = rounded_rows(inputs).inputs(torch.arange(2))
     assert found[0].tolist() == [0.0, 127 * 2.0**7, -127 * 2.0**7]
@@ -37,7 +35,7 @@ def test_entries_beyond_the_largest_are_cut() -> None:
 
 
 @pytest.mark.parametrize("n_rows", [1, 7, 1_023, 2_049])
-def test_a_row_is_the_same_bytes_in_any_company(n_rows: int) -> None:
+def test_a_row_is_the_same_bytes_in_any_company(n_rows):
     inputs = drawn(n_rows, 1.0) * 10 ** torch.linspace(-5, 5, n_rows)[:, None]
     together, order = rounded_rows(inputs), torch.randperm(n_rows)
     shuffled = rounded_rows(inputs[order])
@@ -49,7 +47,7 @@ def test_a_row_is_the_same_bytes_in_any_company(n_rows: int) -> None:
     wholes=st.lists(st.integers(-(127 * 2**16), 127 * 2**16), min_size=1),
     n_limbs=st.sampled_from([3, 4]),
 )
-def test_limbs_join_to_what_was_split(wholes: list[int], n_limbs: int) -> None:
+def test_limbs_join_to_what_was_split(wholes, n_limbs):
     given_ = torch.tensor(wholes, dtype=torch.int32)
     limbs = split(given_, n_limbs)
     assert limbs.dtype == torch.int8
@@ -63,13 +61,11 @@ def test_limbs_join_to_what_was_split(wholes: list[int], n_limbs: int) -> None:
 )
 @settings(max_examples=30)
 @pytest.mark.parametrize("has_whole", [True, False])
-def test_products_of_bytes_are_exact(
-    seed: int, inner: int, is_extreme: bool, has_whole: bool
-) -> None:
+def test_products_of_bytes_are_exact(seed, inner, is_extreme, has_whole):
     rng = np.random.default_rng(seed)
     low = 127 if is_extreme else -128
 
-    def matrix(*shape: int) -> torch.Tensor:
+    def matrix(*shape):
         signs = rng.choice([-1, 1], size=(1, shape[1]) if is_extreme else shape)
         return torch.tensor(rng.integers(low, 128, size=shape) * signs).clamp(-128, 127)
 
@@ -83,13 +79,11 @@ def test_products_of_bytes_are_exact(
 
 
 @pytest.mark.parametrize("failing", ["saturates", "leaves unset", "no VNNI"])
-def test_products_that_are_not_exact_are_not_used(
-    failing: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_products_that_are_not_exact_are_not_used(failing, monkeypatch):
     """Without VNNI pairs were added up in 16 bits; some strides were refused without a word."""
     true_product = torch._int_mm
 
-    def wrong(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    def wrong(one, other):
         if failing == "saturates":
             # 127 * 255 * 2 is beyond 16 bits
             return true_product(one, other).clamp(max=127 * 127 * one.shape[1] - 1)

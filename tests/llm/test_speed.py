@@ -1,7 +1,5 @@
 """The benchmark of speed compares like with like: all models of Opacus are one function."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -22,11 +20,11 @@ from benchmarks.llm_speed import table_of
 N_INPUTS, DIMENSION, N_CLASSES, N_ROWS = 6, 3, 4, 50
 
 
-def drawn(*shape: int) -> torch.Tensor:
+def drawn(*shape):
     return torch.randn(shape, generator=torch.Generator().manual_seed(math.prod(shape)))
 
 
-def model(layout: str, *, is_given: bool = True) -> PeerModel:
+def model(layout, *, is_given=True):
     """Return a model of a layout; weights and biases do not depend on the layout."""
     job = Job(
         engine="ghost",
@@ -49,7 +47,7 @@ def model(layout: str, *, is_given: bool = True) -> PeerModel:
     return found
 
 
-def test_all_layouts_give_the_same_scores() -> None:
+def test_all_layouts_give_the_same_scores():
     rows, projections = drawn(N_ROWS, N_INPUTS), drawn(N_MAPS, DIMENSION, N_INPUTS)
     kept, norms = projected(rows, projections), squared_norms(rows, projections)
     expected = model("grouped")(kept)
@@ -63,7 +61,7 @@ def test_all_layouts_give_the_same_scores() -> None:
 
 
 @pytest.mark.parametrize("layout", ["grouped", "folded"])
-def test_registered_norms_are_those_of_each_rows_gradient(layout: str) -> None:
+def test_registered_norms_are_those_of_each_rows_gradient(layout):
     rows, projections = drawn(N_ROWS, N_INPUTS), drawn(N_MAPS, DIMENSION, N_INPUTS)
     kept, norms = projected(rows, projections), squared_norms(rows, projections)
     backprops = drawn(N_ROWS, N_MAPS, N_CLASSES)
@@ -77,8 +75,8 @@ def test_registered_norms_are_those_of_each_rows_gradient(layout: str) -> None:
         assert torch.allclose(norm, gradient.flatten(1).norm(dim=1), rtol=1e-4)
 
 
-def test_tables_hold_medians_relative_to_ours() -> None:
-    def result(seconds: float, peak: float) -> dict[str, object]:
+def test_tables_hold_medians_relative_to_ours():
+    def result(seconds, peak):
         epoch = {"processor": seconds, "wall": 2 * seconds, "steps": 3}
         return {"epochs": {"2000": epoch}, "peak": peak, "once": 0.5}
 

@@ -1,7 +1,5 @@
 """The training's public parts: projections, schedules, the lattice, Adam against torch's own."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -25,15 +23,14 @@ SETTINGS = dataclasses.replace(
 )
 
 
-def drawn(**changes: object) -> np.ndarray:
+def drawn(**changes):
     settings = dataclasses.replace(SETTINGS, **changes)  # type: ignore[arg-type]
     found = public_projections(120, settings, IMAGE, np.random.default_rng(0))
-    assert found is not None
     assert found.dtype == np.float32
     return found.astype(np.float64)
 
 
-def test_smooth_projections_have_the_same_length_and_like_neighbours() -> None:
+def test_smooth_projections_have_the_same_length_and_like_neighbours():
     smooth, rough = drawn(smoothing=1.0), drawn(smoothing=0.0)
     assert (smooth**2).sum(axis=2) == pytest.approx(60.0, rel=1e-2)
     for projections, low, high in ((smooth, 0.6, 0.95), (rough, -0.1, 0.1)):
@@ -42,7 +39,7 @@ def test_smooth_projections_have_the_same_length_and_like_neighbours() -> None:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 1.0])
-def test_orthonormal_projections_are_orthogonal_and_of_the_same_length(smoothing: float) -> None:
+def test_orthonormal_projections_are_orthogonal_and_of_the_same_length(smoothing):
     for projection in drawn(projection="orthonormal", smoothing=smoothing):
         # Random projections are rounded to bytes.
         assert projection @ projection.T == pytest.approx(60.0 * np.eye(30), abs=0.6)
@@ -52,19 +49,19 @@ def test_orthonormal_projections_are_orthogonal_and_of_the_same_length(smoothing
 
 
 @pytest.mark.parametrize("n_parameters", [1, 100, 90_300, 235_500, 10**8])
-def test_truncation_fits_into_the_room_that_clipping_leaves(n_parameters: int) -> None:
+def test_truncation_fits_into_the_room_that_clipping_leaves(n_parameters):
     """Two truncated sums differ by at most the clipped norm plus the root of the dimension."""
     points = lattice_points(n_parameters)
     assert math.log2(points).is_integer()
     assert CLIP_SHARE * points + math.sqrt(n_parameters) <= points * (1 - 4e-5)
 
 
-def test_physical_batches_are_bounded_whatever_the_model() -> None:
+def test_physical_batches_are_bounded_whatever_the_model():
     assert rows_at_a_time(300, 784) * (6 * 300 + 784) * 4 <= 2**26
     assert rows_at_a_time(10**9, 10) == 1
 
 
-def test_device_auto_is_the_processor_where_there_is_no_other() -> None:
+def test_device_auto_is_the_processor_where_there_is_no_other():
     assert training.compute_device("cpu").type == "cpu"
     if torch.cuda.is_available():
         assert training.compute_device("auto").type == "cuda"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from interpret_dp import PrivacyLedger
 from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.mechanisms import (
@@ -20,13 +18,6 @@ from interpret_dp.mechanisms import (
 )
 from interpret_dp.mechanisms import selection as selection_module
 from interpret_dp.mechanisms.selection import normal_tail_quantile, threshold
-from interpret_dp.release import (
-    PlannedRelease,
-    PlannedSelection,
-    ReleasePlan,
-    ReleaseRequest,
-    ReleaseSession,
-)
 from tests.statistical.noise_checks import LEVEL
 
 MU = 0.5
@@ -168,64 +159,3 @@ def test_noise_that_the_lattice_cannot_carry_is_refused() -> None:
             delta=0.1,
             randomness=SeededRandomness(1),
         )
-
-
-# ------------------------------------------------------------------------------- the session
-
-PLAN = ReleasePlan(
-    (PlannedSelection("levels", 0.1, 2, 1e-7), PlannedRelease("bounds", 0.2, 1)),
-)
-
-
-def open_session(ledger: PrivacyLedger) -> ReleaseSession:
-    request = ReleaseRequest(
-        epsilon=1.0,
-        delta=1e-5,
-        plan=PLAN,
-        randomness=SeededRandomness(1),
-        ledger=ledger,
-        dataset="people",
-    )
-    return request.opened("test")
-
-
-def test_a_plan_with_selections_is_charged_as_a_pair() -> None:
-    ledger = PrivacyLedger.in_memory()
-    with open_session(ledger) as session:
-        session.select("levels", {"a": 10_000})
-    spent = ledger.spent("people")
-    assert (spent.mu, spent.delta) == (PLAN.cost.mu, PLAN.cost.delta)
-    assert spent.mu == pytest.approx(math.sqrt(2 * 0.1**2 + 0.2**2))
-    assert spent.delta == pytest.approx(2e-7)
-    assert [share.delta for share in PLAN.shares] == [pytest.approx(2e-7), 0.0]
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda session: session.select("bounds", {}),
-        lambda session: session.select("other", {}),
-        lambda session: session.gaussian(
-            "levels", np.array([[LATTICE]]), row_norm=LATTICE, aligned=True
-        ),
-    ],
-    ids=["a Gaussian name", "an unplanned name", "a selection as a sum"],
-)
-def test_a_release_of_the_other_kind_is_refused(ask: Callable[[ReleaseSession], Any]) -> None:
-    from interpret_dp import ReleaseError
-
-    session = open_session(PrivacyLedger.in_memory())
-    session.__enter__()
-    with pytest.raises(ReleaseError, match="the plan has 0 left"):
-        ask(session)
-    session.__exit__(None, None, None)
-
-
-def test_selections_are_used_up() -> None:
-    from interpret_dp import ReleaseError
-
-    with open_session(PrivacyLedger.in_memory()) as session:
-        for _ in range(2):
-            session.select("levels", {})
-        with pytest.raises(ReleaseError, match="the plan has 0 left"):
-            session.select("levels", {})

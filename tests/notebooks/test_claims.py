@@ -1,17 +1,13 @@
 """What the prose of the tutorials says is what their figures say, as stored and in a new run."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 
-import nbformat
 import pytest
 
 from tests.notebooks.test_examples import FOLDER, NOTEBOOKS, _executed, _outputs, _read
 
 
-def _text(notebook: nbformat.NotebookNode) -> str:
+def _text(notebook):
     parts = [
         str(entry.get("text") or entry.get("data", {}).get("text/plain", ""))
         for entry in _outputs(notebook)
@@ -19,7 +15,7 @@ def _text(notebook: nbformat.NotebookNode) -> str:
     return "\n".join(parts)
 
 
-def _row(text: str, name: str) -> list[float]:
+def _row(text, name):
     """Return the numbers of the first line that begins with ``name``."""
     line = re.search(rf"^{re.escape(name)}:? +(-?[\d.,%].*)$", text, re.MULTILINE)
     assert line is not None, f"no line {name!r}"
@@ -27,7 +23,7 @@ def _row(text: str, name: str) -> list[float]:
     return [float(number.replace(",", "")) for number in numbers]
 
 
-def _replacing(text: str) -> None:
+def _replacing(text):
     truth, ebm, private, louder = (
         _row(text, name)[0]
         for name in ("truth", "EBM, not private", "private, epsilon 1", "private, epsilon 0.25")
@@ -40,8 +36,8 @@ def _replacing(text: str) -> None:
     assert louder < private + 0.006
 
 
-def _regularising(text: str) -> None:
-    def distance(name: str) -> float:
+def _regularising(text):
+    def distance(name):
         return _row(text, name)[0]
 
     private = [distance(f"epsilon {epsilon}") for epsilon in ("8", "4", "2", "1", "0.5")]
@@ -60,7 +56,7 @@ def _regularising(text: str) -> None:
     assert _row(one_patient, "noise there at epsilon 4")[0] > abs(by_ours) / 2
 
 
-def _declaring(text: str) -> None:
+def _declaring(text):
     log, *wide = (
         _row(text, name)[1]
         for name in (
@@ -77,7 +73,7 @@ def _declaring(text: str) -> None:
     ]
 
 
-def _counting(text: str) -> None:
+def _counting(text):
     assert _row(text, "poisson_deviance")[0] > _row(text, "squared loss")[0]
     free, rising, wrong = (_row(text, name)[0] for name in ("free", "rising", "falling (wrong)"))
     # From run to run 0.046 with a standard deviation of 0.003, twice, and 0.246.
@@ -88,7 +84,7 @@ def _counting(text: str) -> None:
     assert "age & power (epsilon 4)" in text
 
 
-CLAIMS: dict[str, Callable[[str], None]] = {
+CLAIMS = {
     "counts_and_constraints.ipynb": _counting,
     "declare_a_schema.ipynb": _declaring,
     "privacy_as_a_regulariser.ipynb": _regularising,

@@ -1,7 +1,5 @@
 """Every example runs from top to bottom, and what a notebook shows was made by its own cells."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -27,10 +25,10 @@ EXPLAINER = FOLDER / "explain_a_black_box.ipynb"
 MAPS = FOLDER / "compare_with_a_cnn.ipynb"
 # A quarter of a minute of processor time and less; the others are for `make check-release`. The
 # script of the team ledger runs in tests/ledger, and that of the black box resembles its notebook.
+# The editor's notebook is its script, and runs in JupyterLab: tests/browser/test_jupyterlab.py.
 QUICK = {
     "counts_and_constraints.py",
     "declare_a_schema.py",
-    "edit_a_model.ipynb",
     "edit_a_model.py",
     "explain_a_black_box.ipynb",
 }
@@ -39,20 +37,20 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 
 
-def _read(path: Path) -> nbformat.NotebookNode:
+def _read(path):
     return nbformat.read(path, as_version=4)
 
 
-def _outputs(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+def _outputs(notebook):
     return [entry for cell in notebook.cells for entry in cell.get("outputs", [])]
 
 
-def _skip_without_torch(path: Path) -> None:
+def _skip_without_torch(path):
     if path.name in NEEDS_TORCH and find_spec("opacus") is None:
         pytest.skip("the extra `llm` is not installed")
 
 
-def _marked(*paths: Path) -> list[object]:
+def _marked(*paths):
     """Return parameters by whose names one worker runs all tests of a notebook."""
     return [
         pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name not in QUICK else [])
@@ -61,7 +59,7 @@ def _marked(*paths: Path) -> list[object]:
 
 
 @cache
-def _executed(path: Path) -> nbformat.NotebookNode:
+def _executed(path):
     """Run a notebook once, in a folder of its own; a cell that raises fails the test.
 
     It runs on what comes with the package and with scikit-learn.
@@ -166,7 +164,7 @@ def test_editor_shows_its_widgets_and_follows_the_cells_below(path):
     assert any("Risk rises with age;" in text for text in texts)
 
 
-def _said(notebook: nbformat.NotebookNode) -> list[str]:
+def _said(notebook):
     """Return what each code cell printed or showed as text, its HTML included."""
     return [
         " ".join(

@@ -1,7 +1,5 @@
 """Small released models, rows that visit all their bins, and scoring in plain Python."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

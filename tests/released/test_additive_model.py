@@ -1,7 +1,5 @@
 """The released model: immutable, validated, and the same after a round trip."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json
@@ -17,7 +15,7 @@ OTHER = {"type": "continuous", "lower": 0, "upper": 1, "scale": "linear"}
 
 
 @pytest.fixture
-def model() -> AdditiveModel:
+def model():
     schema = Schema(
         {"age": Continuous(0, 10), "sex": Categorical(["f", "m"])},
         target=Categorical(["no", "yes"]),

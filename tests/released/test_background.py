@@ -1,9 +1,6 @@
 """The released background: what counts say about shares, rows drawn from it, and its file."""
 
-from __future__ import annotations
-
 import copy
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,21 +24,19 @@ from interpret_dp.released.terms import AdditiveFeature
 PROMISE = Guarantee(epsilon=1.0, delta=1e-6, mu=None, mechanism="noise", dataset="made up")
 
 
-def column(spec: Any, counts: list[float], cuts: Any = None, noise: float = 1.0) -> Any:
+def column(spec, counts, cuts=None, noise=1.0):
     deviations = np.full(len(counts), noise)
     if cuts is not None:
         deviations[-1] = 0.0
     return BackgroundColumn(AdditiveFeature("a", spec, cuts), counts, deviations)
 
 
-def background(
-    *columns: BackgroundColumn, n_rows: float = 1000.0, dependence: Any = None
-) -> Background:
+def background(*columns, n_rows=1000.0, dependence=None):
     schema = Schema({own.feature.name: own.feature.spec for own in columns})
     return Background(schema, columns, n_rows, PROMISE, dependence)
 
 
-def related(products: list[float], noise: float = 1.0) -> Background:
+def related(products, noise=1.0):
     """Columns of two halves with these sums over 1000 rows."""
     halves = [
         BackgroundColumn(
@@ -55,7 +50,7 @@ def related(products: list[float], noise: float = 1.0) -> Background:
 # ------------------------------------------------------------------------------------ shares
 
 
-def test_intervals_of_draws_hold_the_true_shares() -> None:
+def test_intervals_of_draws_hold_the_true_shares():
     """Of 40 levels most are empty, as countries of birth are; 95 % intervals, 300 histograms.
 
     The standard error of a coverage is below 0.004, since cells of one histogram hardly depend on
@@ -75,7 +70,7 @@ def test_intervals_of_draws_hold_the_true_shares() -> None:
     assert np.mean(np.array(held)[:, 0]) >= 0.90
 
 
-def test_levels_that_nobody_has_get_hardly_any_rows() -> None:
+def test_levels_that_nobody_has_get_hardly_any_rows():
     """Negative counts set to zero would give them a third of the rows."""
     rng = np.random.default_rng(1)
     truth = np.concatenate(([1000.0], np.zeros(40)))
@@ -90,7 +85,7 @@ def test_levels_that_nobody_has_get_hardly_any_rows() -> None:
     st.floats(1e-3, 1e6),
     st.floats(1.0, 1e9),
 )
-def test_shares_of_any_counts_add_up(counts: list[float], noise: float, total: float) -> None:
+def test_shares_of_any_counts_add_up(counts, noise, total):
     posterior = SharePosterior(np.array(counts), np.full(len(counts), noise), total)
     uniforms = np.random.default_rng(0).random((2, 5, len(counts)))
     for shares in (posterior.mean(), posterior.draws(uniforms)):
@@ -102,7 +97,7 @@ def test_shares_of_any_counts_add_up(counts: list[float], noise: float, total: f
 # ---------------------------------------------------------------------------------------- rows
 
 
-def test_rows_have_the_values_of_their_cells() -> None:
+def test_rows_have_the_values_of_their_cells():
     counts = [0, 500, 300, 200, 0]
     numbers = column(Continuous(-1, 9), counts, [0.0, ZERO_ENDS])
     ages = column(Integer(0, 100), counts, [17.5, 64.5])
@@ -119,13 +114,13 @@ def test_rows_have_the_values_of_their_cells() -> None:
 
 
 @pytest.mark.parametrize("levels", [["x", "y"], [1, 2], [False, True]], ids=str)
-def test_levels_keep_their_type(levels: list[Any]) -> None:
+def test_levels_keep_their_type(levels):
     rows = background(column(Categorical(levels), [0, 900, 100, 0])).sample(2000, 3)["a"]
     assert rows.dtype == pd.Series(levels).dtype
     assert set(rows) == set(levels)
 
 
-def test_missing_cells_are_drawn_where_their_count_stands_out() -> None:
+def test_missing_cells_are_drawn_where_their_count_stands_out():
     """Many models cannot read a missing cell, and noise alone must not make one."""
     for missing, expected in ((3.9, 0.0), (100.0, 0.1)):
         own = column(Categorical(["x", "y"]), [missing, 450, 450, 0])
@@ -133,12 +128,12 @@ def test_missing_cells_are_drawn_where_their_count_stands_out() -> None:
         assert share == pytest.approx(expected, abs=0.02)
 
 
-def test_undeclared_cells_have_no_value_to_draw() -> None:
+def test_undeclared_cells_have_no_value_to_draw():
     rows = background(column(Categorical(["x", "y"]), [0, 0, 0, 1000])).sample(500, 0)["a"]
     assert set(rows) == {"x", "y"}
 
 
-def test_a_seed_gives_the_same_rows_and_none_gives_others() -> None:
+def test_a_seed_gives_the_same_rows_and_none_gives_others():
     own = background(column(Continuous(0, 1), [0, 500, 500, 0], [0.5]))
     assert own.sample(9, 1).equals(own.sample(9, 1))
     assert not own.sample(9).equals(own.sample(9))
@@ -147,7 +142,7 @@ def test_a_seed_gives_the_same_rows_and_none_gives_others() -> None:
 
 
 @pytest.mark.parametrize("noise", [1e-3, 1e6], ids=["noiseless", "noise alone"])
-def test_correlations_follow_from_the_halves(noise: float) -> None:
+def test_correlations_follow_from_the_halves(noise):
     """For halves of equal size by Sheppard's formula; noise alone is shrunk to nothing."""
     products = np.array([500.0, -200.0, 0.0])
     expected = np.sin(np.pi / 2 * products / 1000) if noise < 1 else np.zeros(3)
@@ -155,7 +150,7 @@ def test_correlations_follow_from_the_halves(noise: float) -> None:
     np.testing.assert_allclose(found[np.triu_indices(3, 1)], expected, atol=2e-3)
 
 
-def test_correlations_that_noise_made_impossible_are_mended() -> None:
+def test_correlations_that_noise_made_impossible_are_mended():
     own = related([1300.0, 900.0, -1000.0])
     found = own.correlations()
     assert np.linalg.eigvalsh(found)[0] > 0
@@ -166,7 +161,7 @@ def test_correlations_that_noise_made_impossible_are_mended() -> None:
 # ---------------------------------------------------------------------------------------- files
 
 
-def test_a_file_gives_the_same_background_back(tmp_path: Any) -> None:
+def test_a_file_gives_the_same_background_back(tmp_path):
     own = related([500.0, 0.0, 100.5])
     estimator = PrivateBackground.from_released(own)
     estimator.save(tmp_path / "background.json")
@@ -198,10 +193,10 @@ def test_a_file_gives_the_same_background_back(tmp_path: Any) -> None:
         (["surplus"], 1),
     ],
 )
-def test_a_damaged_document_is_refused(path: list[Any], value: Any) -> None:
+def test_a_damaged_document_is_refused(path, value):
     own = related([500.0, 0.0, 100.5])
     document = copy.deepcopy(own.to_dict())
-    inner: Any = document
+    inner = document
     for key in path[:-1]:
         inner = inner[key]
     inner[path[-1]] = value

@@ -1,7 +1,5 @@
 """Records of edits: checked, and part of a model's file and digest."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """Intervals with an expectation: each value is held with the level, however wrong that is."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,11 +1,8 @@
 """The released locally linear model: what it predicts, keeps, and refuses to read."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ from interpret_dp.released.locally_linear import LocallyLinearModel
 from tests.explanation.maps_models import image_model, table_model
 
 
-def definition(model: LocallyLinearModel, row: np.ndarray) -> list[float]:
+def definition(model, row):
     """Return the scores of one row, straight from the definition."""
     scores = []
     for weights, biases in zip(model.weights, model.biases, strict=True):
@@ -31,7 +28,7 @@ def definition(model: LocallyLinearModel, row: np.ndarray) -> list[float]:
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6))
 @settings(max_examples=20, deadline=None)
-def test_scores_are_those_of_the_definition(seed: int, n_maps: int) -> None:
+def test_scores_are_those_of_the_definition(seed, n_maps):
     model = table_model(n_maps=n_maps, seed=seed)
     rows = np.random.default_rng(seed).normal(size=(3, 7))
     assert model.scores(rows) == pytest.approx(np.array([definition(model, r) for r in rows]))
@@ -39,7 +36,7 @@ def test_scores_are_those_of_the_definition(seed: int, n_maps: int) -> None:
     assert model.predict_proba(rows) == pytest.approx(chances / chances.sum(axis=1, keepdims=True))
 
 
-def test_scores_of_many_rows_are_weighted_sums_of_maps() -> None:
+def test_scores_of_many_rows_are_weighted_sums_of_maps():
     model = table_model(n_maps=4)
     inputs = np.random.default_rng(0).normal(size=(9_000, 7))
     values = np.einsum("kmd,nd->nkm", model.weights, inputs) + model.biases
@@ -51,7 +48,7 @@ def test_scores_of_many_rows_are_weighted_sums_of_maps() -> None:
 
 
 @pytest.mark.parametrize("model", [table_model(), image_model(), image_model(channels=3)])
-def test_a_document_gives_the_same_model_bit_by_bit(model: LocallyLinearModel) -> None:
+def test_a_document_gives_the_same_model_bit_by_bit(model):
     again = LocallyLinearModel.from_dict(json.loads(json.dumps(model.to_dict(), allow_nan=False)))
     for name in ("weights", "biases", "centres", "spreads"):
         assert np.array_equal(getattr(again, name), getattr(model, name))
@@ -62,7 +59,7 @@ def test_a_document_gives_the_same_model_bit_by_bit(model: LocallyLinearModel) -
     assert again.image_shape == model.image_shape
 
 
-def test_names_follow_the_schema() -> None:
+def test_names_follow_the_schema():
     model = table_model()
     assert model.input_names == (
         "age", "job=clerk", "job=nurse", "job=pilot", "income", "stage=early", "stage=late",
@@ -88,12 +85,12 @@ def test_names_follow_the_schema() -> None:
         ({"image_shape": (2, 3)}, "image_shape is"),
     ],
 )
-def test_parts_that_do_not_fit_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_parts_that_do_not_fit_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         table_model(**changes)
 
 
-def _without(document: dict[str, Any], name: str) -> None:
+def _without(document, name):
     del document[name]
 
 
@@ -119,7 +116,7 @@ def _without(document: dict[str, Any], name: str) -> None:
         ),
     ],
 )
-def test_a_broken_document_is_refused(change: Any, message: str) -> None:
+def test_a_broken_document_is_refused(change, message):
     document = copy.deepcopy(table_model().to_dict())
     change(document)
     with pytest.raises(ValueError, match=message):

@@ -1,7 +1,5 @@
 """Lookup tables: they hold the whole model, and a prediction can be made from them alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +8,7 @@ from interpret_dp.released.lookup import intercept_key, lookup_tables
 from tests.released.models import build_model, odd_rows, score_rows
 
 
-def looked_up(tables: dict[str, pd.DataFrame], rows: pd.DataFrame, suffix: str) -> np.ndarray:
+def looked_up(tables, rows, suffix):
     """Score rows by hand, from the tables alone."""
     total = np.full(len(rows), float(tables["intercept"]["score"].iloc[int(suffix[1:] or 0)]))
     for name, table in tables.items():

@@ -1,7 +1,5 @@
 """Terms of two features in the released model: its file, what it refuses, tables and SQL."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

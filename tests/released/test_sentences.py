@@ -1,7 +1,5 @@
 """Sentences about terms: what the band shows and no more."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -19,14 +17,7 @@ YEARS = AdditiveFeature("age", Integer(18, 95), np.array([29.5, 40.5, 49.5, 61.5
 CITY = AdditiveFeature("city", Categorical(["Bern", "Bonn", "Ghent", "Graz", "Lyon"]))
 
 
-def sentence(
-    feature: AdditiveFeature,
-    scores,
-    deviation: float = 0.01,
-    *,
-    n_classes: int = 2,
-    missing: float = 0.0,
-) -> str:
+def sentence(feature, scores, deviation=0.01, *, n_classes=2, missing=0.0):
     """Describe a term of five regular bins with independent noise."""
     base = build_model(n_classes)
     curve = np.zeros((7, *np.shape(scores)[1:]))

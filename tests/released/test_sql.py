@@ -1,11 +1,7 @@
 """Scoring statements: run where a database is at hand, read back by sqlglot's parser elsewhere."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,13 +21,11 @@ SQLGLOT_NAMES = {"ansi": "", "mssql": "tsql", "postgresql": "postgres"}
 TOLERANCE = 1e-9
 
 
-def quoted(name: str) -> str:
+def quoted(name):
     return '"' + name.replace('"', '""') + '"'
 
 
-def run_sqlite(
-    sql: str, rows: pd.DataFrame, table: str = "people", types: Sequence[str] = ()
-) -> pd.DataFrame:
+def run_sqlite(sql, rows, table="people", types=()):
     """Run a statement over rows in SQLite; a column without a type keeps each cell's own."""
     connection = sqlite3.connect(":memory:")
     types = types or [""] * rows.shape[1]
@@ -44,12 +38,25 @@ def run_sqlite(
         f"INSERT INTO {quoted(table)} VALUES ({marks})",
         [(position, *row) for position, row in enumerate(cells)],
     )
-    cursor = connection.execute(sql)
+    return _frame(connection.execute(sql))
+
+
+def run_duckdb(sql, rows):
+    """Run a statement over rows in DuckDB, which stores NaN as NaN and not as NULL."""
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed: pip install duckdb")
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE people (position INTEGER, age DOUBLE, job VARCHAR)")
+    cells = [(k, *row) for k, row in enumerate(rows.astype(object).to_numpy().tolist())]
+    connection.executemany("INSERT INTO people VALUES (?, ?, ?)", cells)
+    return _frame(connection.execute(sql))
+
+
+def _frame(cursor):
     names = [column[0] for column in cursor.description]
     return pd.DataFrame(cursor.fetchall(), columns=names).sort_values("position")
 
 
-def check(result: pd.DataFrame, model: Any, rows: pd.DataFrame) -> None:
+def check(result, model, rows):
     """Compare a result with scores, probabilities and labels made in Python."""
     scores = score_rows(model, rows)
     if model.classes is None:
@@ -112,26 +119,11 @@ def test_without_sqlglot_the_extra_is_named(monkeypatch, cohort):
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_sqlite_reads_every_kind_of_cell_as_the_schema_does(n_classes):
+@pytest.mark.parametrize(("dialect", "run"), [("sqlite", run_sqlite), ("duckdb", run_duckdb)])
+def test_a_database_reads_every_kind_of_cell_as_the_schema_does(dialect, run, n_classes):
     model, rows = build_model(n_classes), odd_rows()
-    sql = scoring_sql(model, "sqlite", table="people", keep=["position"])
-    check(run_sqlite(sql, rows), model, rows)
-
-
-@pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_duckdb_reads_every_kind_of_cell_as_the_schema_does(n_classes):
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed: pip install duckdb")
-    model, rows = build_model(n_classes), odd_rows()
-    sql = scoring_sql(model, "duckdb", table="people", keep=["position"])
-    connection = duckdb.connect()
-    connection.execute("CREATE TABLE people (position INTEGER, age DOUBLE, job VARCHAR)")
-    # NaN is stored as NaN and not as NULL.
-    cells = [(k, *row) for k, row in enumerate(rows.astype(object).to_numpy().tolist())]
-    connection.executemany("INSERT INTO people VALUES (?, ?, ?)", cells)
-    cursor = connection.execute(sql)
-    names = [column[0] for column in cursor.description]
-    result = pd.DataFrame(cursor.fetchall(), columns=names).sort_values("position")
-    check(result, model, rows)
+    sql = scoring_sql(model, dialect, table="people", keep=["position"])
+    check(run(sql, rows), model, rows)
 
 
 # ------------------------------------------------------------- nasty names, levels, labels
@@ -148,7 +140,7 @@ _NUMBERS = st.one_of(
 )
 
 
-def _label(level: Any) -> Any:
+def _label(level):
     return level if isinstance(level, str) else f"{float(level)!r}"
 
 
@@ -157,7 +149,7 @@ _CUTS = st.floats(-1e6, 1e6).map(lambda cut: cut if abs(cut) > 1e-100 else 0.0)
 
 
 @st.composite
-def _features(draw: st.DrawFn) -> list[AdditiveFeature]:
+def _features(draw):
     # SQLite takes names that differ in case alone for one.
     names = draw(st.lists(_TEXT, min_size=1, max_size=3, unique_by=str.casefold))
     names = [name for name in names if name.casefold() != "position"] or ["a"]
@@ -175,7 +167,7 @@ def _features(draw: st.DrawFn) -> list[AdditiveFeature]:
     return features
 
 
-def _cells(feature: AdditiveFeature) -> st.SearchStrategy[Any]:
+def _cells(feature):
     if feature.cuts is not None:
         return st.one_of(
             st.none(), st.floats(-1e7, 1e7), st.sampled_from([*feature.cuts.tolist(), 0.0])
@@ -205,8 +197,7 @@ def test_any_names_levels_and_labels_score_alike_in_sqlite(data):
     rows = pd.DataFrame(
         {
             feature.name: pd.Series(
-                data.draw(st.lists(_cells(feature), min_size=n_rows, max_size=n_rows)),
-                dtype=object,
+                data.draw(st.lists(_cells(feature), min_size=n_rows, max_size=n_rows)), dtype=object
             )
             for feature in features
         }
@@ -248,9 +239,6 @@ def test_every_dialect_is_read_back_as_one_select_with_the_same_texts(
     assert {*levels, *labels} <= texts
     assert column in {node.name for node in statements[0].find_all(exp.Column)}
     assert table in {node.name for node in statements[0].find_all(exp.Table)}
-
-
-# ------------------------------------------------------------------------------- spelling
 
 
 # ------------------------------------------------------------------------------- refusals

@@ -24,8 +24,6 @@ released curve for the truth. At a bend of the curve they are up to a third off,
 their bins must be honest.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -48,20 +46,21 @@ from interpret_dp.released import Band
 
 pytestmark = pytest.mark.statistical
 
+ESTIMATORS = {
+    "classification": DPExplainableBoostingClassifier,
+    "regression": DPExplainableBoostingRegressor,
+}
 FITS = 60
 # Levels, and so many deviations of a normal variable.
 LEVELS = {0.6827: 1.0, 0.95: 1.96}
 # What the editor does to curves, with what it leaves to the scores.
-EDITS = (
-    {"kind": "scale", "factor": 0.5},
-    {"kind": "smooth", "length": 0.1},
-)
+EDITS = ({"kind": "scale", "factor": 0.5}, {"kind": "smooth", "length": 0.1})
 
 
 class FixedHistograms(SeededRandomness):
     """Noise of the histograms is the same for every seed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed):
         super().__init__(seed)
         self._fixed = np.random.default_rng(0)
 
@@ -223,18 +222,11 @@ def honest_bins(held):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "task", "epsilon"),
-    [
-        (DPExplainableBoostingClassifier, "classification", 1.0),
-        (DPExplainableBoostingClassifier, "classification", 4.0),
-        (DPExplainableBoostingRegressor, "regression", 1.0),
-        (DPExplainableBoostingRegressor, "regression", 4.0),
-    ],
-)
-def test_bands_are_honest(monkeypatch, kind, task, epsilon):
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+@pytest.mark.parametrize("task", ESTIMATORS)
+def test_bands_are_honest(monkeypatch, task, epsilon):
     cohort = make_cohort(20_000, seed=3, task=task)
-    model = kind(epsilon=epsilon, delta=1e-6, schema=cohort.schema)
+    model = ESTIMATORS[task](epsilon=epsilon, delta=1e-6, schema=cohort.schema)
     seen = Seen(monkeypatch, lambda: model.fit(cohort.X, cohort.y))
     ratio = seen.ratios()
     assert len(ratio) > 100
@@ -273,16 +265,11 @@ RISING = {"age": 1, "length_of_stay": 1, "prior_admissions": 1}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "task"),
-    [
-        (DPExplainableBoostingClassifier, "classification"),
-        (DPExplainableBoostingRegressor, "regression"),
-    ],
-)
-def test_bands_of_monotone_terms_are_honest(kind, task):
+@pytest.mark.parametrize("task", ESTIMATORS)
+def test_bands_of_monotone_terms_are_honest(task):
     cohort = make_cohort(20_000, seed=3, task=task)
-    model = kind(epsilon=1.0, delta=1e-6, schema=cohort.schema, monotone_constraints=RISING)
+    parameters = {"schema": cohort.schema, "monotone_constraints": RISING}
+    model = ESTIMATORS[task](epsilon=1.0, delta=1e-6, **parameters)
     ratio = claimed_over_observed(lambda: model.fit(cohort.X, cohort.y), RISING)
     assert len(ratio) > 50
     assert honest(ratio) >= 0.75

@@ -6,12 +6,8 @@ a score whose noise is made for the range of 1000. Nori et al. (2021) bound the 
 range, taking the model's part of the sum as public; which rows fall into a leaf is not.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +15,7 @@ from interpret.privacy import DPExplainableBoostingRegressor as ReferenceRegress
 
 from interpret_dp import Continuous, DPExplainableBoostingRegressor, PrivacyLedger, Schema
 from interpret_dp.accounting import mu_of_budget
-from interpret_dp.audit import AttackBound, attack_bound
+from interpret_dp.audit import attack_bound
 from interpret_dp.backends import local
 from tests.audit.planted_kernels import without_clip
 
@@ -27,7 +23,7 @@ pytestmark = pytest.mark.statistical
 
 EPSILON, DELTA = 1.0, 1e-5
 N_OTHERS = 400
-SETTINGS: dict[str, Any] = {
+SETTINGS = {
     "epsilon": EPSILON,
     "delta": DELTA,
     "max_rounds": 1,
@@ -38,7 +34,7 @@ SETTINGS: dict[str, Any] = {
 STRICT = 1 - 1e-4
 
 
-def table(present: bool) -> tuple[Any, Any]:
+def table(present):
     X = np.zeros((N_OTHERS + present, 1))
     y = np.full(N_OTHERS + present, 9000.0)
     if present:
@@ -46,7 +42,7 @@ def table(present: bool) -> tuple[Any, Any]:
     return X, y
 
 
-def fit_reference(present: bool, _: PrivacyLedger) -> Any:
+def fit_reference(present, _):
     return ReferenceRegressor(
         feature_types=["continuous"],
         privacy_bounds=[(0, 1)],
@@ -59,13 +55,13 @@ def fit_reference(present: bool, _: PrivacyLedger) -> Any:
 SCHEMA = Schema({"feature_0000": Continuous(0, 1)}, target=Continuous(9000, 10000))
 
 
-def fit_ours(present: bool, ledger: PrivacyLedger) -> Any:
+def fit_ours(present, ledger):
     return DPExplainableBoostingRegressor(
         schema=SCHEMA, ledger=ledger, dataset="people", **SETTINGS
     ).fit(*table(present))
 
 
-def facts_of(model: Any) -> list[float]:
+def facts_of(model):
     """Return what a model says about the person's bin, the others' bin and the whole."""
     cuts, scores, weights = model.bins_[0][0], model.term_scores_[0], model.bin_weights_[0]
     own, others = (int(np.searchsorted(cuts, x, side="right")) + 1 for x in (1.0, 0.0))
@@ -73,7 +69,7 @@ def facts_of(model: Any) -> list[float]:
     return [scores[own], scores[others], weights[own], weights[others], intercept]
 
 
-def run(fit: Callable[[bool, PrivacyLedger], Any], present: bool, runs: int) -> Any:
+def run(fit, present, runs):
     """Fit that often; return the facts and the published row counts."""
     facts, counts = [], []
     ledger = PrivacyLedger.in_memory()
@@ -86,9 +82,7 @@ def run(fit: Callable[[bool, PrivacyLedger], Any], present: bool, runs: int) -> 
     return np.array(facts), np.array(counts)
 
 
-def attack(
-    fit: Callable[[bool, PrivacyLedger], Any], runs: int
-) -> dict[str, tuple[AttackBound, AttackBound]]:
+def attack(fit, runs):
     """Return, for each statistic, the bounds at 95 % and at the strict confidence."""
     with warnings.catch_warnings():
         # The reference warns about its own defaults at every fit.
@@ -99,7 +93,7 @@ def attack(
     spread = np.cov(np.vstack([part - part.mean(axis=0) for part in facts[:2]]).T)
     shift = facts[0].mean(axis=0) - facts[1].mean(axis=0)
     direction = np.linalg.lstsq(spread, shift, rcond=None)[0]
-    statistics: dict[str, list[Any]] = {
+    statistics = {
         "score of the bin": [part[:, 0] for part in facts],
         "prediction in the bin": [part[:, 0] + part[:, 4] for part in facts],
         "score times weight": [part[:, 0] * part[:, 2] for part in facts],
@@ -118,7 +112,7 @@ def attack(
 
 
 @pytest.mark.slow
-def test_the_reference_is_refuted() -> None:
+def test_the_reference_is_refuted():
     """1,200 runs a side to choose and 1,200 to evaluate; 1,500 proved epsilon 3.8 once."""
     bounds = attack(fit_reference, 1200)
     assert bounds["prediction in the bin"][0].epsilon > 2.0
@@ -127,7 +121,7 @@ def test_the_reference_is_refuted() -> None:
 
 
 @pytest.mark.slow
-def test_our_claim_stands() -> None:
+def test_our_claim_stands():
     """1,200 runs a side to choose and 1,200 to evaluate.
 
     At the strict confidence the interval takes 0.29 of mu, so that a statistic which carries all of
@@ -139,7 +133,7 @@ def test_our_claim_stands() -> None:
 
 
 @pytest.mark.slow
-def test_control_our_own_trainer_without_its_clip(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_our_own_trainer_without_its_clip(monkeypatch):
     """300 runs a side to choose and 300 to evaluate; confidence 95 %.
 
     Without the clip the first residual is some ten times its declared bound. Power: with 800 runs

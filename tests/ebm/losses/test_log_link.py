@@ -1,12 +1,8 @@
 """Regressions with a log link: objectives by interpret's names, from the fit to the figures."""
 
-from __future__ import annotations
-
 import io
 import json
 import sqlite3
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,13 +28,13 @@ from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
 FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
 TARGETS = {"poisson_deviance": Continuous(0, 20), "gamma_deviance": Continuous(1, 1000)}
-DEVIANCES: dict[str, Callable[..., float]] = {
+DEVIANCES = {
     "poisson_deviance": mean_poisson_deviance,
     "gamma_deviance": mean_gamma_deviance,
 }
 
 
-def table(objective: str, n_rows: int = 4000, seed: int = 3) -> tuple[pd.DataFrame, Any, Any]:
+def table(objective, n_rows=4000, seed=3):
     """Return features, target and true mean."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({"x": rng.uniform(size=n_rows), "g": rng.choice(["a", "b"], n_rows)})
@@ -48,8 +44,8 @@ def table(objective: str, n_rows: int = 4000, seed: int = 3) -> tuple[pd.DataFra
     return X, np.clip(rng.gamma(3.0, 20 * mean / 3.0), 1, 1000), 20 * mean
 
 
-def model_of(objective: str, **parameters: Any) -> DPExplainableBoostingRegressor:
-    settings: dict[str, Any] = {"epsilon": 20.0, "n_jobs": 1} | parameters
+def model_of(objective, **parameters):
+    settings = {"epsilon": 20.0, "n_jobs": 1} | parameters
     schema = settings.pop("schema", Schema(FEATURES, target=TARGETS.get(objective)))
     return DPExplainableBoostingRegressor(
         objective=objective,
@@ -61,7 +57,7 @@ def model_of(objective: str, **parameters: Any) -> DPExplainableBoostingRegresso
 
 
 @pytest.fixture(scope="module")
-def models() -> dict[str, Any]:
+def models():
     found = {}
     for objective in TARGETS:
         with use_randomness(SeededRandomness(1)):
@@ -73,7 +69,7 @@ def models() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("objective", TARGETS)
-def test_curves_and_means_are_learned(objective: str, models: dict[str, Any]) -> None:
+def test_curves_and_means_are_learned(objective, models):
     X, y, mean = table(objective, seed=8)
     model, deviance = models[objective], DEVIANCES[objective]
     predicted = model.predict(X)
@@ -90,7 +86,7 @@ def test_curves_and_means_are_learned(objective: str, models: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("objective", TARGETS)
-def test_links_and_scales_are_those_of_interpret(objective: str, models: dict[str, Any]) -> None:
+def test_links_and_scales_are_those_of_interpret(objective, models):
     X, y, _ = table(objective, 500)
     theirs = ExplainableBoostingRegressor(
         objective=objective, interactions=0, outer_bags=1, max_rounds=5, n_jobs=1
@@ -113,7 +109,7 @@ def test_links_and_scales_are_those_of_interpret(objective: str, models: dict[st
 
 
 @pytest.mark.parametrize("objective", TARGETS)
-def test_the_names_of_interprets_development_branch_mean_the_same(objective, models) -> None:
+def test_the_names_of_interprets_development_branch_mean_the_same(objective, models):
     X, y, _ = table(objective)
     with use_randomness(SeededRandomness(1)):
         schema = Schema(FEATURES, TARGETS[objective])
@@ -121,7 +117,7 @@ def test_the_names_of_interprets_development_branch_mean_the_same(objective, mod
     np.testing.assert_array_equal(later.predict(X), models[objective].predict(X))
 
 
-def test_rmse_is_the_default_and_has_no_link() -> None:
+def test_rmse_is_the_default_and_has_no_link():
     model = DPExplainableBoostingRegressor()
     assert model.objective == "rmse"
     X, y, _ = table("poisson_deviance", 300)
@@ -143,9 +139,7 @@ def test_rmse_is_the_default_and_has_no_link() -> None:
         ("gamma_deviance", None, SchemaError, "lower bound is None.*privacy_target_min"),
     ],
 )
-def test_what_does_not_suit_is_refused(
-    objective: Any, target: Any, error: type[Exception], words: str
-) -> None:
+def test_what_does_not_suit_is_refused(objective, target, error, words):
     X, y, _ = table("poisson_deviance", 50)
     model = model_of(objective, schema=Schema(FEATURES, target=target))
     with pytest.raises(error, match=words):
@@ -153,13 +147,13 @@ def test_what_does_not_suit_is_refused(
     assert model.ledger.spent("d").mu == 0
 
 
-def test_starting_scores_are_refused() -> None:
+def test_starting_scores_are_refused():
     X, y, _ = table("poisson_deviance", 50)
     with pytest.raises(ValueError, match="init_score was given with objective='poisson_deviance'"):
         model_of("poisson_deviance").fit(X, y, init_score=np.zeros(50))
 
 
-def test_an_undeclared_upper_bound_is_released_and_no_count_is_negative() -> None:
+def test_an_undeclared_upper_bound_is_released_and_no_count_is_negative():
     X, y, mean = table("poisson_deviance")
     y = y.astype(float)
     y[:2000] = -5.0
@@ -173,9 +167,9 @@ def test_an_undeclared_upper_bound_is_released_and_no_count_is_negative() -> Non
 
 
 @pytest.mark.parametrize("objective", TARGETS)
-def test_values_never_raise(objective: str) -> None:
+def test_values_never_raise(objective):
     X, y, _ = table(objective, 300)
-    strange: list[Any] = [None, np.nan, np.inf, -np.inf, -1, 0, 1e300, "7", "many", True]
+    strange = [None, np.nan, np.inf, -np.inf, -1, 0, 1e300, "7", "many", True]
     y = pd.Series([*strange, *y[10:]], dtype=object)
     model = model_of(objective).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
@@ -184,7 +178,7 @@ def test_values_never_raise(objective: str) -> None:
 
 
 @pytest.mark.parametrize("objective", TARGETS)
-def test_where_noise_drowns_everything_the_mean_is_left(objective: str) -> None:
+def test_where_noise_drowns_everything_the_mean_is_left(objective):
     """Noise in a logarithm is a factor: curves that chased it would end at 1e100."""
     X, y, _ = table(objective, 300)
     for epsilon in (0.01, 0.1, 1.0):
@@ -198,11 +192,11 @@ def test_where_noise_drowns_everything_the_mean_is_left(objective: str) -> None:
 
 @pytest.mark.parametrize("last", [0, -1, 20, 1000, 1e300, np.inf, np.nan, None, "seven"])
 @pytest.mark.parametrize("objective", TARGETS)
-def test_one_row_moves_no_integer_farther_than_declared(objective: str, last: Any) -> None:
+def test_one_row_moves_no_integer_farther_than_declared(objective, last):
     X, y, _ = table(objective, 40)
     y = pd.Series([*y[:-1], last], dtype=object)
 
-    def fit(rows: tuple[Any, Any]) -> Any:
+    def fit(rows):
         return model_of(objective, max_rounds=3, epsilon=50.0).fit(*rows)
 
     for pair in (((X, y), (X[:-1], y[:-1])), ((X[:-1], y[:-1]), (X, y))):
@@ -211,7 +205,7 @@ def test_one_row_moves_no_integer_farther_than_declared(objective: str, last: An
 
 
 @pytest.mark.parametrize("objective", TARGETS)
-def test_the_plan_is_that_of_squared_loss(objective: str, models: dict[str, Any]) -> None:
+def test_the_plan_is_that_of_squared_loss(objective, models):
     X, y, _ = table(objective)
     squared = model_of("rmse", schema=Schema(FEATURES, TARGETS[objective])).fit(X, y)
     assert models[objective].guarantee_.releases == squared.guarantee_.releases
@@ -221,7 +215,7 @@ def test_the_plan_is_that_of_squared_loss(objective: str, models: dict[str, Any]
 
 
 @pytest.mark.parametrize("objective", TARGETS)
-def test_files_keep_the_link(objective: str, models: dict[str, Any], tmp_path: Any) -> None:
+def test_files_keep_the_link(objective, models, tmp_path):
     X = table(objective, 100)[0]
     model = models[objective]
     model.save(tmp_path / "model.json")
@@ -239,7 +233,7 @@ def test_files_keep_the_link(objective: str, models: dict[str, Any], tmp_path: A
     np.testing.assert_allclose(theirs.predict(X), model.predict(X))
 
 
-def test_lookup_tables_and_sql_say_what_they_hold(models: dict[str, Any]) -> None:
+def test_lookup_tables_and_sql_say_what_they_hold(models):
     model = models["poisson_deviance"]
     X = table("poisson_deviance", 100)[0]
     assert model.to_tables()["intercept"]["link"].tolist() == ["log"]
@@ -254,14 +248,14 @@ def test_lookup_tables_and_sql_say_what_they_hold(models: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("objective", TARGETS)
-def test_metrics_are_of_the_response(objective: str, models: dict[str, Any]) -> None:
+def test_metrics_are_of_the_response(objective, models):
     X, y, _ = table(objective, seed=8)
     found = private_metrics({"it": models[objective]}, X, y, epsilon=1000, delta=1e-5)
     expected = mean_absolute_error(y, models[objective].predict(X))
     assert found.table.loc["it", "mean_absolute_error"] == pytest.approx(expected, rel=0.03)
 
 
-def test_figures_and_the_editor_speak_of_the_logarithm(models: dict[str, Any]) -> None:
+def test_figures_and_the_editor_speak_of_the_logarithm(models):
     model = models["poisson_deviance"]
     X, y, _ = table("poisson_deviance", 5)
     released = model.to_released()
@@ -283,5 +277,5 @@ def test_figures_and_the_editor_speak_of_the_logarithm(models: dict[str, Any]) -
 # ------------------------------------------------------------------------ public arithmetic
 
 
-def test_bounds_are_far_out_under_a_log_link() -> None:
+def test_bounds_are_far_out_under_a_log_link():
     assert GammaDeviance(1.0, 9.0, clip=2.0, spread=3.0).mean_slope(0.0) == 1.0

@@ -1,9 +1,5 @@
 """Losses: the registry, and moments of residuals that follow from the residual alone."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -17,13 +13,13 @@ class SquaredErrorOfGaps(RegressionLoss):
     name = "rmse of gaps"
 
     @staticmethod
-    def residual(gap: Any, clip: float) -> Any:
+    def residual(gap, clip):
         return gap
 
 
 @pytest.mark.parametrize("explained", [0.0, 0.3, 5.0])
 @pytest.mark.parametrize("clip", [0.5, 1.0, 4.0])
-def test_moments_of_clipped_residuals_follow_from_the_residual(clip: float, explained: float):
+def test_moments_of_clipped_residuals_follow_from_the_residual(clip, explained):
     exact, general = (
         loss(-4.0, 6.0, clip, spread=1.5, noise_share=0.1)
         for loss in (SquaredError, SquaredErrorOfGaps)
@@ -34,12 +30,12 @@ def test_moments_of_clipped_residuals_follow_from_the_residual(clip: float, expl
         assert given == pytest.approx(wanted, rel=1e-4)
 
 
-def test_a_target_of_one_value_has_no_residuals_to_clip() -> None:
+def test_a_target_of_one_value_has_no_residuals_to_clip():
     assert SquaredError(1.0, 1.0, clip=1.0, spread=0.0).mean_slope(0.0) == 1.0
 
 
 @pytest.mark.parametrize("clip", [1.0, 40.0])
-def test_the_hessian_of_log_means_sums_to_its_average(clip: float) -> None:
+def test_the_hessian_of_log_means_sums_to_its_average(clip):
     poisson = LOSSES["poisson_deviance"](0.0, 9.0, clip, spread=1.0)
     weights = np.array([3.0, 1.0, 6.0])
     (curvature,) = poisson.curvatures(
@@ -48,7 +44,7 @@ def test_the_hessian_of_log_means_sums_to_its_average(clip: float) -> None:
     assert weights @ curvature[:, 0] / weights.sum() == pytest.approx(2.0)
 
 
-def test_no_loss_is_registered_whose_residual_has_no_bound() -> None:
+def test_no_loss_is_registered_whose_residual_has_no_bound():
     """The rule of a loss is one of those whose loop over rows clips, and gaps have a residual."""
     before = dict(LOSSES)
     unknown = type("Unclipped", (SquaredErrorOfGaps,), {"name": "x", "rule": "unclipped"})

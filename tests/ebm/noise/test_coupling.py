@@ -1,7 +1,5 @@
 """The noise of correlated curves, against dense algebra and repeated least squares."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

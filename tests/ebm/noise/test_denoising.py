@@ -1,7 +1,5 @@
 """Posterior means of released curves: on average nearer to the truth, for noise of any form."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,9 +9,7 @@ from hypothesis import strategies as st
 
 from interpret_dp.ebm.noise.denoising import Curve, denoise
 from interpret_dp.ebm.noise.uncertainty import TermNoise
-from interpret_dp.ebm.noise.variances import (
-    with_noise_of_others,
-)
+from interpret_dp.ebm.noise.variances import with_noise_of_others
 from interpret_dp.released.intervals import assisted_interval
 
 WEIGHTS = np.concatenate(([50.0], np.full(30, 100.0), [0.0]))

@@ -1,7 +1,5 @@
 """The intercept of denoised curves keeps the mean probability of the noisy ones."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The noise of the sums in the averaged curve, against its propagation one unit at a time."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Half-way, terms that show nothing but noise leave their rounds to the others."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Simulated rows with an interaction that curves cannot show."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

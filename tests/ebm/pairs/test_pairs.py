@@ -1,7 +1,5 @@
 """Pairs of features: what a user asks for, what is released for it, and what comes of it."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -201,7 +199,7 @@ def test_bill_and_guarantee_name_the_pairs(classifier, data):
     assert guarantee.mu == pytest.approx(mu_of_budget(2.0, 1e-6), rel=1e-8)
     names = [share.name for share in guarantee.releases]
     assert names == [
-        *("target", "bins", "weights", "pair bins", "boosting", "correlations", "pairs"),
+        *("target", "bins", "weights", "pair bins", "boosting", "correlations", "pairs")
     ]
     chosen = clone(classifier).set_params(interactions=1, max_rounds=1).fit(data.X, data.labels)
     shares = {share.name: share for share in chosen.guarantee_.releases}
@@ -328,12 +326,7 @@ def test_the_true_pair_is_found(data, epsilon):
 # --------------------------------------------------------------------- the map of an update
 
 
-@given(
-    st.integers(2, 6),
-    st.integers(2, 6),
-    st.integers(0, 2**32 - 1),
-    st.floats(0.0, 0.9),
-)
+@given(st.integers(2, 6), st.integers(2, 6), st.integers(0, 2**32 - 1), st.floats(0.0, 0.9))
 def test_updates_are_pure_whatever_moves(n_first, n_second, seed, share_still):
     rng = np.random.default_rng(seed)
     weights = rng.uniform(0.1, 50.0, (n_first, n_second))

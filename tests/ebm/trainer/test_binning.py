@@ -1,7 +1,5 @@
 """Bins out of released histograms."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

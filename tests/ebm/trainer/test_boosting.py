@@ -1,7 +1,5 @@
 """Partitions, and the linear map from noisy sums to a change of the curve."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,17 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.metrics import log_loss
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    Schema,
-)
-from interpret_dp.ebm.trainer.partitions import (
-    TermUpdate,
-    centred_change,
-    partition_bins,
-)
+from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
+from interpret_dp.ebm.trainer.partitions import TermUpdate, centred_change, partition_bins
 
 weights = hnp.arrays(np.float64, st.integers(3, 50), elements=st.floats(0, 1e5))
 

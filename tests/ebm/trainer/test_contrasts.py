@@ -1,7 +1,5 @@
 """Leaf sums that are released without most of their total: norms, rounding, and what they say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Correlations of features: what a row adds, and what follows from the released sums."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,30 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
-from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.backends.local import LocalBinaryRows
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.ebm.trainer.correlations import (
-    group_functions,
-    orthonormal_scores,
-)
+from interpret_dp.ebm.trainer.correlations import group_functions, orthonormal_scores
 from interpret_dp.ebm.trainer.releases import release_correlations
-
-
-class Session:
-    """Adds normal noise of a given share of the sensitivity, and notes what it was asked."""
-
-    neighbourhood = Neighbourhood()
-
-    def __init__(self, noise: float = 0.0) -> None:
-        self.noise, self.asked = noise, []
-
-    def gaussian(self, name, exact, *, row_norm, aligned):
-        self.asked.append((name, exact, row_norm, aligned))
-        sigma = self.noise * row_norm
-        noisy = exact + np.random.default_rng(1).normal(scale=sigma, size=exact.shape)
-        return np.rint(noisy).astype(np.int64), sigma
+from tests.sessions import Session
 
 
 def released(columns, is_ordered, *, noise=0.0, weights=None, terms=None, mu=1e3):
@@ -50,10 +30,7 @@ def released(columns, is_ordered, *, noise=0.0, weights=None, terms=None, mu=1e3
     ), session
 
 
-@given(
-    weights=st.lists(st.floats(0, 1e6), min_size=2, max_size=40),
-    is_ordered=st.booleans(),
-)
+@given(weights=st.lists(st.floats(0, 1e6), min_size=2, max_size=40), is_ordered=st.booleans())
 def test_no_vector_is_longer_than_the_unit(weights, is_ordered):
     found = group_functions(np.array(weights), is_ordered)
     assert found.dtype == np.int64

@@ -1,9 +1,5 @@
 """Monotone constraints: what is accepted, what curves keep to, and what is left of the noise."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,7 +32,7 @@ SCHEMA = Schema(FEATURES, target=Categorical(["no", "yes"]))
 NAMES, SPECS = list(FEATURES), list(FEATURES.values())
 
 
-def table(n_rows: int = 1500) -> tuple[pd.DataFrame, Any]:
+def table(n_rows=1500):
     rng = np.random.default_rng(4)
     X = pd.DataFrame(
         {
@@ -51,17 +47,14 @@ def table(n_rows: int = 1500) -> tuple[pd.DataFrame, Any]:
     return X, np.where(rng.uniform(size=n_rows) < 1 / (1 + np.exp(1.5 - score)), "yes", "no")
 
 
-def fitted(constraints: Any, kind: Any = DPExplainableBoostingClassifier, **more: Any) -> Any:
+def fitted(constraints, kind=DPExplainableBoostingClassifier, **more):
     X, y = table()
     schema = SCHEMA
     if kind is DPExplainableBoostingRegressor:
         schema, y = Schema(FEATURES, target=Continuous(0, 1)), (y == "yes").astype(float)
     settings = {"epsilon": 2.0, "schema": schema, "n_jobs": 1} | more
     model = kind(
-        monotone_constraints=constraints,
-        ledger=PrivacyLedger.in_memory(),
-        dataset="d",
-        **settings,
+        monotone_constraints=constraints, ledger=PrivacyLedger.in_memory(), dataset="d", **settings
     )
     # The same noise in every run: with any other, what is missing is rarely (one time in forty)
     # below a curve of the regression that may only rise.

@@ -1,7 +1,5 @@
 """Fine histograms without noise: what is taken away, what is kept, and what it does to bins."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

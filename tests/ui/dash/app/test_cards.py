@@ -10,6 +10,7 @@ import pytest
 
 from interpret_dp.explanation.objects import live_view
 from interpret_dp.ui.dash.components import explanation_of
+from tests.ledger.requests import reserve
 from tests.ui.dash.client import AppClient, components, ids, text_of
 
 
@@ -73,18 +74,13 @@ def test_an_error_in_the_panel_leaves_the_figure(shown, open_app, monkeypatch):
 
 def test_the_panel_shows_the_ledger_as_of_now(shown, open_app, tmp_path):
     from interpret_dp import PrivacyLedger, load_model
-    from interpret_dp.accounting import gaussian_events_json
 
     ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
     ledger.create_budget("cohort", epsilon=4, delta=1e-5)
     shown.model.save(tmp_path / "model.json")
     app = open_app(load_model(tmp_path / "model.json", ledger=ledger).explain_global())
     assert "epsilon 0 of 4" in text_of(app.part())
-    reservation = ledger.reserve(
-        "cohort", mu=0.3, delta=0.0, event=gaussian_events_json([(0.3, 1)]), epsilon=1.0,
-        epsilon_delta=1e-6, explainer="test",
-    )  # fmt: skip
-    ledger.commit(reservation)
+    ledger.commit(reserve(ledger, "cohort", mu=0.3))
     after = text_of(app.part())
     assert "epsilon 0 of 4" not in after
     assert "other requests" in after

@@ -6,12 +6,8 @@ import dataclasses
 
 import pytest
 
-from tests.explanation.influences import (
-    SOURCES,
-    adult_explanation,
-    explainer_spend,
-    guarantee,
-)
+from tests.explanation.influences import SOURCES, adult_explanation, explainer_spend, guarantee
+from tests.ledger.requests import reserve
 from tests.ui.dash.client import text_of
 
 
@@ -29,15 +25,12 @@ def test_models_and_explainers_share_the_full_dashboard(shown, open_app):
 
 def test_an_explainers_request_is_found_in_its_account(open_app, tmp_path):
     from interpret_dp import PrivacyLedger
-    from interpret_dp.accounting import GdpPair, gaussian_events_json
+    from interpret_dp.accounting import GdpPair
     from interpret_dp.explanation.spend import QueryBudget
 
     ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
     ledger.create_budget("loans", epsilon=2, delta=1e-5)
-    reservation = ledger.reserve(
-        "loans", mu=0.05, delta=0.0, event=gaussian_events_json([(0.05, 1)]), epsilon=0.2,
-        epsilon_delta=1e-6, explainer="DPLimeTabular",
-    )  # fmt: skip
+    reservation = reserve(ledger, "loans", mu=0.05, explainer="DPLimeTabular")
     promise = guarantee(ledger_head=ledger.commit(reservation))
     queries = QueryBudget(GdpPair(0.05), 0.9, 50)
     spend = explainer_spend(SOURCES, guarantee=promise, account=ledger, queries=queries)
