@@ -7,7 +7,7 @@ import json
 import pytest
 
 from interpret_dp import PrivacyLedger
-from tests.ledger.requests import reserve, reserve_epsilon
+from tests.ledger.requests import reserve, reserve_epsilon, tamper
 from tests.ledger.team import acting_as, days_later
 
 REASON = ("--reason", "board, 3 May")
@@ -200,13 +200,7 @@ def test_report_writes_a_page_and_a_document(command, ledger, folder):
 
 
 def test_report_of_a_changed_log_is_written_and_fails(command, ledger, folder):
-    import sqlite3
-
-    connection = sqlite3.connect(folder / "privacy.db")
-    connection.execute("drop trigger interpret_dp_ledger_entries_no_update")
-    connection.execute("update interpret_dp_ledger_entries set mu = 9")
-    connection.commit()
-    connection.close()
+    tamper(folder / "privacy.db", "UPDATE interpret_dp_ledger_entries SET mu = 9")
     failed = command("ledger", "report", "--html", "r.html")
     assert failed.code == 1
     assert "Entry 1 of the ledger was changed" in failed.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -193,10 +192,3 @@ def test_what_is_no_request_for_approval_is_named(ledger: PrivacyLedger) -> None
         ledger.request_approval("clinic", 1.0, 1e-6)
     with acting_as("anna"), pytest.raises(LedgerError, match="no budget for data set 'clinic'"):
         ledger.require_approval("clinic", reason="x")
-
-
-def test_the_error_crosses_process_borders(ledger: PrivacyLedger) -> None:
-    error = refused(ledger)
-    copied = pickle.loads(pickle.dumps(error))
-    assert (str(copied), copied.number) == (str(error), error.number)
-    assert (copied.dataset, copied.state) == ("ward", "waiting")

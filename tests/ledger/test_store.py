@@ -21,7 +21,7 @@ from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.ledger.core.chain import Entry
 from interpret_dp.ledger.core.postgres import SCHEMA
 from interpret_dp.ledger.core.store import Store, resolve_url
-from tests.ledger.requests import reserve
+from tests.ledger.requests import reserve, tamper
 
 ENTRIES = "interpret_dp_ledger_entries"
 
@@ -43,13 +43,6 @@ def filled(ledger: PrivacyLedger) -> PrivacyLedger:
     ledger.commit(first)
     ledger.cancel(second)
     return ledger
-
-
-def execute(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
 
 
 class Hand:
@@ -187,11 +180,11 @@ def _damage_pages(path: Path) -> None:
 
 def _foreign(path: Path) -> None:
     path.unlink()
-    execute(path, "CREATE TABLE people (name TEXT)")
+    tamper(path, "CREATE TABLE people (name TEXT)")
 
 
 def _versionless(path: Path) -> None:
-    execute(path, "DROP TRIGGER interpret_dp_ledger_no_delete", "DELETE FROM interpret_dp_ledger")
+    tamper(path, "DELETE FROM interpret_dp_ledger")
 
 
 @pytest.mark.parametrize(
@@ -201,7 +194,7 @@ def _versionless(path: Path) -> None:
         (_damage_pages, "damaged. Restore it from a backup"),
         (_foreign, "holds other tables and no ledger"),
         (_versionless, "its version is missing"),
-        (lambda path: execute(path, f"DROP TABLE {ENTRIES}"), "other tables and no ledger"),
+        (lambda path: tamper(path, f"DROP TABLE {ENTRIES}"), "other tables and no ledger"),
     ],
 )
 def test_a_file_that_is_no_ledger_is_refused_and_left_alone(
