@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import traceback
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,10 @@ from interpret_dp import (
     LedgerError,
     PrivacyLedger,
     PrivacyWarning,
-    ReleaseError,
     Schema,
     SchemaError,
 )
-from interpret_dp.accounting import GdpPair, compose, mu_of_budget
+from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.release import ReleaseSession
 from tests.contract.explainers.registry import (
     DATASET,
@@ -327,63 +325,6 @@ def test_bad_parameters_are_refused_before_anything_is_spent(
     assert len(str(caught.value)) < 1_000
     assert ledger.verify() == head
     assert charged(ledger) == GdpPair(0.0)
-
-
-# ------------------------------------------------------------------ failures and interruptions
-
-SECRET = "row 61"
-GAUSSIAN = ReleaseSession.gaussian
-
-
-def broken(monkeypatch: pytest.MonkeyPatch, error: BaseException, releases_first: bool) -> None:
-    """Let every request fail at its first Gaussian release, before or after it."""
-
-    def failing(session: ReleaseSession, *arguments: Any, **stated: Any) -> Any:
-        if releases_first:
-            GAUSSIAN(session, *arguments, **stated)
-        raise error
-
-    monkeypatch.setattr(ReleaseSession, "gaussian", failing)
-
-
-@pytest.mark.parametrize("name", names())
-def test_a_failure_inside_is_withheld_and_charged(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In full if anything had been released, and not at all otherwise."""
-    whole = new_ledger()
-    requested(name, whole)
-    for releases_first, message in ((False, "nothing was charged"), (True, "charged in full")):
-        ledger = new_ledger()
-        broken(monkeypatch, ValueError(SECRET), releases_first)
-        with pytest.raises(ReleaseError, match=message) as caught:
-            requested(name, ledger)
-        assert SECRET not in "".join(traceback.format_exception(caught.value))
-        assert caught.value.__cause__ is caught.value.__context__ is None
-        if not releases_first:
-            assert charged(ledger) == GdpPair(0.0)
-        elif name == "adaptive":
-            # Less may be used than was reserved: how much depends on what was released.
-            most = math.sqrt(2) * mu_of_budget(EXPLAINERS[name].parameters["per_query"], 1e-6)
-            assert charged(whole).mu * 0.9 <= charged(ledger).mu <= most * (1 + 1e-9)
-        else:
-            assert charged(ledger) == charged(whole)
-
-
-@pytest.mark.parametrize("name", names())
-def test_an_interruption_is_charged(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = new_ledger()
-    requested(name, whole)
-    for releases_first in (False, True):
-        ledger = new_ledger()
-        broken(monkeypatch, KeyboardInterrupt(), releases_first)
-        with pytest.raises(KeyboardInterrupt) as caught:
-            requested(name, ledger)
-        assert caught.value.__cause__ is caught.value.__context__ is None
-        assert (charged(ledger).mu > 0) is releases_first
-        monkeypatch.undo()
-        requested(name, ledger)
-        assert charged(ledger).mu >= charged(whole).mu * (1 - 0.02)
 
 
 # --------------------------------------------------------------------------------- fixed noise
