@@ -1,7 +1,14 @@
-"""No explainer keeps or shows a planted value: all of them, as objects, pickles and files."""
+"""No explainer keeps or shows a row, an exact count or an undeclared level.
+
+Values that occur nowhere else are planted in a table; everything that a result holds or writes is
+then searched for them: attributes, pickles, files, explanations. The searcher is tested by results
+that leak on purpose. Any declarations are drawn in tests/edges/test_nothing_leaks.py.
+"""
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import gc
 import json
 import pickle
@@ -31,6 +38,8 @@ from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.audit.planted import (
     N_ROWS,
+    N_SITE_A,
+    N_YES,
     RARE_NUMBER,
     find_planted,
     inside_pickle,
@@ -45,6 +54,16 @@ SCHEMA = Schema(FEATURES, target=Categorical(["no", "yes"]))
 
 def ledger() -> dict[str, Any]:
     return {"ledger": PrivacyLedger.in_memory(), "dataset": "audit"}
+
+
+def declared(X: Any, y: Any) -> Any:
+    return DPExplainableBoostingClassifier(schema=SCHEMA, **ledger()).fit(X, y)
+
+
+def of_an_array(X: Any, y: Any) -> Any:
+    schema = Schema({"age": FEATURES["age"]}, target=SCHEMA.target)
+    model = DPExplainableBoostingClassifier(schema=schema, feature_names=["age"], **ledger())
+    return model.fit(X[["age"]].to_numpy(), y.to_numpy())
 
 
 def three_classes(X: Any, y: Any) -> Any:
@@ -117,6 +136,8 @@ def surrogate(X: Any, y: Any) -> Any:
 
 
 EXPLAINERS: list[Callable[[Any, Any], Any]] = [
+    declared,
+    of_an_array,
     three_classes,
     undeclared,
     undeclared_regression,
@@ -139,6 +160,8 @@ def test_nothing_planted_is_kept_or_shown_and_no_row_is_held(
     with use_randomness(SeededRandomness(4)):
         result = fit(X, y)
     assert find_planted(result) == []
+    if hasattr(result, "from_released"):
+        assert find_planted(type(result).from_released(result.to_released())) == []
     watched = [weakref.ref(X), weakref.ref(y)]
     del X, y
     gc.collect()
@@ -219,3 +242,88 @@ def test_control_a_row_in_an_explanation_is_found() -> None:
     explanation.nearest = data.iloc[7]
     assert found_in(vars(explanation))
     assert [path for path, leaf in inside_pickle(pickle.dumps(RARE_NUMBER)) if planted_in(leaf)]
+
+
+# ------------------------------------------------------------------------- the search finds leaks
+
+
+@pytest.fixture(scope="module")
+def honest() -> Any:
+    """Return a model without a leak; a test that plants one copies it."""
+    model = declared(*private_table("classification"))
+    assert find_planted(model) == []
+    return model
+
+
+def leak_number(model: Any, table: Any) -> None:
+    model.guarantee_ = dataclasses.replace(model.guarantee_, mechanism=f"over {N_ROWS} rows")
+
+
+def leak_level(model: Any, table: Any) -> None:
+    model.bins_[1] = [{"a": 1, "b": 2, "Zebulon": 3}]
+
+
+def leak_row(model: Any, table: Any) -> None:
+    model.boosting_record_ = (model.boosting_record_, table[0].iloc[7:8])
+
+
+def leak_weight(model: Any, table: Any) -> None:
+    model.bin_weights_[1][1] = float(N_SITE_A)
+
+
+def leak_class_counts(model: Any, table: Any) -> None:
+    model.counts_ = np.array([N_YES, N_ROWS - N_YES], dtype=np.int32)
+
+
+def leak_private_name(model: Any, table: Any) -> None:
+    model._cache = {"y": table[1].to_numpy()}
+
+
+@pytest.mark.parametrize(
+    "leak", [leak_number, leak_level, leak_row, leak_weight, leak_class_counts, leak_private_name]
+)
+def test_control_leaks_are_found(leak: Callable[[Any, Any], None], honest: Any) -> None:
+    model = copy.deepcopy(honest)
+    leak(model, private_table("classification"))
+    assert find_planted(model)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f'"n": {N_ROWS},', True),
+        (f"[{N_ROWS}.0]", True),
+        (f"{RARE_NUMBER!r}", True),
+        (f"1{N_ROWS}, 0.{N_ROWS}, {N_ROWS}.5, a{N_ROWS}", False),
+        ("x = Zebulon", True),
+    ],
+)
+def test_control_numbers_in_texts(text: str, expected: bool) -> None:
+    assert planted_in(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (np.array([0.5, N_ROWS]).tobytes(), True),
+        (np.array([7, N_ROWS]).tobytes(), True),
+        (np.array([1, RARE_NUMBER], dtype=np.float32).tobytes(), True),
+        (b"abc" + np.array(RARE_NUMBER).tobytes(), True),
+        (b"abc" + "Zebulon".encode("utf-16-le"), True),
+        # Across two items of a matrix, as its zeros and another number's last bytes.
+        (bytes(3) + np.array(float(N_ROWS)).tobytes() + bytes(5), False),
+    ],
+    ids=["float64", "int64", "float32", "unaligned fraction", "text", "across two items"],
+)
+def test_control_numbers_in_bytes(value: bytes, expected: bool) -> None:
+    assert planted_in(value) is expected
+
+
+def test_control_a_reference_is_noticed(honest: Any) -> None:
+    X, _ = private_table("regression")
+    model = copy.deepcopy(honest)
+    model._rows = X
+    watched = weakref.ref(X)
+    del X
+    gc.collect()
+    assert watched() is model._rows
