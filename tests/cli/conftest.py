@@ -82,3 +82,11 @@ def fit(command: Callable[..., Outcome]) -> Callable[..., Outcome]:
         return command("fit", file, *words, *flags)
 
     return run
+
+
+@pytest.fixture
+def model(fit: Callable[..., Outcome], patients: Path, folder: Path) -> Path:
+    """Return the path of a fitted model; its ledger is the default one."""
+    outcome = fit(patients, budget=4)
+    assert outcome.code == 0, outcome.err
+    return folder / "model.json"

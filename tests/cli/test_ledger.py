@@ -30,16 +30,6 @@ def test_show_tells_budget_spending_and_requests(command, ledger):
     assert rows["Crashed"] == "open"
 
 
-@pytest.mark.parametrize(
-    "words", [["show"], ["verify"], ["report", "--json", "-"], ["export", "--out", "a.csv"]]
-)
-def test_reading_makes_no_ledger(command, folder, words):
-    outcome = command("ledger", *words, "--ledger", "sqlite:///absent.db")
-    assert outcome.code == 2
-    assert "no ledger file" in outcome.err
-    assert list(folder.iterdir()) == []
-
-
 def test_verify_finds_the_head_that_was_kept(command, ledger):
     without = command("ledger", "verify")
     assert without.code == 0

@@ -207,12 +207,6 @@ def test_report_of_a_changed_log_is_written_and_fails(command, ledger, folder):
     assert "The log failed its check" in (folder / "r.html").read_text(encoding="utf-8")
 
 
-def test_report_needs_a_file(command, ledger):
-    outcome = command("ledger", "report")
-    assert outcome.code == 2
-    assert "interpret-dp ledger show" in outcome.err
-
-
 def test_words_of_users_do_not_steer_the_terminal(command, ledger):
     ledger.commit(reserve(ledger, "ward", purpose="\x1b[2Jgone"))
     out = command("ledger", "show").out
