@@ -1,12 +1,7 @@
-"""Continuous, Categorical and Schema: what they accept, keep and refuse."""
+"""Continuous, Categorical and Schema: what is equal, and how they are shown."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
-from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 
 
@@ -38,27 +33,25 @@ def test_representation_can_be_typed_in_again() -> None:
     assert "... 28 more" in repr(Categorical(list(range(40))))
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: Integer(0, 0.5), SchemaError, r"upper is 0.5; it must be a whole.*Declare Cont"),
-        (lambda: Integer(-(2**53), 0), SchemaError, r"lower is .*between -2\*\*53 and 2\*\*53"),
-        (lambda: Integer(2, 1), SchemaError, r"lower is 2 and upper is 1; .*Swap the two"),
-        (lambda: PrivacyUnit(3), TypeError, r"column is 3 \(int\); it must be the name.*max_rows="),  # type: ignore[arg-type]
-        (
-            lambda: PrivacyUnit("p", 0),
-            ValueError,
-            r"max_rows is 0 .*at least 1\. It is the",
-        ),
-        (lambda: PrivacyUnit("p", 1.5), TypeError, r"max_rows is 1.5 \(float\)"),  # type: ignore[arg-type]
-        (lambda: Schema(unit="patient"), TypeError, r"unit is 'patient'.*it must be PrivacyUnit"),  # type: ignore[arg-type]
-        (
-            lambda: Schema({"p": Continuous(0, 1)}, unit=PrivacyUnit("p")),
-            SchemaError,
-            r"'p' is declared as a feature and as the unit.*Remove it",
-        ),
-    ],
-)
-def test_a_wrong_declaration_is_refused(make: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        make()
+def test_a_schema_is_a_table_of_its_declarations() -> None:
+    schema = Schema(
+        {"age": Continuous(18, 95), "<b>sex": Categorical(["f", "<i>m"])},
+        target=Continuous(0, 1),
+        default=Continuous(-1, 1),
+        unit=PrivacyUnit("person", 3),
+    )
+    page = schema._repr_html_()
+    assert page.count("<tr>") == 1 + 2 + 3
+    assert "Continuous(18, 95)" in page
+    assert "&lt;b&gt;sex" in page
+    assert "&lt;i&gt;m" in page
+    assert "<b>sex" not in page
+    assert "every other column" in page
+    assert "at most 3 rows of one person" in page
+    assert "all rows of one &#x27;person&#x27;" in page
+
+
+def test_an_empty_schema_has_no_table() -> None:
+    page = Schema({})._repr_html_()
+    assert "<table>" not in page
+    assert "Protected: one row" in page

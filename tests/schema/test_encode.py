@@ -117,6 +117,18 @@ def test_rows_in_a_small_part_of_generous_bounds_have_many_fine_bins() -> None:
         assert len(np.unique(encode_column(values, spec, 254))) <= 2
 
 
+def test_cuts_are_even_in_the_order_of_magnitude() -> None:
+    """The symmetric-log scale: fine near zero, coarse far away, whatever the unit."""
+    edges = fine_edges(Continuous(-(2**30), 2**30, "symlog"), 128)
+    assert len(edges) == 127
+    np.testing.assert_allclose(edges, -edges[::-1], rtol=1e-9, atol=1e-12)
+    far = edges[edges > 1]
+    ratios = far[1:] / far[:-1]
+    np.testing.assert_allclose(ratios, ratios[-1], rtol=1e-5)
+    assert 1.3 < ratios[-1] < 1.7
+    assert ((edges > 0) & (edges < 1)).sum() > 10
+
+
 def test_a_range_of_few_floats_has_few_bins() -> None:
     lower = 1.0
     upper = math.nextafter(math.nextafter(lower, 2), 2)
