@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,12 @@ def command(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., O
         return Outcome(code, *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture
+def typed(command: Callable[..., Outcome]) -> Callable[[str], Outcome]:
+    """Run a command as it is typed after ``interpret-dp``."""
+    return lambda line: command(*shlex.split(line))
 
 
 @pytest.fixture

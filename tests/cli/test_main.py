@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -104,11 +103,11 @@ BAD_INPUT = [
 
 
 @pytest.mark.parametrize(("line", "message"), BAD_INPUT, ids=[line for line, _ in BAD_INPUT])
-def test_bad_input_is_one_short_message_and_2(command, folder, line, message):
+def test_bad_input_is_one_short_message_and_2(typed, folder, line, message):
     (folder / "text.txt").write_text("hello\n")
     (folder / "text.csv").write_text("b\n1\n2\n")
     Schema({"b": Continuous(0, 1)}).save(folder / "good.toml")
-    outcome = command(*shlex.split(line))
+    outcome = typed(line)
     assert outcome.code == 2
     assert outcome.err.startswith("interpret-dp: ")
     assert message in outcome.err
