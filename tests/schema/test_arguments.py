@@ -94,7 +94,7 @@ def test_targets_of_the_other_task_are_errors(target: Any, bounds: Any, task: st
 
 NUMBERS, VALUES = UndeclaredContinuous(), UndeclaredCategorical()
 ORDER = (2.0, "a")
-OF_CELLS = {
+CELL_KINDS = {
     "number": ColumnKind("integers"),
     "value": ColumnKind("objects"),
     "bool": ColumnKind("bools"),
@@ -126,7 +126,7 @@ OF_CELLS = {
 )
 def test_what_a_column_becomes(kind: str, feature_type: Any, expected: Any) -> None:
     partial = partial_schema_from_arguments(
-        ["a"], [OF_CELLS[kind]], OF_CELLS["number"], [feature_type], task="regression"
+        ["a"], [CELL_KINDS[kind]], CELL_KINDS["number"], [feature_type], task="regression"
     )
     assert partial.features == {"a": expected}
     assert partial.target == NUMBERS
@@ -147,8 +147,8 @@ def test_whole_bounds_of_integers_are_those_of_an_integer(
 ) -> None:
     partial = partial_schema_from_arguments(
         ["a"],
-        [OF_CELLS["number"]],
-        OF_CELLS["number"],
+        [CELL_KINDS["number"]],
+        CELL_KINDS["number"],
         [feature_type],
         [bounds],
         0,
