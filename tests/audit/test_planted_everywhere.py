@@ -2,7 +2,7 @@
 
 Values that occur nowhere else are planted in a table; everything that a result holds or writes is
 then searched for them: attributes, pickles, files, explanations. The searcher is tested by results
-that leak on purpose. Any declarations are drawn in tests/edges/test_nothing_leaks.py.
+that leak on purpose.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import dataclasses
 import gc
 import json
 import pickle
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
 
 from interpret_dp import (
     Categorical,
@@ -30,6 +33,7 @@ from interpret_dp import (
     PrivateBackground,
     PrivateSurrogate,
     Schema,
+    SchemaError,
 )
 from interpret_dp.audit.explainers import Answers, answering, published_answers
 from interpret_dp.audit.neighbours import explanation_parts
@@ -41,6 +45,7 @@ from tests.audit.planted import (
     N_SITE_A,
     N_YES,
     RARE_NUMBER,
+    TEXTS,
     find_planted,
     inside_pickle,
     leaves,
@@ -327,3 +332,46 @@ def test_control_a_reference_is_noticed(honest: Any) -> None:
     del X
     gc.collect()
     assert watched() is model._rows
+
+
+# --------------------------------------------------------------------------- with any declaration
+
+
+LEVELS = st.lists(
+    st.sampled_from(["a", "b", "c", 1, 2.5, True, "", "nan", "é"]), min_size=1, max_size=5,
+    unique_by=lambda level: str(float(level)) if not isinstance(level, str) else level,
+)  # fmt: skip
+BOUNDS = st.sampled_from([(0, 100), (-1e6, 1e6), (50, 50), (0, 1e-300), (40, 60.5)])
+
+
+@st.composite
+def _specs(draw: st.DrawFn) -> Any:
+    if draw(st.booleans()):
+        return Continuous(*draw(BOUNDS), scale=draw(st.sampled_from(["linear", "log"])))
+    return Categorical(draw(LEVELS), ordered=draw(st.booleans()))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@settings(max_examples=6)
+@given(age=st.none() | _specs(), site=st.none() | _specs(), bins=st.integers(2, 40))
+def test_nothing_planted_is_published(task: str, age: Any, site: Any, bins: int) -> None:
+    X, y = private_table(task)
+    features = {n: spec for n, spec in (("age", age), ("site", site)) if spec is not None}
+    is_labels = task == "classification"
+    target = Categorical(["no", "yes"]) if is_labels else Continuous(0, 10)
+    kind = DPExplainableBoostingClassifier if is_labels else DPExplainableBoostingRegressor
+    model = kind(
+        **{"schema": Schema(features, target=target), "max_rounds": 2, "max_bins": bins},
+        **{"n_jobs": 1, "ledger": PrivacyLedger.in_memory(), "dataset": "audit"},
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.fit(X, y)
+        except SchemaError:
+            # Levels of another kind than the column's dtype are refused.
+            reject()
+        assert find_planted(model) == []
+    shown = [model.explain_global().visualize(at).to_json() for at in range(2)]
+    assert not any(text in figure for text in TEXTS for figure in shown)

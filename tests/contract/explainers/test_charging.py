@@ -260,7 +260,7 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     ((*LIME, *SURROGATE), {"output_bounds": 3}, TypeError, "output_bounds is 3"),
     ((*LIME, *SURROGATE), {"output_bounds": (1, 1)}, SchemaError, "they must differ"),
     ((*LIME, *SURROGATE), {"model": 3}, TypeError, "has no predict_proba"),
-    (SURROGATE, {"model": _above_1}, ValueError, "not a probability.*output_bounds"),
+    ((*LIME, *SURROGATE), {"model": _above_1}, ValueError, "not a probability.*output_bounds"),
     (SURROGATE, {"schema": "schema.toml"}, TypeError, "must be a Schema"),
     (SURROGATE, {"schema": None}, SchemaError, "does not declare"),
     (SURROGATE, {"epsilon": 1e-9}, ValueError, "means epsilon 0|larger epsilon"),
