@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from interpret_dp import (
     BudgetExceededError,
@@ -168,6 +169,10 @@ NUMBERS = (
 LEDGERS = ("", "x", 5, b"sqlite://", "sqlite:///", "mysql://h/d", object())
 DATASETS = (None, "", " ", 5, "x" * 201, "a\x00b", "a\nb", "\ud800", b"a")
 TEXTS = np.array(["0", "1"] * (N_ROWS // 2))
+START = np.zeros(N_ROWS)
+WEIGHTED = {"sample_weight": np.ones(N_ROWS)}
+UNLIKE = LogisticRegression().fit([[0.0, 0], [1, 1]], ["a", "b"])
+UNLABELLED = Schema(FEATURES)
 ACROSS = Schema(default=Continuous(0, 1))
 LESS = Schema({"a": Continuous(0, 1)})
 ONE_LABEL = Schema(FEATURES, target=Categorical([1]))
@@ -229,6 +234,28 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     ),
     (ADDITIVE, {"monotone_constraints": np.array(1)}, TypeError, "monotone_constraints is "),
     *((ADDITIVE, {"verbose": value}, TypeError, "verbose is ") for value in (pd.NA, "no", [])),
+    (ADDITIVE, {"sample_weight": np.ones(4)}, SchemaError, "X and sample_weight must have"),
+    (ADDITIVE, {"sample_weight": np.ones((N_ROWS, 2))}, SchemaError, "sample_weight has 2 columns"),
+    (ADDITIVE, {"sample_weight": np.ones((N_ROWS, 1))}, SchemaError, "sample_weight must be 1D"),
+    (ADDITIVE, {"sample_weight": TEXTS}, SchemaError, "sample_weight has a dtype"),
+    *(
+        (ADDITIVE, WEIGHTED | {"privacy_weight_max": maximum}, OURS, "_max is .*public knowledge")
+        for maximum in (0, -1, np.nan, np.inf, "1", True)
+    ),
+    (("binary",), {"init_score": TEXTS}, SchemaError, "init_score has a dtype"),
+    (("binary",), {"init_score": np.ones(4)}, SchemaError, "or not as many rows as X; it must"),
+    (
+        ("binary",),
+        {"init_score": np.ones((N_ROWS, 2))},
+        SchemaError,
+        "another number of columns.*1 columns: the logit",
+    ),
+    (("multiclass",), {"init_score": np.ones(N_ROWS)}, SchemaError, "3 columns: one score a class"),
+    (("regression",), {"init_score": 3}, TypeError, "init_score"),
+    (("regression",), {"init_score": 1j * START}, SchemaError, "init_score has dtype complex"),
+    (("binary",), {"init_score": LinearRegression()}, TypeError, "has no predict_proba"),
+    (("binary",), {"init_score": UNLIKE}, SchemaError, "model of the classes .*'a', 'b'.*0"),
+    (("binary",), {"schema": UNLABELLED, "init_score": START}, SchemaError, "not declared.*Decl"),
     (("maps",), {"n_maps": 0}, ValueError, "n_maps is 0"),
     (("maps",), {"delta": 1e-12}, ValueError, "delta is 1e-12"),
     (("maps",), {"projection_dim": -1}, ValueError, "projection_dim is -1"),
