@@ -63,15 +63,6 @@ def patients(folder: Path, cohort: Any) -> Path:
 
 
 @pytest.fixture
-def costs(folder: Path, cost_cohort: Any) -> Path:
-    """Write a regression's table and its schema; return the table's path."""
-    table = cost_cohort.X.assign(cost=cost_cohort.y)[:N_ROWS]
-    table.to_parquet(folder / "costs.parquet")
-    cost_cohort.schema.save(folder / "costs.toml")
-    return folder / "costs.parquet"
-
-
-@pytest.fixture
 def fit(command: Callable[..., Outcome]) -> Callable[..., Outcome]:
     """Run ``fit`` on the patients with epsilon 1, what is given changed or added."""
 

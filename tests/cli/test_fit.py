@@ -306,7 +306,9 @@ def test_what_the_estimator_refuses_declares_no_budget(fit, patients, flags, cha
     assert not list(Path().rglob("privacy.db"))
 
 
-def test_the_schemas_target_decides_the_task(fit, costs):
-    outcome = fit(costs, target="cost", schema="costs.toml", budget=4)
+def test_the_schemas_target_decides_the_task(fit, folder, cost_cohort):
+    cost_cohort.X.assign(cost=cost_cohort.y)[:N_ROWS].to_parquet(folder / "costs.parquet")
+    cost_cohort.schema.save(folder / "costs.toml")
+    outcome = fit("costs.parquet", target="cost", schema="costs.toml", budget=4)
     assert outcome.code == 0, outcome.err
     assert type(load_model("model.json")).__name__ == "DPExplainableBoostingRegressor"

@@ -70,6 +70,7 @@ def _repeated(cells: list[Any], n_rows: int) -> pd.Series[Any]:
 
 
 NEED_A_SCHEMA = "interactive", "surrogate", "metrics"
+WITHOUT_TARGET = "interactive", "surrogate", "background"
 
 
 @pytest.mark.thorough
@@ -89,8 +90,8 @@ def test_no_value_of_a_cell_is_an_error(name: str, is_declared: bool) -> None:
     )
     assert not isinstance(result, OURS), result
     schema = Schema(SCHEMA, target=target) if is_declared else None
-    # A black box has no target.
-    for cells in VALUES.values() if name not in ("interactive", "surrogate") else ():
+    # A black box and a background have no target.
+    for cells in VALUES.values() if name not in WITHOUT_TARGET else ():
         y = list(_repeated(cells, 6))
         result = attempt(name, _frame([0.5], 6), y, new_ledger(), schema=schema)
         assert not isinstance(result, OURS), result
