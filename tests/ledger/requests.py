@@ -10,6 +10,7 @@ from typing import Any
 from interpret_dp.accounting import gaussian_events_json, mu_of_budget
 from interpret_dp.ledger import PrivacyLedger, Reservation
 
+ENTRIES = "interpret_dp_ledger_entries"
 NO_OP = {"format": "interpret_dp.event", "version": 1, "event": {"kind": "no_op"}}
 
 

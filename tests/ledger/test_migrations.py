@@ -14,11 +14,10 @@ from sqlalchemy import text
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.ledger.core import store, tables
-from tests.ledger.requests import reserve, tamper
+from tests.ledger.requests import ENTRIES, reserve, tamper
 
 FIXTURE = Path(__file__).parent / "fixtures" / "version_1.sql"
 HEAD = "b10a4a3f86bc2f00b17dd19ff1e34a77d50f7e5e16d3f086dd4cef4b60fb8394"
-ENTRIES = "interpret_dp_ledger_entries"
 
 
 @pytest.fixture

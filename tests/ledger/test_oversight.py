@@ -9,7 +9,7 @@ import pytest
 
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger
-from tests.ledger.requests import reserve, tamper
+from tests.ledger.requests import ENTRIES, reserve, tamper
 from tests.ledger.team import acting_as
 
 
@@ -72,8 +72,7 @@ def test_one_data_set_leaves_out_the_others(ledger: PrivacyLedger) -> None:
 def test_a_broken_log_is_told_and_not_hidden(
     ledger: PrivacyLedger, tmp_path: Path, change: str
 ) -> None:
-    statement = f"UPDATE interpret_dp_ledger_entries SET {change} WHERE number = 6"
-    tamper(tmp_path / "privacy.db", statement)
+    tamper(tmp_path / "privacy.db", f"UPDATE {ENTRIES} SET {change} WHERE number = 6")
     document = ledger.oversight()
     assert not document["verification"]["whole"]
     assert "Entry 6 of the ledger was changed" in document["verification"]["problem"]

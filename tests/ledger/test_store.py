@@ -19,14 +19,7 @@ from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.ledger.core.chain import Entry
 from interpret_dp.ledger.core.postgres import SCHEMA
 from interpret_dp.ledger.core.store import Store, resolve_url
-from tests.ledger.requests import reserve, tamper
-
-ENTRIES = "interpret_dp_ledger_entries"
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "privacy.db"
+from tests.ledger.requests import ENTRIES, reserve, tamper
 
 
 @pytest.fixture

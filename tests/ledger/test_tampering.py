@@ -11,16 +11,10 @@ import pytest
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger, verify_archive
 from interpret_dp.ledger.core.chain import KINDS, read_archive
-from tests.ledger.requests import reserve, reserve_epsilon, tamper
+from tests.ledger.requests import ENTRIES, reserve, reserve_epsilon, tamper
 from tests.ledger.team import acting_as
 
-ENTRIES = "interpret_dp_ledger_entries"
 HOSTILE = '=cmd() "quoted", with; commas\tand caf\u00e9 \U0001f600'
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "privacy.db"
 
 
 @pytest.fixture
