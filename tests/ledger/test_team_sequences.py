@@ -67,7 +67,7 @@ class AnyTeam(RuleBasedStateMachine):
         target=reservations,
         name=st.sampled_from(NAMES),
         mu=st.just(0.0) | st.floats(1e-9, 0.5),
-        delta=st.sampled_from([0.0, 2e-7, 1.1e-6]),
+        delta=st.sampled_from([0.0, 2e-7, 1.1e-6, 2.5e-6]),
     )
     def reserve(self, name: str, mu: float, delta: float) -> Reservation:
         return self._reserve(name, mu, delta)
