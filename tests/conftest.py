@@ -36,7 +36,7 @@ _LENGTHY = (
     *("ebm/test_estimators.py", "ebm/test_evaluation.py", "ebm/test_memory.py"),
     *("ebm/test_multiclass.py", "ebm/test_wide_terms.py"),
     *("fitting/test_declaring.py", "fitting/test_weights_and_scores.py"),
-    *("ledger/test_adaptive_sequences.py", "ledger/test_team_sequences.py"),
+    "ledger/test_team_sequences.py",
     *("lime/paper/test_adaptive.py", "lime/test_surrogate.py"),
     *("llm/test_adversary.py", "llm/test_gradients.py"),
     *("ui/dash/app/test_cards.py", "ui/dash/editor/test_callbacks.py"),

@@ -3,10 +3,17 @@
 import pickle
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp import BudgetExceededError
+from interpret_dp.ledger import (
+    ApprovalNeededError,
+    BudgetExpiredError,
+    DeltaExceededError,
+    RoleError,
+)
 
 
 def refusal(largest):
@@ -30,7 +37,19 @@ def test_without_anything_left_only_a_raise_is_advised():
     assert "Nothing was spent. Have the owner of the data raise" in str(refusal(0.0))
 
 
-def test_pickling_keeps_the_figures():
-    again = pickle.loads(pickle.dumps(refusal(0.25)))
-    assert vars(again) == vars(refusal(0.25))
-    assert str(again) == str(refusal(0.25))
+@pytest.mark.parametrize(
+    "error",
+    [
+        refusal(0.25),
+        DeltaExceededError(refusal(0.25), 2e-7, 1e-7, "ledger.raise_budget(...)"),
+        RoleError("'ben' may not.", "ben", ("anna",)),
+        BudgetExpiredError("It has expired.", "ward", "2026-01-01T00:00:00+00:00"),
+        ApprovalNeededError("It waits.", "ward", 7, "waiting"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_pickling_keeps_the_figures(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert vars(again) == vars(error)
+    assert str(again) == str(error)

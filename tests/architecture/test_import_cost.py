@@ -71,3 +71,18 @@ def test_registered_classes_load_no_plotting_and_no_torch():
     assert loaded.isdisjoint(
         {"click", "dash", "jinja2", "matplotlib", "plotly", "sqlalchemy", "torch"}
     )
+
+
+HELP = """
+import contextlib, io
+from interpret_dp.cli import main
+with contextlib.redirect_stdout(io.StringIO()):
+    assert main({words}) == 0
+"""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["fit", "--help"], []], ids=str)
+def test_help_loads_nothing_heavy(words):
+    loaded = _probe(HELP.format(words=words))
+    assert "click" in loaded
+    assert loaded.isdisjoint({*HEAVY, "numpy"} - {"click"})

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import interpret_dp
+from scripts.trace_fit import trace_fit
 from tests.architecture import rules
 from tests.architecture.source_tree import SourceTree
 
@@ -185,3 +186,17 @@ def test_proof_rule_sees_missing_pages_and_dangling_names(tmp_path):
         "interpret_dp.mechanisms.b:1: no page in docs/proofs names interpret_dp/mechanisms/b.py",
         "a.md: names interpret_dp/accounting/gone.py, which does not exist",
     ]
+
+
+# ---------------------------------------------------------------------- a reader can follow a fit
+
+
+MAX_MODULES = 12
+
+
+@pytest.mark.parametrize("value", ["X", "epsilon"])
+def test_value_of_a_fit_enters_few_modules(value: str) -> None:
+    modules = trace_fit()[value]
+
+    assert len(modules) <= MAX_MODULES, sorted(modules)
+    assert "interpret_dp.ebm.request" in modules

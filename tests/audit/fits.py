@@ -37,19 +37,16 @@ _SETTINGS = {"epsilon": 100.0, "max_rounds": 2, "max_bins": 12, "n_jobs": 1}
 
 
 def classifier(table: Table, **parameters: Any) -> DPExplainableBoostingClassifier:
-    settings = _SETTINGS | parameters
-    settings["feature_names"] = list(FEATURES)
-    return DPExplainableBoostingClassifier(
-        schema=LABELS, ledger=PrivacyLedger.in_memory(), dataset="audit", **settings
-    ).fit(*table)
+    return DPExplainableBoostingClassifier(schema=LABELS, **_settings(parameters)).fit(*table)
 
 
 def regressor(table: Table, **parameters: Any) -> DPExplainableBoostingRegressor:
-    settings = _SETTINGS | parameters
-    settings["feature_names"] = list(FEATURES)
-    return DPExplainableBoostingRegressor(
-        schema=COSTS, ledger=PrivacyLedger.in_memory(), dataset="audit", **settings
-    ).fit(*table)
+    return DPExplainableBoostingRegressor(schema=COSTS, **_settings(parameters)).fit(*table)
+
+
+def _settings(parameters: dict[str, Any]) -> dict[str, Any]:
+    account = {"ledger": PrivacyLedger.in_memory(), "dataset": "audit"}
+    return _SETTINGS | account | parameters | {"feature_names": list(FEATURES)}
 
 
 def frame(records: Sequence[Record]) -> Table:

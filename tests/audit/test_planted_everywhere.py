@@ -1,10 +1,18 @@
-"""No explainer keeps or shows a planted value: all of them, as objects, pickles and files."""
+"""No explainer keeps or shows a row, an exact count or an undeclared level.
+
+Values that occur nowhere else are planted in a table; everything that a result holds or writes is
+then searched for them: attributes, pickles, files, explanations. The searcher is tested by results
+that leak on purpose.
+"""
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import gc
 import json
 import pickle
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +20,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
 
 from interpret_dp import (
     Categorical,
@@ -23,6 +33,7 @@ from interpret_dp import (
     PrivateBackground,
     PrivateSurrogate,
     Schema,
+    SchemaError,
 )
 from interpret_dp.audit.explainers import Answers, answering, published_answers
 from interpret_dp.audit.neighbours import explanation_parts
@@ -31,7 +42,10 @@ from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.audit.planted import (
     N_ROWS,
+    N_SITE_A,
+    N_YES,
     RARE_NUMBER,
+    TEXTS,
     find_planted,
     inside_pickle,
     leaves,
@@ -45,6 +59,16 @@ SCHEMA = Schema(FEATURES, target=Categorical(["no", "yes"]))
 
 def ledger() -> dict[str, Any]:
     return {"ledger": PrivacyLedger.in_memory(), "dataset": "audit"}
+
+
+def declared(X: Any, y: Any) -> Any:
+    return DPExplainableBoostingClassifier(schema=SCHEMA, **ledger()).fit(X, y)
+
+
+def of_an_array(X: Any, y: Any) -> Any:
+    schema = Schema({"age": FEATURES["age"]}, target=SCHEMA.target)
+    model = DPExplainableBoostingClassifier(schema=schema, feature_names=["age"], **ledger())
+    return model.fit(X[["age"]].to_numpy(), y.to_numpy())
 
 
 def three_classes(X: Any, y: Any) -> Any:
@@ -117,6 +141,8 @@ def surrogate(X: Any, y: Any) -> Any:
 
 
 EXPLAINERS: list[Callable[[Any, Any], Any]] = [
+    declared,
+    of_an_array,
     three_classes,
     undeclared,
     undeclared_regression,
@@ -139,6 +165,8 @@ def test_nothing_planted_is_kept_or_shown_and_no_row_is_held(
     with use_randomness(SeededRandomness(4)):
         result = fit(X, y)
     assert find_planted(result) == []
+    if hasattr(result, "from_released"):
+        assert find_planted(type(result).from_released(result.to_released())) == []
     watched = [weakref.ref(X), weakref.ref(y)]
     del X, y
     gc.collect()
@@ -219,3 +247,131 @@ def test_control_a_row_in_an_explanation_is_found() -> None:
     explanation.nearest = data.iloc[7]
     assert found_in(vars(explanation))
     assert [path for path, leaf in inside_pickle(pickle.dumps(RARE_NUMBER)) if planted_in(leaf)]
+
+
+# ------------------------------------------------------------------------- the search finds leaks
+
+
+@pytest.fixture(scope="module")
+def honest() -> Any:
+    """Return a model without a leak; a test that plants one copies it."""
+    model = declared(*private_table("classification"))
+    assert find_planted(model) == []
+    return model
+
+
+def leak_number(model: Any, table: Any) -> None:
+    model.guarantee_ = dataclasses.replace(model.guarantee_, mechanism=f"over {N_ROWS} rows")
+
+
+def leak_level(model: Any, table: Any) -> None:
+    model.bins_[1] = [{"a": 1, "b": 2, "Zebulon": 3}]
+
+
+def leak_row(model: Any, table: Any) -> None:
+    model.boosting_record_ = (model.boosting_record_, table[0].iloc[7:8])
+
+
+def leak_weight(model: Any, table: Any) -> None:
+    model.bin_weights_[1][1] = float(N_SITE_A)
+
+
+def leak_class_counts(model: Any, table: Any) -> None:
+    model.counts_ = np.array([N_YES, N_ROWS - N_YES], dtype=np.int32)
+
+
+def leak_private_name(model: Any, table: Any) -> None:
+    model._cache = {"y": table[1].to_numpy()}
+
+
+@pytest.mark.parametrize(
+    "leak", [leak_number, leak_level, leak_row, leak_weight, leak_class_counts, leak_private_name]
+)
+def test_control_leaks_are_found(leak: Callable[[Any, Any], None], honest: Any) -> None:
+    model = copy.deepcopy(honest)
+    leak(model, private_table("classification"))
+    assert find_planted(model)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f'"n": {N_ROWS},', True),
+        (f"[{N_ROWS}.0]", True),
+        (f"{RARE_NUMBER!r}", True),
+        (f"1{N_ROWS}, 0.{N_ROWS}, {N_ROWS}.5, a{N_ROWS}", False),
+        ("x = Zebulon", True),
+    ],
+)
+def test_control_numbers_in_texts(text: str, expected: bool) -> None:
+    assert planted_in(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (np.array([0.5, N_ROWS]).tobytes(), True),
+        (np.array([7, N_ROWS]).tobytes(), True),
+        (np.array([1, RARE_NUMBER], dtype=np.float32).tobytes(), True),
+        (b"abc" + np.array(RARE_NUMBER).tobytes(), True),
+        (b"abc" + "Zebulon".encode("utf-16-le"), True),
+        # Across two items of a matrix, as its zeros and another number's last bytes.
+        (bytes(3) + np.array(float(N_ROWS)).tobytes() + bytes(5), False),
+    ],
+    ids=["float64", "int64", "float32", "unaligned fraction", "text", "across two items"],
+)
+def test_control_numbers_in_bytes(value: bytes, expected: bool) -> None:
+    assert planted_in(value) is expected
+
+
+def test_control_a_reference_is_noticed(honest: Any) -> None:
+    X, _ = private_table("regression")
+    model = copy.deepcopy(honest)
+    model._rows = X
+    watched = weakref.ref(X)
+    del X
+    gc.collect()
+    assert watched() is model._rows
+
+
+# --------------------------------------------------------------------------- with any declaration
+
+
+LEVELS = st.lists(
+    st.sampled_from(["a", "b", "c", 1, 2.5, True, "", "nan", "é"]), min_size=1, max_size=5,
+    unique_by=lambda level: str(float(level)) if not isinstance(level, str) else level,
+)  # fmt: skip
+BOUNDS = st.sampled_from([(0, 100), (-1e6, 1e6), (50, 50), (0, 1e-300), (40, 60.5)])
+
+
+@st.composite
+def _specs(draw: st.DrawFn) -> Any:
+    if draw(st.booleans()):
+        return Continuous(*draw(BOUNDS), scale=draw(st.sampled_from(["linear", "log"])))
+    return Categorical(draw(LEVELS), ordered=draw(st.booleans()))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@settings(max_examples=6)
+@given(age=st.none() | _specs(), site=st.none() | _specs(), bins=st.integers(2, 40))
+def test_nothing_planted_is_published(task: str, age: Any, site: Any, bins: int) -> None:
+    X, y = private_table(task)
+    features = {n: spec for n, spec in (("age", age), ("site", site)) if spec is not None}
+    is_labels = task == "classification"
+    target = Categorical(["no", "yes"]) if is_labels else Continuous(0, 10)
+    kind = DPExplainableBoostingClassifier if is_labels else DPExplainableBoostingRegressor
+    model = kind(
+        **{"schema": Schema(features, target=target), "max_rounds": 2, "max_bins": bins},
+        **{"n_jobs": 1, "ledger": PrivacyLedger.in_memory(), "dataset": "audit"},
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.fit(X, y)
+        except SchemaError:
+            # Levels of another kind than the column's dtype are refused.
+            reject()
+        assert find_planted(model) == []
+    shown = [model.explain_global().visualize(at).to_json() for at in range(2)]
+    assert not any(text in figure for text in TEXTS for figure in shown)

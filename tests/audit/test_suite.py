@@ -138,23 +138,6 @@ def test_the_command_fails_where_a_control_is_not_found(
     assert "1 of 1 attacks did not end as expected" in shown.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--jobs", "0"], "x>=1"),
-        (["--only", "nonsense"], "no attack has that in its name"),
-        (["--out", "Makefile"], "'Makefile' is a file"),
-    ],
-)
-def test_wrong_arguments_are_refused_before_anything_runs(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from interpret_dp.cli import main
-
-    assert main(["audit", *arguments]) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_a_page_keeps_all_but_what_is_between_its_marks() -> None:
     page = put_into_page(f"before\n{BEGIN}\nold\n{END}\nafter\n", "| new |\n")
     assert page == f"before\n{BEGIN}\n| new |\n{END}\nafter\n"

@@ -1,13 +1,21 @@
-"""Pages of the benchmarks name the machine, and every measurement is in a JSON file beside them."""
+"""Parts of the benchmarks: pages, problems, and how long each stage takes."""
 
 from __future__ import annotations
 
 import json
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from benchmarks.bounds import widened
 from benchmarks.lime_report import Report, spread
+from benchmarks.problems import load_problem
+from benchmarks.stages import REST, timed_stages
+from interpret_dp import Integer
+from interpret_dp.datasets import DATA_VARIABLE
 
 
 def test_a_spread_is_the_median_and_both_ends():
@@ -28,3 +36,62 @@ def test_the_page_and_its_figures(tmp_path, monkeypatch, capsys):
     raw = json.loads((tmp_path / "benchmarks" / "results" / "it.json").read_text(encoding="utf-8"))
     assert raw["machine"]["processors"] >= 1
     assert [one["rows"] for one in raw["sections"]] == [{"x": [1.0, 1.0]}, [{"seconds": 0.25}]]
+
+
+def test_a_problem_has_its_rows_its_delta_and_bounds_that_can_be_widened(tmp_path, monkeypatch):
+    table = pd.DataFrame(
+        {"age": [20, 30, 40], "work": ["a", "b", None], "target": [0, 1, 0]}, index=[5, 6, 7]
+    )
+    table.to_parquet(tmp_path / "adult.parquet")
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
+    whole, complete = load_problem("adult"), load_problem("adult_complete")
+    assert (len(whole.X), whole.y.tolist(), whole.delta) == (3, [0, 1, 0], 1e-6)
+    assert (len(complete.X), complete.y.tolist(), complete.delta) == (2, [0, 1], 5e-8)
+    assert complete.epsilons == (0.01, 0.02, 0.03, 0.1, 0.5)
+    wide = widened(complete.schema)
+    assert wide.features["age"] == Integer(20 - 9 * 10, 30 + 10 * 10)
+    assert wide.features["work"] == complete.schema.features["work"]
+
+
+# ----------------------------------------------------------------------------------------- stages
+
+
+def _work(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+@pytest.fixture
+def room() -> SimpleNamespace:
+    """Return a module of two functions, of which one calls the other."""
+    found = SimpleNamespace(inner=lambda: _work(0.02))
+    found.outer = lambda: (_work(0.01), found.inner())
+    return found
+
+
+def test_each_stage_has_its_share_and_the_rest_is_named(room):
+    with timed_stages({"a": [(room, "inner")], "b": [(room, "outer")]}) as seconds:
+        room.inner()
+        _work(0.005)
+        room.outer()
+    assert list(seconds) == ["a", "b", REST]
+    # Busy loops end no earlier than they say. What is inside another stage counts there alone.
+    assert seconds["a"] >= 0.02
+    assert seconds["b"] >= 0.03
+    assert seconds[REST] >= 0.005
+
+
+def test_what_was_timed_is_put_back_even_after_an_error(room):
+    before = room.inner
+    with (
+        pytest.raises(ValueError, match="broken"),
+        timed_stages({"a": [(room, "inner")]}),
+    ):
+        raise ValueError("broken")
+    assert room.inner is before
+
+
+def test_a_stage_that_is_renamed_is_an_error_and_not_a_zero(room):
+    with pytest.raises(AttributeError), timed_stages({"a": [(room, "gone")]}):
+        pass

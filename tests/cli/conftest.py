@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,12 @@ def command(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., O
 
 
 @pytest.fixture
+def typed(command: Callable[..., Outcome]) -> Callable[[str], Outcome]:
+    """Run a command as it is typed after ``interpret-dp``."""
+    return lambda line: command(*shlex.split(line))
+
+
+@pytest.fixture
 def patients(folder: Path, cohort: Any) -> Path:
     """Write a table of 2,345 simulated rows and its schema; return the table's path."""
     table = cohort.X.assign(readmitted=cohort.y, patient_id=range(len(cohort.X)))[:N_ROWS]
@@ -53,15 +60,6 @@ def patients(folder: Path, cohort: Any) -> Path:
     table.to_csv(folder / "patients.csv", index=False)
     cohort.schema.save(folder / "schema.toml")
     return folder / "patients.parquet"
-
-
-@pytest.fixture
-def costs(folder: Path, cost_cohort: Any) -> Path:
-    """Write a regression's table and its schema; return the table's path."""
-    table = cost_cohort.X.assign(cost=cost_cohort.y)[:N_ROWS]
-    table.to_parquet(folder / "costs.parquet")
-    cost_cohort.schema.save(folder / "costs.toml")
-    return folder / "costs.parquet"
 
 
 @pytest.fixture
@@ -82,3 +80,11 @@ def fit(command: Callable[..., Outcome]) -> Callable[..., Outcome]:
         return command("fit", file, *words, *flags)
 
     return run
+
+
+@pytest.fixture
+def model(fit: Callable[..., Outcome], patients: Path, folder: Path) -> Path:
+    """Return the path of a fitted model; its ledger is the default one."""
+    outcome = fit(patients, budget=4)
+    assert outcome.code == 0, outcome.err
+    return folder / "model.json"

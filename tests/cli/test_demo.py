@@ -51,18 +51,3 @@ def test_runs_on_one_ledger_are_charged_together_until_it_refuses(command, folde
     assert outcome.code == 1
     assert "This is the ledger at work" in outcome.err
     assert re.search(r"fitting .* failed", outcome.out)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--rows", 100], "x>=500"),
-        (["--seed", -1], "seed is -1"),
-        (["--out", "file"], "'file' is a file"),
-    ],
-)
-def test_mistakes_are_said(command, folder, options, message):
-    (folder / "file").write_text("")
-    outcome = command("demo", "--no-serve", *options)
-    assert outcome.code == 2
-    assert message in outcome.err

@@ -17,13 +17,6 @@ registry_authors = ["Ward 5"]
 """
 
 
-@pytest.fixture
-def model(fit, patients, folder):
-    outcome = fit(patients, budget=4)
-    assert outcome.code == 0, outcome.err
-    return folder / "model.json"
-
-
 def test_a_record_is_written_from_a_saved_model(command, model, folder):
     (folder / "about.toml").write_text(STATEMENTS)
     ledger = (folder / "privacy.db").read_bytes()

@@ -5,9 +5,9 @@ import pytest
 from interpret_dp.schema import Categorical, Continuous, Integer, Schema
 
 
-def test_draft_writes_a_schema_and_says_that_it_looks_at_public_data(command, patients, folder):
-    outcome = command("schema", "draft", patients, "--target", "readmitted", "--out", "draft.toml",
-                      "--max-levels", 5_000)  # fmt: skip
+def test_draft_writes_a_schema_and_says_that_it_looks_at_public_data(typed, patients, folder):
+    line = f"schema draft {patients} --target readmitted --out draft.toml --max-levels 5000"
+    outcome = typed(line)
     assert outcome.code == 0
     assert outcome.err == ""
     text = " ".join(outcome.out.split())

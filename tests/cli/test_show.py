@@ -7,14 +7,6 @@ import pytest
 from interpret_dp import load_model
 
 
-@pytest.fixture
-def model(fit, patients, folder):
-    """Return the path of a fitted model; its ledger is the default one."""
-    outcome = fit(patients, budget=4)
-    assert outcome.code == 0, outcome.err
-    return folder / "model.json"
-
-
 def test_html_is_written_with_the_guarantee_and_the_account(command, model, folder):
     outcome = command("show", model, "--ledger", "sqlite:///privacy.db", "--html", "page.html")
     assert outcome.code == 0, outcome.err

@@ -5,6 +5,7 @@ Wide tables and many levels are among them: 600 columns, 1,000 levels.
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from interpret_dp import (
     Categorical,
@@ -67,6 +70,7 @@ def _repeated(cells: list[Any], n_rows: int) -> pd.Series[Any]:
 
 
 NEED_A_SCHEMA = "interactive", "surrogate", "metrics"
+WITHOUT_TARGET = "interactive", "surrogate", "background"
 
 
 @pytest.mark.thorough
@@ -86,8 +90,8 @@ def test_no_value_of_a_cell_is_an_error(name: str, is_declared: bool) -> None:
     )
     assert not isinstance(result, OURS), result
     schema = Schema(SCHEMA, target=target) if is_declared else None
-    # A black box has no target.
-    for cells in VALUES.values() if name not in ("interactive", "surrogate") else ():
+    # A black box and a background have no target.
+    for cells in VALUES.values() if name not in WITHOUT_TARGET else ():
         y = list(_repeated(cells, 6))
         result = attempt(name, _frame([0.5], 6), y, new_ledger(), schema=schema)
         assert not isinstance(result, OURS), result
@@ -97,8 +101,8 @@ def test_no_value_of_a_cell_is_an_error(name: str, is_declared: bool) -> None:
 def test_zero_rows_and_one_row(name: str, n_rows: int) -> None:
     """Fits publish noise; what cannot be explained without rows says so before it is charged."""
     schema = Schema(SCHEMA, target=EXPLAINERS[name].target)
-    for given in (schema, None):
-        result = attempt(name, _frame([0.5], n_rows), [0] * n_rows, new_ledger(), schema=given)
+    for declared in (schema, None):
+        result = attempt(name, _frame([0.5], n_rows), [0] * n_rows, new_ledger(), schema=declared)
         is_refused = name == "interactive" and n_rows == 0
         assert isinstance(result, OURS) is is_refused, result
         if name in NEED_A_SCHEMA:
@@ -178,3 +182,55 @@ def test_a_category_of_1000_levels_and_a_target_of_100(name: str) -> None:
     schema = Schema(kinds, target=target)
     result = attempt(name, X, [*range(100)], new_ledger(), schema=schema)
     assert not isinstance(result, OURS), result
+
+
+# -------------------------------------------------------------------- any value for any parameter
+
+
+TABLE = pd.DataFrame({"a": np.linspace(0, 1, 8), "b": ["x", "y"] * 4})
+Y = [0, 1] * 4
+ODD = st.sampled_from(
+    [
+        *(None, True, False, 0, -1, 1, 2, 0.5, 1e-320, 1e308, 10**400, -(10**400)),
+        *(float("nan"), float("inf"), -float("inf"), -0.0, 1j, "", "1", "auto", "all", b"x"),
+        *(np.float32(0.5), np.int8(3), np.float64("nan"), np.bool_(True), np.array(1.0)),
+        *(np.array([1, 2]), [], [1, "a"], (), {}, {"a": 1}, object, set(), "\x00", "\ud800"),
+        pd.NA,
+    ]
+)
+# What a request is about, and counts whose large values are only slow: 10**6 rounds are allowed.
+_FIXED = {"self", "X", "y", "models", "model", "data", "ledger", "dataset", "schema"}
+_SLOW = {"max_rounds", "steps", "epochs", "n_maps", "sampling_rate", "batch_size", "n_jobs"}
+
+
+def _schema(name: str) -> Schema:
+    kinds: dict[str, Any] = {"a": Continuous(0, 1), "b": Categorical(["x", "y"])}
+    if name == "metrics":
+        kinds["b"] = Categorical([0, 1, "x"])
+    return Schema(kinds, target=EXPLAINERS[name].target)
+
+
+def _parameters(name: str) -> list[str]:
+    return [p for p in inspect.signature(EXPLAINERS[name].kind).parameters if p not in _FIXED]
+
+
+def _is_slow(parameter: str, value: Any) -> bool:
+    if parameter not in _SLOW:
+        return False
+    try:
+        return not isinstance(value, bool) and float(value) > 3
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+@pytest.mark.hypothesis
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", names(only=ONE_EACH))
+def test_any_value_of_a_parameter_is_taken_or_refused(name: str) -> None:
+    @settings(max_examples={"maps": 15, "interactive": 40}.get(name, 50))
+    @given(st.sampled_from(_parameters(name)), ODD)
+    def check(parameter: str, value: Any) -> None:
+        if not _is_slow(parameter, value):
+            attempt(name, TABLE, Y, new_ledger(), **{"schema": _schema(name), parameter: value})
+
+    check()

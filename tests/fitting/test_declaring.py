@@ -264,14 +264,6 @@ def test_budgets_at_their_ends(epsilon: float) -> None:
     assert fitted.schema_.features["id"] == Categorical([NO_LEVEL])
 
 
-def test_classic_composition() -> None:
-    X, y = table(500)
-    fitted = Classifier(composition="classic", max_rounds=2).fit(X, y)
-    pair = fitted.guarantee_.pair
-    assert pair is not None
-    assert pair.mu < mu_of_budget(1.0, 1e-5)
-
-
 # ------------------------------------------------------------------- the frozen-noise harness
 
 

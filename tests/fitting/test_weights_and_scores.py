@@ -19,7 +19,6 @@ from interpret_dp import (
     DPExplainableBoostingRegressor,
     PrivacyLedger,
     Schema,
-    SchemaError,
     UndeclaredWarning,
 )
 from interpret_dp.fitting import declaring
@@ -159,65 +158,6 @@ def test_odd_scores_count_as_none() -> None:
     assert np.isfinite(model.intercept_)
     model = model_of("multiclass").fit(X[:0], [], init_score=[])
     assert np.isfinite(model.intercept_).all()
-
-
-UNLIKE = LogisticRegression().fit([[0.0, 0], [1, 1]], ["a", "b"])
-
-
-@pytest.mark.parametrize(
-    ("task", "arguments", "error", "message"),
-    [
-        ("binary", {"sample_weight": np.ones(4)}, SchemaError, "X and sample_weight must have"),
-        ("binary", {"sample_weight": np.ones((5, 2))}, SchemaError, "sample_weight has 2 columns"),
-        ("binary", {"sample_weight": np.ones((5, 1))}, SchemaError, "sample_weight must be 1D"),
-        (
-            "binary",
-            {"sample_weight": np.array(["1"] * 5)},
-            SchemaError,
-            "sample_weight has a dtype",
-        ),
-        ("binary", {"init_score": np.array(["1"] * 5)}, SchemaError, "init_score has a dtype"),
-        ("binary", {"init_score": np.ones(4)}, SchemaError, "or not as many rows as X; it must"),
-        (
-            "binary",
-            {"init_score": np.ones((5, 2))},
-            SchemaError,
-            "another number of columns.*1 columns: the logit",
-        ),
-        ("multiclass", {"init_score": np.ones(5)}, SchemaError, "3 columns: one score a class"),
-        ("regression", {"init_score": 3}, TypeError, "init_score"),
-        (
-            "regression",
-            {"init_score": np.ones(5) * 1j},
-            SchemaError,
-            "init_score has dtype complex",
-        ),
-        ("binary", {"init_score": LinearRegression()}, TypeError, "has no predict_proba"),
-        ("binary", {"init_score": UNLIKE}, SchemaError, "model of the classes .*'a', 'b'.*'no'"),
-    ],
-)
-def test_another_form_is_refused_before_anything_is_spent(
-    task: str, arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    X, y = table(task, 5)
-    model = model_of(task, privacy_weight_max=1)
-    with pytest.raises(error, match=message):
-        model.fit(X.assign(g="a") if arguments.get("init_score") is UNLIKE else X, y, **arguments)
-    assert model.ledger.datasets() == []
-
-
-def test_scores_need_declared_labels() -> None:
-    X, y = table("binary", 20)
-    model = model_of("binary", schema=Schema(FEATURES))
-    with pytest.raises(SchemaError, match=r"class labels are not declared.*Declare"):
-        model.fit(X, y, init_score=np.zeros(20))
-
-
-@pytest.mark.parametrize("maximum", [0, -1, np.nan, np.inf, "1", True])
-def test_a_maximum_that_is_none_is_refused(maximum: Any) -> None:
-    X, y = table("binary", 20)
-    with pytest.raises((ValueError, TypeError), match=r"privacy_weight_max is .*public knowledge"):
-        model_of("binary", privacy_weight_max=maximum).fit(X, y, sample_weight=np.ones(20))
 
 
 class Sensitive:

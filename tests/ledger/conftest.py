@@ -39,6 +39,12 @@ def postgres_url(postgres_server: PostgresServer) -> str:
     return postgres_server.url(postgres_server.new_database())
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where a ledger's file is to be."""
+    return tmp_path / "privacy.db"
+
+
 @pytest.fixture(params=STORES)
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Return the URL of a ledger that is not there yet, on each kind of store."""

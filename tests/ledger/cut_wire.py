@@ -8,7 +8,7 @@ import threading
 from types import TracebackType
 from typing import Literal
 
-Cut = Literal["before", "after", "hang"]
+Cut = Literal["before", "after"]
 
 # The command, and the server's answer to it; "READ COMMITTED" is part of each beginning.
 _COMMIT = b"COMMIT\x00"
@@ -26,9 +26,9 @@ class CutWire:
     ----------
     port : int
         Where the wire listens.
-    cut : {"before", "after", "hang"} or None
-        What happens at the next COMMIT, once: the wire is cut before the server gets it, after the
-        server has answered it, or before, and without the server noticing.
+    cut : {"before", "after"} or None
+        What happens at the next COMMIT, once: the wire is cut before the server gets it, or after
+        the server has answered it.
     refuses, refuses_after_cut : bool
         Whether new connections are closed at once: now, and from the next cut on.
     cuts : int
@@ -44,7 +44,6 @@ class CutWire:
         self.refuses_after_cut = False
         self.cuts = 0
         self._answered = threading.Event()
-        self._kept: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self) -> CutWire:
@@ -57,8 +56,6 @@ class CutWire:
         trace: TracebackType | None,
     ) -> None:
         self._listener.close()
-        for kept in self._kept:
-            kept.close()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -91,12 +88,7 @@ class CutWire:
             server.sendall(data)
             self._answered.wait(10)
         self.cuts += 1
-        if cut == "hang":
-            self._kept.append(server)
-            client.shutdown(socket.SHUT_RDWR)
-            client.close()
-        else:
-            _close(client, server)
+        _close(client, server)
 
     def _answer(self, client: socket.socket, server: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -104,8 +96,7 @@ class CutWire:
                 if _COMMIT in data:
                     self._answered.set()
                 client.sendall(data)
-        if server not in self._kept:
-            _close(client, server)
+        _close(client, server)
 
 
 def _close(*ends: socket.socket) -> None:

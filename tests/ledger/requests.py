@@ -1,12 +1,16 @@
-"""Short ways to make requests in the ledger's tests."""
+"""Short ways to make requests in the ledger's tests, and to change its file by hand."""
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from interpret_dp.accounting import gaussian_events_json, mu_of_budget
 from interpret_dp.ledger import PrivacyLedger, Reservation
 
+ENTRIES = "interpret_dp_ledger_entries"
 NO_OP = {"format": "interpret_dp.event", "version": 1, "event": {"kind": "no_op"}}
 
 
@@ -32,3 +36,15 @@ def reserve_epsilon(
     event = gaussian_events_json([(mu / 2, 4)])
     request = {"mu": mu, "event": event, "epsilon": epsilon, "epsilon_delta": delta}
     return reserve(ledger, dataset, **(request | changes))
+
+
+def tamper(path: Path, *statements: str) -> None:
+    """Change a ledger's file past the package, which its triggers would not allow."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        triggers = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        for (name,) in triggers.fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()

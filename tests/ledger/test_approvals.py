@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from interpret_dp.exceptions import BudgetExceededError, LedgerError
+from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import ApprovalNeededError, PrivacyLedger, RoleError
 from tests.ledger.requests import reserve, reserve_epsilon
 from tests.ledger.team import acting_as, days_later
@@ -64,13 +63,6 @@ def test_from_refusal_to_spending(ledger: PrivacyLedger) -> None:
     # One use: the next one is asked for anew.
     assert refused(ledger).number > error.number
     assert ledger.verify() == ledger.head
-
-
-def test_what_the_budget_cannot_cover_is_not_asked_for(ledger: PrivacyLedger) -> None:
-    head = ledger.head
-    with pytest.raises(BudgetExceededError):
-        reserve_epsilon(ledger, 4.0, 1e-6, "ward")
-    assert ledger.head == head
 
 
 def test_an_approval_binds_user_cost_purpose_class_and_name(ledger: PrivacyLedger) -> None:
@@ -193,10 +185,3 @@ def test_what_is_no_request_for_approval_is_named(ledger: PrivacyLedger) -> None
         ledger.request_approval("clinic", 1.0, 1e-6)
     with acting_as("anna"), pytest.raises(LedgerError, match="no budget for data set 'clinic'"):
         ledger.require_approval("clinic", reason="x")
-
-
-def test_the_error_crosses_process_borders(ledger: PrivacyLedger) -> None:
-    error = refused(ledger)
-    copied = pickle.loads(pickle.dumps(error))
-    assert (str(copied), copied.number) == (str(error), error.number)
-    assert (copied.dataset, copied.state) == ("ward", "waiting")

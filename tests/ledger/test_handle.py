@@ -13,6 +13,7 @@ import pytest
 
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger
+from tests.ledger.requests import reserve
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,6 +35,23 @@ def test_copies_are_the_ledger_itself(ledger: PrivacyLedger) -> None:
     for one in (ledger, memory):
         assert copy.copy(one) is one
         assert copy.deepcopy({"ledger": one})["ledger"] is one
+
+
+def test_what_spending_is_for_is_said_once_and_copies_keep_it(ledger: PrivacyLedger) -> None:
+    memory = PrivacyLedger.in_memory()
+    memory.create_budget("adult", 1.0, 1e-6)
+    for one in (ledger, memory):
+        audit = one.for_purpose("quarterly audit")
+        assert copy.deepcopy(audit) is audit
+        again = pickle.loads(pickle.dumps(audit))
+        assert (again, again.purpose) == (one, "quarterly audit")
+        reserve(again)
+        assert one.entries()[-1]["purpose"] == "quarterly audit"
+    for purpose in ("", " a", "a\nb"):
+        with pytest.raises(ValueError, match="purpose is"):
+            memory.for_purpose(purpose)
+    with pytest.raises(TypeError, match="purpose is None"):
+        memory.for_purpose(None)  # type: ignore[arg-type]
 
 
 def test_repr_shows_no_password(ledger: PrivacyLedger) -> None:

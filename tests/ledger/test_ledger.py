@@ -129,16 +129,6 @@ def test_a_reservation_is_closed_once_and_by_its_own_ledger(ledger: PrivacyLedge
         ledger.commit("reservation")  # type: ignore[arg-type]
 
 
-def test_data_sets_have_budgets_of_their_own(ledger: PrivacyLedger) -> None:
-    ledger.create_budget("wine", 1.0, 1e-6)
-    ledger.create_budget("adult", 2.0, 1e-6)
-    ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "wine"))
-    assert ledger.datasets() == ["adult", "wine"]
-    assert ledger.remaining("adult") == 2.0
-    assert {entry["dataset"] for entry in ledger.entries("wine")} == {"wine"}
-    assert len(ledger.entries()) == 4
-
-
 def test_a_budget_is_created_once_and_raised_as_a_logged_act(ledger: PrivacyLedger) -> None:
     asked: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "purpose": "x", "expires": "2099-12-31"}
     budget = ledger.create_budget("adult", **asked)

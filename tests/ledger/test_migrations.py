@@ -14,11 +14,10 @@ from sqlalchemy import text
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.ledger.core import store, tables
-from tests.ledger.requests import reserve
+from tests.ledger.requests import ENTRIES, reserve, tamper
 
 FIXTURE = Path(__file__).parent / "fixtures" / "version_1.sql"
 HEAD = "b10a4a3f86bc2f00b17dd19ff1e34a77d50f7e5e16d3f086dd4cef4b60fb8394"
-ENTRIES = "interpret_dp_ledger_entries"
 
 
 @pytest.fixture
@@ -75,10 +74,7 @@ def test_many_may_open_an_old_ledger_at_once(old: Path) -> None:
 
 
 def test_a_damaged_old_ledger_is_not_migrated(old: Path) -> None:
-    with closing(sqlite3.connect(old)) as connection:
-        connection.executescript(
-            f"DROP TRIGGER {ENTRIES}_no_update; UPDATE {ENTRIES} SET mu = 0 WHERE number = 4"
-        )
+    tamper(old, f"UPDATE {ENTRIES} SET mu = 0 WHERE number = 4")
     before = old.read_bytes()
     with pytest.raises(LedgerError, match="Entry 4 of the ledger was changed"):
         PrivacyLedger(f"sqlite:///{old}")

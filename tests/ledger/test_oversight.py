@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger
-from tests.ledger.requests import reserve
+from tests.ledger.requests import ENTRIES, reserve, tamper
 from tests.ledger.team import acting_as
 
 
@@ -74,10 +72,7 @@ def test_one_data_set_leaves_out_the_others(ledger: PrivacyLedger) -> None:
 def test_a_broken_log_is_told_and_not_hidden(
     ledger: PrivacyLedger, tmp_path: Path, change: str
 ) -> None:
-    with closing(sqlite3.connect(tmp_path / "privacy.db")) as connection:
-        connection.execute("DROP TRIGGER interpret_dp_ledger_entries_no_update")
-        connection.execute(f"UPDATE interpret_dp_ledger_entries SET {change} WHERE number = 6")
-        connection.commit()
+    tamper(tmp_path / "privacy.db", f"UPDATE {ENTRIES} SET {change} WHERE number = 6")
     document = ledger.oversight()
     assert not document["verification"]["whole"]
     assert "Entry 6 of the ledger was changed" in document["verification"]["problem"]

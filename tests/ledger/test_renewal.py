@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import pickle
 
 import pytest
 
@@ -42,8 +41,7 @@ def test_an_expired_budget_refuses_and_nothing_is_spent(ledger: PrivacyLedger) -
         assert ledger.to_dict("ward")["datasets"][0]["budget"]["expired"]
         # What was reserved in time may end.
         ledger.commit(running)
-    copied = pickle.loads(pickle.dumps(refused.value))
-    assert (copied.dataset, copied.expired) == ("ward", refused.value.expired)
+    assert refused.value.dataset == "ward"
     reserve_patient(ledger, 0.1)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,10 +77,3 @@ def test_odd_appointments_are_refused(ledger: PrivacyLedger) -> None:
             ledger.appoint("", "officer")
     with pytest.raises(LedgerError, match="no officer who could appoint analysts"):
         PrivacyLedger.in_memory().appoint("carla", "analyst")
-
-
-def test_the_error_crosses_process_borders(ledger: PrivacyLedger) -> None:
-    with acting_as("ben"), pytest.raises(RoleError) as refused:
-        ledger.raise_budget("ward", 3.0, 1e-6, reason="x")
-    copied = pickle.loads(pickle.dumps(refused.value))
-    assert (str(copied), copied.user, copied.allowed) == (str(refused.value), "ben", ("anna",))

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger import PrivacyLedger
-from tests.ledger.requests import reserve, reserve_epsilon
+from interpret_dp.ledger import PrivacyLedger, verify_archive
+from interpret_dp.ledger.core.chain import KINDS, read_archive
+from tests.ledger.requests import ENTRIES, reserve, reserve_epsilon, tamper
 from tests.ledger.team import acting_as
 
-ENTRIES = "interpret_dp_ledger_entries"
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "privacy.db"
+HOSTILE = '=cmd() "quoted", with; commas\tand caf\u00e9 \U0001f600'
 
 
 @pytest.fixture
@@ -28,8 +22,8 @@ def ledger(path: Path) -> PrivacyLedger:
     """Return a ledger with every kind of entry."""
     ledger = PrivacyLedger(f"sqlite:///{path}")
     with acting_as("anna"):
-        ledger.create_budget("ward", 3.0, 1e-6, expires="2099-12-31")
-        ledger.appoint("anna", "officer")
+        ledger.create_budget("ward", 3.0, 1e-6, purpose="one\ntwo\r\nthree", expires="2099-12-31")
+        ledger.appoint("anna", "officer", reason="O'Hara, \\ and \u2028")
         ledger.appoint("olga", "officer")
         ledger.appoint("ben", "analyst")
         ledger.dismiss("olga")
@@ -41,7 +35,7 @@ def ledger(path: Path) -> PrivacyLedger:
             ledger.reject(numbers[1], reason="enough")
         ledger.withdraw(numbers[2])
         ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "ward"))
-        ledger.cancel(reserve(ledger, "ward"))
+        ledger.cancel(reserve(ledger, "ward", purpose=HOSTILE))
     with acting_as("anna"):
         ledger.raise_budget("ward", 4.0, 1e-6, reason="more")
         ledger.renew_budget("ward", reason="2027", expires="2099-12-31")
@@ -49,26 +43,25 @@ def ledger(path: Path) -> PrivacyLedger:
     return ledger
 
 
-def tamper(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")
-        triggers = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        for (name,) in triggers.fetchall():
-            connection.execute(f"DROP TRIGGER {name}")
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
-
-
 def numbers_of(ledger: PrivacyLedger) -> list[int]:
     return [entry["number"] for entry in ledger.entries()]
 
 
 def test_the_fixture_holds_every_kind(ledger: PrivacyLedger) -> None:
-    from interpret_dp.ledger.core.chain import KINDS
-
     assert {entry["kind"] for entry in ledger.entries()} == set(KINDS)
     assert ledger.verify() == ledger.head
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_an_archive_says_what_the_ledger_says(
+    ledger: PrivacyLedger, tmp_path: Path, form: str
+) -> None:
+    path = ledger.export(tmp_path / f"archive.{form}")
+    assert [entry.to_dict() for entry in read_archive(path)] == ledger.entries()
+    assert verify_archive(path) == verify_archive(path, ledger.head) == ledger.head
+    with pytest.raises(ValueError, match=r"'\.xlsx'.*'\.jsonl', '\.csv'"):
+        ledger.export(tmp_path / "archive.xlsx")
+    assert not (tmp_path / "archive.xlsx").exists()
 
 
 @pytest.mark.thorough

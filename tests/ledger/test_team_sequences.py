@@ -10,13 +10,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
+from interpret_dp.accounting import delta_of_mu
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.ledger import ApprovalNeededError, PrivacyLedger, Reservation
-from interpret_dp.ledger.core.folding import fold_all
+from interpret_dp.ledger.core.account import Account
+from interpret_dp.ledger.core.folding import Running, fold_all
 from tests.ledger.requests import reserve
 
 NAMES = ("ward", "clinic", "copy")
 DELTA, DELTA_X = 1e-5, 3e-6
+
+EMPTY = Account("ward", None, (), names=("ward",))
 
 Pair = tuple[Fraction, Fraction]
 
@@ -62,8 +66,8 @@ class AnyTeam(RuleBasedStateMachine):
     @rule(
         target=reservations,
         name=st.sampled_from(NAMES),
-        mu=st.floats(1e-9, 0.5),
-        delta=st.sampled_from([0.0, 2e-7, 1.1e-6]),
+        mu=st.just(0.0) | st.floats(1e-9, 0.5),
+        delta=st.sampled_from([0.0, 2e-7, 1.1e-6, 2.5e-6]),
     )
     def reserve(self, name: str, mu: float, delta: float) -> Reservation:
         return self._reserve(name, mu, delta)
@@ -186,17 +190,33 @@ class AnyTeam(RuleBasedStateMachine):
             book.overspent = book.overspent and not book.holds()
             assert book.overspent or all(spent[i] <= room[i] for i in (0, 1))
 
+    @invariant()
+    def what_is_spent_keeps_the_promise_of_the_budget(self) -> None:
+        for name, book in getattr(self, "books", {}).items():
+            spent, budget = self.ledger.spent(name), self.ledger.budget(name)
+            if not book.overspent:
+                assert spent.epsilon <= budget.epsilon
+                lost = spent.delta + (1 - spent.delta) * delta_of_mu(spent.mu, budget.epsilon)
+                assert lost <= budget.delta
+
     def teardown(self) -> None:
         if not hasattr(self, "ledger"):
             return
         assert self.ledger.verify() == self.ledger.head
-        # Read in two parts, wherever it is cut, the log says the same.
         with self.ledger._opened().reading() as log:
             entries = list(log.entries())
         whole = fold_all(entries)
+        # Read in two parts, wherever it is cut, the log says the same.
         for cut in range(0, len(entries), 1 + len(entries) // 7):
-            assert fold_all(entries[cut:], onto=fold_all(entries[:cut])) == whole
+            before, after = entries[:cut], entries[cut:]
+            assert fold_all(after, onto=fold_all(before)) == whole
+            # What a process remembers of the first part saves reading it, and changes no answer.
+            running = Running().after(None, before, "here")
+            assert running.account("ward") == fold_all(before).get("ward", EMPTY)
+            running = running.after(before[-1] if before else None, after, "here")
+            assert {name: running.account(name) for name in NAMES} == whole
+            assert (running.number, running.hash) == (len(entries), self.ledger.head)
 
 
 TestAnyTeam = AnyTeam.TestCase
-TestAnyTeam.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TestAnyTeam.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)

@@ -45,24 +45,19 @@ def test_the_page_does_what_it_says(
         ledger.raise_budget("patients", epsilon=9, delta=1e-6, reason="more")
 
 
-def _run(folder: Path, *arguments: str) -> str:
+@pytest.mark.thorough
+@pytest.mark.postgres
+def test_the_script_runs_under_two_logins(login: Callable[[str], str], tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), *arguments],
-        cwd=folder,
+        [sys.executable, str(SCRIPT), "--officer", login("anna"), "--analyst", login("ben")],
+        cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=120,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.thorough
-@pytest.mark.postgres
-def test_the_script_runs_under_two_logins(login: Callable[[str], str], tmp_path: Path) -> None:
-    said = _run(tmp_path, "--officer", login("anna"), "--analyst", login("ben"))
+    said = done.stdout
     assert "annual report: epsilon 2 spent" in said
     assert said.count("ben") == 2
     assert not list(tmp_path.iterdir())

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from interpret_dp import Categorical, Continuous, Schema
+from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema
 
 SITES = ["a", "b", "c"]
 SCHEMA = Schema({"age": Continuous(0, 100), "site": Categorical(SITES), "noise": Continuous(-1, 1)})
@@ -22,6 +22,13 @@ def table(n_rows: int = 300, seed: int = 0) -> pd.DataFrame:
             "noise": rng.uniform(-1, 1, n_rows),
         }
     )
+
+
+def account(epsilon: float = 4.0) -> PrivacyLedger:
+    """Return a ledger with a budget of these people."""
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("people", epsilon, 1e-6, delta_x=0.0)
+    return ledger
 
 
 class Risk:

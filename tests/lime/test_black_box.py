@@ -28,10 +28,6 @@ def test_predictions_are_mapped_by_their_bounds() -> None:
     np.testing.assert_allclose(found[:, 0] / LABEL_UNITS, expected, atol=0.51 / LABEL_UNITS)
 
 
-def test_a_callable_will_do() -> None:
-    assert black_box(lambda rows: rows[:, 0] * 0 + 0.75).labels(X, 20, 1).tolist() == [[8192]] * 20
-
-
 @given(arrays(np.float64, st.integers(1, 9)), st.floats(-1e300, 1e300), st.floats(1e-3, 1e300))
 def test_any_answer_is_within_bounds_and_its_row_s_own(
     answers: Any, lower: float, width: float

@@ -11,22 +11,16 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from interpret_dp import DPLimeTabular, PrivacyLedger, PrivacyWarning, PrivateBackground
+from interpret_dp import DPLimeTabular, PrivacyWarning, PrivateBackground
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.lime.explainer import _ELSEWHERE, _PAPER
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
-from tests.lime.tables import SCHEMA, Risk, Three, table
+from tests.lime.tables import SCHEMA, Risk, Three, account, table
 
 
 def explainer(model: Any = None, **given: Any) -> DPLimeTabular:
     arguments = {"schema": SCHEMA, "trained_on_same_people": False} | given
     return DPLimeTabular(Risk() if model is None else model, table(), **arguments)
-
-
-def account(epsilon: float = 4.0) -> PrivacyLedger:
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("people", epsilon, 1e-6, delta_x=0.0)
-    return ledger
 
 
 def test_it_explains_what_the_background_explains() -> None:

@@ -120,11 +120,9 @@ def test_columns_beyond_the_rows_for_them_have_no_groups() -> None:
         )
         for k in range(520)
     ]
-    wide = Perturbations(background(*specs))
-    assert len(wide) == 8 * 521
-    explanation = PrivateBackground.from_released(background(*specs)).explain_local(
-        lambda X: X[:, 0] > 0.5, np.ones((1, 520))
-    )
+    wide = PrivateBackground.from_released(background(*specs))
+    explanation = wide.explain_local(lambda X: X[:, 0] > 0.5, np.ones((1, 520)))
+    assert len(wide._perturbations) == 8 * 521
     assert np.argmax(np.abs(scores(explanation)[0])) == 0
 
 

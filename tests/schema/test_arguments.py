@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import Categorical, Continuous, Schema
+from interpret_dp.schema import Categorical, Continuous, Integer, Schema
 from interpret_dp.schema.arguments import read_arguments
+from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
+from interpret_dp.schema.kinds import ColumnKind
+from interpret_dp.schema.partial import partial_schema_from_arguments
 
 NAMES = ["age", "grade", "gain"]
 TYPES: list[Any] = ["continuous", ["low", "high"], "continuous"]
@@ -90,37 +93,71 @@ def test_half_a_target_is_not_declared() -> None:
     assert (read.target, read.target_bounds) == (None, (0.0, None))
 
 
-@pytest.mark.parametrize(
-    "given", ["quantile", "ignore", "", 3, [1.0, 2.0], [], ["a", 1], {"a": 1}, b"nominal"]
-)
-def test_other_types_are_refused(given: Any) -> None:
-    with pytest.raises(ValueError, match=r"feature_types of column 'a' is .*'continuous', 'nomin"):
-        read_arguments(["a"], [given], None, 0, 1)
+# ------------------------------------------------------------------------- declarations with gaps
+
+
+NUMBERS, VALUES = UndeclaredContinuous(), UndeclaredCategorical()
+ORDER = (2.0, "a")
+CELL_KINDS = {
+    "number": ColumnKind("integers"),
+    "value": ColumnKind("objects"),
+    "bool": ColumnKind("bools"),
+    "codes": ColumnKind("integers", is_category=True),
+    "ordered": ColumnKind("objects", is_category=True, order=ORDER),
+}
 
 
 @pytest.mark.parametrize(
-    ("types", "error"),
+    ("kind", "feature_type", "expected"),
     [
-        ("continuous", TypeError),
-        (["continuous"], ValueError),
-        ({"a": "nominal", "b": "nominal"}, TypeError),
+        ("number", None, UndeclaredContinuous(is_integer=True)),
+        ("number", "continuous", NUMBERS),
+        ("number", "nominal", VALUES),
+        ("number", "ordinal", UndeclaredCategorical(ordered=True)),
+        ("value", None, VALUES),
+        ("value", "auto", VALUES),
+        ("value", "continuous", NUMBERS),
+        ("bool", None, Categorical([False, True])),
+        ("bool", "continuous", Continuous(0, 1)),
+        ("bool", "nominal", Categorical([False, True])),
+        ("bool", "ordinal", Categorical([False, True], ordered=True)),
+        ("codes", None, VALUES),
+        ("codes", "continuous", NUMBERS),
+        ("ordered", None, UndeclaredCategorical(ordered=True, order=ORDER)),
+        ("ordered", "nominal", VALUES),
+        ("value", ["low", "high"], Categorical(["low", "high"], ordered=True)),
     ],
 )
-def test_types_are_one_a_column(types: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match="one type for each of the 2 columns"):
-        read_arguments(["a", "b"], types)
+def test_what_a_column_becomes(kind: str, feature_type: Any, expected: Any) -> None:
+    partial = partial_schema_from_arguments(
+        ["a"], [CELL_KINDS[kind]], CELL_KINDS["number"], [feature_type], task="regression"
+    )
+    assert partial.features == {"a": expected}
+    assert partial.target == NUMBERS
 
 
-def test_arguments_of_another_type_are_refused() -> None:
-    with pytest.raises(TypeError, match="privacy_bounds is of type int"):
-        read_arguments(["a"], None, 3)
-    with pytest.raises(TypeError, match="privacy_bounds is of type ndarray"):
-        read_arguments(["a"], None, np.array(1.0))
-    with pytest.raises(ValueError, match="feature_types of column 'a' is array"):
-        read_arguments(["a"], [np.array("nominal")])
-    with pytest.raises(TypeError, match=r"Schema\.load"):
-        read_arguments(["a"], schema="schema.toml")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="task is 'ranking'"):
-        read_arguments(["a"], task="ranking")
-    with pytest.raises(TypeError, match="privacy_target_min is '0'"):
-        read_arguments(["a"], target_min="0")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("feature_type", "bounds", "expected"),
+    [
+        (None, (0, 23), Integer(0, 23)),
+        ("auto", (0, math.nan), UndeclaredContinuous(0.0, None, is_integer=True)),
+        (None, (0.5, 23), Continuous(0.5, 23)),
+        (None, (0.5, None), UndeclaredContinuous(0.5)),
+        ("continuous", (0, 23), Continuous(0, 23)),
+    ],
+)
+def test_whole_bounds_of_integers_are_those_of_an_integer(
+    feature_type: Any, bounds: Any, expected: Any
+) -> None:
+    partial = partial_schema_from_arguments(
+        ["a"],
+        [CELL_KINDS["number"]],
+        CELL_KINDS["number"],
+        [feature_type],
+        [bounds],
+        0,
+        9,
+        task="regression",
+    )
+    assert partial.features == {"a": expected}
+    assert partial.target == Continuous(0, 9)

@@ -6,11 +6,9 @@ import io
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema, level_labels
 from interpret_dp.schema.declarations import FeatureSpec
 
@@ -91,34 +89,3 @@ def test_file_objects_may_be_text_or_binary(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     with (tmp_path / "b").open("rb") as binary:
         assert Schema.from_toml(binary) == schema
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"version": True}, "version is True"),
-        ({"features": {"age": [17, 90]}}, "features.age: type is None"),
-        ({"features": {"age": {"type": "ordinal"}}}, "'ordinal'; it must be one of 'continuous'"),
-        ({"features": {"age": {"type": "continuous"}}}, "features.age lacks 'lower', 'upper'"),
-        (
-            {"features": {"age": {"type": "continuous", "lower": 0, "upper": 1, "bins": 3}}},
-            "features.age has unknown keys: 'bins'; its keys are type, lower, upper, scale",
-        ),
-        (
-            {"features": {"age": {"type": "continuous", "lower": "0", "upper": 1}}},
-            "features.age: lower is '0'",
-        ),
-        (
-            {"features": {"age": {"type": "integer", "lower": 0, "upper": 1.5}}},
-            "features.age: upper is 1.5; it must be a whole number",
-        ),
-        ({"target": {"type": "categorical", "levels": ["a", "a"]}}, "target: The levels 'a'"),
-        (
-            {"default": {"type": "categorical", "levels": ["a"], "ordered": 1}},
-            "default: ordered is 1",
-        ),
-    ],
-)
-def test_documents_are_refused_by_name(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(SchemaError, match=said):
-        Schema.from_dict(document() | change)

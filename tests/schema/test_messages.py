@@ -17,6 +17,7 @@ from scipy import sparse
 from interpret_dp.schema import (
     Categorical,
     Continuous,
+    Integer,
     PrivacyUnit,
     Schema,
     encode_classes,
@@ -39,6 +40,11 @@ def arguments(*given: Any, **named: Any) -> Callable[[], Any]:
 def document(**change: Any) -> Callable[[], Any]:
     whole = {"format": "interpret_dp.schema", "version": 1, "features": {}}
     return lambda: Schema.from_dict(whole | change)
+
+
+def declared(kind: str, **fields: Any) -> dict[str, Any]:
+    """Return the declaration of a column in a document."""
+    return {"type": kind, **fields}
 
 
 # For each refusal: what was given, what is allowed, how to mend it.
@@ -115,7 +121,20 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (lambda: Categorical(["\ud800"]), "'\\ud800'", "UTF-8", "Remove the lone surrogate"),
     (lambda: Categorical(range(2**16)), "65536 levels", "at most 65534", "Group the rare ones"),
     (lambda: Categorical(["a"], 1), "ordered is 1", "True or False", "Leave it out"),  # type: ignore[arg-type]
+    (lambda: Integer(0, 0.5), "upper is 0.5", "must be a whole number", "Declare Continuous("),
+    (lambda: Integer(-(2**53), 0), "lower is -9007199254740992", "between -2**53 and", "Declare"),
+    (lambda: Integer(2, 1), "lower is 2 and upper is 1", "must not be above upper", "Swap the two"),
+    (lambda: PrivacyUnit(3), "column is 3 (int)", "the name of a column", "max_rows="),  # type: ignore[arg-type]
+    (lambda: PrivacyUnit("p", 0), "max_rows is 0", "at least 1", "the most rows of one person"),
+    (lambda: PrivacyUnit("p", 1.5), "max_rows is 1.5 (float)", "an integer at least 1", "the most"),  # type: ignore[arg-type]
     # schemas
+    (lambda: Schema(unit="p"), "unit is 'p' (str)", "must be PrivacyUnit(", "max_rows="),  # type: ignore[arg-type]
+    (
+        lambda: Schema({"p": Continuous(0, 1)}, unit=PrivacyUnit("p")),
+        "'p' is declared as a feature and as the unit",
+        "may not depend on it",
+        "Remove it",
+    ),
     (lambda: Schema([]), "type list", "a mapping", '{"age": Integer(17, 90)}'),  # type: ignore[arg-type]
     (lambda: Schema({3: Continuous(0, 1)}), "name 3", "a string", "Write '3'"),  # type: ignore[dict-item]
     (lambda: Schema({"a": 3}), "features['a'] is 3", "Continuous(lower", "Categorical(levels)"),  # type: ignore[dict-item]
@@ -137,7 +156,41 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (document(format="x"), "format is 'x'", "'interpret_dp.schema'", "Schema.save(path) writes"),
     (document(version=9), "version is 9", "reads 1", "upgrade"),
     (document(other=1), "unknown keys: 'other'", "its keys are target", "Correct it"),
+    (document(version=True), "version is True", "reads 1", "upgrade"),
     (document(features=[]), "type list", "must map each column", "Write {"),
+    (document(features={"a": [0, 1]}), "features.a: type is None", "'continuous'", "keys that"),
+    (document(features={"a": declared("x")}), "features.a: type is 'x'", "'integer'", "keys that"),
+    (document(features={"a": declared("continuous")}), "features.a", "lacks 'lower'", "Correct it"),
+    (
+        document(features={"a": declared("continuous", lower=0, upper=1, bins=3)}),
+        "features.a has unknown keys: 'bins'",
+        "its keys are type, lower, upper, scale",
+        "Correct it",
+    ),
+    (
+        document(features={"a": declared("continuous", lower="0", upper=1)}),
+        "features.a: lower is '0'",
+        "must be a real number",
+        "that values can reach",
+    ),
+    (
+        document(features={"a": declared("integer", lower=0, upper=1.5)}),
+        "features.a: upper is 1.5",
+        "must be a whole number",
+        "Declare Continuous(",
+    ),
+    (
+        document(target=declared("categorical", levels=["a", "a"])),
+        "target: The levels 'a'",
+        "must be unique",
+        "Remove or rename one",
+    ),
+    (
+        document(default=declared("categorical", levels=["a"], ordered=1)),
+        "default: ordered is 1",
+        "True or False",
+        "Leave it out",
+    ),
     (document(unit={}), "unit", "lacks 'column'", "Correct it"),
     (document(target={"type": "x"}), "type is 'x'", "must be one of 'continuous'", "keys that"),
     (lambda: Schema.from_json(io.StringIO("{")), "Expecting", "valid JSON", "Correct it"),
@@ -154,10 +207,22 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (lambda: encode_classes([1], range(2**15)), "32768", "at most 32767", "Group the rare"),
     # the arguments of interpret's classes
     (arguments(schema=3), "type int", "must be a Schema", "Schema.load(path)"),
+    (arguments("continuous"), "'continuous' (str)", "a list of one type for each", "'ordinal'"),
+    (arguments({"a": "auto", "b": None}), "(dict)", "a list of one type for each", "'ordinal'"),
     (arguments(["nominal"]), "['nominal']", "one type for each of the 2 columns", "'continuous'"),
     (arguments(["quantile", None]), "'quantile'", "'continuous', 'nominal'", "made privately"),
     (arguments(["ignore", None]), "'ignore'", "'continuous', 'nominal'", "exclude"),
+    *(
+        (
+            arguments([wrong, None]),
+            f"of column 'a' is {wrong!r}",
+            "'continuous', 'nominal'",
+            "None or",
+        )
+        for wrong in ("", 3, [1.0, 2.0], [], ["a", 1], {"a": 1}, b"nominal", np.array("nominal"))
+    ),
     (arguments(None, 3), "type int", "an array of (minimum, maximum)", "or a mapping"),
+    (arguments(None, np.array(1.0)), "type ndarray", "an array of (minimum, maximum)", "mapping"),
     (arguments(None, [(0, 1)]), "1 rows", "one for each of the 2 columns", "or be a mapping"),
     (arguments(None, {"c": (0, 1)}), "key 'c'", "a column's name", "its index from 0 to 1"),
     (arguments(None, {"B": (0, 1)}), "key 'B'", "a column's name", "Did you mean 'b'?"),
@@ -185,9 +250,12 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
         "bounds, not class labels",
         "target=Continuous(lower, upper)",
     ),
+    (arguments(target_min="0"), "privacy_target_min is '0'", "must be a real", "number"),
+    (arguments(task="ranking"), "task is 'ranking'", "must be one of", "'regression'"),
     # drafts
     (lambda: Schema.draft(FRAME, "c"), "no column 'c'", "one of 'a', 'b'", "Leave it out"),
     (lambda: Schema.draft(FRAME, max_levels=0), "max_levels is 0", "at least 1", "must be"),
+    (lambda: Schema.draft(FRAME, task="x"), "task is 'x'", "must be one of", "'auto', 'classif"),
 ]
 
 

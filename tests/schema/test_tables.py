@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from interpret_dp.schema import open_table, open_target
+from interpret_dp.schema import open_table
 from interpret_dp.schema.containers import complete_names
 
 NUMBERS = np.arange(6.0).reshape(3, 2)
@@ -47,13 +46,6 @@ def test_lists_of_rows_keep_their_cells(rows: Any) -> None:
     assert type(table.column(0)[0]) is int
 
 
-def test_masked_cells_are_missing() -> None:
-    numbers = np.ma.masked_array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
-    assert np.isnan(open_table(numbers).column(1)[0])
-    objects = np.ma.masked_array(np.array([["a"], ["b"]], dtype=object), mask=[[1], [0]])
-    assert list(open_table(objects).column(0)) == [None, "b"]
-
-
 @pytest.mark.parametrize("array", [np.asmatrix(NUMBERS), ArrayLike(), NUMBERS.tolist()])
 def test_other_forms_of_an_array_are_read(array: Any) -> None:
     assert open_table(array).column(1).tolist() == [1.0, 3.0, 5.0]
@@ -61,23 +53,3 @@ def test_other_forms_of_an_array_are_read(array: Any) -> None:
 
 def test_representation_hides_the_number_of_rows() -> None:
     assert "137" not in repr(open_table(np.zeros((137, 2))))
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        [1, 2, 3],
-        (1, 2, 3),
-        np.array([1, 2, 3]),
-        pd.Series([1, 2, 3], index=[5, 6, 7]),
-        pd.array([1, 2, 3]),
-        pd.Index([1, 2, 3]),
-    ],
-)
-def test_targets_are_one_column(y: Any) -> None:
-    assert list(open_target(y, 3)) == [1, 2, 3]
-
-
-def test_masked_labels_are_missing() -> None:
-    y = np.ma.masked_array([1, 2], mask=[True, False])
-    assert np.isnan(open_target(y)[0])

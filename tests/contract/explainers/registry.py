@@ -95,8 +95,8 @@ class Explainer:
     def published(self, result: Any) -> Any:
         """Return all that was released, but for the ledger's head; equal if bit for bit equal."""
         document = result.to_released().to_dict()
-        del document["guarantee"]["ledger_head"], document["parameters"]
-        return digest_of(document)
+        del document["guarantee"]["ledger_head"]
+        return digest_of({name: document[name] for name in document.keys() - {"parameters"}})
 
     def predicted(self, result: Any, X: Any) -> Any:
         """Return numbers that follow for rows, free of charge."""
@@ -128,7 +128,7 @@ class Maps(Explainer):
     def use(self, result: Any, X: Any, y: Any) -> None:
         result.predict(X)
         result.explain_global()
-        if (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0:
+        if _has_rows(X):
             result.explain_local(X, y)
         assert json.dumps(result.to_released().to_dict(), allow_nan=False)
 
@@ -165,9 +165,7 @@ class Lime(Explainer):
         return [[row["scores"], row["predicted"]] for row in rows]
 
     def predicted(self, result: Any, X: Any) -> Any:
-        answers = self.explanations(result, X)[0]
-        n_rows = len(answers.selector)
-        return np.array([answers.data(row)["scores"] for row in range(n_rows)])
+        return _scores(self.explanations(result, X)[0])
 
     def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
         return [result.explain_local(X, method="non_interactive")]
@@ -183,21 +181,15 @@ class BackgroundData(Explainer):
     def use(self, result: Any, X: Any, y: Any) -> None:
         result.explain_data().visualize(0)
         assert len(result.sample(3)) == 3
-        if (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0:
+        if _has_rows(X):
             result.explain_local(ByPlace(), X).visualize(0)
         assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
         again = type(result).from_released(result.to_released())
         assert again.sample(5, 0).equals(result.sample(5, 0))
         assert repr(result)
 
-    def published(self, result: Any) -> Any:
-        document = result.to_released().to_dict()
-        del document["guarantee"]["ledger_head"]
-        return digest_of(document)
-
     def predicted(self, result: Any, X: Any) -> Any:
-        answers = result.explain_local(ByPlace(), X)
-        return np.array([answers.data(row)["scores"] for row in range(len(answers.selector))])
+        return _scores(result.explain_local(ByPlace(), X))
 
     def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
         model = ByPlace()
@@ -218,7 +210,7 @@ class FreeLime(Explainer):
         return self.kind(given.pop("model", None) or ByPlace(), X, **self.parameters | given)
 
     def use(self, result: Any, X: Any, y: Any) -> None:
-        if (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0:
+        if _has_rows(X):
             result.explain_local(_first(X, self.most_asked)).visualize(0)
         assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
         assert repr(result)
@@ -227,12 +219,21 @@ class FreeLime(Explainer):
         return EXPLAINERS["background"].published(result.background)
 
     def predicted(self, result: Any, X: Any) -> Any:
-        answers = result.explain_local(_first(X, self.most_asked))
-        return np.array([answers.data(row)["scores"] for row in range(len(answers.selector))])
+        return _scores(result.explain_local(_first(X, self.most_asked)))
 
     def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
         n = self.most_asked
         return [result.explain_local(_first(X, n), None if y is None else y[:n])]
+
+
+def _scores(explanation: Any) -> Any:
+    """Return the scores of each row that is explained."""
+    n_rows = len(explanation.selector)
+    return np.array([explanation.data(row)["scores"] for row in range(n_rows)])
+
+
+def _has_rows(X: Any) -> bool:
+    return (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0
 
 
 def _first(X: Any, n_rows: int) -> Any:
@@ -245,7 +246,7 @@ class SurrogateModel(Explainer):
 
     def use(self, result: Any, X: Any, y: Any) -> None:
         result.explain_global().visualize(0)
-        if (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0:
+        if _has_rows(X):
             result.explain_local(X).visualize(0)
         assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
         assert repr(result)
@@ -256,8 +257,7 @@ class SurrogateModel(Explainer):
         return models, result.fidelity_.table.to_numpy().tobytes()
 
     def predicted(self, result: Any, X: Any) -> Any:
-        answers = result.explain_local(X)
-        return np.array([answers.data(row)["scores"] for row in range(len(answers.selector))])
+        return _scores(result.explain_local(X))
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,8 @@ TABLES: dict[str, Callable[[Columns], Any]] = {
 
 TARGETS: dict[str, Callable[[list[Any]], Any]] = {
     "list": list,
+    "tuple": tuple,
+    "index": lambda y: pd.Index(y, dtype=object),
     "NaN": lambda y: np.array(y, dtype=float),
     "pd.NA": lambda y: pd.Series(y, dtype="Int64"),
     "NaT": lambda y: pd.Series([pd.NaT if cell is None else cell for cell in y], dtype=object),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import traceback
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from interpret_dp import (
     BudgetExceededError,
@@ -19,11 +19,10 @@ from interpret_dp import (
     LedgerError,
     PrivacyLedger,
     PrivacyWarning,
-    ReleaseError,
     Schema,
     SchemaError,
 )
-from interpret_dp.accounting import GdpPair, compose, mu_of_budget
+from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.release import ReleaseSession
 from tests.contract.explainers.registry import (
     DATASET,
@@ -170,6 +169,10 @@ NUMBERS = (
 LEDGERS = ("", "x", 5, b"sqlite://", "sqlite:///", "mysql://h/d", object())
 DATASETS = (None, "", " ", 5, "x" * 201, "a\x00b", "a\nb", "\ud800", b"a")
 TEXTS = np.array(["0", "1"] * (N_ROWS // 2))
+START = np.zeros(N_ROWS)
+WEIGHTED = {"sample_weight": np.ones(N_ROWS)}
+UNLIKE = LogisticRegression().fit([[0.0, 0], [1, 1]], ["a", "b"])
+UNLABELLED = Schema(FEATURES)
 ACROSS = Schema(default=Continuous(0, 1))
 LESS = Schema({"a": Continuous(0, 1)})
 ONE_LABEL = Schema(FEATURES, target=Categorical([1]))
@@ -231,6 +234,28 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     ),
     (ADDITIVE, {"monotone_constraints": np.array(1)}, TypeError, "monotone_constraints is "),
     *((ADDITIVE, {"verbose": value}, TypeError, "verbose is ") for value in (pd.NA, "no", [])),
+    (ADDITIVE, {"sample_weight": np.ones(4)}, SchemaError, "X and sample_weight must have"),
+    (ADDITIVE, {"sample_weight": np.ones((N_ROWS, 2))}, SchemaError, "sample_weight has 2 columns"),
+    (ADDITIVE, {"sample_weight": np.ones((N_ROWS, 1))}, SchemaError, "sample_weight must be 1D"),
+    (ADDITIVE, {"sample_weight": TEXTS}, SchemaError, "sample_weight has a dtype"),
+    *(
+        (ADDITIVE, WEIGHTED | {"privacy_weight_max": maximum}, OURS, "_max is .*public knowledge")
+        for maximum in (0, -1, np.nan, np.inf, "1", True)
+    ),
+    (("binary",), {"init_score": TEXTS}, SchemaError, "init_score has a dtype"),
+    (("binary",), {"init_score": np.ones(4)}, SchemaError, "or not as many rows as X; it must"),
+    (
+        ("binary",),
+        {"init_score": np.ones((N_ROWS, 2))},
+        SchemaError,
+        "another number of columns.*1 columns: the logit",
+    ),
+    (("multiclass",), {"init_score": np.ones(N_ROWS)}, SchemaError, "3 columns: one score a class"),
+    (("regression",), {"init_score": 3}, TypeError, "init_score"),
+    (("regression",), {"init_score": 1j * START}, SchemaError, "init_score has dtype complex"),
+    (("binary",), {"init_score": LinearRegression()}, TypeError, "has no predict_proba"),
+    (("binary",), {"init_score": UNLIKE}, SchemaError, "model of the classes .*'a', 'b'.*0"),
+    (("binary",), {"schema": UNLABELLED, "init_score": START}, SchemaError, "not declared.*Decl"),
     (("maps",), {"n_maps": 0}, ValueError, "n_maps is 0"),
     (("maps",), {"delta": 1e-12}, ValueError, "delta is 1e-12"),
     (("maps",), {"projection_dim": -1}, ValueError, "projection_dim is -1"),
@@ -262,7 +287,7 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     ((*LIME, *SURROGATE), {"output_bounds": 3}, TypeError, "output_bounds is 3"),
     ((*LIME, *SURROGATE), {"output_bounds": (1, 1)}, SchemaError, "they must differ"),
     ((*LIME, *SURROGATE), {"model": 3}, TypeError, "has no predict_proba"),
-    (SURROGATE, {"model": _above_1}, ValueError, "not a probability.*output_bounds"),
+    ((*LIME, *SURROGATE), {"model": _above_1}, ValueError, "not a probability.*output_bounds"),
     (SURROGATE, {"schema": "schema.toml"}, TypeError, "must be a Schema"),
     (SURROGATE, {"schema": None}, SchemaError, "does not declare"),
     (SURROGATE, {"epsilon": 1e-9}, ValueError, "means epsilon 0|larger epsilon"),
@@ -327,63 +352,6 @@ def test_bad_parameters_are_refused_before_anything_is_spent(
     assert len(str(caught.value)) < 1_000
     assert ledger.verify() == head
     assert charged(ledger) == GdpPair(0.0)
-
-
-# ------------------------------------------------------------------ failures and interruptions
-
-SECRET = "row 61"
-GAUSSIAN = ReleaseSession.gaussian
-
-
-def broken(monkeypatch: pytest.MonkeyPatch, error: BaseException, releases_first: bool) -> None:
-    """Let every request fail at its first Gaussian release, before or after it."""
-
-    def failing(session: ReleaseSession, *arguments: Any, **stated: Any) -> Any:
-        if releases_first:
-            GAUSSIAN(session, *arguments, **stated)
-        raise error
-
-    monkeypatch.setattr(ReleaseSession, "gaussian", failing)
-
-
-@pytest.mark.parametrize("name", names())
-def test_a_failure_inside_is_withheld_and_charged(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In full if anything had been released, and not at all otherwise."""
-    whole = new_ledger()
-    requested(name, whole)
-    for releases_first, message in ((False, "nothing was charged"), (True, "charged in full")):
-        ledger = new_ledger()
-        broken(monkeypatch, ValueError(SECRET), releases_first)
-        with pytest.raises(ReleaseError, match=message) as caught:
-            requested(name, ledger)
-        assert SECRET not in "".join(traceback.format_exception(caught.value))
-        assert caught.value.__cause__ is caught.value.__context__ is None
-        if not releases_first:
-            assert charged(ledger) == GdpPair(0.0)
-        elif name == "adaptive":
-            # Less may be used than was reserved: how much depends on what was released.
-            most = math.sqrt(2) * mu_of_budget(EXPLAINERS[name].parameters["per_query"], 1e-6)
-            assert charged(whole).mu * 0.9 <= charged(ledger).mu <= most * (1 + 1e-9)
-        else:
-            assert charged(ledger) == charged(whole)
-
-
-@pytest.mark.parametrize("name", names())
-def test_an_interruption_is_charged(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = new_ledger()
-    requested(name, whole)
-    for releases_first in (False, True):
-        ledger = new_ledger()
-        broken(monkeypatch, KeyboardInterrupt(), releases_first)
-        with pytest.raises(KeyboardInterrupt) as caught:
-            requested(name, ledger)
-        assert caught.value.__cause__ is caught.value.__context__ is None
-        assert (charged(ledger).mu > 0) is releases_first
-        monkeypatch.undo()
-        requested(name, ledger)
-        assert charged(ledger).mu >= charged(whole).mu * (1 - 0.02)
 
 
 # --------------------------------------------------------------------------------- fixed noise

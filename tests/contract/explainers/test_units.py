@@ -32,6 +32,7 @@ from tests.contract.explainers.tables import (
     schema_of,
 )
 
+DECIMAL = pa.scalar(decimal.Decimal(1), pa.decimal128(38, 20))
 IDS = [f"person-{row // 2}" for row in range(N_ROWS)]
 WITH_IDS = {"person": IDS, **COLUMNS}
 
@@ -76,45 +77,26 @@ def test_a_unit_column_is_no_feature(name: str, container: str) -> None:
         assert "person-" not in str(released.to_dict())
 
 
+UNCLEAR: dict[str, tuple[Any, Any, str]] = {
+    "none": (lambda X: X, None, "lacks column 'person'"),
+    "two": (lambda X: X.assign(person=IDS), IDS, "unit was given, and X has column"),
+    "short": (lambda X: X, IDS[1:], "X and unit must have the same number of rows"),
+    "wide": (lambda X: X, np.ones((N_ROWS, 2)), "unit has 2 columns"),
+    "column": (lambda X: X, np.array([IDS]).T, "unit must be 1D array"),
+    "index": (lambda X: X, pd.Series(IDS, range(N_ROWS)[::-1]), r"differ.*unit\.to_numpy\(\)"),
+    "dates": (lambda X: X, pd.date_range("2020", periods=N_ROWS), "unit has dtype datetime64"),
+    "floats": (lambda X: X.assign(person=1.0), None, "floats, which cannot tell.*'Int64'"),
+    "a float array": (lambda X: X, np.ones(N_ROWS), "floats, which cannot tell"),
+    "decimals": (lambda X: X, pa.array([DECIMAL] * N_ROWS), "floats, which cannot tell"),
+    "intervals": (lambda X: X, pd.interval_range(0, N_ROWS).array, "intervals, which cannot tell"),
+    "alone": (lambda X: X.assign(person=IDS)[["person"]], None, "column 'person'"),
+}
+
+
 @pytest.mark.parametrize("name", names())
-@pytest.mark.parametrize(
-    ("make", "unit", "message"),
-    [
-        (lambda X: X, None, "lacks column 'person'"),
-        (lambda X: X.assign(person=IDS), IDS, "unit was given, and X has column"),
-        (lambda X: X, IDS[1:], "X and unit must have the same number of rows"),
-        (lambda X: X, np.ones((N_ROWS, 2)), "unit has 2 columns"),
-        (lambda X: X, np.array([IDS]).T, "unit must be 1D array"),
-        (lambda X: X, pd.Series(IDS, frame().index[::-1]), r"indexes differ.*unit\.to_numpy\(\)"),
-        (lambda X: X, pd.date_range("2020", periods=N_ROWS), "unit has dtype datetime64"),
-        (lambda X: X.assign(person=1.0), None, "floats, which cannot tell.*'Int64'"),
-        (lambda X: X, np.ones(N_ROWS), "floats, which cannot tell"),
-        (
-            lambda X: X,
-            pa.array([decimal.Decimal(1)] * N_ROWS, pa.decimal128(38, 20)),
-            "floats, which cannot tell",
-        ),
-        (lambda X: X, pd.interval_range(0, N_ROWS).array, "intervals, which cannot tell"),
-        (lambda X: X.assign(person=IDS)[["person"]], None, "column 'person'"),
-    ],
-    ids=[
-        "none",
-        "two",
-        "short",
-        "wide",
-        "column",
-        "index",
-        "dates",
-        "floats",
-        "a float array",
-        "decimals",
-        "intervals",
-        "alone",
-    ],
-)
-def test_unclear_units_are_refused_before_anything_is_spent(
-    name: str, make: Any, unit: Any, message: str
-) -> None:
+@pytest.mark.parametrize("kind", UNCLEAR)
+def test_unclear_units_are_refused_before_anything_is_spent(name: str, kind: str) -> None:
+    make, unit, message = UNCLEAR[kind]
     if name == "metrics" and message.startswith("unit was given"):
         pytest.skip("metrics read the model's features by their names, and need no other column")
     ledger = new_ledger((1000.0, 1e-5))

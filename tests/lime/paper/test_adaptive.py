@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from interpret_dp import PrivacyLedger
 from interpret_dp.accounting.neighbourhood import Neighbourhood
@@ -23,7 +24,7 @@ from interpret_dp.lime.paper.adaptive import (
     explain_adaptively,
 )
 from interpret_dp.lime.paper.coordinates import UNITS
-from interpret_dp.lime.paper.history import Explained
+from interpret_dp.lime.paper.history import Explained, minimum_on_ball
 from interpret_dp.lime.paper.interactive import ExplanationData, Queries
 from interpret_dp.lime.paper.weighting import stable_weight, weight_table
 from interpret_dp.release import ReleasePlan, ReleaseSession
@@ -342,3 +343,16 @@ def test_a_budget_too_small_for_64_bits_is_refused_before_anything_is_spent() ->
         adaptive_plan(weights(), Neighbourhood(), config(mu=1e-7), 1, ())
     with pytest.raises(ValueError, match="n_queries is 0"):
         adaptive_plan(weights(), Neighbourhood(), config(), 0, ())
+
+
+ENTRIES = st.floats(-1e3, 1e3).map(lambda value: 0.0 if abs(value) < 1e-3 else value)
+
+
+@given(arrays(np.float64, (4, 3), elements=ENTRIES), arrays(np.float64, 4, elements=ENTRIES))
+def test_no_point_of_the_ball_is_better(design: Any, target: Any) -> None:
+    phi = minimum_on_ball(design, target)
+    assert np.linalg.norm(phi) <= 1 + 1e-9
+    # The loss is convex: it is least where no step towards another point of the ball lowers it.
+    slope = design.T @ (design @ phi - target)
+    size = max(np.abs(design).max() ** 2, np.abs(design).max() * np.abs(target).max(), 1e-300)
+    assert slope @ phi + np.linalg.norm(slope) <= 1e-6 * size

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import BudgetExceededError, Continuous, PrivacyLedger, Schema, SchemaError
+from interpret_dp import BudgetExceededError, Continuous, Schema, SchemaError
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
-from tests.lime.tables import SCHEMA, Risk, Three, table
+from tests.lime.tables import SCHEMA, Risk, Three, account, table
 
 
 def explainer(model: Any = None, data: Any = None, **given: Any) -> PaperLimeTabular:
@@ -19,12 +19,6 @@ def explainer(model: Any = None, data: Any = None, **given: Any) -> PaperLimeTab
     return PaperLimeTabular(
         Risk() if model is None else model, table() if data is None else data, **arguments
     )
-
-
-def account(epsilon: float = 1.0) -> PrivacyLedger:
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("people", epsilon, 1e-6, delta_x=0.0)
-    return ledger
 
 
 def test_a_class_can_be_chosen() -> None:
